@@ -1,0 +1,94 @@
+# Python 3.11, 3.12 or 3.13 and make: nothing else is needed. PYTHON= names another interpreter.
+PYTHON ?= python3
+# The chunk index of the local stack: embedded (SQLite).
+INDEX ?= embedded
+STACK = .venv/bin/python -m localstack
+UV = .venv/bin/uv
+ENVS = .venv/.ready .local/env/ministack/.ready .local/env/sam/.ready .local/env/models/.ready
+
+# Where it is set, each command compiles all that it imports again: ten seconds for sam alone.
+unexport PYTHONDONTWRITEBYTECODE
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo up down status test test-unit lint format bench invoke lock clean
+.DELETE_ON_ERROR:
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## make the environments (the other targets do it themselves)
+	@$(MAKE) --silent --no-print-directory -j4 $(ENVS)
+
+demo: setup ## start the stack, push the sample vault, ask a question
+	@$(STACK) demo --index $(INDEX)
+
+up: setup ## build, start and deploy the local stack; safe to repeat
+	@$(STACK) up --index $(INDEX)
+
+down: setup ## stop what "make up" started; data stays in .local
+	@$(STACK) down
+
+status: setup ## show what runs and where
+	@$(STACK) status
+
+test: setup ## every test, the ones on a live stack of their own included
+	@.venv/bin/python -m pytest
+
+test-unit: setup ## the quick tests: no stack, no network
+	@.venv/bin/python -m pytest tests/unit tests/functions tests/architecture
+
+lint: setup ## ruff, mypy strict, the template
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/mypy
+	@AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 .local/env/sam/bin/sam validate --lint
+
+format: setup ## let ruff rewrite what it can
+	@.venv/bin/ruff check --fix-only .
+	@.venv/bin/ruff format .
+
+bench: setup ## measure against the budgets
+	@.venv/bin/python -m benchmarks
+
+invoke: setup ## run a handler on an event: make invoke FN=query EVENT=events/search.json
+	@$(STACK) up --index $(INDEX) --quiet
+	@.venv/bin/ragdrop invoke $(FN) $(EVENT)
+
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+lock: .venv/.uv ## resolve every requirements file anew
+	@$(COMPILE) --upgrade layers/common/python/requirements.in -o layers/common/python/requirements.txt
+	@$(COMPILE) --upgrade functions/ingest/requirements.in -o functions/ingest/requirements.txt
+	@$(COMPILE) --upgrade requirements/dev.in -o requirements/dev.txt
+	@$(COMPILE) --upgrade requirements/ministack.in -o requirements/ministack.txt
+	@$(COMPILE) --upgrade requirements/sam.in -o requirements/sam.txt
+	@$(COMPILE) --upgrade requirements/uv.in -o requirements/uv.txt
+	@$(COMPILE) --upgrade localstack/requirements-models.in -o requirements/models.txt
+	@$(COMPILE) --upgrade --no-deps localstack/requirements-models-nodeps.in -o requirements/models-nodeps.txt
+
+clean: ## stop the stack, remove environments, builds and local data
+	@if [ -x .venv/bin/python ]; then $(STACK) down; fi
+	rm -rf .venv .local .aws-sam .mypy_cache .ruff_cache .pytest_cache
+
+# An environment is filled again only when its lock changed.
+.venv/.uv: requirements/uv.txt
+	@echo "making the environments (a minute the first time)"
+	@$(PYTHON) -c 'import sys; sys.exit(None if (3, 11) <= sys.version_info[:2] <= (3, 13) else "ragdrop needs Python 3.11, 3.12 or 3.13; name one with PYTHON=python3.12")'
+	@$(PYTHON) -m venv .venv
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	@touch $@
+
+INSTALL = $(UV) pip install --quiet --link-mode=copy --python
+
+.venv/.ready: .venv/.uv requirements/dev.txt pyproject.toml
+	@$(INSTALL) .venv/bin/python --require-hashes -r requirements/dev.txt
+	@$(INSTALL) .venv/bin/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.local/env/models/.ready: requirements/models-nodeps.txt
+
+.local/env/%/.ready: requirements/%.txt .venv/.uv
+	@$(UV) venv --quiet --clear --python .venv/bin/python .local/env/$*
+	@$(INSTALL) .local/env/$*/bin/python --require-hashes -r $<
+	@if [ -f requirements/$*-nodeps.txt ]; then \
+	  $(INSTALL) .local/env/$*/bin/python --no-deps --require-hashes -r requirements/$*-nodeps.txt; fi
+	@touch $@

@@ -1,0 +1,99 @@
+"""Search results and answers as text: what was found, where it stands, and whose words they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ragdrop_cli.output import note, one_line, say
+
+EXCERPT_CHARS = 300
+
+
+def heading(path: object) -> str:
+    """A heading path on one line.
+
+    >>> heading(["Runbook", "Steps"])
+    'Runbook > Steps'
+    """
+    return " > ".join(str(part) for part in path) if isinstance(path, list | tuple) else str(path or "")
+
+
+def span(fields: Mapping[str, Any]) -> str:
+    """Where a piece of text stands, in characters of the parsed text, the end excluded.
+
+    >>> span({"start": 120, "end": 180})
+    'characters 120-180'
+    """
+    start, end = fields.get("start"), fields.get("end")
+    return "" if start is None or end is None else f"characters {start}-{end}"
+
+
+def joined(*parts: object) -> str:
+    """The parts that say something, two blanks between them.
+
+    >>> joined("a.md", "", None, "Steps")
+    'a.md  Steps'
+    """
+    return "  ".join(one_line(part) for part in parts if part not in {None, ""})
+
+
+def show_results(body: Mapping[str, Any]) -> None:
+    """Print the body of `POST /search`."""
+    for name, title in (("critical", "Critical"), ("results", ""), ("linked", "Linked")):
+        documents = body.get(name) or []
+        if documents and title:
+            say(title, style="bold")
+        for number, document in enumerate(documents, start=1):
+            _show_document(number, document)
+    if not body.get("results"):
+        say("Nothing found.")
+    matches, indexed, latency_ms = body.get("total_matches"), body.get("total_indexed"), body.get("latency_ms")
+    say(f"{len(body.get('results') or [])} of {matches} matches in {indexed} documents, {latency_ms} ms", style="dim")
+    show_flags(body)
+
+
+def _show_document(number: int, document: Mapping[str, Any]) -> None:
+    score = document.get("score")
+    shown = f"{score:.2f}" if isinstance(score, int | float) else ""
+    name = f"{document.get('vault')}/{document.get('path')}"
+    say(joined(f"{number:>2}.", shown, name, document.get("title")), style="bold")
+    if document.get("linked_from"):
+        say(joined("linked from", document["linked_from"], document.get("link_text")), indent=4)
+    chunks = document.get("chunks") or []
+    for chunk in chunks[:1]:
+        say(joined(heading(chunk.get("heading_path")), span(chunk)), indent=4, style="dim")
+        say(one_line(chunk.get("text") or "", limit=EXCERPT_CHARS), indent=4)
+    if not chunks and document.get("text"):
+        say(one_line(document["text"], limit=EXCERPT_CHARS), indent=4)
+    say()
+
+
+def show_answer(body: Mapping[str, Any]) -> None:
+    """Print the body of `POST /ask`: the answer, then a footnote for each citation."""
+    say(str(body.get("answer") or ""))
+    if body.get("abstained"):
+        say(f"(no answer: {body.get('abstain_reason')})", style="dim")
+    citations = body.get("citations") or []
+    if citations:
+        say()
+        say("Sources", style="bold")
+    for citation in citations:
+        marker = str(citation.get("marker", "")).strip("[]")
+        status = citation.get("status")
+        doubt = f"({status})" if status not in {None, "verified"} else ""
+        place = joined(citation.get("key"), span(citation), heading(citation.get("heading_path")), doubt)
+        say(f"[{marker}] {place}")
+        if citation.get("quote"):
+            say(f'"{one_line(citation["quote"], limit=2 * EXCERPT_CHARS)}"', indent=4, style="italic")
+    say()
+    say(joined(body.get("model"), f"answer {body['answer_id']}" if body.get("answer_id") else ""), style="dim")
+    show_flags(body)
+
+
+def show_flags(body: Mapping[str, Any]) -> None:
+    """Print on standard error what was asked for and is missing."""
+    if body.get("degraded") or body.get("fallback"):
+        note(f"warning: degraded, level {body.get('fallback_level')}, served by {body.get('served_by')}")
+    for warning in body.get("warnings") or []:
+        note(f"warning: {one_line(warning)}")

@@ -1,0 +1,96 @@
+"""`ragdrop ls`, `ragdrop show` and `ragdrop rm`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from ragdrop_cli.options import AsJson
+from ragdrop_cli.output import say, say_reply, say_table
+from ragdrop_cli.session import session_of
+
+Name = Annotated[
+    str, typer.Argument(metavar="VAULT/PATH", help="A document, as `ragdrop ls` shows it.", show_default=False)
+]
+OneVault = Annotated[str | None, typer.Option("--vault", help="Only this vault.", show_default="all")]
+Prefix = Annotated[str | None, typer.Option("--prefix", help="Only paths that begin so.", show_default="all")]
+Status = Annotated[
+    str | None, typer.Option("--status", help="pending, indexed, failed or deleted.", show_default="all")
+]
+Failed = Annotated[bool, typer.Option("--failed", help="The same as --status failed.")]
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Vault and path of `VAULT/PATH`.
+
+    Raises:
+        typer.BadParameter: There is no path.
+
+    >>> split_name("team/notes/a.md")
+    ('team', 'notes/a.md')
+    """
+    vault, _, path = name.partition("/")
+    if not vault or not path:
+        raise typer.BadParameter(f"{name!r} is not VAULT/PATH, for example team/notes/pump.md")
+    return vault, path
+
+
+def ls(
+    context: typer.Context,
+    vault: OneVault = None,
+    prefix: Prefix = None,
+    status: Status = None,
+    *,
+    failed: Failed = False,
+    as_json: AsJson = False,
+) -> None:
+    """List documents with their status; with --json one body a page, one page a line."""
+    if failed and status not in {None, "failed"}:
+        raise typer.BadParameter(f"--failed and --status {status} contradict each other")
+    rows: list[list[object]] = []
+    with session_of(context).client() as client:
+        for page in client.documents(vault, prefix, "failed" if failed else status):
+            if as_json:
+                say_reply(page)
+            rows += [_row(record) for record in page.get("documents") or []]
+    if not as_json:
+        say_table(["status", "document", "title", "chunks", "problem"], rows)
+
+
+def _row(record: Mapping[str, Any]) -> list[object]:
+    error = record.get("error") or {}
+    problem = f"{error.get('code')}: {error.get('message')}" if error else ""
+    name = f"{record.get('vault')}/{record.get('path')}"
+    chunks = record.get("chunk_count")
+    return [record.get("status"), name, record.get("title") or "", "" if chunks is None else chunks, problem]
+
+
+def show(context: typer.Context, name: Name, *, as_json: AsJson = False) -> None:
+    """Show the record of one document."""
+    vault, path = split_name(name)
+    with session_of(context).client() as client:
+        reply = client.get_document(vault, path)
+    if as_json:
+        say_reply(reply)
+        return
+    said = {field: value for field, value in reply.items() if value not in (None, "", [], {})}
+    width = max(map(len, said), default=0)
+    for field, value in said.items():
+        say(f"{field:<{width}}  {value}")
+
+
+def rm(context: typer.Context, name: Name, *, as_json: AsJson = False) -> None:
+    """Delete one document and print the receipt."""
+    vault, path = split_name(name)
+    with session_of(context).client() as client:
+        receipt = client.delete_document(vault, path)
+    if as_json:
+        say_reply(receipt)
+        return
+    say(f"deleted {receipt.get('key', name)}")
+    if receipt.get("restorable_until"):
+        say(f"it can be restored until {receipt['restorable_until']} (version {receipt.get('version_id')})")
+    removed = receipt.get("chunks_removed")
+    say("its chunks are being removed; it is not found any more" if removed is None else f"{removed} chunks removed")

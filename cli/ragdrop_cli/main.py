@@ -1,0 +1,109 @@
+"""The command `ragdrop`: its commands, its version, and how an error ends it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from ragdrop import __version__
+from ragdrop.errors import RagdropError
+from ragdrop_cli import documents, invoke, operators, push, questions
+from ragdrop_cli.failures import INTERRUPTED, body_of, describe, exit_code
+from ragdrop_cli.options import JSON_WANTED
+from ragdrop_cli.output import note, say, say_body
+from ragdrop_cli.session import Session
+
+EXIT_CODES = (
+    "Exit codes: 0 all went well; 1 the request or a file failed; 2 the command or its settings are wrong; "
+    "3 the API, or a service behind it, could not be reached; 130 Ctrl-C."
+)
+WHERE = (
+    "The API is where RAGDROP_API_URL and RAGDROP_API_KEY say, else where .local/stack.json says, here or in a parent "
+    "folder (RAGDROP_STACK names another file)."
+)
+
+
+class Commands(TyperGroup):
+    """The root group: what ragdrop raises on purpose ends as two lines on standard error, not as a trace."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an error becomes its exit code, with `--json` its body is printed too."""
+        try:
+            return super().invoke(ctx)
+        except RagdropError as error:
+            body = body_of(error)
+            if body is not None and ctx.meta.get(JSON_WANTED):
+                say_body(body)
+            for line in describe(error):
+                note(line)
+            raise typer.Exit(exit_code(error)) from error
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 -- Typer calls it with the option's value
+    if wanted:
+        say(f"ragdrop {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    context: typer.Context,
+    *,
+    version: Annotated[  # noqa: ARG001 -- its callback acts before anything else runs
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Drop files, ask questions, get answers whose every citation was checked."""
+    if context.obj is None:
+        context.obj = Session()
+
+
+def build() -> typer.Typer:
+    """The command line; `CliRunner.invoke(build(), [...], obj=Session(...))` runs it on something else."""
+    app = typer.Typer(
+        name="ragdrop",
+        cls=Commands,
+        callback=_root,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,  # a trace must not show local variables: they may hold keys or documents
+        epilog=f"{EXIT_CODES}\n\n{WHERE}\n\nExample: ragdrop push notes --vault team --wait",
+    )
+    tenant = typer.Typer(
+        no_args_is_help=True, help="Make tenants (operator).", epilog="Example: ragdrop tenant create acme"
+    )
+    key = typer.Typer(
+        no_args_is_help=True, help="Make API keys (operator).", epilog="Example: ragdrop key create acme --role reader"
+    )
+    commands: list[tuple[typer.Typer, str, Callable[..., None], str]] = [
+        (app, "push", push.push, "ragdrop push notes --vault team --wait"),
+        (app, "search", questions.search, 'ragdrop search "pump code" --vault team --limit 3'),
+        (app, "ask", questions.ask, 'ragdrop ask "What is the code of the pump?" --vault team'),
+        (app, "ls", documents.ls, "ragdrop ls --vault team --failed"),
+        (app, "show", documents.show, "ragdrop show team/notes/pump.md"),
+        (app, "rm", documents.rm, "ragdrop rm team/notes/pump.md"),
+        (app, "invoke", invoke.invoke, "ragdrop invoke query events/search.json"),
+        (tenant, "create", operators.create_tenant, "ragdrop tenant create acme --if-missing"),
+        (key, "create", operators.create_key, "ragdrop key create acme --role writer --vault team"),
+    ]
+    for group, name, command, example in commands:
+        group.command(name, epilog=f"Example: {example}")(command)
+    app.add_typer(tenant, name="tenant")
+    app.add_typer(key, name="key")
+    return app
+
+
+def main() -> None:
+    """Run the command line on this process's arguments."""
+    try:
+        build()()
+    except SystemExit as end:
+        if end.code != INTERRUPTED:
+            raise
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)  # the interpreter's own end would wait for the threads of a push, up to 30 s

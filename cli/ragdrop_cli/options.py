@@ -1,0 +1,23 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+JSON_WANTED = "ragdrop_cli.json_wanted"  # in the context's `meta`, which a command shares with the root
+
+
+def _remember(context: typer.Context, wanted: bool) -> bool:  # noqa: FBT001 -- Typer calls it with the option's value
+    context.meta[JSON_WANTED] = wanted
+    return wanted
+
+
+AsJson = Annotated[
+    bool, typer.Option("--json", callback=_remember, help="Print the API's body unchanged, an error's too.")
+]
+AsObject = Annotated[bool, typer.Option("--json", help="Print one JSON object on one line.")]
+ManyVaults = Annotated[
+    list[str] | None, typer.Option("--vault", help="Only this vault; may be given several times.", show_default="all")
+]

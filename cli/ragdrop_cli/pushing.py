@@ -1,0 +1,135 @@
+"""Pushing a folder: which files, several at once, and waiting until each is indexed."""
+
+from __future__ import annotations
+
+import mimetypes
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ragdrop.client import RagdropClient
+from ragdrop.client.replies import Reply
+from ragdrop.errors import DependencyError, RagdropError
+from ragdrop_cli.failures import body_of, code_of, stops_all
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+AT_ONCE = 5
+FIRST_POLL_S, POLL_GROWTH, LONGEST_POLL_S = 0.2, 1.5, 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one file: the last body about it, or why there is none.  `problem` is code and message."""
+
+    path: str
+    reply: Reply | None = None
+    problem: tuple[str, str] | None = None
+    error_body: bytes | None = None
+
+    @property
+    def status(self) -> str:
+        """The status that the API told last, `pending` too; `failed` where it told none."""
+        return str(self.reply.get("status", "pending")) if self.reply else "failed"
+
+
+def visible_files(folder: Path) -> Iterator[str]:
+    """Paths of the files under *folder*, relative to it, with `/`, in order; hidden files and folders are left out."""
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            if not name.startswith("."):
+                yield (Path(parent) / name).relative_to(folder).as_posix()
+
+
+def media_type(path: str) -> str:
+    """The media type that the file's name suggests.
+
+    >>> media_type("notes/a.md"), media_type("a.unknown-suffix")
+    ('text/markdown', 'application/octet-stream')
+    """
+    if path.lower().endswith((".md", ".markdown")):
+        return "text/markdown"  # not in every system's table
+    return mimetypes.guess_type(path)[0] or "application/octet-stream"
+
+
+def push_file(client: RagdropClient, folder: Path, vault: str, path: str) -> Outcome:
+    """Send one file.  An error that would meet every other file too is raised, any other is the outcome."""
+    file = folder / path
+    try:
+        if not file.is_file():
+            return Outcome(path, problem=("UNREADABLE", "it is no regular file"))
+        return Outcome(path, client.put_document(vault, path, file.read_bytes(), media_type=media_type(path)))
+    except OSError as exc:
+        return Outcome(path, problem=("UNREADABLE", exc.strerror or type(exc).__name__))
+    except RagdropError as exc:
+        return _failed(path, exc)
+
+
+def wait_for_file(client: RagdropClient, sent: Outcome, *, deadline_s: float, pause: Pause) -> Outcome:
+    """Ask for the status of a file that was sent until it is indexed or has failed, or until *deadline_s* of the clock.
+
+    A dependency that fails meanwhile is asked again: ingest may well succeed.
+    """
+    reply = sent.reply
+    if reply is None:
+        return sent
+    delay_s = FIRST_POLL_S
+    while reply.get("status", "pending") == "pending":
+        if pause.clock() >= deadline_s:
+            return Outcome(sent.path, reply, ("TIMEOUT", "still pending when the time to wait was over"))
+        pause.sleep(delay_s)
+        delay_s = min(delay_s * POLL_GROWTH, LONGEST_POLL_S)
+        try:
+            reply = client.status(str(sent.reply and sent.reply.get("status_url")))
+        except DependencyError as exc:
+            if stops_all(exc):
+                raise
+        except RagdropError as exc:
+            return _failed(sent.path, exc)
+    return Outcome(sent.path, reply, _problem_of(reply))
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """How time passes: seconds of a steady clock, and sleeping."""
+
+    clock: Callable[[], float]
+    sleep: Callable[[float], None]
+
+
+def several(work: Callable[[Item], Result], items: Sequence[Item], *, done: Callable[[], None]) -> list[Result]:
+    """*work* on every item, `AT_ONCE` at a time, results in the order of the items; *done* is called after each.
+
+    The first exception, Ctrl-C too, drops what has not begun and is raised.
+    """
+    pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="push")
+    try:
+        futures = [pool.submit(work, item) for item in items]
+        for future in as_completed(futures):
+            future.result()
+            done()
+        return [future.result() for future in futures]
+    finally:  # after Ctrl-C nobody waits for the answers that are still out
+        pool.shutdown(wait=not isinstance(sys.exception(), KeyboardInterrupt), cancel_futures=True)
+
+
+def _failed(path: str, error: RagdropError) -> Outcome:
+    if stops_all(error):
+        raise error
+    return Outcome(path, problem=(code_of(error), error.message), error_body=body_of(error))
+
+
+def _problem_of(reply: dict[str, Any]) -> tuple[str, str] | None:
+    status = reply.get("status")
+    if status == "indexed":
+        return None
+    error = reply.get("error") or {}
+    if status == "deleted":
+        return "DELETED", "it was deleted meanwhile"
+    return str(error.get("code") or "FAILED"), str(error.get("message") or f"its status is {status}")

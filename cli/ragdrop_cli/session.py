@@ -1,0 +1,93 @@
+"""What the commands work with: environment, folder, and how to reach the service; tests hand in another one."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import typer
+
+from ragdrop.client import RagdropClient
+from ragdrop.domain.tenants import ApiKey, Role, Tenant
+from ragdrop.errors import ConfigurationError
+from ragdrop_cli.stack import Stack, api_of, find_stack, read_stack, running_stack
+
+
+class Operator(Protocol):
+    """What needs AWS credentials instead of an API key."""
+
+    def create_tenant(self, name: str) -> Tenant:
+        """Make a tenant; ConflictError if it exists."""
+        ...
+
+    def create_key(self, tenant: str, role: Role, vaults: list[str]) -> tuple[str, ApiKey]:
+        """Make a key; its secret comes first and is not kept anywhere."""
+        ...
+
+
+def deployed_operator(environ: Mapping[str, str]) -> Operator:
+    """The operator of the deployment that *environ* names.
+
+    Raises:
+        ConfigurationError: Settings are missing, or this is the bare wheel without the AWS packages.
+    """
+    try:
+        from ragdrop.bootstrap import bootstrap  # late: `ragdrop ask` from the bare wheel has no boto3
+
+        return bootstrap(environ).operator
+    except ModuleNotFoundError as exc:
+        message = f"operator commands need the package {exc.name}; `pip install 'ragdrop[operator]'` brings it"
+        raise ConfigurationError(message) from exc
+
+
+@dataclass(frozen=True)
+class Session:
+    """One run of the command line.  `environ` is the process's own environment in earnest, a dict in tests."""
+
+    environ: MutableMapping[str, str] = field(default_factory=lambda: os.environ)
+    folder: Path = field(default_factory=Path.cwd)
+    connect: Callable[[str, str], RagdropClient] = RagdropClient
+    operate: Callable[[Mapping[str, str]], Operator] = deployed_operator
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+
+    def client(self) -> RagdropClient:
+        """A client of the API; ConfigurationError where it cannot be found."""
+        return self.connect(*api_of(self.environ, self.folder))
+
+    def operator(self) -> Operator:
+        """The operator commands, with the stack file's environment laid under the real one, if there is a file."""
+        path = find_stack(self.environ, self.folder)
+        if path is not None:
+            self.lay_under(read_stack(path))
+        return self.operate(self.environ)
+
+    def stack(self) -> Stack:
+        """The running stack; ConfigurationError where there is none."""
+        return running_stack(self.environ, self.folder)
+
+    def lay_under(self, stack: Stack) -> None:
+        """Set what the stack's functions run with, wherever the environment does not say otherwise."""
+        for name, value in stack.environment.items():
+            self.environ.setdefault(name, value)
+
+
+def session_of(context: typer.Context) -> Session:
+    """The session that a command was started in."""
+    session = context.find_object(Session)
+    if session is None:
+        raise AssertionError("the root command sets a session")
+    return session
+
+
+def vault_list(vaults: Sequence[str] | None) -> list[str] | None:
+    """The `--vault` options as the API's `vaults`; none given means all, which is no field at all.
+
+    >>> vault_list(["team"]), vault_list([])
+    (['team'], None)
+    """
+    return list(vaults) if vaults else None

@@ -1,0 +1,98 @@
+"""Where the service is: two environment variables, else the stack file that `make up` writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ragdrop.errors import ConfigurationError
+
+STACK_FILE = Path(".local") / "stack.json"
+URL_NAME, KEY_NAME, STACK_NAME = "RAGDROP_API_URL", "RAGDROP_API_KEY", "RAGDROP_STACK"
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A running stack, as its file tells it.  `environment` is what its functions run with; the key is never shown."""
+
+    path: Path
+    api_url: str
+    api_key: str = field(repr=False)
+    bucket: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def find_stack(environ: Mapping[str, str], folder: Path) -> Path | None:
+    """The stack file: the one that RAGDROP_STACK names, else the nearest `.local/stack.json` from *folder* upwards.
+
+    Raises:
+        ConfigurationError: RAGDROP_STACK names no file.
+    """
+    named = environ.get(STACK_NAME)
+    if named:
+        path = folder / Path(named).expanduser()
+        if not path.is_file():
+            raise ConfigurationError(f"{STACK_NAME} names {named}, which is no file; `make up` writes one")
+        return path
+    return next((each / STACK_FILE for each in (folder, *folder.parents) if (each / STACK_FILE).is_file()), None)
+
+
+def read_stack(path: Path) -> Stack:
+    """Read a stack file; keys that are not known here are left alone, an unfinished stack may lack some.
+
+    Raises:
+        ConfigurationError: It cannot be read as a JSON object with an `environment` of strings.
+    """
+    try:
+        fields: Any = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as exc:
+        raise ConfigurationError(f"{path} cannot be read ({exc}); `make up` writes it anew") from exc
+    environment = fields.get("environment", {}) if isinstance(fields, dict) else None
+    if not isinstance(environment, dict):
+        raise ConfigurationError(f"{path} is no stack file; `make up` writes it anew")
+    return Stack(
+        path=path,
+        api_url=str(fields.get("api_url") or ""),
+        api_key=str(fields.get("api_key") or ""),
+        bucket=str(fields.get("bucket") or ""),
+        environment={str(name): str(value) for name, value in environment.items()},
+    )
+
+
+def running_stack(environ: Mapping[str, str], folder: Path) -> Stack:
+    """The stack that can be found from *folder*.
+
+    Raises:
+        ConfigurationError: There is none, or its file is broken.
+    """
+    path = find_stack(environ, folder)
+    if path is None:
+        raise ConfigurationError(f"no {STACK_FILE} here or in a parent folder; `make up` starts a stack and writes it")
+    return read_stack(path)
+
+
+def api_of(environ: Mapping[str, str], folder: Path) -> tuple[str, str]:
+    """URL and key of the API, both from the environment or both from the stack file: a key goes only where it belongs.
+
+    Raises:
+        ConfigurationError: Only one of the two is set, or neither and no stack is found.
+    """
+    url, key = environ.get(URL_NAME, ""), environ.get(KEY_NAME, "")
+    if url and key:
+        return url, key
+    if url or key:
+        there, missing = (URL_NAME, KEY_NAME) if url else (KEY_NAME, URL_NAME)
+        raise ConfigurationError(f"{there} is set but {missing} is not; set both, or neither to use {STACK_FILE}")
+    path = find_stack(environ, folder)
+    if path is None:
+        raise ConfigurationError(
+            f"where is the API? {URL_NAME} and {KEY_NAME} are not set, and there is no {STACK_FILE} here or in a "
+            "parent folder; `make up` starts a stack and writes it"
+        )
+    stack = read_stack(path)
+    if not (stack.api_url and stack.api_key):
+        raise ConfigurationError(f"{path} has no api_url and api_key yet; `make up` finishes it")
+    return stack.api_url, stack.api_key

@@ -1,0 +1,21 @@
+"""Ingest: S3 says that keys changed; each is made to agree with the bucket, failures are reported per message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragdrop.bootstrap import bootstrap
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deliveries import deliveries
+from ragdrop.observability import configure, logger
+
+app = bootstrap()  # once per execution environment
+configure(app.settings.log_level)
+
+
+@logger.inject_lambda_context
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Converge the keys of one SQS batch."""
+    deadline = Deadline.after(context.get_remaining_time_in_millis() / 1_000)
+    failed = app.converge_keys.batch(deliveries(event), deadline)
+    return {"batchItemFailures": [{"itemIdentifier": delivery.message_id} for delivery in failed]}

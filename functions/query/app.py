@@ -1,0 +1,32 @@
+"""Query: search and documents over HTTP, and the OpenAPI document of the whole API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mangum import Mangum
+
+from ragdrop.bootstrap import bootstrap
+from ragdrop.http import authenticated, create_api
+from ragdrop.observability import configure, logger
+from ragdrop.routes.ask import ask_router
+from ragdrop.routes.documents import documents_router
+from ragdrop.routes.search import search_router
+
+app = bootstrap()  # once per execution environment
+configure(app.settings.log_level)
+reader, writer = (authenticated(app.directory, role) for role in ("reader", "writer"))
+api = create_api(
+    [
+        search_router(lambda: app.search, reader),
+        documents_router(lambda: app.keep_documents, reader, writer),
+        ask_router(lambda: app.ask, reader),  # declared for the OpenAPI document; the gateway sends /ask to generate
+    ]
+)
+serve = Mangum(api, lifespan="off")
+
+
+@logger.inject_lambda_context
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Serve one request of the REST API."""
+    return serve(event, context)

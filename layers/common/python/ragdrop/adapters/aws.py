@@ -1,0 +1,99 @@
+"""AWS clients: made once an environment, with time-outs of their own; SDK errors become ragdrop's here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any, TypeAlias
+
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
+
+from ragdrop.errors import ConfigurationError, DependencyError
+
+AwsClient: TypeAlias = Any  # a low-level boto3 client, whose methods are made at run time
+
+CONNECT_TIMEOUT_S = 1
+READ_TIMEOUT_S = 5  # of one read of the socket, not of a whole large object
+MAX_ATTEMPTS = 3  # the first one included
+
+_MISSING = frozenset(
+    {
+        "ResourceNotFoundException",  # DynamoDB
+        "NoSuchBucket",  # S3
+        "AWS.SimpleQueueService.NonExistentQueue",  # SQS, query protocol
+        "QueueDoesNotExist",  # SQS, JSON protocol
+    }
+)
+_TRANSIENT = frozenset({429, 500, 502, 503, 504})
+_THROTTLED = frozenset(
+    {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException", "RequestThrottled"}
+    | {"SlowDown", "RequestTimeout", "TransactionInProgressException"}
+)
+
+_clients: dict[str, AwsClient] = {}
+_lock = Lock()
+
+
+def client(service: str) -> AwsClient:
+    """The environment's one low-level client of *service*; endpoint and credentials are the SDK's own search.
+
+    Raises:
+        ConfigurationError: The environment names no region.
+    """
+    with _lock:  # making a client is not thread-safe, using one is
+        if service not in _clients:
+            import boto3
+
+            config = Config(
+                connect_timeout=CONNECT_TIMEOUT_S,
+                read_timeout=READ_TIMEOUT_S,
+                retries={"mode": "standard", "total_max_attempts": MAX_ATTEMPTS},
+            )
+            try:
+                _clients[service] = boto3.client(service, config=config)
+            except NoRegionError as exc:
+                raise ConfigurationError("AWS_REGION or AWS_DEFAULT_REGION must name a region") from exc
+        return _clients[service]
+
+
+def error_code(exc: ClientError) -> str:
+    """The service's own code of an error, such as `NoSuchKey`; the HTTP status where the answer had no body."""
+    return str(exc.response.get("Error", {}).get("Code", ""))
+
+
+def http_status(exc: ClientError) -> int:
+    """The HTTP status of an error; 0 where the SDK does not tell."""
+    return int(exc.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+@contextmanager
+def translated(error: type[DependencyError], *, service: str, resource: str) -> Iterator[None]:
+    """Turn the SDK's errors within the block into *error*; only codes are told, never what was asked.
+
+    Args:
+        error: The class to raise.
+        service: The part of ragdrop that failed: `registry`, `object_store`, `queue`.
+        resource: The table, bucket or queue, named where it turns out not to exist.
+
+    Raises:
+        DependencyError: *error*; `retryable` is False for a refusal that another try would meet again.
+        ConfigurationError: The resource does not exist, or there are no credentials.
+    """
+    try:
+        yield
+    except ClientError as exc:
+        code, status = error_code(exc), http_status(exc)
+        if code in _MISSING:
+            raise ConfigurationError(f"{resource} does not exist ({code})") from exc
+        raise error(
+            f"{resource} answered {code or status}",
+            service=service,
+            retryable=code in _THROTTLED or status in _TRANSIENT or status == 0,
+            aws_code=code,
+        ) from exc
+    except NoCredentialsError as exc:
+        raise ConfigurationError(f"there are no AWS credentials for {resource}") from exc
+    except BotoCoreError as exc:
+        raise error(f"{resource} did not answer ({type(exc).__name__})", service=service) from exc

@@ -1,0 +1,144 @@
+"""Heads and details in DynamoDB: claim, flip, fail and tombstone as conditional writes."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+
+from ragdrop.adapters import head_changes
+from ragdrop.adapters.dynamodb_items import (
+    HEAD_SK,
+    Item,
+    detail_item,
+    detail_of,
+    detail_sk,
+    document_pk,
+    head_of,
+    listing_pk,
+    listing_shard,
+)
+from ragdrop.adapters.dynamodb_table import ItemKey, Table, Update
+from ragdrop.adapters.head_changes import Changes
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Detail, Failure, Head, Heads, Status
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.errors import DatabaseError
+from ragdrop.ports import Claim
+
+MAX_HEADS = 100  # items a BatchGetItem takes
+BACKOFF_BASE_S = 0.05
+BACKOFF_CAP_S = 1.0
+
+
+class DynamoDbDocuments:
+    """The part of the registry that knows documents."""
+
+    def __init__(self, table: Table, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._table = table
+        self._sleep = sleep
+
+    def head(self, key: DocumentKey) -> Head | None:
+        """The head of one document."""
+        item = self._table.get((document_pk(key), HEAD_SK))
+        return head_of(item) if item else None
+
+    def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:
+        """The heads of up to 100 documents; keys that stay unprocessed until the deadline are `unread`.
+
+        Raises:
+            DatabaseError: Not one of them could be read.
+            ValueError: More than 100 documents.
+        """
+        by_item = {(document_pk(key), HEAD_SK): key for key in keys}
+        if len(by_item) > MAX_HEADS:
+            raise ValueError(f"{len(by_item)} heads asked for at once, at most {MAX_HEADS}")
+        found: list[Item] = []
+        left: list[ItemKey] = list(by_item)
+        attempt = 0
+        while left:
+            try:
+                items, unprocessed = self._table.batch_get(left)
+            except DatabaseError:
+                if len(left) == len(by_item):
+                    raise
+                break  # what was read before counts; the rest is unread
+            found += items
+            left = unprocessed
+            # full jitter, so that clients throttled together do not come back together
+            pause_s = random.uniform(0, min(BACKOFF_CAP_S, BACKOFF_BASE_S * 2**attempt))  # noqa: S311
+            if left and deadline.remaining_s() <= pause_s:
+                break
+            if left:
+                self._sleep(pause_s)
+            attempt += 1
+        if left and len(left) == len(by_item):
+            raise DatabaseError(
+                f"table {self._table.name} processed none of {len(left)} keys in time", service="registry"
+            )
+        heads = (head_of(item) for item in found)
+        return Heads({head.key: head for head in heads}, frozenset(by_item[item] for item in left))
+
+    def detail(self, key: DocumentKey, revision: int) -> Detail | None:
+        """What is kept of one revision."""
+        item = self._table.get((document_pk(key), detail_sk(revision)))
+        return detail_of(item, key) if item else None
+
+    def claim(self, key: DocumentKey, seen: Head | None, claim: Claim) -> Head | None:
+        """Take the next revision; None where another claim or tombstone was first.
+
+        The condition is on the revision alone: a flip of the revision seen is no reason to lose, as its writer may
+        have looked at S3 before the change that this claim is for.
+        """
+        changes = head_changes.claimed(seen, claim)
+        if seen is None:
+            changes["GSK"] = key.vault_path
+        return self._take(key, {"revision": seen.revision} if seen else {}, changes)
+
+    def give_back(self, key: DocumentKey, revision: int) -> None:
+        """End the lease of a revision that is still pending."""
+        update = Update({"lease_until_s": 0.0}, expected={"revision": revision, "status": Status.PENDING})
+        self._table.update((document_pk(key), HEAD_SK), update, returning="NONE")
+
+    def flip(self, detail: Detail, now_s: float) -> Head | None:
+        """Write the detail, then make its revision the live one."""
+        self._table.put(detail_item(detail))
+        copies = {"live_version_id": "version_id", "live_sidecar_version_id": "sidecar_version_id"}
+        return self._finish(detail.key, detail.revision, head_changes.flipped(detail, now_s), copies)
+
+    def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> Head | None:
+        """Record a failure of a revision that is still pending."""
+        return self._finish(key, revision, head_changes.failed(failure, keep_live=keep_live), {})
+
+    def tombstone(self, key: DocumentKey, seen: Head, sequencer: str | None, now_s: float) -> Head | None:
+        """Claim the next revision as deleted; the new head, or None where another write was first.
+
+        The condition is on the status too: who counts live documents must know what was live when it was buried.
+        """
+        expected = {"revision": seen.revision, "status": seen.status}
+        return self._take(key, expected, head_changes.buried(seen, sequencer, now_s))
+
+    def forget(self, key: DocumentKey, before_revision: int) -> None:
+        """Remove the details of revisions below *before_revision*."""
+        if before_revision < 1:
+            return
+        bounds = (detail_sk(0), detail_sk(before_revision - 1))
+        for item in self._table.query(document_pk(key), between=bounds):
+            self._table.delete((item["PK"], item["SK"]))
+
+    def _take(self, key: DocumentKey, expected: Changes, changes: Changes) -> Head | None:
+        update = Update(_listed(key, changes), expected=expected, only_new=not expected)
+        outcome = self._table.update((document_pk(key), HEAD_SK), update, returning="ALL_NEW")
+        head = head_of(outcome.item) if outcome.item else None
+        return head if head and (outcome.won or head_changes.taken_by(head, changes)) else None
+
+    def _finish(self, key: DocumentKey, revision: int, changes: Changes, copies: dict[str, str]) -> Head | None:
+        expected = {"revision": revision, "status": Status.PENDING}
+        update = Update(_listed(key, changes), expected=expected, copies=copies)
+        outcome = self._table.update((document_pk(key), HEAD_SK), update, returning="ALL_OLD")
+        head = head_of(outcome.item) if outcome.item else None
+        return head if head and (outcome.won or head_changes.finished_as(head, revision, changes)) else None
+
+
+def _listed(key: DocumentKey, changes: Changes) -> Changes:
+    return changes | {"GPK": listing_pk(key.tenant, changes["status"], listing_shard(key))}

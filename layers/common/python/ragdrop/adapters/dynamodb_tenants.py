@@ -1,0 +1,45 @@
+"""Tenants and API keys in DynamoDB."""
+
+from __future__ import annotations
+
+from ragdrop.adapters.dynamodb_items import TENANT_LIST_PK, api_key_item, api_key_of, tenant_item, tenant_of
+from ragdrop.adapters.dynamodb_table import Table, Update
+from ragdrop.domain.tenants import ApiKey, Tenant
+
+
+class DynamoDbTenants:
+    """The part of the registry that knows who there is and who may ask."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def tenant(self, name: str) -> Tenant | None:
+        """One tenant."""
+        item = self._table.get((f"T#{name}", "T"))
+        return tenant_of(item) if item else None
+
+    def create_tenant(self, tenant: Tenant) -> bool:
+        """Write a new tenant; False where one of that name exists."""
+        # the entry of the list first: one without its tenant is passed over, a tenant without one would be invisible
+        self._table.put({"PK": TENANT_LIST_PK, "SK": tenant.name})
+        return self._table.put(tenant_item(tenant), only_new=True)
+
+    def tenants(self) -> list[Tenant]:
+        """All tenants by name."""
+        names = [item["SK"] for item in self._table.query(TENANT_LIST_PK)]
+        found = (self.tenant(name) for name in names)
+        return [tenant for tenant in found if tenant]
+
+    def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int) -> None:
+        """Add to the counters, note the vault, raise the generation by one; nothing for an unknown tenant."""
+        added = {"documents": documents, "chunks": chunks, "generation": 1, "vaults": {vault}}
+        self._table.update((f"T#{name}", "T"), Update(additions=added), returning="NONE")
+
+    def api_key(self, sha256: str) -> ApiKey | None:
+        """The key of that hash, expired and revoked ones too."""
+        item = self._table.get((f"K#{sha256}", "K"))
+        return api_key_of(item) if item else None
+
+    def put_api_key(self, key: ApiKey) -> None:
+        """Write a key, or write it anew."""
+        self._table.put(api_key_item(key))

@@ -1,0 +1,132 @@
+"""What each step of a document's life changes in its head: one place, so that every registry changes the same.
+
+Each function gives the fields of `Head` that change; None means that the field is emptied.  What is not named stays as
+it is in the registry at that moment, also where it changed since the caller looked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from ragdrop.domain.documents import Detail, Failure, Head, Status
+from ragdrop.ports import Claim
+
+Changes = dict[str, Any]
+
+MAX_TITLE_CHARS = 200  # a head is read for every hit: it stays under 1 KB
+MAX_ERROR_CHARS = 200
+
+
+def rfc3339(now_s: float) -> str:
+    """Seconds since 1970 as RFC 3339 UTC with milliseconds.
+
+    >>> rfc3339(0.25)
+    '1970-01-01T00:00:00.250Z'
+    """
+    return datetime.fromtimestamp(now_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def claimed(seen: Head | None, claim: Claim) -> Changes:
+    """The next revision is taken; the live one goes on answering.
+
+    The first revision is milliseconds since 1970: a document whose head was lost never uses a number twice.
+
+    >>> claimed(None, Claim("v1", None, "m1", 60.0, None, now_s=1.5))["revision"]
+    1500
+    """
+    changes: Changes = {
+        "status": Status.PENDING,
+        "revision": int(claim.now_s * 1000) if seen is None else seen.revision + 1,
+        "version_id": claim.version_id,
+        "sidecar_version_id": claim.sidecar_version_id,
+        "message_id": claim.message_id,
+        "lease_until_s": claim.lease_until_s,
+        "error": None,
+        "updated_at": rfc3339(claim.now_s),
+    }
+    if seen is None:
+        changes["created_at"] = rfc3339(claim.now_s)
+    return _with_sequencer(changes, claim.sequencer)
+
+
+def flipped(detail: Detail, now_s: float) -> Changes:
+    """The revision answers.  The live S3 versions are those of the claim: the registry copies them within the write."""
+    return {
+        "status": Status.INDEXED,
+        "live_revision": detail.revision,
+        "title": detail.facts.title[:MAX_TITLE_CHARS],
+        "doc_type": detail.facts.doc_type,
+        "promotion_level": detail.facts.promotion_level,
+        "chunk_count": detail.chunk_count,
+        "lease_until_s": 0.0,
+        "error": None,
+        "updated_at": rfc3339(now_s),
+    }
+
+
+def failed(failure: Failure, *, keep_live: bool) -> Changes:
+    """The revision failed for good.
+
+    >>> failed(Failure("TIMEOUT", "too slow", 1, "2026-01-01T00:00:00Z"), keep_live=True)["status"].value
+    'failed'
+    """
+    changes: Changes = {
+        "status": Status.FAILED,
+        "lease_until_s": 0.0,
+        "error": replace(failure, message=failure.message[:MAX_ERROR_CHARS]),
+        "updated_at": failure.at,
+    }
+    return changes if keep_live else changes | _WITHDRAWN
+
+
+def buried(seen: Head, sequencer: str | None, now_s: float) -> Changes:
+    """The next revision is taken as deleted: a revision still running loses its flip, nothing answers."""
+    changes: Changes = {
+        "status": Status.DELETED,
+        "revision": seen.revision + 1,
+        "version_id": None,
+        "sidecar_version_id": None,
+        "message_id": None,
+        "lease_until_s": 0.0,
+        "error": None,
+        "updated_at": rfc3339(now_s),
+    }
+    return _with_sequencer(changes | _WITHDRAWN, sequencer)
+
+
+def taken_by(head: Head, changes: Changes) -> bool:
+    """Whether *head* is what a claim or tombstone with these changes left.
+
+    The SDK repeats a write whose answer was lost, and the second one finds the first in its way: that is no loss.  The
+    lease and the time of one attempt are like no other's.
+    """
+    names = ("revision", "status", "version_id", "message_id", "lease_until_s", "updated_at")
+    return all(getattr(head, name) == changes[name] for name in names)
+
+
+def finished_as(head: Head, revision: int, changes: Changes) -> bool:
+    """Whether *head* shows that a flip or failure of *revision* is done already: again a repeated write is no loss.
+
+    What the head was before is not known then; the one that was found stands for it.
+    """
+    if "live_revision" in changes and head.live_revision == revision == changes["live_revision"]:
+        return True
+    return head.revision == revision and head.status == changes["status"]
+
+
+_WITHDRAWN: Changes = {
+    "live_revision": None,
+    "live_version_id": None,
+    "live_sidecar_version_id": None,
+    "title": None,  # words of a document that must not answer any more
+    "doc_type": None,
+    "promotion_level": "standard",
+    "chunk_count": 0,
+}
+
+
+def _with_sequencer(changes: Changes, sequencer: str | None) -> Changes:
+    # an event without a sequencer does not make older events acceptable again
+    return changes if sequencer is None else changes | {"sequencer": sequencer}

@@ -1,0 +1,105 @@
+"""A versioned bucket in memory, for tests."""
+
+# ruff: noqa: D102 - the port says what each method does
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from threading import RLock
+
+from ragdrop.errors import RagdropError
+from ragdrop.ports import StoredObject
+
+MODIFIED_AT = "2026-01-01T00:00:00Z"  # time stands still here, so that tests repeat
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    version_id: str
+    stored: StoredObject | None  # None: a delete marker
+    body: bytes = b""
+
+
+class MemoryObjectStore:
+    """ObjectStore for tests.
+
+    `fail_with` is raised by every call while it is set; `calls` names the calls made, in order.
+    """
+
+    def __init__(self, bucket: str = "documents") -> None:
+        self.bucket = bucket
+        self.fail_with: RagdropError | None = None
+        self.calls: list[str] = []
+        self._lock = RLock()
+        self._numbers = count(1)
+        self._versions: dict[str, list[_Version]] = {}
+
+    def head(self, key: str) -> StoredObject | None:
+        with self._call("head"):
+            version = self._current(key)
+            return version.stored if version else None
+
+    def get(self, key: str, *, version_id: str | None = None, start: int = 0, end: int | None = None) -> bytes | None:
+        with self._call("get"):
+            version = self._current(key) if version_id is None else self._find(key, version_id)
+            if version is None or version.stored is None:
+                return None
+            return version.body[start : len(version.body) if end is None else max(start, end)]
+
+    def put(self, key: str, body: bytes, *, media_type: str, metadata: Mapping[str, str] | None = None) -> StoredObject:
+        with self._call("put"):
+            stored = StoredObject(
+                key=key,
+                version_id=self._next_id(),
+                etag=hashlib.md5(body, usedforsecurity=False).hexdigest(),  # as S3 does for a plain PUT
+                size_bytes=len(body),
+                media_type=media_type,
+                modified_at=MODIFIED_AT,
+                metadata={name.lower(): value for name, value in (metadata or {}).items()},
+            )
+            self._versions.setdefault(key, []).append(_Version(stored.version_id, stored, bytes(body)))
+            return stored
+
+    def delete(self, key: str) -> str | None:
+        with self._call("delete"):
+            marker = _Version(self._next_id(), None)
+            self._versions.setdefault(key, []).append(marker)
+            return marker.version_id
+
+    def delete_prefix(self, prefix: str) -> int:
+        with self._call("delete_prefix"):
+            if not prefix:
+                raise ValueError("an empty prefix would remove the whole bucket")
+            keys = [key for key in self._versions if key.startswith(prefix)]
+            return sum(len(self._versions.pop(key)) for key in keys)
+
+    def remove_version(self, key: str, version_id: str) -> None:
+        """Remove one version for good; removing a delete marker from the top restores what is under it."""
+        with self._lock:
+            self._versions[key] = [version for version in self._versions[key] if version.version_id != version_id]
+
+    def keys(self) -> list[str]:
+        """The keys that have a current version, in order."""
+        with self._lock:
+            return sorted(key for key in self._versions if (version := self._current(key)) and version.stored)
+
+    def _current(self, key: str) -> _Version | None:
+        versions = self._versions.get(key)
+        return versions[-1] if versions else None
+
+    def _find(self, key: str, version_id: str) -> _Version | None:
+        return next((version for version in self._versions.get(key, []) if version.version_id == version_id), None)
+
+    def _next_id(self) -> str:
+        return f"version-{next(self._numbers):06d}"
+
+    @contextmanager
+    def _call(self, name: str) -> Iterator[None]:
+        with self._lock:
+            self.calls.append(name)
+            if self.fail_with:
+                raise self.fail_with
+            yield

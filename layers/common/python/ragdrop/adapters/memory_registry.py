@@ -1,0 +1,169 @@
+"""A Registry in memory, for tests: the same steps and refusals as DynamoDB's, and failures on request."""
+
+# ruff: noqa: D102 - the port says what each method does
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import RLock
+
+from ragdrop.adapters import head_changes
+from ragdrop.adapters.head_changes import Changes
+from ragdrop.adapters.listing_cursor import Listing
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.tenants import ApiKey, Tenant
+from ragdrop.errors import DatabaseError, RagdropError
+from ragdrop.ports import Claim
+
+MAX_HEADS = 100
+
+
+class MemoryRegistry:
+    """Registry for tests.
+
+    `fail_with` is raised by every call while it is set; the heads of `unreadable` are `unread`; `calls` names the
+    calls made, in order.
+    """
+
+    def __init__(self) -> None:
+        self.fail_with: RagdropError | None = None
+        self.unreadable: set[DocumentKey] = set()
+        self.calls: list[str] = []
+        self._lock = RLock()
+        self._heads: dict[DocumentKey, Head] = {}
+        self._details: dict[tuple[DocumentKey, int], Detail] = {}
+        self._tenants: dict[str, Tenant] = {}
+        self._api_keys: dict[str, ApiKey] = {}
+
+    def head(self, key: DocumentKey) -> Head | None:
+        with self._call("head"):
+            return self._heads.get(key)
+
+    def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:  # noqa: ARG002
+        with self._call("heads"):
+            asked = set(keys)
+            if len(asked) > MAX_HEADS:
+                raise ValueError(f"{len(asked)} heads asked for at once, at most {MAX_HEADS}")
+            unread = frozenset(asked & self.unreadable)
+            if asked and unread == asked:
+                raise DatabaseError("no head could be read", service="registry")
+            return Heads({key: self._heads[key] for key in asked - unread if key in self._heads}, unread)
+
+    def detail(self, key: DocumentKey, revision: int) -> Detail | None:
+        with self._call("detail"):
+            return self._details.get((key, revision))
+
+    def claim(self, key: DocumentKey, seen: Head | None, claim: Claim) -> Head | None:
+        with self._call("claim"):
+            changes = head_changes.claimed(seen, claim)
+            head = self._heads.get(key)
+            return self._take(key, changes, free=(head and head.revision) == (seen and seen.revision))
+
+    def give_back(self, key: DocumentKey, revision: int) -> None:
+        with self._call("give_back"):
+            head = self._heads.get(key)
+            if head and head.revision == revision and head.status is Status.PENDING:
+                self._heads[key] = replace(head, lease_until_s=0.0)
+
+    def flip(self, detail: Detail, now_s: float) -> Head | None:
+        with self._call("flip"):
+            self._details[detail.key, detail.revision] = detail
+            changes = head_changes.flipped(detail, now_s)
+            if head := self._heads.get(detail.key):
+                changes["live_version_id"] = head.version_id
+                changes["live_sidecar_version_id"] = head.sidecar_version_id
+            return self._finish(detail.key, detail.revision, changes)
+
+    def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> Head | None:
+        with self._call("fail"):
+            return self._finish(key, revision, head_changes.failed(failure, keep_live=keep_live))
+
+    def tombstone(self, key: DocumentKey, seen: Head, sequencer: str | None, now_s: float) -> Head | None:
+        with self._call("tombstone"):
+            changes = head_changes.buried(seen, sequencer, now_s)
+            head = self._heads.get(key)
+            free = head is not None and (head.revision, head.status) == (seen.revision, seen.status)
+            return self._take(key, changes, free=free)
+
+    def forget(self, key: DocumentKey, before_revision: int) -> None:
+        with self._call("forget"):
+            for of, revision in list(self._details):
+                if of == key and revision < before_revision:
+                    del self._details[of, revision]
+
+    def page(
+        self, tenant: str, *, vault: str | None, prefix: str, status: Status | None, cursor: str | None, limit: int
+    ) -> Page:
+        with self._call("page"):
+            listing = Listing(tenant, vault, prefix, status)
+            after = listing.position(cursor)
+            listed = sorted(
+                (
+                    head
+                    for key, head in self._heads.items()
+                    if key.tenant == tenant and head.status in listing.statuses
+                    if key.vault_path > after and listing.admits(key.vault, key.path)
+                ),
+                key=lambda head: head.key.vault_path,
+            )
+            more = len(listed) > limit
+            return Page(listed[:limit], listing.cursor_after(listed[limit - 1].key.vault_path) if more else None)
+
+    def tenant(self, name: str) -> Tenant | None:
+        with self._call("tenant"):
+            return self._tenants.get(name)
+
+    def create_tenant(self, tenant: Tenant) -> bool:
+        with self._call("create_tenant"):
+            return self._tenants.setdefault(tenant.name, tenant) is tenant
+
+    def tenants(self) -> list[Tenant]:
+        with self._call("tenants"):
+            return [self._tenants[name] for name in sorted(self._tenants)]
+
+    def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int) -> None:
+        with self._call("add_to_tenant"):
+            if tenant := self._tenants.get(name):
+                self._tenants[name] = replace(
+                    tenant,
+                    documents=tenant.documents + documents,
+                    chunks=tenant.chunks + chunks,
+                    generation=tenant.generation + 1,
+                    vaults=tuple(sorted({*tenant.vaults, vault})),
+                )
+
+    def api_key(self, sha256: str) -> ApiKey | None:
+        with self._call("api_key"):
+            return self._api_keys.get(sha256)
+
+    def put_api_key(self, key: ApiKey) -> None:
+        with self._call("put_api_key"):
+            self._api_keys[key.sha256] = key
+
+    def _take(self, key: DocumentKey, changes: Changes, *, free: bool) -> Head | None:
+        head = self._heads.get(key)
+        if not free:
+            return head if head and head_changes.taken_by(head, changes) else None
+        base = head or Head(key, Status.PENDING, 0)
+        self._heads[key] = replace(base, **changes)
+        return self._heads[key]
+
+    def _finish(self, key: DocumentKey, revision: int, changes: Changes) -> Head | None:
+        head = self._heads.get(key)
+        if head is None:
+            return None
+        if head.revision == revision and head.status is Status.PENDING:
+            self._heads[key] = replace(head, **changes)
+            return head
+        return head if head_changes.finished_as(head, revision, changes) else None
+
+    @contextmanager
+    def _call(self, name: str) -> Iterator[None]:
+        with self._lock:
+            self.calls.append(name)
+            if self.fail_with:
+                raise self.fail_with
+            yield

@@ -1,0 +1,83 @@
+"""Embeddings from any endpoint that speaks the OpenAI protocol."""
+
+from __future__ import annotations
+
+import base64
+import sys
+from array import array
+from collections.abc import Sequence
+from typing import Any
+
+import httpx
+
+from ragdrop.adapters.openai_http import OpenAiHttp, problem
+from ragdrop.domain.chunks import Vector, vector
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.tenants import EmbeddingSpace
+from ragdrop.errors import EmbeddingServiceError
+
+SERVICE = "embedding"
+
+
+class OpenAiEmbedder:
+    """An Embedder over `POST /v1/embeddings`; *batch_size* texts a request."""
+
+    def __init__(self, http: OpenAiHttp, *, batch_size: int = 32) -> None:
+        self._http = http
+        self._batch_size = batch_size
+
+    def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
+        """The vector of a question."""
+        return self._embed([space.query_prefix + text], space, deadline)[0]
+
+    def passages(self, texts: Sequence[str], space: EmbeddingSpace, deadline: Deadline) -> list[Vector]:
+        """The vectors of passages, in order."""
+        prefixed = [space.passage_prefix + text for text in texts]
+        batches = (prefixed[at : at + self._batch_size] for at in range(0, len(prefixed), self._batch_size))
+        return [found for batch in batches for found in self._embed(batch, space, deadline)]
+
+    def _embed(self, texts: list[str], space: EmbeddingSpace, deadline: Deadline) -> list[Vector]:
+        body = {"model": space.model, "input": texts, "encoding_format": "base64"}
+        try:
+            response = self._http.post("/embeddings", body, deadline, stage="embed")
+        except httpx.TransportError as exc:
+            kind = "did not answer in time" if isinstance(exc, httpx.TimeoutException) else "could not be reached"
+            raise EmbeddingServiceError(f"the embedding service {kind}", service=SERVICE) from exc
+        if response.status_code != httpx.codes.OK:
+            retryable = response.status_code == httpx.codes.TOO_MANY_REQUESTS or response.is_server_error
+            message = f"the embedding service refused: {problem(response)}"
+            raise EmbeddingServiceError(message, service=SERVICE, retryable=retryable, status=response.status_code)
+        try:
+            items = sorted(response.json()["data"], key=lambda item: item["index"])
+            vectors = [_vector(item["embedding"]) for item in items]
+        except (ValueError, KeyError, TypeError) as exc:
+            raise EmbeddingServiceError(
+                "the embedding service gave an answer that cannot be read", service=SERVICE
+            ) from exc
+        return _checked(vectors, len(texts), space)
+
+
+def _vector(embedding: Any) -> Vector:
+    if not isinstance(embedding, str):
+        return vector(embedding)
+    raw = array("f", base64.b64decode(embedding))
+    if sys.byteorder == "big":
+        raw.byteswap()
+    return vector(raw)
+
+
+def _checked(vectors: list[Vector], expected: int, space: EmbeddingSpace) -> list[Vector]:
+    if len(vectors) != expected:
+        message = f"the embedding service gave {len(vectors)} vectors for {expected} texts"
+        raise EmbeddingServiceError(message, service=SERVICE)
+    for found in vectors:
+        if len(found) != space.dimension:
+            raise EmbeddingServiceError(
+                f"model {space.model!r} gives {len(found)} dimensions, the index has {space.dimension}: "
+                "set EMBEDDING_DIMENSION and reindex, or set the model back",
+                service=SERVICE,
+                retryable=False,
+                dimension=len(found),
+                expected=space.dimension,
+            )
+    return vectors

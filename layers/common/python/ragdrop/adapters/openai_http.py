@@ -1,0 +1,94 @@
+"""HTTP to endpoints that speak the OpenAI protocol: one client, retries within the deadline, keys read at first use."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+
+from ragdrop.domain.deadlines import Deadline
+
+ATTEMPTS = 3
+BASE_S = 0.1
+CAP_S = 5.0
+RETRYABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+
+
+class OpenAiHttp:
+    """POSTs JSON to one endpoint.
+
+    Args:
+        url: The base, such as `http://127.0.0.1:11434/v1`; `/v1` is added where the URL has no path.
+        api_key: Gives the bearer token or None; called at the first request.
+        timeout_s: The longest that one attempt may take.
+        client: For tests; else one with keep-alive is made at the first request.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        api_key: Callable[[], str | None],
+        timeout_s: float,
+        client: httpx.Client | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        base = httpx.URL(url)
+        self.url = str(base.copy_with(path="/v1") if base.path in {"", "/"} else base).rstrip("/")
+        self._api_key = api_key
+        self._timeout_s = timeout_s
+        self._client = client
+        self._sleep = sleep
+        self._jitter = jitter
+
+    def post(self, path: str, body: dict[str, Any], deadline: Deadline, *, stage: str) -> httpx.Response:
+        """The last response, whatever its status; connection errors and statuses that may pass are tried again.
+
+        Raises:
+            httpx.TransportError: The endpoint could not be reached, or was too slow.
+            DeadlineError: No time was left to try.
+        """
+        for attempt in range(1, ATTEMPTS + 1):
+            timeout_s = deadline.timeout_s(self._timeout_s, stage=stage)
+            try:
+                response = self._connected().post(
+                    f"{self.url}{path}", json=body, timeout=httpx.Timeout(timeout_s, connect=min(timeout_s, 5.0))
+                )
+            except httpx.TransportError:
+                if attempt == ATTEMPTS or not self._wait(attempt, None, deadline):
+                    raise
+                continue
+            if response.status_code not in RETRYABLE or attempt == ATTEMPTS:
+                return response
+            if not self._wait(attempt, response.headers.get("retry-after"), deadline):
+                return response
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    def _connected(self) -> httpx.Client:
+        if self._client is None:
+            key = self._api_key()
+            self._client = httpx.Client(headers={"authorization": f"Bearer {key}"} if key else {})
+        return self._client
+
+    def _wait(self, attempt: int, retry_after: str | None, deadline: Deadline) -> bool:
+        """Sleep before the next attempt; False where the deadline leaves no time for one."""
+        pause_s = min(CAP_S, BASE_S * 2 ** (attempt - 1)) * self._jitter()
+        if retry_after and retry_after.isdigit():
+            pause_s = max(pause_s, float(retry_after))
+        if pause_s >= deadline.remaining_s():
+            return False
+        self._sleep(pause_s)
+        return True
+
+
+def problem(response: httpx.Response) -> str:
+    """What an error response says, short: the protocol's `error.message` where there is one."""
+    try:
+        error = response.json()["error"]
+        return str(error["message"] if isinstance(error, dict) else error)[:300]
+    except (ValueError, KeyError, TypeError):
+        return f"HTTP {response.status_code}"

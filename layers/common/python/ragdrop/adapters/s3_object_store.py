@@ -1,0 +1,180 @@
+"""One S3 bucket as an ObjectStore."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from ragdrop.adapters.aws import AwsClient, error_code, http_status, translated
+from ragdrop.adapters.aws import client as aws_client
+from ragdrop.adapters.s3_metadata import decoded, encoded
+from ragdrop.errors import ObjectStoreError
+from ragdrop.ports import StoredObject
+
+UNVERSIONED = "null"  # S3's own word for the version of an object in a bucket without versioning
+DELETE_PAGE = 1000  # keys that DeleteObjects takes
+
+_NO_SUCH_VERSION = frozenset({"NoSuchKey", "NoSuchVersion", "404", "NotFound"})
+_DELETE_MARKER = frozenset({"MethodNotAllowed", "405"})  # asked for by its own version id
+_BEYOND_THE_END = frozenset({"InvalidRange", "416"})
+
+
+class S3ObjectStore:
+    """An ObjectStore.
+
+    Args:
+        bucket: The bucket's name.
+        client: A low-level S3 client; by default the environment's own, made at the first call.
+    """
+
+    def __init__(self, bucket: str, client: AwsClient = None) -> None:
+        self.bucket = bucket
+        self._given = client
+        self._seen = False
+
+    def head(self, key: str) -> StoredObject | None:
+        """The current version; None where there is none or a delete marker is on top.
+
+        Raises:
+            ConfigurationError: The bucket does not exist: were that taken for a missing key, all would be deleted.
+        """
+        with self._translated():
+            try:
+                answer = self._client.head_object(Bucket=self.bucket, Key=key)
+            except ClientError as exc:
+                if http_status(exc) != 404 and error_code(exc) not in _NO_SUCH_VERSION:
+                    raise
+                self._bucket_must_exist()
+                return None
+        self._seen = True
+        return StoredObject(
+            key=key,
+            version_id=answer.get("VersionId", UNVERSIONED),
+            etag=answer["ETag"].strip('"'),
+            size_bytes=answer["ContentLength"],
+            media_type=answer.get("ContentType", "binary/octet-stream"),
+            modified_at=_rfc3339(answer["LastModified"]),
+            metadata=decoded(answer.get("Metadata", {})),
+        )
+
+    def get(self, key: str, *, version_id: str | None = None, start: int = 0, end: int | None = None) -> bytes | None:
+        """Bytes *start* to *end* (exclusive); fewer, or none, where the object ends before."""
+        request: dict[str, Any] = {"Bucket": self.bucket, "Key": key}
+        if version_id is not None:
+            request["VersionId"] = version_id
+        empty = end is not None and end <= start
+        if empty:  # a range holds a byte at least; whether the object exists is asked all the same
+            request["Range"] = f"bytes={start}-{start}"
+        elif start or end is not None:
+            request["Range"] = f"bytes={start}-{'' if end is None else end - 1}"
+        with self._translated():
+            try:
+                answer = self._client.get_object(**request)
+                body: bytes = answer["Body"].read()
+            except ClientError as exc:
+                code = error_code(exc)
+                if code in _BEYOND_THE_END:
+                    return b""
+                malformed = code == "InvalidArgument" and version_id is not None
+                if code in _NO_SUCH_VERSION or code in _DELETE_MARKER or malformed:
+                    return None
+                raise
+        return b"" if empty else body
+
+    def put(self, key: str, body: bytes, *, media_type: str, metadata: Mapping[str, str] | None = None) -> StoredObject:
+        """Write a new version."""
+        with self._translated():
+            answer = self._client.put_object(
+                Bucket=self.bucket, Key=key, Body=body, ContentType=media_type, Metadata=encoded(metadata or {})
+            )
+        date = answer["ResponseMetadata"]["HTTPHeaders"].get("date")
+        return StoredObject(
+            key=key,
+            version_id=answer.get("VersionId", UNVERSIONED),
+            etag=answer["ETag"].strip('"'),
+            size_bytes=len(body),
+            media_type=media_type,
+            modified_at=_rfc3339(parsedate_to_datetime(date) if date else datetime.now(UTC)),
+            metadata={name.lower(): value for name, value in (metadata or {}).items()},
+        )
+
+    def delete(self, key: str) -> str | None:
+        """Put a delete marker on top; its version id, None where the bucket keeps no versions."""
+        with self._translated():
+            answer = self._client.delete_object(Bucket=self.bucket, Key=key)
+        marker: str | None = answer.get("VersionId") if answer.get("DeleteMarker") else None
+        return marker
+
+    def delete_prefix(self, prefix: str) -> int:
+        """Remove every version and delete marker of every key under *prefix* for good.
+
+        Raises:
+            ObjectStoreError: Some could not be removed; the others are gone.
+            ValueError: An empty prefix, which would empty the bucket.
+        """
+        if not prefix:
+            raise ValueError("an empty prefix would remove the whole bucket")
+        removed = 0
+        while objects := self._versions(prefix):  # from the start again each time: what was there is gone
+            removed += self._remove(objects)
+        return removed
+
+    @property
+    def _client(self) -> AwsClient:
+        return self._given or aws_client("s3")
+
+    def _versions(self, prefix: str) -> list[dict[str, str]]:
+        """Up to 1,000 versions and delete markers under *prefix*."""
+        with self._translated():
+            answer = self._client.list_object_versions(Bucket=self.bucket, Prefix=prefix, MaxKeys=DELETE_PAGE)
+        found = [*answer.get("Versions", []), *answer.get("DeleteMarkers", [])]
+        return [{"Key": entry["Key"], "VersionId": entry["VersionId"]} for entry in found]
+
+    def _remove(self, objects: list[dict[str, str]]) -> int:
+        with self._translated():
+            answer = self._client.delete_objects(Bucket=self.bucket, Delete={"Objects": objects})
+        errors = answer.get("Errors", [])
+        if errors or len(answer.get("Deleted", [])) < len(objects):
+            codes = sorted({error.get("Code", "unknown") for error in errors})
+            missing = len(objects) - len(answer.get("Deleted", []))
+            raise ObjectStoreError(
+                f"{missing} of {len(objects)} versions in {self.bucket} could not be removed ({', '.join(codes)})",
+                service="object_store",
+                retryable="AccessDenied" not in codes,
+            )
+        return len(objects)
+
+    def _bucket_must_exist(self) -> None:
+        """A missing bucket and a missing key look the same to HeadObject: ask once, before the first is believed."""
+        if not self._seen:
+            try:
+                self._client.head_bucket(Bucket=self.bucket)
+            except ClientError as exc:
+                if http_status(exc) == 404:
+                    exc.response["Error"] = {"Code": "NoSuchBucket"}
+                raise
+            self._seen = True
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        with translated(ObjectStoreError, service="object_store", resource=f"bucket {self.bucket}"):
+            try:
+                yield
+            except ClientError as exc:
+                if http_status(exc) != 403:
+                    raise
+                raise ObjectStoreError(
+                    f"bucket {self.bucket} answered 403: without s3:ListBucket a missing key is answered so, "
+                    "else the permission for this action is missing",
+                    service="object_store",
+                    retryable=False,
+                ) from exc
+
+
+def _rfc3339(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

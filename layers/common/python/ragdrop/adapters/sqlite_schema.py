@@ -1,0 +1,169 @@
+"""The tables of one tenant's index file, and how a chunk becomes rows and comes back.
+
+Four tables share the chunk's number.  What is filtered on stays apart from what is shown and from the vectors, so that
+a filter reads few pages.  A trigger keeps them together when a chunk goes.  Vectors are plain float32 blobs compared by
+sqlite-vec's functions: exact under any filter, ties in the order wanted, and as fast as its virtual table once a filter
+is set (`benchmarks/embedded_index.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import apsw
+
+from ragdrop.adapters.vector_checks import check_dimension, has_direction
+from ragdrop.domain.chunks import Chunk, Hit, IndexedChunk
+from ragdrop.domain.documents import Facts
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.tenants import IndexRef
+
+FLOAT32_BYTES = 4
+BM25 = "bm25(lexical, 10.0, 5.0, 5.0, 5.0)"  # CONTRACT 2: text 10, title and headings 5, tags 5
+
+SCHEMA = """
+PRAGMA page_size = 8192;
+PRAGMA journal_mode = WAL;
+BEGIN IMMEDIATE;
+CREATE TABLE chunks (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    vault TEXT NOT NULL,
+    path TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    doc_type TEXT,
+    content_type TEXT NOT NULL,
+    category TEXT,
+    session_id TEXT,
+    promotion_level TEXT NOT NULL,
+    date TEXT,
+    tags TEXT NOT NULL,       -- JSON array of words
+    attributes TEXT NOT NULL  -- JSON array of attribute tokens
+);
+CREATE INDEX chunks_by_path ON chunks (path, vault, revision, ordinal);
+CREATE TABLE bodies (
+    number INTEGER PRIMARY KEY,
+    start INTEGER NOT NULL,
+    stop INTEGER NOT NULL,
+    page INTEGER,
+    heading_path TEXT NOT NULL,  -- JSON array
+    facts TEXT NOT NULL,         -- JSON object
+    text TEXT NOT NULL
+);
+-- The id stands here again so that ties are settled without reading another table.
+CREATE TABLE vectors (number INTEGER PRIMARY KEY, id TEXT NOT NULL, vector BLOB NOT NULL);
+CREATE VIRTUAL TABLE lexical USING fts5 (
+    text, title, headings, tags,
+    content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
+);
+CREATE TRIGGER chunk_removed AFTER DELETE ON chunks BEGIN
+    DELETE FROM bodies WHERE number = old.number;
+    DELETE FROM vectors WHERE number = old.number;
+    DELETE FROM lexical WHERE rowid = old.number;
+END;
+COMMIT;
+"""
+
+HIT_COLUMNS = (
+    "chunks.vault, chunks.path, chunks.revision, chunks.ordinal, "
+    "bodies.start, bodies.stop, bodies.page, bodies.heading_path, bodies.facts, bodies.text"
+)
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def storable(text: str) -> str:
+    r"""*text* with lone surrogates replaced one for one, as UTF-8 has none; offsets stay right.
+
+    >>> ascii(storable("a\ud800b"))
+    "'a\\ufffdb'"
+    """
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def attribute_token(name: str, value: str) -> str:
+    """One attribute as one string that no other name and value give.
+
+    >>> attribute_token("game", "go")
+    '["game", "go"]'
+    """
+    return json.dumps([name, value])
+
+
+def insert(connection: apsw.Connection, chunk: IndexedChunk) -> None:
+    """Write *chunk* in place of what has its id; a vector without direction is left out: nothing is near it."""
+    facts, piece = chunk.facts, chunk.chunk
+    connection.execute("DELETE FROM chunks WHERE id = ?", (chunk.id,))
+    connection.execute(
+        "INSERT INTO chunks (id, vault, path, revision, ordinal, doc_type, content_type, category, session_id,"
+        " promotion_level, date, tags, attributes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            chunk.id,
+            chunk.key.vault,
+            chunk.key.path,
+            chunk.revision,
+            piece.ordinal,
+            _optional(facts.doc_type),
+            facts.content_type,
+            _optional(facts.category),
+            _optional(facts.session_id),
+            facts.promotion_level,
+            _optional(facts.date),
+            json.dumps([storable(tag) for tag in facts.tags]),
+            json.dumps([attribute_token(name, value) for name, value in facts.attributes.items()]),
+        ),
+    )
+    number = connection.last_insert_rowid()
+    text = storable(piece.text)
+    connection.execute(
+        "INSERT INTO bodies VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (number, piece.start, piece.end, piece.page, json.dumps(piece.heading_path), facts_json(facts), text),
+    )
+    if has_direction(chunk.vector):
+        connection.execute("INSERT INTO vectors VALUES (?, ?, ?)", (number, chunk.id, chunk.vector.tobytes()))
+    words = (text, facts.title, "\n".join(piece.heading_path), "\n".join(facts.tags))
+    connection.execute(
+        "INSERT INTO lexical (rowid, text, title, headings, tags) VALUES (?, ?, ?, ?, ?)",
+        (number, *(storable(field) for field in words)),
+    )
+
+
+def hit(tenant: str, row: tuple[Any, ...], score: float) -> Hit:
+    """The Hit of a row of HIT_COLUMNS."""
+    vault, path, revision, ordinal, start, stop, page, heading_path, facts, text = row
+    chunk = Chunk(ordinal, start, stop, text, tuple(json.loads(heading_path)), page)
+    return Hit(DocumentKey(tenant, vault, path), revision, chunk, facts_of(facts), score)
+
+
+def facts_json(facts: Facts) -> str:
+    """Facts as a JSON object of its fields."""
+    return json.dumps({name: getattr(facts, name) for name in Facts.__slots__})
+
+
+def facts_of(text: str) -> Facts:
+    """Read what `facts_json` wrote.
+
+    >>> facts = Facts("Pump", "v1", "2024-05-01T00:00:00Z", tags=("a",), attributes={"game": "go"})
+    >>> facts_of(facts_json(facts)) == facts
+    True
+    """
+    fields = json.loads(text)
+    return Facts(**{**fields, "tags": tuple(fields["tags"])})
+
+
+def check_stored_dimension(connection: apsw.Connection, index: IndexRef) -> None:
+    """Return if the vectors of this file are of the index's dimension, or there are none.
+
+    Raises:
+        ConfigurationError: They are not.
+    """
+    size_bytes = connection.execute("SELECT length(vector) FROM vectors LIMIT 1").get
+    if size_bytes is not None:
+        check_dimension(size_bytes // FLOAT32_BYTES, index.dimension)
+
+
+def _optional(text: str | None) -> str | None:
+    return None if text is None else storable(text)

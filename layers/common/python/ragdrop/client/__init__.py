@@ -1,0 +1,113 @@
+"""A client of ragdrop's HTTP API: the bodies as the API sent them, its errors as the classes of ragdrop.errors."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Self
+
+import httpx
+
+from ragdrop.client.connection import Connection
+from ragdrop.client.replies import Reply
+from ragdrop.client.routes import document_route, given, metadata_headers, route_of
+from ragdrop.errors import PayloadTooLargeError
+
+MAX_BODY_BYTES = 4 * 1024 * 1024  # what PUT takes: Lambda's 6 MB less base64
+
+
+class RagdropClient:
+    """One connection pool to one API with one key; safe to share between threads, closed by `with` or `close()`.
+
+    Every method raises:
+        RagdropError: The API refused or failed; the class goes by the error's code, `details` are the API's, with
+            `status` and `request_id` added.  Its cause is the httpx error, which holds the response.
+        DependencyError: No connection after 3 tries (from 100 ms on, doubled, with jitter), or the time ran out;
+            `service` is `api`.  Only a request that was never sent, or that may be repeated, is tried again.
+        ConfigurationError: From the constructor: `api_url` or `api_key` cannot be one.
+    """
+
+    def __init__(
+        self,
+        api_url: str,
+        api_key: str,
+        *,
+        timeout_s: float = 30.0,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._connection = Connection(api_url, api_key, timeout_s=timeout_s, transport=transport, sleep=sleep)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._connection.close()
+
+    def search(self, query: str, **fields: object) -> Reply:
+        """Find documents: `fields` are those of `POST /search`; None means "not given"."""
+        return self._post("/search", given(query=query, **fields), repeatable=True)
+
+    def ask(self, query: str, **fields: object) -> Reply:
+        """Answer a question from the documents: `fields` are those of `POST /ask`; None means "not given"."""
+        return self._post("/ask", given(query=query, **fields))
+
+    def put_document(
+        self,
+        vault: str,
+        path: str,
+        body: bytes,
+        metadata: Mapping[str, str] | None = None,
+        *,
+        media_type: str = "application/octet-stream",
+    ) -> Reply:
+        """Store *body* as a document with S3 object metadata; the reply's `status_url` goes into `status()`.
+
+        Raises:
+            PayloadTooLargeError: Over 4 MiB; nothing was sent.
+            InvalidParamsError: A name or value of *metadata* is not what an HTTP header carries; nothing was sent.
+        """
+        if len(body) > MAX_BODY_BYTES:
+            message = f"{path} has {len(body):,} bytes; one request takes at most {MAX_BODY_BYTES:,}"
+            raise PayloadTooLargeError(message, limit_bytes=MAX_BODY_BYTES, size_bytes=len(body))
+        headers = {"content-type": media_type, **metadata_headers(metadata or {})}
+        return self._connection.send("PUT", document_route(vault, path), content=body, headers=headers, repeatable=True)
+
+    def get_document(self, vault: str, path: str, version: str | None = None, *, content: bool = False) -> Reply:
+        """The record of a document, or of one S3 version of it; with `content` its parsed `text` instead."""
+        params = given(version=version, content="1" if content else None)
+        return self._connection.send("GET", document_route(vault, path), params=params, repeatable=True)
+
+    def delete_document(self, vault: str, path: str) -> Reply:
+        """Delete a document; the reply is the receipt."""
+        return self._connection.send("DELETE", document_route(vault, path), repeatable=True)
+
+    def status(self, status_url: str) -> Reply:
+        """The record behind a `status_url` of `put_document`.
+
+        Only its route and version are used, so the key never goes to another host than `api_url`.
+        """
+        return self._connection.send("GET", route_of(status_url), repeatable=True)
+
+    def documents(
+        self, vault: str | None = None, prefix: str | None = None, status: str | None = None
+    ) -> Iterator[Reply]:
+        """The listing page by page, ordered by vault and path: each has `documents` and the `cursor` of the next."""
+        cursor: str | None = None
+        while True:
+            params = given(vault=vault, prefix=prefix, status=status, cursor=cursor)
+            page = self._connection.send("GET", "/documents", params=params, repeatable=True)
+            yield page
+            cursor = page.get("cursor")
+            if not cursor:
+                return
+
+    def _post(self, route: str, fields: Mapping[str, Any], *, repeatable: bool = False) -> Reply:
+        content = json.dumps(fields).encode()  # escapes: half a surrogate from a shell must not break it
+        headers = {"content-type": "application/json"}
+        return self._connection.send("POST", route, content=content, headers=headers, repeatable=repeatable)

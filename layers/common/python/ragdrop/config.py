@@ -1,0 +1,126 @@
+"""Settings: the only reader of the environment.  Frozen, typed, range-checked; every problem is reported at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+
+from ragdrop.domain.models import model_window_tokens
+from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, EmbeddingSpace, index_name
+from ragdrop.errors import ConfigurationError
+
+SPECIAL_TOKENS = (
+    16  # what a model adds around a text ([CLS], [SEP], …) and a margin for tokenizers that differ slightly
+)
+
+Tokens = Annotated[int, Field(ge=1_000, le=1_000_000)]
+
+
+class Settings(BaseModel):
+    """What the deployment says.  A field's name in capitals is its name in the environment; empty means unset."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    index_url: str
+    index_password: str | None = None
+
+    embedding_url: str
+    embedding_model: str
+    embedding_dimension: Annotated[int, Field(ge=8, le=4096)]
+    embedding_max_tokens: Annotated[int, Field(ge=32, le=32_768)] | None = None
+    embedding_tokenizer: str | None = None
+    embedding_batch_size: Annotated[int, Field(ge=1, le=2_048)] = 32
+    embedding_timeout_s: Annotated[float, Field(ge=1, le=600)] = 30
+    embedding_query_prefix: str = ""
+    embedding_passage_prefix: str = ""
+    embedding_api_key: str | None = None
+
+    chat_url: str
+    chat_models: tuple[str, ...]
+    chat_timeout_s: Annotated[float, Field(ge=1, le=600)] = 60
+    chat_api_key: str | None = None
+
+    document_bucket: str
+    state_bucket: str
+    registry_table: str
+    visited_table: str
+    telemetry_table: str
+    queue_url: str
+
+    ingest_retry_base_s: Annotated[int, Field(ge=1, le=900)] = 30
+    chunk_tokens: Annotated[int, Field(ge=32, le=8_192)] | None = None
+    chunk_overlap_tokens: Annotated[int, Field(ge=0, le=1_024)] | None = None
+    max_context_tokens: Tokens = 24_000
+    reserved_answer_tokens: Annotated[int, Field(ge=100, le=1_000_000)] = 2_000
+    reserved_prompt_tokens: Annotated[int, Field(ge=100, le=1_000_000)] = 500
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
+
+    @field_validator("chat_models", mode="before")
+    @classmethod
+    def _split_models(cls, value: object) -> object:
+        return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else value
+
+    @field_validator("chat_models")
+    @classmethod
+    def _some_model(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value:
+            raise ValueError("at least one model must be named")
+        return value
+
+    @field_validator("index_url", "embedding_url", "chat_url")
+    @classmethod
+    def _known_scheme(cls, value: str, info: ValidationInfo) -> str:
+        schemes = ("sqlite:///", "http://", "https://") if info.field_name == "index_url" else ("http://", "https://")
+        if not value.startswith(schemes):
+            raise ValueError(f"must start with one of {', '.join(schemes)}")
+        return value
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
+        """Read *environ*, or the process's own environment.
+
+        Raises:
+            ConfigurationError: Names every variable that is missing or out of range, one a line.
+        """
+        source = os.environ if environ is None else environ
+        given = {name.lower(): source[name] for name in environment_names() if source.get(name)}
+        try:
+            return cls.model_validate(given)
+        except ValidationError as exc:
+            lines = [f"{str(error['loc'][0]).upper()}: {_problem(error)}" for error in exc.errors()]
+            raise ConfigurationError("the environment is not usable:\n" + "\n".join(lines)) from exc
+
+    @property
+    def max_passage_tokens(self) -> int:
+        """Tokens that a passage may have: the model's window, less its special tokens and the passage prefix."""
+        window = self.embedding_max_tokens or min(2_048, model_window_tokens(self.embedding_model))
+        return window - SPECIAL_TOKENS - len(self.embedding_passage_prefix)
+
+    def seed_index(self) -> ActiveIndex:
+        """The index of a new tenant: the environment only seeds it, from then on the tenant's item decides."""
+        space = EmbeddingSpace(
+            self.embedding_model, self.embedding_dimension, self.embedding_query_prefix, self.embedding_passage_prefix
+        )
+        size, overlap = self._chunk_size(self.chunk_tokens or 512)
+        code_size, code_overlap = self._chunk_size(self.chunk_tokens or 256)
+        return ActiveIndex(index_name(space), space, ChunkingPlan(size, overlap, code_size, code_overlap))
+
+    def _chunk_size(self, wanted: int) -> tuple[int, int]:
+        size = min(wanted, self.max_passage_tokens)
+        overlap = size // 10 if self.chunk_overlap_tokens is None else self.chunk_overlap_tokens
+        return size, min(overlap, 50 if self.chunk_overlap_tokens is None else size // 2)
+
+
+def environment_names() -> frozenset[str]:
+    """The names of all variables that Settings reads: the template must set exactly these."""
+    return frozenset(name.upper() for name in Settings.model_fields)
+
+
+def _problem(error: Mapping[str, object]) -> str:
+    if error["type"] == "missing":
+        return "is required and not set"
+    return f"{str(error['input'])[:80]!r} is not allowed: {error['msg']}"

@@ -1,0 +1,1 @@
+"""Pure: no I/O, no environment, no clock except as an argument."""

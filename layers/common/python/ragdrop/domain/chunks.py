@@ -1,0 +1,138 @@
+"""Chunks: pieces of a revision's parsed text, as they are written to the index and as they come back."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ragdrop.domain.documents import Facts, PromotionLevel
+from ragdrop.domain.keys import DocumentKey, chunk_id
+
+Vector: TypeAlias = "array[float]"
+"""An `array('f')` of the model's dimension, normalised to length 1."""
+
+
+def vector(values: Iterable[float]) -> Vector:
+    """A Vector of *values*, scaled to length 1; all zeros stay zeros.
+
+    >>> list(vector([3.0, 4.0]))  # float32 of 0.6 and 0.8
+    [0.6000000238418579, 0.800000011920929]
+    """
+    raw = array("f", values)
+    length = sum(value * value for value in raw) ** 0.5
+    return raw if length == 0 else array("f", [value / length for value in raw])
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A slice of the parsed text: `text == parsed.text[start:end]`, in code points, `end` exclusive."""
+
+    ordinal: int
+    start: int
+    end: int
+    text: str
+    heading_path: tuple[str, ...] = ()
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedChunk:
+    """A chunk with all that the index needs to find, filter and show it."""
+
+    key: DocumentKey
+    revision: int
+    chunk: Chunk
+    facts: Facts
+    vector: Vector
+
+    @property
+    def id(self) -> str:
+        """The chunk's id: the same piece of the same revision always has the same."""
+        return chunk_id(self.key, self.revision, self.chunk.ordinal)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk as the index found it.
+
+    `score` is raw: the cosine in [-1, 1] of a vector hit, the BM25 score of a lexical one, 0.0 of a chunk that was
+    read and not searched.
+    """
+
+    key: DocumentKey
+    revision: int
+    chunk: Chunk
+    facts: Facts
+    score: float = 0.0
+
+    @property
+    def chunk_id(self) -> str:
+        """The id of the chunk found."""
+        return chunk_id(self.key, self.revision, self.chunk.ordinal)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A path prefix on segment boundaries; in every vault where `vault` is None.  `path` has no slash at its ends."""
+
+    path: str
+    vault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a chunk must match: fields are ANDed, the values of one field ORed, an empty field does not restrict.
+
+    `date_from` and `date_to` compare the document's `date` as strings of ISO 8601, both ends included (a day as
+    `date_to` includes all times of that day); a document without a field that is asked for does not match.
+    """
+
+    vaults: tuple[str, ...] = ()
+    folders: tuple[Folder, ...] = ()
+    doc_types: tuple[str, ...] = ()
+    content_types: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    session_ids: tuple[str, ...] = ()
+    promotion_levels: tuple[PromotionLevel, ...] = ()
+    date_from: str | None = None
+    date_to: str | None = None
+    attributes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateQuery:
+    """One scope's question to the index.
+
+    Args:
+        text: Lexical query, plain words; None skips the lexical part.
+        vector: Vector query; None skips the vector part.
+        limit: Hits asked for from each part, 1 to 200.
+        without: Revisions that must not come back (superseded ones, seen in a first round).
+    """
+
+    text: str | None
+    vector: Vector | None
+    filters: Filters
+    limit: int
+    without: frozenset[tuple[DocumentKey, int]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What one scope gave: each list best first, raw scores."""
+
+    vector: list[Hit]
+    lexical: list[Hit]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRange:
+    """The chunks `first` to `last` (both included) of one revision; a whole document is 0 to a large number."""
+
+    key: DocumentKey
+    revision: int
+    first: int
+    last: int

@@ -1,0 +1,40 @@
+"""How much time a request has left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from ragdrop.errors import DeadlineError
+
+
+class Deadline:
+    """A point in time by which the answer must have left; passed down, so that every time-out fits into it.
+
+    >>> Deadline.after(10.0, clock=lambda: 100.0).timeout_s(30.0, stage="embed")
+    10.0
+    """
+
+    def __init__(self, expires_at_s: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._expires_at_s = expires_at_s
+        self._clock = clock
+
+    @classmethod
+    def after(cls, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> Deadline:
+        """A deadline *seconds* from now."""
+        return cls(clock() + seconds, clock=clock)
+
+    def remaining_s(self) -> float:
+        """Seconds left; negative once it has passed."""
+        return self._expires_at_s - self._clock()
+
+    def timeout_s(self, cap_s: float, *, stage: str) -> float:
+        """The time a call may take: what is left, at most *cap_s*.
+
+        Raises:
+            DeadlineError: Nothing is left; `stage` says what would have come next.
+        """
+        left = self.remaining_s()
+        if left <= 0:
+            raise DeadlineError(f"no time was left for {stage}", service=stage, stage=stage)
+        return min(left, cap_s)

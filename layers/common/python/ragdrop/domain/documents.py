@@ -1,0 +1,117 @@
+"""What is known of a document: its facts, its head in the registry, and the detail of one revision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from ragdrop.domain.keys import DocumentKey
+
+PromotionLevel = Literal["standard", "important", "critical"]
+ContentType = Literal["chat", "decision", "code", "documentation"]
+PROMOTION_LEVELS: tuple[PromotionLevel, ...] = ("standard", "important", "critical")
+CONTENT_TYPES: tuple[ContentType, ...] = ("chat", "decision", "code", "documentation")
+
+
+class Status(StrEnum):
+    """Where a document stands."""
+
+    PENDING = "pending"
+    INDEXED = "indexed"
+    FAILED = "failed"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a revision says of itself: shown with every hit and filtered on.
+
+    `date` is ISO 8601 (a day or a time); `char_count` counts code points of the parsed text; `indexed_at` is RFC 3339.
+    """
+
+    title: str
+    version_id: str
+    indexed_at: str
+    summary: str | None = None
+    doc_type: str | None = None
+    content_type: ContentType = "documentation"
+    promotion_level: PromotionLevel = "standard"
+    date: str | None = None
+    tags: tuple[str, ...] = ()
+    category: str | None = None
+    session_id: str | None = None
+    agent: str | None = None
+    attributes: dict[str, str] = field(default_factory=dict)
+    char_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a document is not indexed.  `at` is RFC 3339 UTC, `attempts` counts from 1."""
+
+    code: str
+    message: str
+    attempts: int
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The registry's truth about one key: only `live_revision` answers.
+
+    `revision` is the last one claimed; `version_id` the S3 version that claim is for; `lease_until_s` is seconds since
+    1970.  `title`, `doc_type`, `promotion_level` and `chunk_count` describe the live revision.
+    """
+
+    key: DocumentKey
+    status: Status
+    revision: int
+    live_revision: int | None = None
+    version_id: str | None = None
+    sidecar_version_id: str | None = None
+    live_version_id: str | None = None
+    live_sidecar_version_id: str | None = None
+    message_id: str | None = None
+    lease_until_s: float = 0.0
+    sequencer: str | None = None
+    title: str | None = None
+    doc_type: str | None = None
+    promotion_level: PromotionLevel = "standard"
+    chunk_count: int = 0
+    error: Failure | None = None
+    created_at: str = ""
+    updated_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What the registry keeps of one indexed revision.  `content_hash` is SHA-256 of the object's bytes in hex."""
+
+    key: DocumentKey
+    revision: int
+    facts: Facts
+    chunk_count: int
+    content_hash: str
+    size_bytes: int
+    etag: str
+    media_type: str
+    content_type_basis: str
+    links: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """The heads of many documents at one moment.  `unread` could not be read: their documents must not answer."""
+
+    found: dict[DocumentKey, Head]
+    unread: frozenset[DocumentKey] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a listing, ordered by vault and path; `cursor` asks for the next one, None ends."""
+
+    heads: list[Head]
+    cursor: str | None

@@ -1,0 +1,124 @@
+"""Facts of a document from what it says of itself; a bad value becomes a warning, never a failure."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from ragdrop.domain.documents import CONTENT_TYPES, PROMOTION_LEVELS, Facts
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.parsed import ParsedDocument
+
+MAX_TITLE_CHARACTERS = 300
+MAX_VALUE_CHARACTERS = 1_000
+MAX_TAGS = 50
+TEXT_FIELDS = ("summary", "doc_type", "category", "session_id", "agent")
+
+
+def facts_of(
+    key: DocumentKey,
+    document: ParsedDocument,
+    *,
+    version_id: str,
+    indexed_at: str,
+    object_metadata: Mapping[str, str] | None = None,
+) -> tuple[Facts, tuple[str, ...], str]:
+    """The facts, the warnings met on the way, and how the content type was found (`stated` or `detected`).
+
+    Later wins: S3 object metadata (names with `-` for `_`), then front matter.  A title that is not stated is the
+    first heading of level 1, else the file's name.
+    """
+    stated: dict[str, Any] = {name.replace("-", "_"): value for name, value in (object_metadata or {}).items()}
+    stated.update(document.metadata)
+    warnings = list(document.warnings)
+    text = {name: _text(stated.get(name), name, warnings) for name in TEXT_FIELDS}
+    level = _choice(stated.get("promotion_level"), PROMOTION_LEVELS, "promotion_level", warnings)
+    content_type = _choice(stated.get("content_type"), CONTENT_TYPES, "content_type", warnings)
+    return (
+        Facts(
+            title=(_text(stated.get("title"), "title", warnings) or _title(key, document))[:MAX_TITLE_CHARACTERS],
+            version_id=version_id,
+            indexed_at=indexed_at,
+            summary=text["summary"],
+            doc_type=text["doc_type"],
+            content_type=content_type or document.content_type,  # type: ignore[arg-type]
+            promotion_level=level or "standard",  # type: ignore[arg-type]
+            date=_date(stated.get("date"), warnings),
+            tags=_tags(stated.get("tags"), warnings),
+            category=text["category"],
+            session_id=text["session_id"],
+            agent=text["agent"],
+            attributes=_attributes(stated.get("attributes"), warnings),
+            char_count=len(document.text),
+        ),
+        tuple(dict.fromkeys(warnings)),
+        "stated" if content_type else "detected",
+    )
+
+
+def _title(key: DocumentKey, document: ParsedDocument) -> str:
+    heading = next((heading.text for heading in document.headings if heading.level == 1 and heading.text), None)
+    return heading or PurePosixPath(key.path).stem.replace("-", " ").replace("_", " ") or key.path
+
+
+def _text(value: object, name: str, warnings: list[str]) -> str | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, str | int | float | bool | datetime.date):
+        return str(value).strip()[:MAX_VALUE_CHARACTERS] or None
+    warnings.append(f"{name} must be text and is left out")
+    return None
+
+
+def _choice(value: object, allowed: tuple[str, ...], name: str, warnings: list[str]) -> str | None:
+    if value is None or value == "":
+        return None
+    if str(value).lower() in allowed:
+        return str(value).lower()
+    warnings.append(f"{name} {str(value)[:40]!r} is not one of {', '.join(allowed)} and is left out")
+    return None
+
+
+def _date(value: object, warnings: list[str]) -> str | None:
+    if value is None or value == "":
+        return None
+    try:
+        if isinstance(value, datetime.date):
+            return value.isoformat()
+        return datetime.datetime.fromisoformat(str(value)).isoformat() if len(str(value)) > 10 else _day(str(value))
+    except ValueError:
+        warnings.append(f"date {str(value)[:40]!r} is not a date of ISO 8601 and is left out")
+        return None
+
+
+def _day(value: str) -> str:
+    return datetime.date.fromisoformat(value).isoformat()
+
+
+def _tags(value: object, warnings: list[str]) -> tuple[str, ...]:
+    if value is None or value == "":
+        return ()
+    values = value.split(",") if isinstance(value, str) else value
+    if not isinstance(values, list | tuple):
+        warnings.append("tags must be a list of words and are left out")
+        return ()
+    tags = [str(tag).strip() for tag in values if isinstance(tag, str | int | float)]
+    return tuple(dict.fromkeys(tag[:100] for tag in tags if tag))[:MAX_TAGS]
+
+
+def _attributes(value: object, warnings: list[str]) -> dict[str, str]:
+    if value is None or value == "":
+        return {}
+    if not isinstance(value, Mapping):
+        warnings.append("attributes must be a map and are left out")
+        return {}
+    plain = {
+        str(name): str(held)
+        for name, held in value.items()
+        if isinstance(held, str | int | float | bool | datetime.date)
+    }
+    if len(plain) < len(value):
+        warnings.append("attributes that are not plain values are left out")
+    return plain

@@ -1,0 +1,119 @@
+"""Names of things: the tenant, vault and path of a document, its S3 key, and the ids of its chunks."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+from ragdrop.errors import InvalidParamsError
+
+MAX_KEY_BYTES = 900  # S3 allows 1,024; the rest is room for the suffix of a sidecar
+NAME_PATTERN = re.compile(r"[a-z0-9-]{2,63}")
+SIDECAR_SUFFIX = ".metadata.json"
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class DocumentKey:
+    """Where a document lives: `{tenant}/{vault}/{path}` in the document bucket."""
+
+    tenant: str
+    vault: str
+    path: str
+
+    @property
+    def s3_key(self) -> str:
+        """The object's key in the document bucket.
+
+        >>> DocumentKey("acme", "team", "notes/a.md").s3_key
+        'acme/team/notes/a.md'
+        """
+        return f"{self.tenant}/{self.vault}/{self.path}"
+
+    @property
+    def vault_path(self) -> str:
+        """Vault and path, as a caller who knows only one tenant names the document."""
+        return f"{self.vault}/{self.path}"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of vault and path in hex: a name for derived objects, of bounded length."""
+        return hashlib.sha256(self.vault_path.encode()).hexdigest()
+
+    @classmethod
+    def parse(cls, s3_key: str) -> DocumentKey:
+        """Read an S3 key.
+
+        Raises:
+            InvalidParamsError: It is not `{tenant}/{vault}/{path}`, a name has other characters, or it is too long.
+
+        >>> DocumentKey.parse("acme/team/notes/a b.md").path
+        'notes/a b.md'
+        """
+        tenant, _, rest = s3_key.partition("/")
+        vault, _, path = rest.partition("/")
+        return cls.checked(tenant, vault, path)
+
+    @classmethod
+    def checked(cls, tenant: str, vault: str, path: str) -> DocumentKey:
+        """A key of parts that came from outside.
+
+        Raises:
+            InvalidParamsError: A name or the path is not allowed; `field` says which.
+        """
+        check_name("tenant", tenant)
+        check_name("vault", vault)
+        problem = _path_problem(path)
+        if problem:
+            raise InvalidParamsError(f"path {path[:200]!r} {problem}", field="path", value=path[:200])
+        key = cls(tenant, vault, path)
+        if len(key.s3_key.encode()) > MAX_KEY_BYTES:
+            size = len(key.s3_key.encode())
+            raise InvalidParamsError(
+                f"the key has {size} bytes, at most {MAX_KEY_BYTES} are allowed", field="path", allowed=MAX_KEY_BYTES
+            )
+        return key
+
+
+def _path_problem(path: str) -> str | None:
+    if not path or path.endswith("/"):
+        return "names a folder, not a document"
+    if any(ord(character) < 32 or ord(character) == 127 for character in path):
+        return "has control characters"
+    if not path.isprintable() and any("\ud800" <= character <= "\udfff" for character in path):
+        return "is not valid Unicode"
+    if any(segment in {"", ".", ".."} for segment in path.split("/")):
+        return "has an empty, '.' or '..' segment"
+    return None
+
+
+def check_name(field: str, name: str) -> str:
+    """Give back *name* if it may name a tenant or a vault.
+
+    Raises:
+        InvalidParamsError: Other than 2 to 63 of a-z, 0-9 and `-`.
+
+    >>> check_name("vault", "team-notes")
+    'team-notes'
+    """
+    if not NAME_PATTERN.fullmatch(name):
+        raise InvalidParamsError(
+            f"{field} {name[:80]!r} is not a name", field=field, value=name[:80], allowed="2 to 63 of a-z, 0-9 and -"
+        )
+    return name
+
+
+def chunk_id(key: DocumentKey, revision: int, ordinal: int) -> str:
+    """The id of a chunk: SHA-256 of the length-prefixed tenant, vault, path, revision and ordinal, in hex.
+
+    The lengths keep `a/b` + `c` apart from `a` + `b/c`.
+
+    >>> chunk_id(DocumentKey("acme", "team", "a.md"), 1, 0)[:12]
+    'd70134023a8c'
+    """
+    digest = hashlib.sha256()
+    for part in (key.tenant, key.vault, key.path, str(revision), str(ordinal)):
+        encoded = part.encode()
+        digest.update(len(encoded).to_bytes(4, "big"))
+        digest.update(encoded)
+    return digest.hexdigest()

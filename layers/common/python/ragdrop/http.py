@@ -1,0 +1,198 @@
+"""The HTTP edge: errors to status and body by one table, keys to callers in one place, a request id on everything."""
+
+from __future__ import annotations
+
+import json
+import traceback
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.security import APIKeyHeader, HTTPBearer
+from fastapi.security.http import HTTPAuthorizationCredentials
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ragdrop import __version__, errors
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.tenants import Caller, Role
+from ragdrop.observability import logger
+from ragdrop.usecases.tenants import Directory
+
+GATEWAY_LIMIT_S = 29.0  # a REST API answers 504 by itself after this long
+MARGIN_S = 0.5  # for sending the answer
+RETRY_AFTER_S = 5
+ROLE_RANK: dict[Role, int] = {"reader": 0, "writer": 1, "admin": 2}
+
+STATUS: dict[str, int] = {
+    "INVALID_PARAMS": 400,
+    "INVALID_DOC_TYPE": 400,
+    "UNAUTHENTICATED": 401,
+    "PROJECT_NOT_ACTIVATED": 403,
+    "FORBIDDEN": 403,
+    "DOCUMENT_NOT_FOUND": 404,
+    "NOT_FOUND": 404,
+    "METHOD_NOT_ALLOWED": 405,
+    "CONFLICT": 409,
+    "DOCUMENT_TOO_LARGE": 413,
+    "UNSUPPORTED_MEDIA_TYPE": 415,
+    "RATE_LIMITED": 429,
+    "INTERNAL_ERROR": 500,
+    "MODEL_NOT_FOUND": 502,
+    "CIRCUIT_OPEN": 503,
+    "EMBEDDING_SERVICE_ERROR": 503,
+    "DATABASE_ERROR": 503,
+    "GENERATION_ERROR": 503,
+    "TIMEOUT": 504,
+}
+
+_api_key = APIKeyHeader(name="x-api-key", auto_error=False, description="A ragdrop key.")
+_bearer = HTTPBearer(auto_error=False, description="A ragdrop key as bearer token.")
+
+
+def authenticated(directory: Directory, role: Role) -> Callable[..., Caller]:
+    """A dependency: the caller of the request's key, who must have at least *role*."""
+
+    def caller(
+        key: Annotated[str | None, Depends(_api_key)],
+        bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+    ) -> Caller:
+        found = directory.caller(key or (bearer.credentials if bearer else None))
+        if ROLE_RANK[found.role] < ROLE_RANK[role]:
+            raise errors.ForbiddenError(
+                f"this needs the role {role}, the key has {found.role}", role=found.role, needed=role
+            )
+        return found
+
+    return caller
+
+
+def deadline_of(request: Request) -> Deadline:
+    """A dependency: when the answer must have left, by the Lambda context and the gateway's own limit."""
+    context = request.scope.get("aws.context")
+    left_s = (
+        GATEWAY_LIMIT_S if context is None else min(context.get_remaining_time_in_millis() / 1_000, GATEWAY_LIMIT_S)
+    )
+    return Deadline.after(left_s - MARGIN_S)
+
+
+def create_api(routers: Sequence[APIRouter]) -> FastAPI:
+    """The ASGI application of *routers*: errors in one shape, request ids, no redirects."""
+    api = FastAPI(
+        title="ragdrop",
+        version=__version__,
+        description="Drop a file in S3; ask questions over HTTP; get answers whose every citation was checked.",
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    for router in routers:
+        api.include_router(router)
+    api.add_exception_handler(errors.RagdropError, _on_ragdrop_error)
+    api.add_exception_handler(RequestValidationError, _on_validation_error)
+    api.add_exception_handler(HTTPException, _on_http_exception)
+    api.add_middleware(RequestIds)
+    return api
+
+
+class RequestIds:
+    """Gives every request an id, echoes it, and turns what nobody foresaw into a plain 500."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        given = dict(scope["headers"]).get(b"x-request-id", b"").decode("latin-1")
+        request_id = (
+            given if given and len(given) <= 128 and given.isprintable() and given.isascii() else str(uuid.uuid4())
+        )
+        scope.setdefault("state", {})["request_id"] = request_id
+        started = False
+
+        async def with_id(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, with_id)
+        except Exception as exc:
+            frames = traceback.format_tb(exc.__traceback__)[-6:]
+            extra = {"request_id": request_id, "error": type(exc).__name__, "frames": frames}
+            logger.error("a request failed unexpectedly", extra=extra)
+            if started:
+                raise
+            body = error_body("INTERNAL_ERROR", "something went wrong inside ragdrop", {}, request_id)
+            await JSONResponse(body, 500)(scope, receive, with_id)
+
+
+def error_body(code: str, message: str, details: dict[str, Any], request_id: str) -> dict[str, Any]:
+    """The body of every error."""
+    return {"error": {"code": code, "message": message, "details": details, "request_id": request_id}}
+
+
+def _response(request: Request, exc: errors.RagdropError) -> JSONResponse:
+    status = STATUS[exc.code]
+    details = dict(exc.details)
+    headers = {}
+    if status in {429, 503}:
+        details.setdefault("retry_after_s", RETRY_AFTER_S)
+        headers["retry-after"] = str(details["retry_after_s"])
+    if status == STATUS["UNAUTHENTICATED"]:
+        headers["www-authenticate"] = "Bearer"
+    if status == STATUS["METHOD_NOT_ALLOWED"]:
+        headers["allow"] = ", ".join(details["allowed"])
+    message = "the deployment is not set up right" if isinstance(exc, errors.ConfigurationError) else exc.message
+    level = logger.info if isinstance(exc, errors.CallerError) else logger.warning
+    level("a request was refused", extra={"request_id": request.state.request_id, "code": exc.code, "status": status})
+    return JSONResponse(error_body(exc.code, message, details, request.state.request_id), status, headers)
+
+
+async def _on_ragdrop_error(request: Request, exc: Exception) -> JSONResponse:
+    assert isinstance(exc, errors.RagdropError)  # noqa: S101 - the handler is registered for these alone
+    return _response(request, exc)
+
+
+async def _on_validation_error(request: Request, exc: Exception) -> JSONResponse:
+    assert isinstance(exc, RequestValidationError)  # noqa: S101 - as above
+    first = exc.errors()[0]
+    place = [str(part) for part in first["loc"][1:] if not (first["type"] == "json_invalid" and isinstance(part, int))]
+    field = "body" if first["type"] == "json_invalid" or not place else ".".join(place)
+    reason = "is not valid JSON" if first["type"] == "json_invalid" else first["msg"][:1].lower() + first["msg"][1:]
+    details: dict[str, Any] = {
+        "field": field,
+        "value": _shown(first.get("input")),
+        "allowed": first.get("ctx", {}) or None,
+    }
+    if first["type"] == "extra_forbidden":
+        reason, details["allowed"] = "is not a field of this request", None
+    return _response(
+        request, errors.InvalidParamsError(f"{field}: {reason}", **json.loads(json.dumps(details, default=str)))
+    )
+
+
+async def _on_http_exception(request: Request, exc: Exception) -> JSONResponse:
+    assert isinstance(exc, HTTPException)  # noqa: S101 - as above
+    path = request.url.path[:200]
+    if exc.status_code == STATUS["METHOD_NOT_ALLOWED"]:
+        allowed = [name.strip() for name in (exc.headers or {}).get("Allow", "").split(",") if name.strip()]
+        message = f"{request.method} is not allowed on {path}"
+        return _response(request, errors.MethodNotAllowedError(message, allowed=allowed))
+    if exc.status_code == STATUS["NOT_FOUND"]:
+        return _response(request, errors.NotFoundError(f"there is nothing at {path}"))
+    return _response(request, errors.InvalidParamsError(str(exc.detail), field="body", value=None, allowed=None))
+
+
+def _shown(value: object) -> object:
+    """A value as it may stand in an error: short."""
+    if isinstance(value, str):
+        return value[:200]
+    return value if isinstance(value, int | float | None) else None

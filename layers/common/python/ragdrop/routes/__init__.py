@@ -1,0 +1,1 @@
+"""The HTTP surface: request and response shapes, one module a resource."""

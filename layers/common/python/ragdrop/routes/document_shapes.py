@@ -1,0 +1,191 @@
+"""What the documents' routes give: the record, the receipts and the list of CONTRACT 3."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
+
+from pydantic import BaseModel
+
+from ragdrop.domain.documents import ContentType, Head, PromotionLevel, Status
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.usecases.keep_documents import Record
+
+RETENTION = timedelta(days=30)  # the bucket keeps noncurrent versions this long: RetentionDays of the template
+
+
+class Accepted(BaseModel):
+    """A new version is in the bucket; `status_url` says `pending` until it is indexed."""
+
+    request_id: str
+    vault: str
+    path: str
+    key: str
+    version_id: str
+    status: Status
+    status_url: str
+
+
+class DeleteReceipt(BaseModel):
+    """From this answer on nothing of the document is found; `chunks_removed` is null while the clean-up runs."""
+
+    request_id: str
+    vault: str
+    path: str
+    key: str
+    version_id: str | None
+    status: Status
+    restorable_until: str
+    chunks_removed: int | None
+
+
+class FailureShape(BaseModel):
+    """Why a document is not indexed."""
+
+    code: str
+    message: str
+    attempts: int
+    at: str
+
+
+class ListedDocument(BaseModel):
+    """A document in a list."""
+
+    vault: str
+    path: str
+    key: str
+    status: Status
+    revision: int
+    live_revision: int | None
+    version_id: str | None
+    live_version_id: str | None
+    title: str | None
+    doc_type: str | None
+    promotion_level: PromotionLevel
+    chunk_count: int
+    error: FailureShape | None
+    created_at: str | None
+    updated_at: str | None
+
+
+class DocumentList(BaseModel):
+    """One page, by vault and path; `cursor` asks for the next one, null ends."""
+
+    request_id: str
+    documents: list[ListedDocument]
+    cursor: str | None
+
+
+class DocumentRecord(ListedDocument):
+    """All that is known of a document."""
+
+    request_id: str
+    etag: str | None
+    content_hash: str | None
+    summary: str | None
+    content_type: ContentType | None
+    content_type_basis: str | None
+    tags: list[str]
+    category: str | None
+    session_id: str | None
+    agent: str | None
+    date: str | None
+    attributes: dict[str, str]
+    links: list[str]
+    broken_links: list[str] = []
+    chunks_done: int | None
+    chunks_total: int | None
+    char_count: int | None
+    size_bytes: int | None
+    warnings: list[str]
+    indexed_at: str | None
+    query_count: int | None = None
+    last_retrieved: str | None = None
+
+
+class DocumentText(BaseModel):
+    """Parsed text: code points `start` to `end`."""
+
+    request_id: str
+    vault: str
+    path: str
+    key: str
+    start: int
+    end: int
+    text: str
+
+
+def listed(head: Head, status: Status | None = None) -> ListedDocument:
+    """A head as lists show it."""
+    failure = head.error
+    return ListedDocument(
+        vault=head.key.vault,
+        path=head.key.path,
+        key=head.key.s3_key,
+        status=status or head.status,
+        revision=head.revision,
+        live_revision=head.live_revision,
+        version_id=head.version_id,
+        live_version_id=head.live_version_id,
+        title=head.title,
+        doc_type=head.doc_type,
+        promotion_level=head.promotion_level,
+        chunk_count=head.chunk_count,
+        error=FailureShape(code=failure.code, message=failure.message, attempts=failure.attempts, at=failure.at)
+        if failure
+        else None,
+        created_at=head.created_at or None,
+        updated_at=head.updated_at or None,
+    )
+
+
+def record_shape(record: Record, request_id: str) -> DocumentRecord:
+    """A record as `GET /documents/…` shows it."""
+    detail = record.detail
+    facts = detail.facts if detail else None
+    return DocumentRecord(
+        **listed(record.head, record.status).model_dump(),
+        request_id=request_id,
+        etag=detail.etag if detail else None,
+        content_hash=detail.content_hash if detail else None,
+        summary=facts.summary if facts else None,
+        content_type=facts.content_type if facts else None,
+        content_type_basis=detail.content_type_basis if detail else None,
+        tags=list(facts.tags) if facts else [],
+        category=facts.category if facts else None,
+        session_id=facts.session_id if facts else None,
+        agent=facts.agent if facts else None,
+        date=facts.date if facts else None,
+        attributes=facts.attributes if facts else {},
+        links=list(detail.links) if detail else [],
+        chunks_done=detail.chunk_count if detail else None,
+        chunks_total=detail.chunk_count if detail else None,
+        char_count=facts.char_count if facts else None,
+        size_bytes=detail.size_bytes if detail else None,
+        warnings=list(detail.warnings) if detail else [],
+        indexed_at=facts.indexed_at if facts else None,
+    )
+
+
+def delete_receipt(head: Head, request_id: str, now_s: float) -> DeleteReceipt:
+    """What a caller gets for a delete at *now_s* (seconds since 1970)."""
+    until = datetime.fromtimestamp(now_s, UTC) + RETENTION
+    return DeleteReceipt(
+        request_id=request_id,
+        vault=head.key.vault,
+        path=head.key.path,
+        key=head.key.s3_key,
+        version_id=head.live_version_id or head.version_id,
+        status=Status.DELETED,
+        restorable_until=until.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        chunks_removed=None,
+    )
+
+
+def status_path(key: DocumentKey, version_id: str) -> str:
+    """Where the status of a version is asked for.
+
+    >>> status_path(DocumentKey("acme", "team", "a b.md"), "v1")
+    '/documents/team/a%20b.md?version=v1'
+    """
+    return f"/documents/{quote(key.vault)}/{quote(key.path)}?version={quote(version_id, safe='')}"

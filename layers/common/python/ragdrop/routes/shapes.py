@@ -1,0 +1,193 @@
+"""What search and ask give and take: the shapes of CONTRACT 1, every field there from the first day."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from ragdrop.domain.documents import ContentType, PromotionLevel
+
+QueryText = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=1_000),
+    Field(description="The question, 1 to 1,000 characters after trimming.", examples=["How long is a backup kept?"]),
+]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=900)]
+
+
+class SearchRequest(BaseModel):
+    """A question to the documents; unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: QueryText
+    vaults: list[Name] = Field(default=[], max_length=100, description="Only these vaults; empty means all.")
+    folders: list[Name] = Field(
+        default=[], max_length=100, description="Only these folders: `a/b` or `vault/a/b`, on segment boundaries."
+    )
+    limit: int | None = Field(default=None, ge=1, le=20, description="Documents, 1 to 20; 5 where it is not given.")
+
+
+class AskRequest(SearchRequest):
+    """A question to be answered from the documents."""
+
+
+class ChunkShape(BaseModel):
+    """A matching chunk; `start` and `end` are code points of the parsed text, `end` exclusive."""
+
+    id: str
+    index: int
+    text: str
+    heading_path: list[str]
+    start: int
+    end: int
+    page: int | None
+    score: float
+
+
+class DocumentShape(BaseModel):
+    """A document that was found, its matching chunks best first, and the text to read."""
+
+    vault: str
+    path: str
+    key: str
+    version_id: str
+    title: str
+    summary: str | None
+    doc_type: str | None
+    content_type: ContentType
+    promotion_level: PromotionLevel
+    date: str | None
+    indexed_at: str
+    tags: list[str]
+    category: str | None
+    agent: str | None
+    attributes: dict[str, str]
+    char_count: int
+    raw_score: float
+    score: float
+    chunks: list[ChunkShape]
+    text: str
+    text_start: int
+    text_end: int
+
+
+class Timings(BaseModel):
+    """Milliseconds by stage."""
+
+    embed: float
+    retrieve: float
+    registry: float
+    links: float
+    assemble: float
+
+
+class Flags(BaseModel):
+    """What every answer says of itself."""
+
+    request_id: str
+    total_matches: int = Field(description="Documents that matched, before the limit.")
+    total_indexed: int = Field(description="Live documents of the tenant.")
+    abstained: bool
+    abstain_reason: Literal["no_relevant_context", "insufficient_information", "ambiguous_question"] | None
+    fallback: bool = False
+    fallback_level: int = 1
+    circuit_breaker_open: bool = False
+    served_by: Literal["index", "snapshot", "cache", "none"] = "index"
+    degraded: bool
+    snapshot_age_s: float | None = None
+    score_basis: Literal["hybrid", "lexical"] = "hybrid"
+    warnings: list[str]
+    latency_ms: float
+    timings_ms: Timings
+
+
+class SearchResponse(Flags):
+    """What was found."""
+
+    results: list[DocumentShape]
+    critical: list[DocumentShape] = []
+    linked: list[DocumentShape] = []
+    total_char_count: int
+
+
+class CitationShape(BaseModel):
+    """A cited sentence's evidence: `quote` is code points `start` to `end` of the parsed text of that version."""
+
+    marker: int
+    bucket: str
+    key: str
+    version_id: str
+    path: str
+    start: int
+    end: int
+    quote: str
+    page: int | None
+    heading_path: list[str]
+    chunk_id: str
+    chunk_hash: str
+    support: float
+    status: Literal["verified", "unsupported"]
+
+
+class ReferenceShape(BaseModel):
+    """A chunk that the answer refers to."""
+
+    vault: str
+    path: str
+    heading_path: list[str]
+    chunk_index: int
+    chunk_id: str
+
+
+class SourceShape(BaseModel):
+    """A document whose text was in the prompt."""
+
+    vault: str
+    path: str
+    title: str
+    char_count: int
+    relevance_score: float
+    promotion_level: PromotionLevel
+
+
+class ExcludedShape(BaseModel):
+    """A document that was found but not shown to the model."""
+
+    vault: str
+    path: str
+    reason: str
+
+
+class UsageShape(BaseModel):
+    """Tokens as the chat endpoint counted them."""
+
+    prompt_tokens: int | None
+    completion_tokens: int | None
+
+
+class BedrockShape(BaseModel):
+    """The citations in Amazon Bedrock's shape."""
+
+    citations: list[dict[str, Any]] = []
+
+
+class AskResponse(Flags):
+    """An answer and what it stands on."""
+
+    answer: str
+    citations: list[CitationShape]
+    references: list[ReferenceShape]
+    references_basis: Literal["cited", "all"]
+    sources: list[SourceShape]
+    linked_docs: list[SourceShape] = []
+    excluded: list[ExcludedShape]
+    unsupported: list[dict[str, Any]] = []
+    model: str | None
+    usage: UsageShape
+    cost: float | None = None
+    finish_reason: str | None
+    prompt_version: str
+    answer_id: str | None = None
+    bedrock: BedrockShape = BedrockShape()

@@ -1,0 +1,1 @@
+"""Orchestration over ports; no SDK is imported here."""

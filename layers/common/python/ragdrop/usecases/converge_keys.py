@@ -1,0 +1,226 @@
+"""Converge: events say that keys changed; each is made to agree with the bucket, failures are told per message."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from ragdrop.domain.convergence import LEASE_S, MAX_RECEIVES, is_older, is_settled, obsolete_before, retry_delay_s
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deliveries import Change, Delivery
+from ragdrop.domain.documents import Failure, Head, Status
+from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
+from ragdrop.domain.tenants import Tenant
+from ragdrop.errors import DatabaseError, DependencyError, DocumentError, InvalidParamsError
+from ragdrop.ports import ChunkIndex, Claim, MessageQueue, ObjectStore, Registry
+from ragdrop.usecases.index_revision import IndexRevision, Written
+from ragdrop.usecases.tenants import Directory
+
+logger = logging.getLogger(__name__)
+
+MIN_TIME_FOR_A_RECORD_S = 20.0  # with less left no record is begun: it would be cut off and come back later than this
+MAX_STARTS = 5  # how often one delivery begins again because the key changed under it
+
+
+class ConvergeKeys:
+    """Makes the index agree with the bucket, one batch of messages at a time."""
+
+    def __init__(
+        self,
+        *,
+        documents: ObjectStore,
+        registry: Registry,
+        index: ChunkIndex,
+        queue: MessageQueue,
+        directory: Directory,
+        index_revision: IndexRevision,
+        retry_base_s: int,
+        clock: Callable[[], float],
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self._documents = documents
+        self._registry = registry
+        self._index = index
+        self._queue = queue
+        self._directory = directory
+        self._index_revision = index_revision
+        self._retry_base_s = retry_base_s
+        self._clock = clock
+        self._jitter = jitter
+
+    def batch(self, deliveries: Sequence[Delivery], deadline: Deadline) -> list[Delivery]:
+        """Converge all keys of a batch; the deliveries that failed and must come again.
+
+        What was written becomes visible by one refresh of the index for the whole batch, then every revision flips.
+        """
+        failed: dict[str, Delivery] = {}
+        waiting: list[tuple[Delivery, Written]] = []
+        for delivery in deliveries:
+            if deadline.remaining_s() < MIN_TIME_FOR_A_RECORD_S:
+                self._again(delivery, 0, failed)
+                continue
+            if not delivery.understood:
+                logger.warning(
+                    "a message that nobody of us sent was dropped", extra={"message_id": delivery.message_id}
+                )
+            for change in delivery.changes:
+                self._attempt(delivery, change, deadline, waiting, failed)
+        self._publish(waiting, deadline, failed)
+        return list(failed.values())
+
+    def _attempt(
+        self,
+        delivery: Delivery,
+        change: Change,
+        deadline: Deadline,
+        waiting: list[tuple[Delivery, Written]],
+        failed: dict[str, Delivery],
+    ) -> None:
+        try:
+            key = DocumentKey.parse(change.key.removesuffix(SIDECAR_SUFFIX))
+        except InvalidParamsError as exc:
+            logger.info("a key that names no document was acknowledged", extra={"problem": exc.message})
+            return
+        tenant = self._directory.tenant(key.tenant)
+        if tenant is None or not tenant.enabled:
+            logger.warning("a key of no active tenant was acknowledged", extra={"tenant": key.tenant})
+            return
+        try:
+            written = self._converge(key, change, delivery, tenant, deadline)
+        except DependencyError as exc:
+            self._failed(key, delivery, exc, failed)
+        else:
+            if written is not None:
+                waiting.append((delivery, written))
+
+    def _converge(
+        self, key: DocumentKey, change: Change, delivery: Delivery, tenant: Tenant, deadline: Deadline
+    ) -> Written | None:
+        for _ in range(MAX_STARTS):
+            found = self._documents.head(key.s3_key)
+            head = self._registry.head(key)
+            if head is not None and is_older(change.sequencer, than=head.sequencer):
+                return None
+            if found is None:
+                if self._removed(key, head, change, tenant, deadline):
+                    return None
+                continue
+            claim = self._claim_for(found.version_id, change, delivery)
+            settled = is_settled(
+                head,
+                version_id=claim.version_id,
+                sidecar_version_id=claim.sidecar_version_id,
+                message_id=claim.message_id,
+                now_s=claim.now_s,
+            )
+            if settled:
+                return None
+            claimed = self._registry.claim(key, head, claim)
+            if claimed is None:
+                continue
+            now = self._documents.head(key.s3_key)
+            if now is None or now.version_id != found.version_id:
+                continue  # it changed between the look and the claim: another claim would not see that
+            try:
+                written = self._index_revision(key, claimed.revision, found, tenant, deadline)
+            except DocumentError as exc:
+                self._record(key, claimed, exc.code, exc.message, delivery, keep_live=False)
+                self._clean(key, tenant, deadline)
+                return None
+            if written is not None:
+                return written
+        raise DatabaseError("the key kept changing while it was read", service="registry")
+
+    def _claim_for(self, version_id: str, change: Change, delivery: Delivery) -> Claim:
+        now_s = self._clock()
+        return Claim(version_id, None, delivery.message_id, now_s + LEASE_S, change.sequencer, now_s)
+
+    def _removed(self, key: DocumentKey, head: Head | None, change: Change, tenant: Tenant, deadline: Deadline) -> bool:
+        """Bury *key*; False where somebody else was faster and the key must be looked at again."""
+        if head is None:
+            return True
+        if head.status is not Status.DELETED:
+            if self._registry.tombstone(key, head, change.sequencer, self._clock()) is None:
+                return False
+            self._count(tenant, key, head, documents=0, chunks=0)
+        self._clean(key, tenant, deadline)
+        return True
+
+    def _publish(
+        self, waiting: list[tuple[Delivery, Written]], deadline: Deadline, failed: dict[str, Delivery]
+    ) -> None:
+        try:
+            if waiting:
+                self._index.refresh({written.index for _, written in waiting}, deadline)
+        except DependencyError as exc:
+            for delivery, written in waiting:
+                self._failed(written.key, delivery, exc, failed)
+            return
+        for delivery, written in waiting:
+            try:
+                self._flip(written, deadline)
+            except DependencyError as exc:
+                self._failed(written.key, delivery, exc, failed)
+
+    def _flip(self, written: Written, deadline: Deadline) -> None:
+        tenant = self._directory.tenant(written.key.tenant)
+        before = self._registry.flip(written.detail, self._clock())
+        if tenant is None:
+            return
+        if before is not None:
+            self._count(tenant, written.key, before, documents=1, chunks=written.detail.chunk_count)
+        self._clean(written.key, tenant, deadline)
+
+    def _count(self, tenant: Tenant, key: DocumentKey, before: Head, *, documents: int, chunks: int) -> None:
+        """Move the tenant's counters from what was live *before* to what is now."""
+        was_live = before.live_revision is not None
+        self._registry.add_to_tenant(
+            tenant.name,
+            vault=key.vault,
+            documents=documents - int(was_live),
+            chunks=chunks - (before.chunk_count if was_live else 0),
+        )
+
+    def _clean(self, key: DocumentKey, tenant: Tenant, deadline: Deadline) -> None:
+        """Remove what can never answer again, by what the registry says now (a consistent read)."""
+        before = obsolete_before(self._registry.head(key))
+        if before:
+            self._index.remove(tenant.index, key, before_revision=before, deadline=deadline)
+            self._registry.forget(key, before)
+
+    def _failed(self, key: DocumentKey, delivery: Delivery, exc: DependencyError, failed: dict[str, Delivery]) -> None:
+        """Give the message back to the queue; on its last receive the document says why it is not indexed."""
+        logger.warning(
+            "a dependency failed", extra={"service": exc.service, "code": exc.code, "receives": delivery.receives}
+        )
+        delay = retry_delay_s(delivery.receives, base_s=self._retry_base_s, jitter=self._jitter())
+        self._again(delivery, delay, failed)
+        try:
+            head = self._registry.head(key)
+            if head is None or head.message_id != delivery.message_id or head.status is not Status.PENDING:
+                return
+            if delivery.receives >= MAX_RECEIVES:
+                self._record(key, head, exc.code, exc.message, delivery, keep_live=True)
+            else:
+                self._registry.give_back(key, head.revision)
+        except DependencyError as second:  # the lease then ends by itself
+            logger.warning("a lease could not be given back", extra={"service": second.service, "code": second.code})
+
+    def _again(self, delivery: Delivery, delay_s: int, failed: dict[str, Delivery]) -> None:
+        failed[delivery.message_id] = delivery
+        try:
+            self._queue.retry_after(delivery.receipt_handle, delay_s)
+        except DependencyError as exc:  # then it comes back after the queue's own visibility timeout
+            logger.warning("a message keeps its visibility", extra={"service": exc.service, "code": exc.code})
+
+    def _record(
+        self, key: DocumentKey, head: Head, code: str, message: str, delivery: Delivery, *, keep_live: bool
+    ) -> None:
+        at = datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        failure = Failure(code, message, delivery.receives, at)
+        before = self._registry.fail(key, head.revision, failure, keep_live=keep_live)
+        tenant = self._directory.tenant(key.tenant)
+        if before is not None and tenant is not None and not keep_live:
+            self._count(tenant, key, before, documents=0, chunks=0)

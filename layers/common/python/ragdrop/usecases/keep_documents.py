@@ -1,0 +1,162 @@
+"""Documents over HTTP: put, read, list and delete; the bucket is written, ingest does the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ragdrop.domain.documents import Detail, Head, Page, Status
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.tenants import Caller
+from ragdrop.errors import DatabaseError, DocumentNotFoundError, PayloadTooLargeError
+from ragdrop.ports import ObjectStore, Registry, StoredObject
+from ragdrop.usecases.revision_store import RevisionStore
+
+MAX_BODY_BYTES = 4 * 1024 * 1024  # Lambda takes 6 MB with base64 included
+MAX_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is known of a document.  `status` may be `pending` though the head is not: see `KeepDocuments.record`."""
+
+    head: Head
+    detail: Detail | None
+    status: Status
+
+
+class KeepDocuments:
+    """Put, read, list and delete the documents of a caller's tenant."""
+
+    def __init__(
+        self,
+        *,
+        documents: ObjectStore,
+        registry: Registry,
+        revisions: RevisionStore,
+        clock: Callable[[], float],
+    ) -> None:
+        self._documents = documents
+        self._registry = registry
+        self._revisions = revisions
+        self._clock = clock
+
+    def put(
+        self, caller: Caller, key: DocumentKey, body: bytes, *, media_type: str, metadata: Mapping[str, str]
+    ) -> StoredObject:
+        """Write a new version into the bucket; its event starts the rest.
+
+        Raises:
+            PayloadTooLargeError: Over 4 MB.
+            DocumentNotFoundError: The vault is out of the key's scope.
+        """
+        self._check_scope(caller, key)
+        if len(body) > MAX_BODY_BYTES:
+            message = (
+                f"the body has {len(body)} bytes, at most {MAX_BODY_BYTES} go in one request: "
+                "put larger files into the bucket itself"
+            )
+            raise PayloadTooLargeError(message, limit_bytes=MAX_BODY_BYTES, size_bytes=len(body))
+        return self._documents.put(key.s3_key, body, media_type=media_type, metadata=metadata)
+
+    def record(self, caller: Caller, key: DocumentKey, *, version_id: str | None = None) -> Record:
+        """What is known of a document; with *version_id* it says `pending` until ingest has converged to that version.
+
+        Raises:
+            DocumentNotFoundError: There never was such a document, or it was purged.
+        """
+        self._check_scope(caller, key)
+        head = self._registry.head(key)
+        if head is None and version_id is not None:
+            current = self._documents.head(key.s3_key)
+            if current is not None and current.version_id == version_id:
+                head = Head(key, Status.PENDING, 0, version_id=version_id)
+        if head is None:
+            raise _not_found(key)
+        detail = self._registry.detail(key, head.live_revision) if head.live_revision is not None else None
+        return Record(head, detail, Status.PENDING if self._awaits(head, version_id) else head.status)
+
+    def text(self, caller: Caller, key: DocumentKey, *, start: int = 0, end: int | None = None) -> str:
+        """Code points *start* to *end* of the live revision's parsed text.
+
+        Raises:
+            DocumentNotFoundError: Nothing of the document is live.
+        """
+        self._check_scope(caller, key)
+        head = self._registry.head(key)
+        detail = None
+        if head is not None and head.live_revision is not None:
+            detail = self._registry.detail(key, head.live_revision)
+        if detail is None:
+            raise _not_found(key)
+        stop = detail.facts.char_count if end is None else end
+        text = self._revisions.read_span(key, detail.revision, start, stop)
+        if text is None:
+            raise _not_found(key)
+        return text
+
+    def delete(self, caller: Caller, key: DocumentKey) -> Head:
+        """Put a delete marker on the object and a tombstone into the registry: from here on nothing of it answers.
+
+        Raises:
+            DocumentNotFoundError: There is no such document.
+        """
+        self._check_scope(caller, key)
+        there = self._documents.head(key.s3_key)
+        if there is not None:
+            self._documents.delete(key.s3_key)
+        for _ in range(MAX_TRIES):
+            head = self._registry.head(key)
+            if head is None and there is None:
+                raise _not_found(key)
+            if head is None:  # deleted before ingest saw it: when its event comes there is nothing to index
+                return Head(key, Status.DELETED, 0, version_id=there.version_id if there else None)
+            if head.status is Status.DELETED:
+                return head
+            buried = self._registry.tombstone(key, head, None, self._clock())
+            if buried is not None:
+                was_live = head.live_revision is not None
+                self._registry.add_to_tenant(
+                    key.tenant,
+                    vault=key.vault,
+                    documents=-int(was_live),
+                    chunks=-head.chunk_count if was_live else 0,
+                )
+                return buried
+        raise DatabaseError("the document kept changing while it was deleted", service="registry")
+
+    def page(
+        self,
+        caller: Caller,
+        *,
+        vault: str | None,
+        prefix: str,
+        status: Status | None,
+        cursor: str | None,
+        limit: int,
+    ) -> Page:
+        """One page of the caller's documents by vault and path."""
+        if vault is not None and caller.vaults and vault not in caller.vaults:
+            return Page([], None)
+        found = self._registry.page(
+            caller.tenant, vault=vault, prefix=prefix, status=status, cursor=cursor, limit=limit
+        )
+        visible = [head for head in found.heads if not caller.vaults or head.key.vault in caller.vaults]
+        return Page(visible, found.cursor)
+
+    def _awaits(self, head: Head, version_id: str | None) -> bool:
+        if version_id is None or version_id in {head.live_version_id, head.version_id}:
+            return False
+        current = self._documents.head(head.key.s3_key)
+        return current is not None and current.version_id == version_id
+
+    @staticmethod
+    def _check_scope(caller: Caller, key: DocumentKey) -> None:
+        if caller.vaults and key.vault not in caller.vaults:
+            raise _not_found(key)
+
+
+def _not_found(key: DocumentKey) -> DocumentNotFoundError:
+    return DocumentNotFoundError(
+        f"there is no document {key.vault_path[:300]!r}", field="path", value=key.vault_path[:300]
+    )

@@ -1,0 +1,123 @@
+"""What is derived of a revision, in the state bucket: its parsed text in blocks, its chunks and their vectors.
+
+`revisions/{tenant}/{digest}/{revision}/` holds `text` (zlib blocks of 65,536 code points one after the other),
+`manifest.json` (where each block starts, and the structure of the text) and one `chunks/{index}` an index.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from array import array
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ragdrop.domain.chunks import Chunk, Vector
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.parsed import Heading, ParsedDocument
+from ragdrop.ports import ObjectStore
+
+BLOCK_CHARACTERS = 65_536
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    start: int  # first code point
+    offset: int  # first byte
+    size_bytes: int
+
+
+class RevisionStore:
+    """Reads and writes what was derived of revisions.  Every method raises ObjectStoreError when S3 does not answer."""
+
+    def __init__(self, state: ObjectStore) -> None:
+        self._state = state
+
+    def write_text(self, key: DocumentKey, revision: int, document: ParsedDocument) -> None:
+        """Keep the parsed text and its structure; the manifest goes last, so what it names is there."""
+        body, blocks = _compress(document.text)
+        self._state.put(_name(key, revision, "text"), body, media_type="application/octet-stream")
+        manifest = {
+            "format": FORMAT_VERSION,
+            "char_count": len(document.text),
+            "blocks": [(block.start, block.offset, block.size_bytes) for block in blocks],
+            "document": {**asdict(document), "text": ""},
+        }
+        encoded = json.dumps(manifest, ensure_ascii=False, default=str).encode()
+        self._state.put(_name(key, revision, "manifest.json"), encoded, media_type="application/json")
+
+    def read_span(self, key: DocumentKey, revision: int, start: int, end: int) -> str | None:
+        """Code points *start* to *end* (exclusive, cut to the text); None where the revision is not kept."""
+        manifest = self._manifest(key, revision)
+        return None if manifest is None else self._slice(key, revision, manifest, start, end)
+
+    def read_document(self, key: DocumentKey, revision: int) -> ParsedDocument | None:
+        """The parsed document as it was written; None where it is not kept."""
+        manifest = self._manifest(key, revision)
+        if manifest is None:
+            return None
+        fields: dict[str, Any] = manifest["document"]
+        fields["text"] = self._slice(key, revision, manifest, 0, manifest["char_count"])
+        fields["headings"] = tuple(Heading(**heading) for heading in fields["headings"])
+        for name in ("links", "warnings"):
+            fields[name] = tuple(fields[name])
+        return ParsedDocument(**fields)
+
+    def write_chunks(
+        self, key: DocumentKey, revision: int, index: str, chunks: Sequence[Chunk], vectors: Sequence[Vector]
+    ) -> None:
+        """Keep where the chunks of one index start and end, and their vectors (float32, little-endian)."""
+        head = json.dumps([(c.start, c.end, c.heading_path, c.page) for c in chunks], ensure_ascii=False).encode()
+        body = len(head).to_bytes(4, "little") + head + b"".join(vector.tobytes() for vector in vectors)
+        name = _name(key, revision, f"chunks/{index}")
+        self._state.put(name, zlib.compress(body, 1), media_type="application/octet-stream")
+
+    def read_chunks(self, key: DocumentKey, revision: int, index: str, text: str) -> list[tuple[Chunk, Vector]] | None:
+        """The chunks of *text* with their vectors; None where they are not kept."""
+        packed = self._state.get(_name(key, revision, f"chunks/{index}"))
+        if packed is None:
+            return None
+        body = zlib.decompress(packed)
+        size = int.from_bytes(body[:4], "little")
+        places = json.loads(body[4 : 4 + size])
+        numbers = array("f", body[4 + size :])
+        dimension = len(numbers) // max(len(places), 1)
+        return [
+            (Chunk(i, start, end, text[start:end], tuple(path), page), numbers[i * dimension : (i + 1) * dimension])
+            for i, (start, end, path, page) in enumerate(places)
+        ]
+
+    def _manifest(self, key: DocumentKey, revision: int) -> dict[str, Any] | None:
+        body = self._state.get(_name(key, revision, "manifest.json"))
+        return None if body is None else dict(json.loads(body))
+
+    def _slice(self, key: DocumentKey, revision: int, manifest: dict[str, Any], start: int, end: int) -> str | None:
+        blocks = [_Block(*block) for block in manifest["blocks"]]
+        start, end = max(start, 0), min(end, manifest["char_count"])
+        if start >= end:
+            return ""
+        starts = [block.start for block in blocks]
+        wanted = blocks[bisect_right(starts, start) - 1 : bisect_right(starts, end - 1)]
+        first, last = wanted[0], wanted[-1]
+        stop = last.offset + last.size_bytes
+        body = self._state.get(_name(key, revision, "text"), start=first.offset, end=stop)
+        if body is None:
+            return None
+        pieces = (zlib.decompress(body[b.offset - first.offset :][: b.size_bytes]).decode() for b in wanted)
+        return "".join(pieces)[start - first.start : end - first.start]
+
+
+def _name(key: DocumentKey, revision: int, part: str) -> str:
+    return f"revisions/{key.tenant}/{key.digest}/{revision:016d}/{part}"
+
+
+def _compress(text: str) -> tuple[bytes, list[_Block]]:
+    body, blocks = bytearray(), []
+    for start in range(0, len(text), BLOCK_CHARACTERS):
+        packed = zlib.compress(text[start : start + BLOCK_CHARACTERS].encode(), 6)
+        blocks.append(_Block(start, len(body), len(packed)))
+        body += packed
+    return bytes(body), blocks

@@ -1,0 +1,127 @@
+"""Who asks, and what is known of their tenant: looked up in the registry, kept for seconds."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Generic, TypeVar
+
+from ragdrop.domain.keys import check_name
+from ragdrop.domain.tenants import ROLES, ActiveIndex, ApiKey, Caller, Role, Tenant, key_hash
+from ragdrop.errors import ConflictError, InvalidParamsError, ProjectNotActivatedError, UnauthenticatedError
+from ragdrop.ports import Registry
+
+KEY_TTL_S = 60.0  # revoking a key takes at most this long
+TENANT_TTL_S = 5.0  # a switch of the active index is seen everywhere after this long
+MAX_CACHED = 1_000
+KEY_PREFIX = "rd_"
+
+T = TypeVar("T")
+
+
+class _Cache(Generic[T]):
+    """Values for some seconds, at most MAX_CACHED of them; the oldest goes first."""
+
+    def __init__(self, ttl_s: float, clock: Callable[[], float]) -> None:
+        self._ttl_s = ttl_s
+        self._clock = clock
+        self._held: dict[str, tuple[float, T]] = {}
+        self._lock = threading.Lock()
+
+    def get(self, name: str, load: Callable[[str], T | None]) -> T | None:
+        """The value of *name*, loaded where it is not held or too old; what does not exist is not held."""
+        with self._lock:
+            held = self._held.get(name)
+        if held is not None and held[0] > self._clock():
+            return held[1]
+        value = load(name)
+        with self._lock:
+            self._held.pop(name, None)
+            if value is not None:
+                while len(self._held) >= MAX_CACHED:
+                    self._held.pop(next(iter(self._held)))
+                self._held[name] = (self._clock() + self._ttl_s, value)
+        return value
+
+    def forget(self, name: str) -> None:
+        """Load *name* anew the next time."""
+        with self._lock:
+            self._held.pop(name, None)
+
+
+class Directory:
+    """Callers by their keys, and tenants by their names.  One per execution environment."""
+
+    def __init__(self, registry: Registry, *, clock: Callable[[], float]) -> None:
+        self._registry = registry
+        self._clock = clock
+        self._keys: _Cache[ApiKey] = _Cache(KEY_TTL_S, clock)
+        self._tenants: _Cache[Tenant] = _Cache(TENANT_TTL_S, clock)
+
+    def caller(self, secret: str | None) -> Caller:
+        """The caller that *secret* belongs to.
+
+        Raises:
+            UnauthenticatedError: There is no key, or it is unknown, expired or revoked; the message does not say which.
+            ProjectNotActivatedError: The key's tenant is disabled.
+            DatabaseError: The registry did not answer.
+        """
+        if not secret:
+            raise UnauthenticatedError("no API key was given: send it as `x-api-key` or `Authorization: Bearer`")
+        key = self._keys.get(key_hash(secret), self._registry.api_key)
+        if key is None or key.revoked or (key.expires_at_s is not None and key.expires_at_s <= self._clock()):
+            raise UnauthenticatedError("the API key is unknown, expired or revoked")
+        tenant = self.tenant(key.tenant)
+        if tenant is None or not tenant.enabled:
+            raise ProjectNotActivatedError("the project of this API key is not active")
+        return Caller(key.tenant, key.role, key.vaults)
+
+    def tenant(self, name: str, *, fresh: bool = False) -> Tenant | None:
+        """The tenant's item, at most 5 seconds old; *fresh* reads it now."""
+        if fresh:
+            self._tenants.forget(name)
+        return self._tenants.get(name, self._registry.tenant)
+
+
+class AdministerTenants:
+    """Make tenants and keys: for operators, never over HTTP."""
+
+    def __init__(self, registry: Registry, seed: ActiveIndex, *, clock: Callable[[], float]) -> None:
+        self._registry = registry
+        self._seed = seed
+        self._clock = clock
+
+    def create_tenant(self, name: str) -> Tenant:
+        """A new tenant on the index that the environment seeds.
+
+        Raises:
+            InvalidParamsError: The name is not allowed.
+            ConflictError: A tenant of that name exists.
+        """
+        tenant = Tenant(check_name("tenant", name), self._seed, created_at=self._now())
+        if not self._registry.create_tenant(tenant):
+            raise ConflictError(f"a tenant named {name!r} exists already", field="tenant", value=name)
+        return tenant
+
+    def create_key(self, tenant: str, role: Role, vaults: Sequence[str] = ()) -> tuple[str, ApiKey]:
+        """A new key: its secret (32 random bytes, shown only now) and what is stored of it.
+
+        Raises:
+            InvalidParamsError: No such tenant, or an unknown role.
+        """
+        if role not in ROLES:
+            raise InvalidParamsError(
+                f"role {role!r} is not one of {', '.join(ROLES)}", field="role", allowed=list(ROLES)
+            )
+        if self._registry.tenant(check_name("tenant", tenant)) is None:
+            raise InvalidParamsError(f"there is no tenant named {tenant!r}", field="tenant", value=tenant)
+        secret = KEY_PREFIX + secrets.token_urlsafe(32)
+        names = tuple(check_name("vault", vault) for vault in vaults)
+        key = ApiKey(key_hash(secret), tenant, role, names, created_at=self._now())
+        self._registry.put_api_key(key)
+        return secret, key
+
+    def _now(self) -> str:
+        return datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,96 @@
+"""``sam build`` of the real template, left out where nothing it reads has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from localstack.home import BUILD, REPOSITORY, SHARED, Home
+from localstack.processes import LaunchError, tail
+from localstack.wishes import architecture, python_runtime
+
+STAMP = BUILD / "built.sha256"
+SAM = SHARED / "env/sam/bin/sam"
+BUILD_TIMEOUT_S = 600
+
+
+def build_digest() -> str:
+    """SHA-256 over all that the build reads: template, functions, layers, interpreter, processor."""
+    digest = hashlib.sha256(f"{python_runtime()} {architecture()}".encode())
+    for path in _inputs():
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(REPOSITORY)} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _inputs() -> Iterator[Path]:
+    yield REPOSITORY / "template.yaml"
+    for folder in ("functions", "layers"):
+        for path in sorted((REPOSITORY / folder).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield path
+
+
+def is_built(digest: str) -> bool:
+    """Whether the build folder holds the build of *digest*."""
+    return STAMP.exists() and STAMP.read_text() == digest and (BUILD / "build/template.yaml").exists()
+
+
+def build(home: Home, digest: str) -> None:
+    """Build functions and layer for this interpreter.
+
+    Raises:
+        LaunchError: sam failed; the message has the end of its output.
+    """
+    STAMP.unlink(missing_ok=True)
+    log = home.logs / "sam-build.log"
+    overrides = [f"PythonRuntime={python_runtime()}", f"Architecture={architecture()}"]
+    run_sam(["build", "--cached", "--parallel", "--parameter-overrides", *overrides], log=log, environment={})
+    # Compiled once here, not by every worker of every function: sources in a package have new times each time it is
+    # unpacked, so the compiled files must not depend on them.
+    folder = BUILD / "build"
+    compiled = ["compileall", "-q", "-f", "-j", "0", "--invalidation-mode", "unchecked-hash", "-s", str(folder)]
+    subprocess.run([sys.executable, "-m", *compiled, str(folder)], check=True, timeout=BUILD_TIMEOUT_S)
+    STAMP.write_text(digest)
+
+
+def run_sam(arguments: list[str], *, log: Path, environment: dict[str, str]) -> None:
+    """Run sam on the repository, its output into *log*.
+
+    Raises:
+        LaunchError: It failed or took longer than ten minutes.
+    """
+    # Without compiled files sam compiles itself at each call, which takes it ten seconds.
+    left_out = ("AWS_", "SAM_CLI_", "PYTHONDONTWRITEBYTECODE")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+    environment = inherited | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",  # sam looks for pythonX.Y
+        "SAM_CLI_TELEMETRY": "0",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "NO_PROXY": "127.0.0.1,localhost",
+        "PYTHONWARNINGS": "ignore",
+        **environment,
+    }
+    with log.open("wb") as output:
+        try:
+            done = subprocess.run(
+                [str(SAM), *arguments],
+                cwd=REPOSITORY,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                timeout=BUILD_TIMEOUT_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as exc:
+            raise LaunchError(f"sam {arguments[0]} took longer than {BUILD_TIMEOUT_S} s; see {log}") from exc
+    if done.returncode != 0:
+        raise LaunchError(f"sam {arguments[0]} failed. The end of {log}:\n{tail(log, 25)}")

@@ -1,0 +1,105 @@
+"""The last steps of ``up``: the tokenizer in its bucket, a tenant with a key, and functions that have run once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import botocore.exceptions
+import httpx
+
+from localstack.deploy import Emulated
+from localstack.home import REPOSITORY, SHARED, Home
+from localstack.processes import POLL_S, LaunchError
+from localstack.wishes import TOKENIZER_KEY
+
+RAGDROP = Path(sys.executable).parent / "ragdrop"
+FIRST_CALL_TIMEOUT_S = 60
+
+
+def upload_tokenizer(home: Home, emulated: Emulated, bucket: str) -> None:
+    """Put the local model's tokenizer where ingest looks for it; nothing where it is there already."""
+    objects = emulated.client("s3")
+    try:
+        objects.head_object(Bucket=bucket, Key=TOKENIZER_KEY)
+    except botocore.exceptions.ClientError:
+        file = home.root / "tokenizer.json"
+        command = [str(SHARED / "env/models/bin/python"), "-m", "localstack.embedding_server"]
+        subprocess.run([*command, "--write-tokenizer", str(file)], cwd=REPOSITORY, check=True, timeout=60)
+        objects.put_object(Bucket=bucket, Key=TOKENIZER_KEY, Body=file.read_bytes(), ContentType="application/json")
+
+
+def make_tenant_and_key(home: Home, stack: Mapping[str, Any]) -> str:
+    """The demo tenant's key: the one of last time where the API still takes it, else a new one.
+
+    Raises:
+        LaunchError: The API did not answer, or the tenant or the key could not be made.
+    """
+    if stack["api_key"] and _status_of_key(stack) == httpx.codes.OK:
+        return str(stack["api_key"])
+    ragdrop_json(home, ["tenant", "create", stack["tenant"], "--if-missing"])
+    return str(ragdrop_json(home, ["key", "create", stack["tenant"], "--role", "admin"])["api_key"])
+
+
+def ragdrop_json(home: Home, arguments: list[str], *, folder: Path = REPOSITORY) -> dict[str, Any]:
+    """Run the ``ragdrop`` command on *home*'s stack and read the object it prints.
+
+    Raises:
+        LaunchError: It failed; the message has what it said.
+    """
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "RAGDROP_"))}
+    environment |= {"RAGDROP_STACK": str(home.stack_file), "NO_PROXY": "127.0.0.1,localhost"}
+    done = subprocess.run(
+        [str(RAGDROP), *arguments, "--json"],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    if done.returncode != 0:
+        told = (done.stderr or done.stdout).strip()[-2000:]
+        raise LaunchError(f"ragdrop {' '.join(arguments[:2])} ended with {done.returncode}:\n{told}")
+    lines = done.stdout.strip().splitlines()
+    result: dict[str, Any] = json.loads(done.stdout if len(lines) > 1 and lines[0] == "{" else lines[-1])
+    return result
+
+
+def _status_of_key(stack: Mapping[str, Any]) -> int:
+    """What the API answers to the noted key.  A function that just started may need a while."""
+    deadline = time.monotonic() + FIRST_CALL_TIMEOUT_S
+    while True:
+        try:
+            return _get_documents(stack).status_code
+        except httpx.TransportError as exc:
+            if time.monotonic() > deadline:
+                raise LaunchError(f"the API did not answer within {FIRST_CALL_TIMEOUT_S} s") from exc
+        time.sleep(POLL_S)
+
+
+def _get_documents(stack: Mapping[str, Any]) -> httpx.Response:
+    headers = {"x-api-key": str(stack["api_key"])}
+    url = f"{stack['api_url']}/documents"
+    return httpx.get(url, params={"limit": 1}, headers=headers, timeout=FIRST_CALL_TIMEOUT_S, trust_env=False)
+
+
+def warm_up(stack: Mapping[str, Any]) -> None:
+    """Call each function of the API once: its first call pays the imports.
+
+    Raises:
+        LaunchError: The API does not take the key that was just made, or does not answer.
+    """
+    if (status := _status_of_key(stack)) != httpx.codes.OK:
+        raise LaunchError(f"GET /documents answers {status}: {_get_documents(stack).text[:500]}")
+    try:  # without a key: refused, after all imports
+        httpx.post(f"{stack['api_url']}/ask", json={}, timeout=FIRST_CALL_TIMEOUT_S, trust_env=False)
+    except httpx.TransportError as exc:
+        raise LaunchError(f"POST /ask did not answer within {FIRST_CALL_TIMEOUT_S} s") from exc

@@ -1,0 +1,94 @@
+"""Where a local stack keeps what it has: its folder, its ports' owners and what callers read of it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SHARED = REPOSITORY / ".local"  # the environments, whichever stack uses them
+BUILD = REPOSITORY / ".aws-sam"
+
+
+@dataclass(frozen=True)
+class Home:
+    """One stack's folder.  Two stacks on one machine have two homes and share environments and build."""
+
+    root: Path
+
+    @property
+    def is_default(self) -> bool:
+        """Whether this is the stack of ``make up``, which takes the usual ports where they are free."""
+        return self.root == SHARED
+
+    @property
+    def logs(self) -> Path:
+        """One file a process, and those of sam."""
+        return self.root / "logs"
+
+    @property
+    def emulator(self) -> Path:
+        """What the emulator holds: objects, tables, queues, the deployed stack."""
+        return self.root / "emulator"
+
+    @property
+    def index(self) -> Path:
+        """The embedded index: one SQLite file a tenant."""
+        return self.root / "index"
+
+    @property
+    def stack_file(self) -> Path:
+        """What callers read: addresses, names, the demo key."""
+        return self.root / "stack.json"
+
+    @property
+    def process_file(self) -> Path:
+        """What the launcher reads: which processes it started."""
+        return self.root / "processes.json"
+
+    def make(self) -> None:
+        """Make the folders, readable by their owner alone: keys and documents are in them."""
+        for folder in (self.root, self.logs, self.emulator, self.index):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def forget_data(self) -> None:
+        """Remove what the emulator and the embedded index hold."""
+        for folder in (self.emulator, self.index):
+            shutil.rmtree(folder, ignore_errors=True)
+        self.make()
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in *path*, or an empty one where there is none."""
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        return {}
+    return content
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Replace *path* in one step, readable by its owner alone."""
+    draft = path.with_suffix(".draft")
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(content, file, indent=2)
+        file.write("\n")
+    draft.replace(path)
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Hold the lock file *path*: two launchers never build, or change one stack, at the same time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

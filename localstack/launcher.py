@@ -1,0 +1,175 @@
+"""``up``: start what does not run, build and deploy what changed, make the demo key, say where everything is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from localstack.build import build, build_digest, is_built
+from localstack.deploy import Emulated, deploy, deployment_digest, local_api_url
+from localstack.handover import make_tenant_and_key, upload_tokenizer, warm_up
+from localstack.home import BUILD, Home, exclusive, read_json, write_json
+from localstack.ports import HOST
+from localstack.processes import Process, start_time, stop
+from localstack.progress import Progress
+from localstack.services import (
+    Service,
+    answerer,
+    await_service,
+    aws_environment,
+    embedding,
+    emulator,
+    launch,
+    port_for,
+)
+from localstack.wishes import Wishes, read_wishes
+
+TENANT = "demo"
+
+
+@dataclass
+class Launcher:
+    """Brings one home's stack up.  Everything that takes time and depends on nothing else runs side by side."""
+
+    home: Home
+    wishes: Wishes
+    progress: Progress
+    processes: dict[str, Process] = field(default_factory=dict)
+
+    def up(self) -> dict[str, Any]:
+        """Bring the stack up; safe to repeat, quick where nothing changed.
+
+        Returns:
+            What stack.json holds.
+
+        Raises:
+            LaunchError: A part did not come up; what runs stays, ``down`` stops it.
+        """
+        self.home.make()
+        with exclusive(self.home.root / "up.lock"), self.progress.shown():
+            self.processes = read_processes(self.home)
+            self._note_lost_state()
+            with ThreadPoolExecutor(max_workers=3) as pool:
+                built = pool.submit(self._build)
+                ready = pool.submit(self._start, "emulator", emulator)
+                models = pool.submit(self._start_models)
+                ports = {"emulator": ready.result().port, **models.result()}
+                digest = built.result()
+            return self._deploy(digest, ports)
+
+    def _note_lost_state(self) -> None:
+        """The emulator saves its state as it stops in order; where it did not, its buckets and tables are gone."""
+        before = self.processes.get("emulator")
+        if before is not None and not before.running:
+            self.progress.say("The emulator was not stopped by `down`, so what it held is lost: starting empty.")
+            self.home.forget_data()
+            del self.processes["emulator"]
+
+    def _start(self, name: str, service_at: Callable[[Home, int], Service]) -> Process:
+        process = self.processes.get(name)
+        if process is not None and process.running:
+            await_service(service_at(self.home, process.port), process, self.home)
+            return process
+        ports = read_json(self.home.root / "ports.json")
+        port = port_for(name, self.home, ports.get(name))
+        service = service_at(self.home, port)
+        with self.progress.step(f"{name} on port {port}"):
+            process = launch(service, self.home, port)
+            self.processes[name] = process
+            write_processes(self.home, self.processes)
+            await_service(service, process, self.home)
+        return process
+
+    def _start_models(self) -> dict[str, int]:
+        """Start the model servers that the caller did not name another for; stop those no longer wanted."""
+        ports: dict[str, int] = {}
+        if self.wishes.embedding_url is None:
+            ports["embedding"] = self._start("embedding", embedding).port
+        if self.wishes.chat_url is None:
+            near = f"http://{HOST}:{ports['embedding']}/v1" if "embedding" in ports else None
+            ports["answerer"] = self._start("answerer", lambda home, port: answerer(home, port, embedding_url=near)).port
+        for name in {"embedding", "answerer"} & self.processes.keys() - ports.keys():
+            stop(self.processes.pop(name))
+        write_processes(self.home, self.processes)
+        return ports
+
+    def _build(self) -> str:
+        with exclusive(BUILD / "build.lock"):
+            digest = build_digest()
+            if not is_built(digest):
+                with self.progress.step("sam build"):
+                    build(self.home, digest)
+        return digest
+
+    def _deploy(self, built: str, ports: Mapping[str, int]) -> dict[str, Any]:
+        environment = aws_environment(ports["emulator"])
+        emulated = Emulated(environment["AWS_ENDPOINT_URL"], environment)
+        local = {name: f"http://{HOST}:{port}/v1" for name, port in ports.items()}
+        embedding_url = self.wishes.embedding_url or local["embedding"]
+        chat_url = self.wishes.chat_url or local["answerer"]
+        parameters = self.wishes.parameters(embedding_url=embedding_url, chat_url=chat_url)
+        digest = deployment_digest(built, parameters)
+        before = read_json(self.home.stack_file)
+        outputs = emulated.outputs()
+        if not outputs or before.get("deployed") != digest:
+            with self.progress.step("sam deploy"), exclusive(BUILD / "build.lock"):
+                deploy(self.home, emulated, parameters)
+            outputs = emulated.outputs()
+        stack: dict[str, Any] = {
+            "api_url": local_api_url(emulated.endpoint_url, outputs),
+            "api_key": before.get("api_key", ""),
+            "tenant": TENANT,
+            "bucket": outputs["DocumentBucket"],
+            "endpoint_url": emulated.endpoint_url,
+            "index_url": self.wishes.index_url,
+            "embedding_url": embedding_url,
+            "chat_url": chat_url,
+            "environment": emulated.function_environment(outputs["IngestFunctionName"]) | environment,
+            "outputs": outputs,
+            "pids": {name: process.pid for name, process in self.processes.items()},
+            "log_dir": str(self.home.logs),
+            "deployed": digest,
+        }
+        write_json(self.home.stack_file, stack)
+        if self.wishes.embedding_url is None:
+            upload_tokenizer(self.home, emulated, outputs["StateBucket"])
+        with self.progress.step("tenant, key and first calls"):
+            stack["api_key"] = make_tenant_and_key(self.home, stack)
+            write_json(self.home.stack_file, stack)
+            warm_up(stack)
+        return stack
+
+
+def up(home: Home, *, index: str, progress: Progress) -> dict[str, Any]:
+    """Bring *home*'s stack up as the caller's environment asks for; see Launcher.up."""
+    return Launcher(home, read_wishes(os.environ, home, index=index), progress).up()
+
+
+def down(home: Home, progress: Progress) -> None:
+    """Stop what ``up`` started in *home*, and nothing else.  Data and logs stay."""
+    processes = read_processes(home)
+    for name in ("answerer", "embedding", "emulator"):
+        if (process := processes.get(name)) is None:
+            continue
+        with progress.step(f"stopping {name} ({process.pid})"):
+            stopped = stop(process)
+        if stopped or name != "emulator":
+            del processes[name]  # an emulator that was dead already stays noted: its state is lost
+        write_processes(home, processes)
+    if not processes:
+        progress.say(f"Stopped. Data and logs are kept in {home.root}.")
+
+
+def read_processes(home: Home) -> dict[str, Process]:
+    """What was started, as noted; it need not run any more."""
+    return {name: Process(**fields) for name, fields in read_json(home.process_file).items()}
+
+
+def write_processes(home: Home, processes: Mapping[str, Process]) -> None:
+    """Note what was started, before it is ready: ``down`` must know it."""
+    write_json(home.process_file, {name: asdict(process) for name, process in dict(processes).items()})
+    ports = read_json(home.root / "ports.json") | {name: process.port for name, process in dict(processes).items()}
+    write_json(home.root / "ports.json", ports)

@@ -1,0 +1,115 @@
+"""Processes that outlive the launcher: started apart, known again by pid and start time, stopped with their children."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+POLL_S = 0.05
+
+
+class LaunchError(Exception):
+    """A part of the local stack did not come up; the message says which, and the end of its log."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """A started process.  A pid alone may be another's by now; with the start time it is ours or nobody's."""
+
+    name: str
+    pid: int
+    started: str
+    port: int
+
+    @property
+    def running(self) -> bool:
+        """Whether it still runs, and is the one that was started."""
+        return start_time(self.pid) == self.started
+
+
+def start_time(pid: int) -> str | None:
+    """When *pid* started, as the system tells it; None where it does not run (a zombie does not)."""
+    stat = Path(f"/proc/{pid}/stat")
+    if Path("/proc/self/stat").exists():
+        try:
+            fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            return None
+        return None if fields[0] in "ZX" else fields[19]
+    told = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return told.stdout.strip() or None
+
+
+def start(
+    name: str, command: Sequence[str], *, port: int, environment: Mapping[str, str], folder: Path, log: Path
+) -> Process:
+    """Start *command* in a session of its own, so that it outlives the launcher and stops with its children."""
+    with log.open("ab") as output:
+        child = subprocess.Popen(
+            list(command),
+            cwd=folder,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    return Process(name, child.pid, start_time(child.pid) or "", port)
+
+
+def stop(process: Process, *, patience_s: float = 20) -> bool:
+    """End *process* and its children, in order where it obeys within *patience_s*.  False where it did not run."""
+    if not process.running:
+        return False
+    os.kill(process.pid, signal.SIGTERM)
+    deadline = time.monotonic() + patience_s
+    while process.running and time.monotonic() < deadline:
+        _reap(process.pid)
+        time.sleep(POLL_S)
+    try:
+        os.killpg(process.pid, signal.SIGKILL)  # its children, and itself where it did not obey
+    except ProcessLookupError:
+        pass
+    _reap(process.pid)
+    return True
+
+
+def _reap(pid: int) -> None:
+    """Let the system forget a child of ours that ended."""
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        pass
+
+
+def await_health(process: Process, url: str, *, log: Path, timeout_s: float) -> None:
+    """Wait until *url* answers 200.
+
+    Raises:
+        LaunchError: The process ended, or did not answer in time.
+    """
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        try:
+            if httpx.get(url, timeout=2, trust_env=False).status_code == httpx.codes.OK:
+                return
+        except httpx.TransportError:
+            pass
+        if not process.running:
+            raise LaunchError(f"{process.name} ended while starting. The end of {log}:\n{tail(log)}")
+        time.sleep(POLL_S)
+    raise LaunchError(f"{process.name} was not ready after {timeout_s:.0f} s. The end of {log}:\n{tail(log)}")
+
+
+def tail(log: Path, lines: int = 15) -> str:
+    """The last *lines* of *log*."""
+    if not log.exists():
+        return "(empty)"
+    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])

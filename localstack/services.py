@@ -1,0 +1,107 @@
+"""The three servers of the local stack: how each is started, and where it says that it is ready."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from localstack.home import REPOSITORY, SHARED, Home
+from localstack.ports import HOST, choose_port
+from localstack.processes import Process, await_health, start
+
+USUAL_PORTS = {"emulator": 4566, "embedding": 8081, "answerer": 8082}
+REGION = "us-east-1"
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}  # the emulator takes any
+START_TIMEOUT_S = 90
+
+# What servers and tools take from the caller: never the caller's own AWS account.
+INHERITED = ("PATH", "LANG", "LC_ALL", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
+
+
+@dataclass(frozen=True)
+class Service:
+    """A server: its command gets the port, its health address says when it is ready."""
+
+    name: str
+    command: tuple[str, ...]
+    health: str
+    environment: Mapping[str, str]
+
+
+def emulator(home: Home, port: int) -> Service:
+    """MiniStack, keeping its state in the home over an orderly stop.  Functions run as its children."""
+    environment = {
+        "GATEWAY_PORT": str(port),
+        "BIND_HOST": HOST,
+        "MINISTACK_HOST": HOST,
+        "AWS_DEFAULT_REGION": REGION,
+        "LOG_LEVEL": "WARNING",
+        "PERSIST_STATE": "1",
+        "STATE_DIR": str(home.emulator / "state"),
+        "S3_PERSIST": "1",
+        "S3_DATA_DIR": str(home.emulator / "objects"),
+        "SFTP_ENABLED": "0",
+        "IOT_MTLS_ENABLED": "0",  # it would listen on a port of its own
+        "TMPDIR": str(home.emulator / "tmp"),
+        "HOME": str(home.emulator),  # no AWS profile of the caller's reaches a function
+    }
+    command = (str(SHARED / "env/ministack/bin/ministack"),)
+    return Service("emulator", command, f"http://{HOST}:{port}/_ministack/health", environment)
+
+
+def embedding(home: Home, port: int) -> Service:
+    """The local embedding server."""
+    command = (*_models_python(), "localstack.embedding_server", "--port", str(port), "--home", str(SHARED / "models"))
+    return Service("embedding", command, f"http://{HOST}:{port}/health", {"HOME": str(home.root)})
+
+
+def answerer(home: Home, port: int, *, embedding_url: str | None) -> Service:
+    """The local answerer; given a local embedding server it also compares meanings."""
+    extra = ("--embedding-url", embedding_url) if embedding_url else ()
+    command = (*_models_python(), "localstack.answerer", "--port", str(port), *extra)
+    return Service("answerer", command, f"http://{HOST}:{port}/health", {"HOME": str(home.root)})
+
+
+def _models_python() -> tuple[str, ...]:
+    return (str(SHARED / "env/models/bin/python"), "-m")
+
+
+def launch(service: Service, home: Home, port: int) -> Process:
+    """Start *service*; it is not ready yet."""
+    log = home.logs / f"{service.name}.log"
+    environment = clean_environment() | dict(service.environment)
+    if temporary := service.environment.get("TMPDIR"):
+        os.makedirs(temporary, exist_ok=True)
+    return start(service.name, service.command, port=port, environment=environment, folder=REPOSITORY, log=log)
+
+
+def await_service(service: Service, process: Process, home: Home) -> None:
+    """Wait until *service* says that it is ready.
+
+    Raises:
+        LaunchError: It ended, or was not ready in time.
+    """
+    await_health(process, service.health, log=home.logs / f"{service.name}.log", timeout_s=START_TIMEOUT_S)
+
+
+def port_for(name: str, home: Home, before: int | None) -> int:
+    """The port of last time, else the usual one for the default home, where free; else any free one."""
+    return choose_port(before, USUAL_PORTS[name] if home.is_default else None)
+
+
+def clean_environment() -> dict[str, str]:
+    """The caller's environment without what could lead to another AWS account or past the loopback address."""
+    kept = {name: os.environ[name] for name in (*INHERITED, *PROXIES) if name in os.environ}
+    return kept | {"NO_PROXY": f"{HOST},localhost", "no_proxy": f"{HOST},localhost", "PYTHONUNBUFFERED": "1"}
+
+
+def aws_environment(port: int) -> dict[str, str]:
+    """What an AWS client needs to reach the emulator, and nobody else."""
+    return {
+        "AWS_ENDPOINT_URL": f"http://{HOST}:{port}",
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_REGION": REGION,
+        **CREDENTIALS,
+    }

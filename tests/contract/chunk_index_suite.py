@@ -1,0 +1,132 @@
+"""What the suites of the chunk indexes share: the engines, and short ways to write chunks and ask for them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from ragdrop.adapters.hashing_embedder import word_vector
+from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
+from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
+from ragdrop.domain.chunks import CandidateQuery, Chunk, ChunkRange, Filters, Hit, IndexedChunk, Vector, vector
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Facts
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.tenants import IndexRef
+from ragdrop.ports import ChunkIndex
+
+ENGINES = ("memory", "sqlite")
+DIMENSION = 16
+
+
+def now() -> Deadline:
+    return Deadline.after(30.0)
+
+
+def new_ref(*, tenant: str | None = None, dimension: int = DIMENSION) -> IndexRef:
+    """A tenant that no other test uses, in an index that all tests of that dimension share."""
+    return IndexRef(tenant or f"t-{uuid4().hex[:12]}", f"ragdrop-test-{dimension}", dimension)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One kind of index and a tenant in it."""
+
+    kind: str
+    chunks: ChunkIndex
+    ref: IndexRef
+
+    def key(self, path: str, *, vault: str = "team") -> DocumentKey:
+        return DocumentKey(self.ref.tenant, vault, path)
+
+    def piece(
+        self,
+        path: str,
+        text: str = "words",
+        *,
+        vault: str = "team",
+        revision: int = 1,
+        ordinal: int = 0,
+        near: Vector | None = None,
+        headings: tuple[str, ...] = (),
+        title: str = "untitled",
+        **facts: Any,
+    ) -> IndexedChunk:
+        return IndexedChunk(
+            self.key(path, vault=vault),
+            revision,
+            Chunk(ordinal, 100 * ordinal, 100 * ordinal + len(text), text, headings, page=ordinal + 1),
+            Facts(title=title, version_id=f"s3-{revision}", indexed_at="2026-01-02T03:04:05Z", **facts),
+            word_vector(text, self.ref.dimension) if near is None else near,
+        )
+
+    def write(self, *pieces: IndexedChunk) -> None:
+        self.chunks.upsert(self.ref, pieces, now())
+        self.chunks.refresh([self.ref], now())
+
+    def words(self, text: str, **query: Any) -> list[Hit]:
+        """Lexical hits."""
+        return self._one(text, None, **query).lexical
+
+    def near(self, wanted: Vector, **query: Any) -> list[Hit]:
+        """Vector hits."""
+        return self._one(None, wanted, **query).vector
+
+    def both(self, text: str, **query: Any) -> tuple[set[str], set[str]]:
+        """The paths of the vector and of the lexical hits for *text*."""
+        found = self._one(text, word_vector(text, self.ref.dimension), **query)
+        return set(paths(found.vector)), set(paths(found.lexical))
+
+    def read(
+        self, path: str, *, vault: str = "team", revision: int = 1, first: int = 0, last: int = 10_000
+    ) -> list[Hit]:
+        wanted = ChunkRange(self.key(path, vault=vault), revision, first, last)
+        return self.chunks.read(self.ref, [wanted], now())[0]
+
+    def remove(self, path: str, *, before_revision: int) -> int:
+        removed = self.chunks.remove(self.ref, self.key(path), before_revision=before_revision, deadline=now())
+        self.chunks.refresh([self.ref], now())
+        return removed
+
+    def count(self) -> int:
+        return self.chunks.count(self.ref, now())
+
+    def _one(
+        self,
+        text: str | None,
+        wanted: Vector | None,
+        *,
+        filters: Filters | None = None,
+        limit: int = 50,
+        without: frozenset[tuple[DocumentKey, int]] = frozenset(),
+    ) -> Any:
+        query = CandidateQuery(text, wanted, filters or Filters(), limit, without)
+        return self.chunks.candidates(self.ref, [query], now())[0]
+
+
+@contextmanager
+def chunk_index_engine(kind: str, folder: Path) -> Iterator[Engine]:
+    """A fresh tenant in an index of this kind.  A new kind joins here and in ENGINES."""
+    if kind == "memory":
+        yield Engine(kind, MemoryChunkIndex(), new_ref())
+    elif kind == "sqlite":
+        yield Engine(kind, SqliteChunkIndex(folder / "index"), new_ref())
+    else:
+        raise ValueError(kind)
+
+
+def paths(hits: Sequence[Hit]) -> list[str]:
+    return [hit.key.path for hit in hits]
+
+
+def random_vector(source: random.Random, dimension: int = DIMENSION) -> Vector:
+    return vector(source.gauss(0.0, 1.0) for _ in range(dimension))
+
+
+def cosine(left: Vector, right: Vector) -> float:
+    return sum(one * other for one, other in zip(left, right, strict=True))

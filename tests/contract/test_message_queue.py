@@ -1,0 +1,65 @@
+"""What every MessageQueue does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
+from ragdrop.adapters.sqs_message_queue import SqsMessageQueue
+from ragdrop.errors import ConfigurationError, QueueError
+from tests.contract.aws_fixtures import ENGINES, QueueEngine, clients, queue_engine
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Iterator[QueueEngine]:
+    with queue_engine(request.param) as made:
+        yield made
+
+
+def test_a_key_that_was_sent_arrives_as_it_was(engine: QueueEngine) -> None:
+    engine.queue.send("acme/team/notes/größe + 1 😀.md")
+
+    assert [key for _, key in engine.receive()] == ["acme/team/notes/größe + 1 😀.md"]
+
+
+def test_a_message_stays_away_for_its_delay(engine: QueueEngine) -> None:
+    engine.queue.send("acme/team/a.md")
+    [(handle, _)] = engine.receive()
+
+    engine.queue.retry_after(handle, 600)
+
+    assert engine.receive() == []
+
+
+def test_a_message_without_delay_comes_back_at_once(engine: QueueEngine) -> None:
+    engine.queue.send("acme/team/a.md")
+    [(handle, _)] = engine.receive()
+
+    engine.queue.retry_after(handle, 0)
+
+    assert [key for _, key in engine.receive()] == ["acme/team/a.md"]
+
+
+def test_an_unknown_receipt_is_a_queue_error() -> None:
+    with queue_engine("aws") as made, pytest.raises(QueueError) as caught:
+        made.queue.retry_after("no-such-receipt", 1)
+
+    assert caught.value.service == "queue"
+
+
+def test_a_queue_that_does_not_exist_is_a_configuration_error_that_names_it() -> None:
+    with clients("aws") as make:
+        queue = SqsMessageQueue("https://sqs.eu-central-1.amazonaws.com/123456789012/nowhere", make("sqs"))
+        with pytest.raises(ConfigurationError, match="nowhere"):
+            queue.send("acme/team/a.md")
+
+
+def test_the_fake_fails_on_request_and_notes_the_call() -> None:
+    queue = MemoryMessageQueue()
+    queue.fail_with = QueueError("down", service="queue")
+
+    with pytest.raises(QueueError):
+        queue.send("acme/team/a.md")
+    assert (queue.calls, queue.sent) == (["send"], [])

@@ -1,0 +1,187 @@
+"""What every ObjectStore does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragdrop.adapters.memory_object_store import MemoryObjectStore
+from ragdrop.adapters.s3_metadata import decoded, encoded
+from ragdrop.errors import ObjectStoreError
+from tests.contract.aws_fixtures import ENGINES, StoreEngine, store_engine
+
+KEY = "acme/team/notes/größe + 1 😀.md"
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Iterator[StoreEngine]:
+    with store_engine(request.param) as made:
+        yield made
+
+
+def put(engine: StoreEngine, key: str, body: bytes) -> str:
+    return engine.store.put(key, body, media_type="text/markdown").version_id
+
+
+def test_what_was_put_is_found_as_it_was(engine: StoreEngine) -> None:
+    stored = engine.store.put(KEY, b"hello", media_type="text/markdown", metadata={"author": "me"})
+
+    found = engine.store.head(KEY)
+    assert found is not None
+    assert (found.key, found.version_id, found.etag, found.size_bytes) == (KEY, stored.version_id, stored.etag, 5)
+    assert (found.media_type, found.metadata) == ("text/markdown", {"author": "me"})
+    assert '"' not in found.etag
+    assert found.modified_at.endswith("Z")
+    assert engine.store.get(KEY) == b"hello"
+
+
+def test_a_key_that_never_was_is_none(engine: StoreEngine) -> None:
+    assert engine.store.head("acme/team/none.md") is None
+    assert engine.store.get("acme/team/none.md") is None
+
+
+def test_an_older_version_can_be_read_by_its_id(engine: StoreEngine) -> None:
+    first, second = put(engine, KEY, b"one"), put(engine, KEY, b"two")
+
+    assert first != second
+    assert engine.store.get(KEY, version_id=first) == b"one"
+    assert engine.store.get(KEY) == b"two"
+
+
+def test_a_version_that_does_not_exist_is_none(engine: StoreEngine) -> None:
+    put(engine, KEY, b"one")
+
+    assert engine.store.get(KEY, version_id="3fL4kqtJvjVBH40Nrjfkd") is None
+
+
+def test_a_deleted_object_is_gone_but_its_version_is_not(engine: StoreEngine) -> None:
+    version_id = put(engine, KEY, b"one")
+
+    marker = engine.store.delete(KEY)
+
+    assert marker not in {None, version_id}
+    assert engine.store.head(KEY) is None
+    assert engine.store.get(KEY) is None
+    assert engine.store.get(KEY, version_id=marker) is None
+    assert engine.store.get(KEY, version_id=version_id) == b"one"
+
+
+def test_an_object_is_back_once_its_delete_marker_is_removed(engine: StoreEngine) -> None:
+    version_id = put(engine, KEY, b"one")
+    marker = engine.store.delete(KEY)
+    assert marker is not None
+
+    engine.remove_version(KEY, marker)
+
+    found = engine.store.head(KEY)
+    assert found is not None
+    assert found.version_id == version_id
+
+
+def test_deleting_what_never_was_is_no_error(engine: StoreEngine) -> None:
+    engine.store.delete("acme/team/none.md")
+
+    assert engine.store.head("acme/team/none.md") is None
+
+
+RANGES = {
+    "whole": (0, None, b"0123456789"),
+    "from": (2, None, b"23456789"),
+    "inside": (2, 5, b"234"),
+    "first byte": (0, 1, b"0"),
+    "over the end": (0, 99, b"0123456789"),
+    "nothing": (3, 3, b""),
+    "backwards": (5, 2, b""),
+    "from the end": (10, None, b""),
+    "beyond": (50, 60, b""),
+}
+
+
+@pytest.mark.parametrize(("start", "end", "expected"), RANGES.values(), ids=RANGES.keys())
+def test_a_range_gives_the_bytes_there_are_in_it(
+    engine: StoreEngine, start: int, end: int | None, expected: bytes
+) -> None:
+    put(engine, KEY, b"0123456789")
+
+    assert engine.store.get(KEY, start=start, end=end) == expected
+
+
+def test_any_range_of_an_empty_object_is_empty(engine: StoreEngine) -> None:
+    version_id = put(engine, KEY, b"")
+
+    assert engine.store.get(KEY) == b""
+    assert engine.store.get(KEY, start=0, end=10) == b""
+    assert engine.store.get(KEY, version_id=version_id, start=3) == b""
+
+
+def test_a_range_of_what_never_was_is_none(engine: StoreEngine) -> None:
+    assert engine.store.get("acme/team/none.md", start=2, end=2) is None
+
+
+def test_metadata_keeps_other_scripts_and_its_names_are_lower_case(engine: StoreEngine) -> None:
+    metadata = {
+        "Title": "Größe und Überlauf 😀, ein langer Titel, der über eine Zeile hinausgeht " * 2,
+        "tags": " a, b ",
+    }
+
+    stored = engine.store.put(KEY, b"x", media_type="text/plain", metadata=metadata)
+
+    found = engine.store.head(KEY)
+    assert found is not None
+    assert found.metadata == stored.metadata == {"title": metadata["Title"], "tags": metadata["tags"]}
+
+
+def test_a_prefix_is_removed_with_all_versions_and_its_neighbour_stays(engine: StoreEngine) -> None:
+    for number in range(3):
+        put(engine, f"acme/team/{number} ü.md", b"one")
+        put(engine, f"acme/team/{number} ü.md", b"two")
+    first = put(engine, "acme/gone.md", b"old")
+    engine.store.delete("acme/gone.md")
+    put(engine, "other/team/0.md", b"mine")
+
+    assert engine.store.delete_prefix("acme/") == 8
+    assert engine.store.get("acme/gone.md", version_id=first) is None
+    assert engine.store.head("acme/team/0 ü.md") is None
+    assert engine.store.get("other/team/0.md") == b"mine"
+    assert engine.store.delete_prefix("acme/") == 0
+
+
+def test_an_empty_prefix_is_refused(engine: StoreEngine) -> None:
+    with pytest.raises(ValueError, match="whole bucket"):
+        engine.store.delete_prefix("")
+
+
+def test_a_bucket_without_versioning_deletes_at_once() -> None:
+    with store_engine("aws", versioned=False) as engine:
+        assert put(engine, KEY, b"one") == "null"
+        found = engine.store.head(KEY)
+        assert found is not None
+        assert found.version_id == "null"
+
+        assert engine.store.delete(KEY) is None
+        assert engine.store.head(KEY) is None
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=80))
+def test_any_text_survives_the_headers(value: str) -> None:
+    headers = encoded({"title": value})
+
+    assert headers["title"].isascii()
+    assert "\n" not in headers["title"]
+    assert decoded(headers) == {"title": value}
+
+
+def test_a_word_that_cannot_be_decoded_stays_as_it_is() -> None:
+    assert decoded({"title": "=?no-such-charset?b?w5w=?="}) == {"title": "=?no-such-charset?b?w5w=?="}
+
+
+def test_the_fake_fails_on_request_and_notes_the_call() -> None:
+    store = MemoryObjectStore()
+    store.fail_with = ObjectStoreError("down", service="object_store")
+
+    with pytest.raises(ObjectStoreError):
+        store.head(KEY)
+    assert store.calls == ["head"]

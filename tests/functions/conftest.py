@@ -1,0 +1,117 @@
+"""The real handlers over moto and the embedded index; the models are answered by a transport, not by a network."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from ragdrop.adapters.hashing_embedder import HashingEmbedder
+from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
+from tests.contract.aws_fixtures import registry_table
+from tests.world import ENVIRONMENT
+
+ROOT = Path(__file__).parents[2]
+EVENTS = ROOT / "events"
+EXAMPLE_KEY = "rd_local_example_key"
+EXAMPLE_BUCKET = "ragdrop-documents-example"
+REGION = "us-east-1"
+
+
+@dataclass(frozen=True)
+class LocalContext:
+    """What Powertools and ragdrop read of a Lambda context."""
+
+    function_name: str = "test"
+    memory_limit_in_mb: int = 1024
+    invoked_function_arn: str = "arn:aws:lambda:us-east-1:123456789012:function:test"
+    aws_request_id: str = "00000000-0000-4000-8000-000000000000"
+
+    def get_remaining_time_in_millis(self) -> int:
+        """A whole minute."""
+        return 60_000
+
+
+class Deployment:
+    """What `sam deploy` would make, in moto: buckets, table, queue, a tenant and a key, and the three handlers."""
+
+    def __init__(self, folder: Path, environ: pytest.MonkeyPatch) -> None:
+        self.s3, self.sqs = boto3.client("s3", region_name=REGION), boto3.client("sqs", region_name=REGION)
+        for bucket in (EXAMPLE_BUCKET, "state"):
+            self.s3.create_bucket(Bucket=bucket)
+            self.s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+        boto3.client("dynamodb", region_name=REGION).create_table(TableName="registry", **registry_table())
+        queue_url = self.sqs.create_queue(QueueName="ingest")["QueueUrl"]
+        settings = {
+            **ENVIRONMENT,
+            "INDEX_URL": f"sqlite:///{folder}/index",
+            "DOCUMENT_BUCKET": EXAMPLE_BUCKET,
+            "QUEUE_URL": queue_url,
+            "AWS_DEFAULT_REGION": REGION,
+        }
+        for name, value in settings.items():
+            environ.setenv(name, value)
+        self.embedder = HashingEmbedder(dimension=int(settings["EMBEDDING_DIMENSION"]))
+        self.chat = ScriptedChatModel("It is so. [1]")
+        self.handlers = {name: self._load(name) for name in ("ingest", "query", "generate")}
+        operator = self.handlers["query"].app.operator
+        operator.create_tenant("demo")
+        self.key, _ = operator.create_key("demo", "admin")
+
+    def _load(self, name: str) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(f"function_{name}", ROOT / "functions" / name / "app.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        module.app.embedder = self.embedder
+        module.app.chat = self.chat
+        return module
+
+    def event(self, name: str, **changes: Any) -> dict[str, Any]:
+        """A golden event with the deployment's own key, and *changes* laid over it."""
+        text = (EVENTS / f"{name}.json").read_text("utf-8").replace(EXAMPLE_KEY, self.key)
+        return {**json.loads(text), **changes}
+
+    def call(self, function: str, event: dict[str, Any]) -> tuple[int, Any]:
+        """The status and the parsed body of a request."""
+        response = self.handlers[function].handler(event, LocalContext())
+        return response["statusCode"], json.loads(response["body"])
+
+    def post(self, function: str, body: Any, **changes: Any) -> tuple[int, Any]:
+        """POST /search to query, or /ask to generate."""
+        name = "search" if function == "query" else "ask"
+        text = body if isinstance(body, str) else json.dumps(body)
+        return self.call(function, self.event(name, body=text, **changes))
+
+    def put_object(self, key: str, text: str) -> None:
+        """Put an object and let its event arrive."""
+        self.s3.put_object(Bucket=EXAMPLE_BUCKET, Key=key, Body=text.encode())
+        self.converge(key)
+
+    def converge(self, key: str) -> Any:
+        """Let an event of *key* arrive; the handler's response."""
+        event = self.event("ingest-put")
+        body = json.loads(event["Records"][0]["body"])
+        found = body["Records"][0]["s3"]["object"]
+        found["key"] = key
+        del found["sequencer"]
+        event["Records"][0]["body"] = json.dumps(body)
+        return self.handlers["ingest"].handler(event, LocalContext())
+
+
+@pytest.fixture
+def deployment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
+    """A fresh deployment in moto."""
+    for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    with mock_aws():
+        yield Deployment(tmp_path, monkeypatch)

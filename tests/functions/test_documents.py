@@ -1,0 +1,117 @@
+"""Documents over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.functions.conftest import EXAMPLE_BUCKET, Deployment
+
+KEY = "demo/handbook/pump.md"
+PATH = "/documents/handbook/pump.md"
+
+
+def request(
+    deployment: Deployment, method: str, path: str, query: dict[str, str] | None = None, body: str | None = None
+) -> tuple[int, Any]:
+    many = {name: [value] for name, value in (query or {}).items()} or None
+    event = deployment.event(
+        "search",
+        httpMethod=method,
+        path=path,
+        body=body,
+        queryStringParameters=query,
+        multiValueQueryStringParameters=many,
+    )
+    return deployment.call("query", event)
+
+
+def test_a_put_goes_into_the_bucket_and_is_pending_until_its_event_arrived(deployment: Deployment) -> None:
+    status, put = request(deployment, "PUT", PATH, body="The pump is red.")
+    assert status == 202
+    assert put["status"] == "pending"
+    assert deployment.s3.get_object(Bucket=EXAMPLE_BUCKET, Key=KEY)["Body"].read() == b"The pump is red."
+
+    assert request(deployment, "GET", PATH, {"version": put["version_id"]})[1]["status"] == "pending"
+    deployment.converge(KEY)
+    status, record = request(deployment, "GET", PATH, {"version": put["version_id"]})
+    assert (status, record["status"], record["live_version_id"]) == (200, "indexed", put["version_id"])
+
+
+def test_a_new_version_is_pending_while_the_old_one_answers(deployment: Deployment) -> None:
+    deployment.put_object(KEY, "The pump is red.")
+    _, put = request(deployment, "PUT", PATH, body="The pump is blue.")
+
+    assert request(deployment, "GET", PATH, {"version": put["version_id"]})[1]["status"] == "pending"
+    assert deployment.post("query", {"query": "pump"})[1]["results"][0]["text"] == "The pump is red."
+
+
+def test_a_base64_put_keeps_unicode_names_bytes_and_metadata(deployment: Deployment) -> None:
+    status, put = deployment.call("query", deployment.event("put-document-base64"))
+
+    assert (status, put["path"]) == (202, "team/Übergabe example.md")
+    stored = deployment.s3.get_object(Bucket=EXAMPLE_BUCKET, Key=put["key"])
+    assert "blue door" in stored["Body"].read().decode()
+    assert stored["Metadata"] == {"tags": "example"}
+
+
+def test_the_parsed_text_and_spans_of_it_can_be_read(deployment: Deployment) -> None:
+    deployment.put_object(KEY, "# Pump\n\nThe pump is réd.")
+
+    assert request(deployment, "GET", PATH, {"content": "1"})[1]["text"] == "# Pump\n\nThe pump is réd."
+    assert request(deployment, "GET", PATH, {"span": "20-24"})[1]["text"] == "réd."
+
+
+def test_a_delete_answers_with_a_receipt_and_the_document_is_gone_at_once(deployment: Deployment) -> None:
+    deployment.put_object(KEY, "The pump is red.")
+
+    status, receipt = request(deployment, "DELETE", PATH)
+
+    assert (status, receipt["status"], receipt["chunks_removed"]) == (200, "deleted", None)
+    assert receipt["restorable_until"]
+    assert deployment.post("query", {"query": "pump"})[1]["results"] == []
+    assert request(deployment, "GET", PATH)[1]["status"] == "deleted"
+
+
+def test_what_never_was_is_404(deployment: Deployment) -> None:
+    for method in ("GET", "DELETE"):
+        status, body = request(deployment, method, "/documents/handbook/never.md")
+        assert (status, body["error"]["code"]) == (404, "DOCUMENT_NOT_FOUND")
+
+
+def test_a_path_that_climbs_is_refused(deployment: Deployment) -> None:
+    status, body = request(deployment, "GET", "/documents/handbook/a/../../other/x.md")
+
+    assert status == 400
+    assert body["error"]["details"]["field"] == "path"
+
+
+def test_documents_are_listed_by_path_in_pages(deployment: Deployment) -> None:
+    for name in ("b", "a", "c"):
+        deployment.put_object(f"demo/handbook/{name}.md", f"Text {name}.")
+
+    _, first = request(deployment, "GET", "/documents", {"limit": "2"})
+    _, second = request(deployment, "GET", "/documents", {"limit": "2", "cursor": first["cursor"]})
+
+    assert [found["path"] for found in first["documents"] + second["documents"]] == ["a.md", "b.md", "c.md"]
+    assert second["cursor"] is None
+
+
+def test_a_body_over_4_mb_is_refused_with_the_limit(deployment: Deployment) -> None:
+    status, body = request(deployment, "PUT", PATH, body="x" * (4 * 1024 * 1024 + 1))
+
+    assert (status, body["error"]["code"]) == (413, "DOCUMENT_TOO_LARGE")
+    assert body["error"]["details"]["limit_bytes"] == 4 * 1024 * 1024
+
+
+def test_a_reader_may_not_write(deployment: Deployment) -> None:
+    deployment.key, _ = deployment.handlers["query"].app.operator.create_key("demo", "reader")
+
+    status, body = request(deployment, "PUT", PATH, body="x")
+
+    assert (status, body["error"]["code"]) == (403, "FORBIDDEN")
+
+
+def test_an_unknown_parameter_is_refused(deployment: Deployment) -> None:
+    status, body = request(deployment, "GET", "/documents", {"colour": "red"})
+
+    assert (status, body["error"]["details"]["field"]) == (400, "colour")

@@ -1,0 +1,84 @@
+"""`ragdrop ls`, `show` and `rm`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.unit.cli.world import CommandLine
+
+
+@pytest.fixture
+def stored(ragdrop: CommandLine) -> CommandLine:
+    for name in ("a.md", "b/50% off?.md", "c.md"):
+        ragdrop.write(f"in/{name}")
+    ragdrop.run("push", str(ragdrop.folder / "in"), "--vault", "team", "--wait")
+    ragdrop.api.requests.clear()
+    return ragdrop
+
+
+def test_ls_in_a_pipe_is_one_tab_separated_line_a_document_over_all_pages(stored: CommandLine) -> None:
+    stored.api.page_size = 2
+
+    lines = stored.run("ls").stdout.splitlines()
+
+    assert [line.split("\t")[:2] for line in lines] == [
+        ["indexed", "team/a.md"],
+        ["indexed", "team/b/50% off?.md"],
+        ["indexed", "team/c.md"],
+    ]
+
+
+def test_ls_json_prints_one_body_a_page(stored: CommandLine) -> None:
+    stored.api.page_size = 2
+
+    pages = [json.loads(line) for line in stored.run("ls", "--json").stdout.splitlines()]
+
+    assert [len(page["documents"]) for page in pages] == [2, 1]
+
+
+def test_ls_sends_its_filters(stored: CommandLine) -> None:
+    stored.run("ls", "--vault", "team", "--prefix", "b/", "--failed")
+
+    assert dict(stored.api.requests[0].url.params) == {"vault": "team", "prefix": "b/", "status": "failed"}
+
+
+def test_failed_and_another_status_contradict_each_other(stored: CommandLine) -> None:
+    assert stored.run("ls", "--failed", "--status", "indexed").exit_code == 2
+
+
+def test_show_prints_the_record(stored: CommandLine) -> None:
+    result = stored.run("show", "team/b/50% off?.md")
+
+    assert "status      indexed" in result.stdout
+    assert stored.api.requests[0].url.raw_path.endswith(b"/documents/team/b/50%25%20off%3F.md")
+
+
+def test_rm_prints_the_receipt(stored: CommandLine) -> None:
+    result = stored.run("rm", "team/a.md")
+
+    assert result.exit_code == 0
+    assert "deleted demo/team/a.md" in result.stdout
+    assert "2030-01-01T00:00:00Z" in result.stdout
+
+
+def test_rm_of_what_is_not_there_ends_with_1(stored: CommandLine) -> None:
+    result = stored.run("rm", "team/none.md")
+
+    assert result.exit_code == 1
+    assert "DOCUMENT_NOT_FOUND" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["team", "team/", "/a.md"])
+def test_a_name_without_vault_or_path_is_a_usage_error(ragdrop: CommandLine, name: str) -> None:
+    assert ragdrop.run("rm", name).exit_code == 2
+    assert ragdrop.api.requests == []
+
+
+def test_a_path_that_a_url_would_shorten_is_refused(ragdrop: CommandLine) -> None:
+    result = ragdrop.run("rm", "team/../other/a.md")
+
+    assert result.exit_code == 1
+    assert "INVALID_PARAMS" in result.stderr
+    assert ragdrop.api.requests == []

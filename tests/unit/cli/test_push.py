@@ -1,0 +1,172 @@
+"""`ragdrop push`: which files, how they are named, and what is told of each."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import httpx
+
+from tests.unit.cli.world import CommandLine, refused
+
+
+def push(ragdrop: CommandLine, *options: str):  # noqa: ANN201 -- Typer's Result
+    return ragdrop.run("push", str(ragdrop.folder / "in"), "--vault", "team", *options)
+
+
+def test_files_keep_their_path_and_their_bytes(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/notes/pump é.md", "The pump's code is QX-5521.")
+    ragdrop.write("in/read me.txt", "hello")
+
+    result = push(ragdrop)
+
+    assert result.exit_code == 0
+    assert ragdrop.api.bodies == {
+        "team/notes/pump é.md": b"The pump's code is QX-5521.",
+        "team/read me.txt": b"hello",
+    }
+    assert result.stdout == "2 files to vault team: 2 pending\n"
+
+
+def test_hidden_files_and_folders_are_left_out(ragdrop: CommandLine) -> None:
+    for name in ("in/a.md", "in/.hidden.md", "in/.git/config.md", "in/sub/.DS_Store"):
+        ragdrop.write(name)
+
+    push(ragdrop)
+
+    assert list(ragdrop.api.bodies) == ["team/a.md"]
+
+
+def test_the_media_type_and_the_key_are_sent(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+
+    push(ragdrop)
+
+    assert ragdrop.api.requests[0].headers["content-type"] == "text/markdown"
+    assert ragdrop.api.requests[0].headers["x-api-key"] == "rd_test"
+
+
+def test_wait_asks_until_every_file_is_indexed_and_only_the_api_itself(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a b.md")
+    ragdrop.api.polls_needed = 3
+
+    result = push(ragdrop, "--wait")
+
+    assert result.stdout == "1 file to vault team: 1 indexed\n"
+    polls = [request for request in ragdrop.api.requests if request.method == "GET"]
+    assert {str(request.url) for request in polls} == {"http://api.example/prod/documents/team/a%20b.md?version=v1"}
+    assert ragdrop.slept_s == sorted(ragdrop.slept_s)
+    assert len(polls) == 4
+
+
+def test_a_document_that_fails_is_in_the_table_and_ends_with_1(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+    ragdrop.write("in/b.md")
+    ragdrop.api.failing["team/b.md"] = {"code": "EMPTY_DOCUMENT", "message": "there is no text in it"}
+
+    result = push(ragdrop, "--wait")
+
+    assert result.exit_code == 1
+    assert result.stdout == "2 files to vault team: 1 failed, 1 indexed\n"
+    assert result.stderr == "b.md\tEMPTY_DOCUMENT\tthere is no text in it\n"
+
+
+def test_what_is_still_pending_when_the_time_is_over_ends_with_1(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+    ragdrop.api.polls_needed = 1000
+
+    result = push(ragdrop, "--wait", "--timeout-s", "0")
+
+    assert result.exit_code == 1
+    assert "a.md\tTIMEOUT" in result.stderr
+    assert result.stdout == "1 file to vault team: 1 pending\n"
+
+
+def test_a_refused_file_does_not_stop_the_others(ragdrop: CommandLine) -> None:
+    for name in ("a.md", "b.md", "c.md"):
+        ragdrop.write(f"in/{name}")
+    ragdrop.api.routes["PUT", "/documents/team/b.md"] = lambda _request: refused(400, "INVALID_PARAMS", "bad name")
+
+    result = push(ragdrop)
+
+    assert result.exit_code == 1
+    assert sorted(ragdrop.api.bodies) == ["team/a.md", "team/c.md"]
+    assert "b.md\tINVALID_PARAMS\tbad name" in result.stderr
+
+
+def test_a_key_that_may_not_write_stops_the_push_at_once(ragdrop: CommandLine) -> None:
+    for number in range(50):
+        ragdrop.write(f"in/{number:02}.md")
+        ragdrop.api.routes["PUT", f"/documents/team/{number:02}.md"] = lambda _request: refused(
+            403, "FORBIDDEN", "a reader may not write"
+        )
+
+    result = push(ragdrop)
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error FORBIDDEN: a reader may not write")
+    assert len(ragdrop.api.requests) < 50
+
+
+def test_a_file_over_the_limit_of_a_request_is_not_sent(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/big.txt", "x" * (4 * 1024 * 1024 + 1))
+
+    result = push(ragdrop)
+
+    assert result.exit_code == 1
+    assert "big.txt\tDOCUMENT_TOO_LARGE" in result.stderr
+    assert ragdrop.api.requests == []
+
+
+def test_a_link_to_nowhere_is_told_and_not_followed(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+    (ragdrop.folder / "in" / "broken.md").symlink_to("nowhere.md")
+    os.mkfifo(ragdrop.folder / "in" / "pipe.md")
+
+    result = push(ragdrop)
+
+    assert result.exit_code == 1
+    assert [line.split("\t")[:2] for line in result.stderr.splitlines()] == [
+        ["broken.md", "UNREADABLE"],
+        ["pipe.md", "UNREADABLE"],
+    ]
+
+
+def test_json_prints_the_last_body_about_each_file_in_order(ragdrop: CommandLine) -> None:
+    for name in ("a.md", "b.md", "c.md"):
+        ragdrop.write(f"in/{name}")
+    ragdrop.api.routes["PUT", "/documents/team/b.md"] = lambda _request: refused(400, "INVALID_PARAMS", "bad name")
+
+    bodies = [json.loads(line) for line in push(ragdrop, "--wait", "--json").stdout.splitlines()]
+
+    assert [body.get("path") or body["error"]["code"] for body in bodies] == ["a.md", "INVALID_PARAMS", "c.md"]
+
+
+def test_an_outage_while_waiting_is_waited_out(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+    told = iter(
+        [refused(503, "DATABASE_ERROR", "busy", service="registry"), httpx.Response(200, json={"status": "indexed"})]
+    )
+    ragdrop.api.routes["GET", "/documents/team/a.md"] = lambda _request: next(told)
+
+    assert push(ragdrop, "--wait").exit_code == 0
+
+
+def test_off_a_terminal_a_line_is_told_every_100_files(ragdrop: CommandLine) -> None:
+    for number in range(205):
+        ragdrop.write(f"in/{number}.md")
+
+    assert push(ragdrop).stderr.splitlines() == ["sending: 100 of 205 files", "sending: 200 of 205 files"]
+
+
+def test_an_empty_folder_is_told_and_no_failure(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/.hidden")
+
+    result = push(ragdrop)
+
+    assert result.exit_code == 0
+    assert "there is no file" in result.stderr
+
+
+def test_a_folder_that_does_not_exist_is_a_usage_error(ragdrop: CommandLine) -> None:
+    assert push(ragdrop).exit_code == 2

@@ -1,0 +1,148 @@
+"""`ragdrop search` and `ragdrop ask`."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+
+from tests.unit.cli.world import CommandLine, refused
+
+ANSWER = {
+    "answer": "The pump's code is QX-5521 [1].",
+    "citations": [
+        {
+            "marker": 1,
+            "bucket": "docs",
+            "key": "demo/team/notes/pump.md",
+            "start": 10,
+            "end": 35,
+            "quote": "The pump's code\nis QX-5521.",
+            "heading_path": ["Pumps", "Codes"],
+            "status": "verified",
+        }
+    ],
+    "abstained": False,
+    "warnings": [],
+    "model": "extractive",
+}
+FOUND = {
+    "results": [
+        {
+            "vault": "team",
+            "path": "notes/pump.md",
+            "title": "Pumps",
+            "score": 0.914,
+            "chunks": [{"text": "Code: [bold]QX-5521[/bold]", "heading_path": ["Pumps"], "start": 0, "end": 26}],
+        }
+    ],
+    "critical": [],
+    "linked": [],
+    "total_matches": 4,
+    "total_indexed": 25,
+    "latency_ms": 12,
+}
+
+
+def answer(ragdrop: CommandLine, route: str, body: bytes) -> None:
+    ragdrop.api.routes["POST", route] = lambda _request: httpx.Response(200, content=body)
+
+
+def test_an_answer_is_followed_by_a_footnote_with_key_span_headings_and_quote(ragdrop: CommandLine) -> None:
+    answer(ragdrop, "/ask", json.dumps(ANSWER).encode())
+
+    result = ragdrop.run("ask", "Which code has the pump?")
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith("The pump's code is QX-5521 [1].\n\nSources\n")
+    assert "[1] demo/team/notes/pump.md  characters 10-35  Pumps > Codes\n" in result.stdout
+    assert '"The pump\'s code is QX-5521."' in result.stdout
+
+
+def test_only_the_fields_that_were_given_are_sent(ragdrop: CommandLine) -> None:
+    answer(ragdrop, "/ask", json.dumps(ANSWER).encode())
+
+    ragdrop.run("ask", "Which?")
+    ragdrop.run("ask", "Which?", "--vault", "team", "--vault", "agents", "--limit", "3")
+
+    sent = [json.loads(request.content) for request in ragdrop.api.requests]
+    assert sent == [{"query": "Which?"}, {"query": "Which?", "vaults": ["team", "agents"], "limit": 3}]
+
+
+def test_json_prints_the_body_byte_for_byte_with_one_line_end(ragdrop: CommandLine) -> None:
+    body = '{"b": 1.50,  "a": "\\u00e4 ä"}\n\n'.encode()
+    answer(ragdrop, "/search", body)
+
+    result = ragdrop.run("search", "pump", "--json")
+
+    assert result.stdout_bytes == body.rstrip() + b"\n"
+
+
+def test_an_error_is_one_line_with_its_code_then_the_next_step(ragdrop: CommandLine) -> None:
+    ragdrop.api.routes["POST", "/ask"] = lambda _request: refused(401, "UNAUTHENTICATED", "no such key")
+
+    result = ragdrop.run("ask", "Which?")
+
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.splitlines()[0] == "error UNAUTHENTICATED: no such key (request r-7)"
+    assert result.stderr.splitlines()[1].startswith("next: ")
+
+
+def test_with_json_the_error_body_is_printed_too(ragdrop: CommandLine) -> None:
+    ragdrop.api.routes["POST", "/ask"] = lambda _request: refused(
+        400, "INVALID_PARAMS", "query is empty", field="query"
+    )
+
+    result = ragdrop.run("ask", " ", "--json")
+
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["error"]["details"] == {"field": "query"}
+
+
+def test_a_failed_dependency_ends_with_3(ragdrop: CommandLine) -> None:
+    ragdrop.api.routes["POST", "/search"] = lambda _request: refused(
+        503, "DATABASE_ERROR", "the index did not answer", service="index", retryable=True, retry_after_s=7
+    )
+
+    result = ragdrop.run("search", "pump")
+
+    assert result.exit_code == 3
+    assert "(after 7 s)" in result.stderr
+
+
+def test_results_show_score_place_and_text_whose_brackets_are_no_markup(ragdrop: CommandLine) -> None:
+    answer(ragdrop, "/search", json.dumps(FOUND).encode())
+
+    result = ragdrop.run("search", "pump")
+
+    assert "1.  0.91  team/notes/pump.md  Pumps" in result.stdout
+    assert "Pumps  characters 0-26" in result.stdout
+    assert "Code: [bold]QX-5521[/bold]" in result.stdout
+    assert "1 of 4 matches in 25 documents, 12 ms" in result.stdout
+
+
+def test_control_characters_of_a_document_do_not_reach_the_terminal(ragdrop: CommandLine) -> None:
+    answer(ragdrop, "/ask", json.dumps({**ANSWER, "answer": "a\x1b[2Jb"}).encode())
+
+    assert "\x1b" not in ragdrop.run("ask", "Which?").stdout
+
+
+def test_a_degraded_answer_is_told_on_standard_error(ragdrop: CommandLine) -> None:
+    body = {**ANSWER, "degraded": True, "fallback_level": 2, "served_by": "snapshot", "warnings": ["no vectors"]}
+    answer(ragdrop, "/ask", json.dumps(body).encode())
+
+    assert ragdrop.run("ask", "Which?").stderr.splitlines() == [
+        "warning: degraded, level 2, served by snapshot",
+        "warning: no vectors",
+    ]
+
+
+def test_an_abstention_says_why_and_is_no_failure(ragdrop: CommandLine) -> None:
+    body = {"answer": "I found nothing on that.", "abstained": True, "abstain_reason": "no_relevant_context"}
+    answer(ragdrop, "/ask", json.dumps(body).encode())
+
+    result = ragdrop.run("ask", "Which?")
+
+    assert result.exit_code == 0
+    assert "no_relevant_context" in result.stdout

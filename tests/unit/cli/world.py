@@ -1,0 +1,133 @@
+"""The command line on a fake API: no socket, no waiting, nothing patched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import httpx
+from typer.testing import CliRunner, Result
+
+from ragdrop.client import RagdropClient
+from ragdrop.domain.tenants import ActiveIndex, ApiKey, ChunkingPlan, EmbeddingSpace, Role, Tenant, key_hash
+from ragdrop.errors import ConflictError
+from ragdrop_cli.main import build
+from ragdrop_cli.session import Session
+
+API_URL, API_KEY = "http://api.example/prod", "rd_test"
+Answer = Callable[[httpx.Request], httpx.Response]
+
+
+@dataclass
+class FakeApi:
+    """ragdrop's routes as far as the command line uses them; `polls_needed` status requests until a file is indexed."""
+
+    documents: dict[str, dict[str, Any]] = field(default_factory=dict)
+    bodies: dict[str, bytes] = field(default_factory=dict)
+    requests: list[httpx.Request] = field(default_factory=list)
+    routes: dict[tuple[str, str], Answer] = field(default_factory=dict)
+    polls_needed: int = 0
+    failing: dict[str, dict[str, str]] = field(default_factory=dict)
+    page_size: int = 100
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        route = request.url.path.removeprefix("/prod")
+        answer = self.routes.get((request.method, route))
+        if answer is not None:
+            return answer(request)
+        if route == "/documents":
+            return self._listing(request)
+        name = unquote(request.url.raw_path.decode().partition("?")[0]).removeprefix("/prod/documents/")
+        return {"PUT": self._put, "GET": self._get, "DELETE": self._delete}[request.method](name, request)
+
+    def _put(self, name: str, request: httpx.Request) -> httpx.Response:
+        vault, _, path = name.partition("/")
+        self.bodies[name] = request.content
+        url = f"https://other.example/documents/{request.url.raw_path.decode().partition('/documents/')[2]}?version=v1"
+        fields = {"vault": vault, "path": path, "key": f"demo/{name}", "version_id": "v1", "status": "pending"}
+        self.documents[name] = fields | {"polls": 0}
+        return httpx.Response(202, json=fields | {"status_url": url, "request_id": "r1"})
+
+    def _get(self, name: str, request: httpx.Request) -> httpx.Response:
+        record = self.documents.get(name)
+        if record is None:
+            return refused(404, "DOCUMENT_NOT_FOUND", f"no document {name}")
+        record["polls"] += 1
+        if name in self.failing:
+            record |= {"status": "failed", "error": self.failing[name]}
+        elif record["polls"] > self.polls_needed:
+            record["status"] = "indexed"
+        return httpx.Response(200, json=record)
+
+    def _delete(self, name: str, request: httpx.Request) -> httpx.Response:
+        if self.documents.pop(name, None) is None:
+            return refused(404, "DOCUMENT_NOT_FOUND", f"no document {name}")
+        receipt = {"key": f"demo/{name}", "version_id": "v2", "status": "deleted"}
+        return httpx.Response(200, json=receipt | {"restorable_until": "2030-01-01T00:00:00Z", "chunks_removed": None})
+
+    def _listing(self, request: httpx.Request) -> httpx.Response:
+        first = int(request.url.params.get("cursor", "0"))
+        records = [self.documents[name] for name in sorted(self.documents)]
+        after = first + self.page_size
+        cursor = str(after) if after < len(records) else None
+        return httpx.Response(200, json={"documents": records[first:after], "cursor": cursor, "request_id": "r1"})
+
+
+def refused(status: int, code: str, message: str, **details: object) -> httpx.Response:
+    """A response with ragdrop's error body."""
+    error = {"code": code, "message": message, "details": details, "request_id": "r-7"}
+    return httpx.Response(status, json={"error": error})
+
+
+@dataclass
+class FakeOperator:
+    """Tenants and keys in memory."""
+
+    tenants: list[str] = field(default_factory=list)
+
+    def create_tenant(self, name: str) -> Tenant:
+        if name in self.tenants:
+            raise ConflictError(f"tenant {name} exists", field="name", value=name)
+        self.tenants.append(name)
+        return Tenant(name, ActiveIndex("ragdrop-v1", EmbeddingSpace("hashing", 8), ChunkingPlan()))
+
+    def create_key(self, tenant: str, role: Role, vaults: list[str]) -> tuple[str, ApiKey]:
+        return "rd_secret", ApiKey(key_hash("rd_secret"), tenant, role, tuple(vaults))
+
+
+@dataclass
+class CommandLine:
+    """`ragdrop` in a folder of its own; `run` gives the exit code and what was printed."""
+
+    api: FakeApi
+    folder: Path
+    operator: FakeOperator = field(default_factory=FakeOperator)
+    environ: dict[str, str] = field(default_factory=lambda: {"RAGDROP_API_URL": API_URL, "RAGDROP_API_KEY": API_KEY})
+    slept_s: list[float] = field(default_factory=list)
+
+    def connect(self, url: str, key: str) -> RagdropClient:
+        return RagdropClient(url, key, transport=httpx.MockTransport(self.api), sleep=self.slept_s.append)
+
+    def run(self, *arguments: str) -> Result:
+        session = Session(
+            environ=self.environ,
+            folder=self.folder,
+            connect=self.connect,
+            operate=lambda _environ: self.operator,
+            sleep=self.slept_s.append,
+        )
+        return CliRunner().invoke(build(), list(arguments), obj=session)
+
+    def write(self, name: str, text: str = "words") -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def write_stack(self, **fields: object) -> Path:
+        return self.write(".local/stack.json", json.dumps(fields))

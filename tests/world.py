@@ -1,0 +1,120 @@
+"""The World: ragdrop's own composition root with fakes in place of S3, DynamoDB, SQS, the index and the models."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+from ragdrop.adapters.hashing_embedder import HashingEmbedder
+from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
+from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
+from ragdrop.adapters.memory_object_store import MemoryObjectStore
+from ragdrop.adapters.memory_registry import MemoryRegistry
+from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
+from ragdrop.bootstrap import App, bootstrap
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deliveries import Change, Delivery
+from ragdrop.domain.documents import Head
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.retrieval import Query, Retrieval
+from ragdrop.domain.tenants import Caller
+
+TENANT = "acme"
+DIMENSION = 64
+ENVIRONMENT = {
+    "INDEX_URL": "sqlite:///unused",
+    "EMBEDDING_URL": "http://127.0.0.1:1",
+    "EMBEDDING_MODEL": "hashing",
+    "EMBEDDING_DIMENSION": str(DIMENSION),
+    "CHAT_URL": "http://127.0.0.1:1",
+    "CHAT_MODELS": "scripted",
+    "DOCUMENT_BUCKET": "documents",
+    "STATE_BUCKET": "state",
+    "REGISTRY_TABLE": "registry",
+    "VISITED_TABLE": "visited",
+    "TELEMETRY_TABLE": "telemetry",
+    "QUEUE_URL": "http://127.0.0.1:1/queue",
+}
+
+
+class World:
+    """A tenant named `acme` with everything that it needs, and a clock that stands still unless it is moved."""
+
+    def __init__(self, **parts: Any) -> None:
+        self.now_s = 1_800_000_000.0
+        self.documents = MemoryObjectStore("documents")
+        self.state = MemoryObjectStore("state")
+        self.registry = MemoryRegistry()
+        self.index = MemoryChunkIndex()
+        self.queue = MemoryMessageQueue()
+        self.embedder = HashingEmbedder(dimension=DIMENSION)
+        self.chat = ScriptedChatModel()
+        fakes = {
+            name: getattr(self, name)
+            for name in ("documents", "state", "registry", "index", "queue", "embedder", "chat")
+        }
+        self.app: App = bootstrap(ENVIRONMENT, **{"clock": lambda: self.now_s, **fakes, **parts})
+        self.app.operator.create_tenant(TENANT)
+        self.caller = Caller(TENANT, "admin")
+        self._messages = itertools.count(1)
+        self._sequence = itertools.count(1)
+
+    def put(self, path: str, text: str | bytes, *, ingest: bool = True, **metadata: str) -> str:
+        """Put an object and, unless *ingest* is False, let its event arrive; its version id."""
+        body = text.encode() if isinstance(text, str) else text
+        stored = self.documents.put(self.key(path).s3_key, body, media_type="text/plain", metadata=metadata)
+        if ingest:
+            self.changed(path)
+        return stored.version_id
+
+    def delete(self, path: str, *, ingest: bool = True) -> None:
+        """Put a delete marker on an object and, unless *ingest* is False, let its event arrive."""
+        self.documents.delete(self.key(path).s3_key)
+        if ingest:
+            self.changed(path)
+
+    def changed(self, *paths: str, message_id: str | None = None, receives: int = 1) -> list[Delivery]:
+        """Let one message that names *paths* arrive; what failed."""
+        changes = tuple(Change(self.key(path).s3_key, f"{next(self._sequence):018X}") for path in paths)
+        return self.deliver(self.message(*changes, message_id=message_id, receives=receives))
+
+    def message(self, *changes: Change, message_id: str | None = None, receives: int = 1) -> Delivery:
+        """A message as the queue would deliver it."""
+        id_ = message_id or f"message-{next(self._messages)}"
+        return Delivery(id_, f"receipt-{id_}", receives, changes)
+
+    def deliver(self, *deliveries: Delivery, left_s: float = 60.0) -> list[Delivery]:
+        """One Lambda batch; what failed."""
+        return self.app.converge_keys.batch(deliveries, Deadline.after(left_s))
+
+    def search(self, text: str, **fields: Any) -> Retrieval:
+        """Search as the tenant's admin."""
+        return self.app.search(Query(text, **fields), self.caller, Deadline.after(10))
+
+    def texts(self, text: str, **fields: Any) -> list[str]:
+        """The text of every matching chunk, best first."""
+        found = self.search(text, **fields)
+        return [chunk.hit.chunk.text for document in found.documents for chunk in document.chunks]
+
+    def head(self, path: str) -> Head:
+        """The registry's head of a document, which must be there."""
+        head = self.registry.head(self.key(path))
+        assert head is not None
+        return head
+
+    @staticmethod
+    def key(path: str) -> DocumentKey:
+        """The key of `vault/path` in the world's tenant."""
+        return DocumentKey.parse(f"{TENANT}/{path}")
+
+    def chunk_count(self) -> int:
+        """Chunks in the index, superseded ones too."""
+        tenant = self.registry.tenant(TENANT)
+        assert tenant is not None
+        return self.index.count(tenant.index, Deadline.after(10))
+
+
+def as_json(value: str | bytes) -> Any:
+    """A response's body."""
+    return json.loads(value)
