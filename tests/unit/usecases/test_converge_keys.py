@@ -9,6 +9,12 @@ from ragdrop.errors import EmbeddingServiceError
 from tests.world import World
 
 LONG = "\n\n".join(f"Paragraph {n}: the quick brown fox jumps over the lazy dog near gate {n}." for n in range(200))
+
+
+def nothing_happens(*_: object) -> None:
+    """A step that a worker which died did not come to."""
+
+
 OUTAGE = EmbeddingServiceError("down", service="embedding")
 
 
@@ -87,7 +93,7 @@ def test_an_older_event_that_arrives_late_changes_nothing(world: World) -> None:
 def test_a_message_leaves_a_key_alone_that_another_message_is_at_work_on(world: World) -> None:
     world.put("team/pump.md", "Text.", ingest=False)
     world.embedder.fail_with = OUTAGE
-    world.registry.give_back = lambda key, revision: None  # type: ignore[method-assign] # the first worker hangs on to its lease
+    world.registry.give_back = nothing_happens  # the first worker hangs on to its lease
     world.changed("team/pump.md", message_id="first")
     world.embedder.fail_with = None
 
@@ -99,7 +105,7 @@ def test_a_message_leaves_a_key_alone_that_another_message_is_at_work_on(world: 
 def test_a_lease_that_ran_out_lets_another_message_take_over(world: World) -> None:
     world.put("team/pump.md", "Text.", ingest=False)
     world.embedder.fail_with = OUTAGE
-    world.registry.give_back = lambda key, revision: None  # type: ignore[method-assign] # the first worker died
+    world.registry.give_back = nothing_happens  # the first worker died
     world.changed("team/pump.md", message_id="first")
     world.embedder.fail_with = None
     world.now_s += LEASE_S + 1
@@ -112,7 +118,7 @@ def test_a_lease_that_ran_out_lets_another_message_take_over(world: World) -> No
 def test_the_same_message_takes_its_own_claim_over(world: World) -> None:
     world.put("team/pump.md", "Text.", ingest=False)
     world.embedder.fail_with = OUTAGE
-    world.registry.give_back = lambda key, revision: None  # type: ignore[method-assign] # it was cut off
+    world.registry.give_back = nothing_happens  # it was cut off
     world.changed("team/pump.md", message_id="first")
     world.embedder.fail_with = None
 
@@ -154,9 +160,9 @@ def test_one_failure_leaves_the_rest_of_the_batch_unharmed(world: World) -> None
     def picky(texts: list[str], *rest: object) -> object:
         if "b" in texts[0].split()[-1]:
             raise OUTAGE
-        return passages(texts, *rest)  # type: ignore[arg-type]
+        return passages(texts, *rest)
 
-    world.embedder.passages = picky  # type: ignore[method-assign, assignment]
+    world.embedder.passages = picky
 
     assert world.deliver(good, bad) == [bad]
     assert world.texts("text") == ["Text of a."]
@@ -191,7 +197,7 @@ def test_a_replacement_that_fails_for_good_withdraws_the_live_revision(world: Wo
     world.put("team/pump.md", b"%PDF-1.7 not text")
 
     assert world.texts("text") == []
-    assert world.head("team/pump.md").error.code == "UNSUPPORTED_MEDIA_TYPE"  # type: ignore[union-attr]
+    assert world.head("team/pump.md").error.code == "UNSUPPORTED_MEDIA_TYPE"
     assert world.chunk_count() == 0
 
 
@@ -215,12 +221,12 @@ def test_an_object_that_changes_between_look_and_claim_is_looked_at_again(world:
     claim = world.registry.claim
 
     def claim_after_an_overwrite(*args: object) -> object:
-        world.registry.claim = claim  # type: ignore[method-assign]
-        claimed = claim(*args)  # type: ignore[arg-type]
+        world.registry.claim = claim
+        claimed = claim(*args)
         world.put("team/pump.md", "Second.", ingest=False)
         return claimed
 
-    world.registry.claim = claim_after_an_overwrite  # type: ignore[method-assign, assignment]
+    world.registry.claim = claim_after_an_overwrite
     world.changed("team/pump.md")
 
     assert world.texts("first second") == ["Second."]
@@ -232,9 +238,9 @@ def test_a_delete_while_a_revision_is_being_written_makes_it_lose_its_flip(world
 
     def delete_first(*args: object) -> None:
         world.app.keep_documents.delete(world.caller, world.key("team/pump.md"))
-        refresh(*args)  # type: ignore[arg-type]
+        refresh(*args)
 
-    world.index.refresh = delete_first  # type: ignore[method-assign, assignment]
+    world.index.refresh = delete_first
     world.changed("team/pump.md")
 
     assert world.texts("text") == []

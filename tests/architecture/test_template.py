@@ -1,0 +1,270 @@
+"""The template keeps its own rules: numbers that follow from others, least privilege, and the traps that SAM sets."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ragdrop.config import environment_names
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+FUNCTIONS = ("IngestFunction", "QueryFunction", "GenerateFunction")
+SET_FOR_LIBRARIES = {"POWERTOOLS_SERVICE_NAME"}  # read by Powertools, not by Settings
+
+Resource = dict[str, Any]
+
+
+class TemplateLoader(yaml.SafeLoader):
+    """YAML with CloudFormation's short forms: `!Ref x` becomes {"Ref": "x"}, `!Sub x` {"Fn::Sub": "x"}."""
+
+
+def _short_form(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> Resource:
+    name = suffix if suffix in {"Ref", "Condition"} else f"Fn::{suffix}"
+    if isinstance(node, yaml.ScalarNode):
+        return {name: loader.construct_scalar(node)}
+    if isinstance(node, yaml.SequenceNode):
+        return {name: loader.construct_sequence(node, deep=True)}
+    assert isinstance(node, yaml.MappingNode)
+    return {name: loader.construct_mapping(node, deep=True)}
+
+
+TemplateLoader.add_multi_constructor("!", _short_form)  # type: ignore[no-untyped-call]
+
+
+@pytest.fixture(scope="module")
+def template() -> Resource:
+    loaded: Resource = yaml.load((REPOSITORY / "template.yaml").read_text("utf-8"), TemplateLoader)  # noqa: S506
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def resources(template: Resource) -> dict[str, Resource]:
+    return dict(template["Resources"])
+
+
+def of_type(resources: dict[str, Resource], kind: str) -> dict[str, Resource]:
+    return {name: each["Properties"] for name, each in resources.items() if each["Type"] == kind}
+
+
+def allowed_statements(resources: dict[str, Resource]) -> list[tuple[str, Resource]]:
+    """Every statement that allows something to a function, with the name of the resource it stands in."""
+    documents = [(name, policy["PolicyDocument"]) for name, policy in of_type(resources, "AWS::IAM::Policy").items()]
+    for name, role in of_type(resources, "AWS::IAM::Role").items():
+        documents += [(name, policy["PolicyDocument"]) for policy in role["Policies"]]
+    statements = [(name, statement) for name, document in documents for statement in document["Statement"]]
+    return [(name, statement) for name, statement in statements if statement["Effect"] == "Allow"]
+
+
+def listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def ingest_events(resources: dict[str, Resource]) -> Resource:
+    events = resources["IngestFunction"]["Properties"]["Events"]
+    return next(event["Properties"] for event in events.values() if event["Type"] == "SQS")
+
+
+def test_the_queue_hides_a_message_for_six_times_the_ingest_functions_timeout(resources: dict[str, Resource]) -> None:
+    timeout_s = resources["IngestFunction"]["Properties"]["Timeout"]
+
+    assert resources["IngestQueue"]["Properties"]["VisibilityTimeout"] == 6 * timeout_s
+
+
+def test_a_message_is_tried_five_times_and_then_kept_for_fourteen_days(resources: dict[str, Resource]) -> None:
+    redrive = resources["IngestQueue"]["Properties"]["RedrivePolicy"]
+
+    assert redrive["maxReceiveCount"] == 5
+    assert redrive["deadLetterTargetArn"] == {"Fn::GetAtt": "IngestDeadLetterQueue.Arn"}
+    assert resources["IngestDeadLetterQueue"]["Properties"]["MessageRetentionPeriod"] == 14 * 86_400
+
+
+def test_ingest_takes_five_messages_at_once_and_reports_each_failure(resources: dict[str, Resource]) -> None:
+    event = ingest_events(resources)
+
+    assert event["BatchSize"] == 5
+    assert event["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert event["MaximumBatchingWindowInSeconds"] == {"Ref": "IngestBatchWindowS"}
+
+
+def test_the_written_default_of_ingest_concurrency_is_the_parameters_own(
+    template: Resource, resources: dict[str, Resource]
+) -> None:
+    condition, written, otherwise = ingest_events(resources)["ScalingConfig"]["MaximumConcurrency"]["Fn::If"]
+    parameter = template["Parameters"]["IngestConcurrency"]
+
+    assert otherwise == {"Ref": "IngestConcurrency"}
+    assert written == parameter["Default"] == 5
+    assert template["Conditions"][condition] == {"Fn::Equals": [{"Ref": "IngestConcurrency"}, str(written)]}
+    assert template["Parameters"]["IngestBatchWindowS"]["Default"] == 1
+
+
+def test_ingest_may_send_messages_to_its_own_queue(resources: dict[str, Resource]) -> None:
+    assert resources["IngestFunction"]["Properties"]["RecursiveLoop"] == "Allow"
+
+
+def test_every_event_that_can_mean_a_change_is_subscribed(resources: dict[str, Resource]) -> None:
+    notifications = resources["DocumentBucket"]["Properties"]["NotificationConfiguration"]["QueueConfigurations"]
+
+    assert {each["Event"] for each in notifications} == {
+        "s3:ObjectCreated:*",
+        "s3:ObjectRemoved:*",
+        "s3:LifecycleExpiration:*",
+    }
+
+
+def test_the_alias_follows_code_settings_and_layer(template: Resource, resources: dict[str, Resource]) -> None:
+    assert template["Globals"]["Function"]["AutoPublishAlias"] == "live"
+    assert resources["CommonLayer"]["Properties"]["PublishLambdaVersion"] is True
+    for name in FUNCTIONS:
+        assert resources[name]["Properties"]["AutoPublishAliasAllProperties"] is True, name
+
+
+def test_the_layers_content_is_its_own_root_and_is_built(resources: dict[str, Resource]) -> None:
+    layer = resources["CommonLayer"]
+
+    assert layer["Properties"]["ContentUri"] == "layers/common/python"
+    assert layer["Metadata"]["BuildMethod"] == {"Ref": "PythonRuntime"}
+
+
+def test_the_environment_of_the_functions_is_what_settings_reads(template: Resource) -> None:
+    variables = template["Globals"]["Function"]["Environment"]["Variables"]
+
+    assert set(variables) - SET_FOR_LIBRARIES == environment_names()
+
+
+def test_no_function_has_variables_of_its_own(resources: dict[str, Resource]) -> None:
+    for name in of_type(resources, "AWS::Serverless::Function"):
+        assert "Environment" not in resources[name]["Properties"], name
+
+
+def test_the_environment_holds_text_and_references_only(template: Resource) -> None:
+    variables = template["Globals"]["Function"]["Environment"]["Variables"]
+
+    assert [name for name, value in variables.items() if not isinstance(value, (str, dict))] == []
+
+
+def test_every_function_has_a_role_of_its_own(resources: dict[str, Resource]) -> None:
+    functions = of_type(resources, "AWS::Serverless::Function")
+    roles = [function["Role"]["Fn::GetAtt"] for function in functions.values()]
+
+    assert set(functions) == set(FUNCTIONS)
+    assert len(set(roles)) == len(roles)
+    for name, function in functions.items():
+        assert "Policies" not in function, name  # SAM would attach policies that allow their actions on everything
+
+
+def test_no_role_takes_a_managed_policy(resources: dict[str, Resource]) -> None:
+    for name, role in of_type(resources, "AWS::IAM::Role").items():
+        assert "ManagedPolicyArns" not in role, name
+
+
+def test_no_statement_allows_a_star_action_or_a_star_resource(resources: dict[str, Resource]) -> None:
+    for name, statement in allowed_statements(resources):
+        assert [action for action in listed(statement["Action"]) if "*" in action] == [], name
+        assert "*" not in listed(statement["Resource"]), name
+
+
+def test_a_star_in_a_resource_stands_only_for_the_objects_of_one_bucket(resources: dict[str, Resource]) -> None:
+    for name, statement in allowed_statements(resources):
+        for resource in listed(statement["Resource"]):
+            text = str(resource.get("Fn::Sub", "")) if isinstance(resource, dict) else resource
+            if "*" in text:
+                assert all(action.startswith("s3:") for action in listed(statement["Action"])), name
+                assert text.count("*") == 1, name
+                assert text.endswith("/*"), name
+
+
+def test_generate_changes_nothing(resources: dict[str, Resource]) -> None:
+    reading = ("Get", "BatchGet", "Query", "List")
+    for name, statement in allowed_statements(resources):
+        for action in listed(statement["Action"]):
+            if name == "GenerateRole" and not action.startswith("logs:"):
+                assert action.partition(":")[2].startswith(reading), action
+
+
+@pytest.mark.parametrize("bucket", ["DocumentBucket", "StateBucket"])
+def test_a_bucket_is_private_encrypted_kept_and_reached_by_tls_only(
+    resources: dict[str, Resource], bucket: str
+) -> None:
+    properties = resources[bucket]["Properties"]
+    policy = resources[f"{bucket}Policy"]["Properties"]["PolicyDocument"]["Statement"]
+
+    assert set(properties["PublicAccessBlockConfiguration"].values()) == {True}
+    assert properties["BucketEncryption"]
+    assert [each["Effect"] for each in policy if each["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}] == [
+        "Deny"
+    ]
+    assert resources[bucket]["DeletionPolicy"] == resources[bucket]["UpdateReplacePolicy"] == "Retain"
+
+
+def test_replaced_documents_can_be_restored_for_the_retention_time(resources: dict[str, Resource]) -> None:
+    properties = resources["DocumentBucket"]["Properties"]
+    rules = {rule["Id"]: rule for rule in properties["LifecycleConfiguration"]["Rules"]}
+
+    assert properties["VersioningConfiguration"] == {"Status": "Enabled"}
+    assert rules["forget-replaced-versions"]["NoncurrentVersionExpiration"] == {
+        "NoncurrentDays": {"Ref": "RetentionDays"}
+    }
+    assert rules["abort-unfinished-uploads"]["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
+
+
+def test_every_table_is_kept_and_can_be_restored(resources: dict[str, Resource]) -> None:
+    for name in of_type(resources, "AWS::DynamoDB::Table"):
+        table = resources[name]
+        assert table["DeletionPolicy"] == table["UpdateReplacePolicy"] == "Retain", name
+        assert table["Properties"]["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}, name
+        assert table["Properties"]["TimeToLiveSpecification"]["AttributeName"] == "expires_at", name
+
+
+def test_the_buckets_name_does_not_depend_on_the_queue_that_its_events_go_to(resources: dict[str, Resource]) -> None:
+    name = resources["DocumentBucket"]["Properties"]["BucketName"]
+    statement = resources["IngestQueuePolicy"]["Properties"]["PolicyDocument"]["Statement"][0]
+
+    assert statement["Condition"]["ArnEquals"]["aws:SourceArn"] == {
+        "Fn::Sub": "arn:${AWS::Partition}:s3:::" + name["Fn::Sub"]
+    }
+    assert statement["Condition"]["StringEquals"] == {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}
+
+
+def test_every_route_names_its_method(resources: dict[str, Resource]) -> None:
+    for name, function in of_type(resources, "AWS::Serverless::Function").items():
+        for event in function["Events"].values():
+            if event["Type"] == "Api":
+                assert event["Properties"]["Method"] in {"GET", "POST", "PUT", "PATCH", "DELETE"}, name
+
+
+def test_a_function_of_the_api_ends_before_the_gateway_gives_up(resources: dict[str, Resource]) -> None:
+    for name in ("QueryFunction", "GenerateFunction"):
+        assert resources[name]["Properties"]["Timeout"] <= 29, name
+
+
+def test_each_function_logs_to_a_group_that_forgets_after_thirty_days(resources: dict[str, Resource]) -> None:
+    groups = of_type(resources, "AWS::Logs::LogGroup")
+
+    for name, function in of_type(resources, "AWS::Serverless::Function").items():
+        assert groups[function["LoggingConfig"]["LogGroup"]["Ref"]]["RetentionInDays"] == 30, name
+
+
+def test_the_gateways_own_errors_have_the_apis_error_body(resources: dict[str, Resource]) -> None:
+    for kind, response in resources["Api"]["Properties"]["GatewayResponses"].items():
+        body = yaml.safe_load(
+            response["ResponseTemplates"]["application/json"].replace("$context.error.messageString", '"m"')
+        )
+        assert set(body) == {"error"}, kind
+        assert set(body["error"]) == {"code", "message", "details", "request_id"}, kind
+
+
+def test_secrets_are_hidden_and_empty_unless_given(template: Resource) -> None:
+    for name in ("ChatApiKey", "EmbeddingApiKey", "IndexPassword"):
+        assert template["Parameters"][name]["NoEcho"] is True, name
+        assert template["Parameters"][name]["Default"] == "", name
+
+
+def test_what_the_functions_import_is_locked_with_hashes_and_without_boto3() -> None:
+    for lock in ("layers/common/python/requirements.txt", "functions/ingest/requirements.txt"):
+        lines = (REPOSITORY / lock).read_text("utf-8").splitlines()
+        names = {line.partition("==")[0] for line in lines if "==" in line}
+        assert names, lock
+        assert names.isdisjoint({"boto3", "botocore"}), lock
+        assert sum("--hash=" in line for line in lines) >= len(names), lock

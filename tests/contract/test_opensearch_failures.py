@@ -1,0 +1,250 @@
+"""How OpenSearchChunkIndex fails: against a tiny server that answers what a test tells it to."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
+from ragdrop.adapters.opensearch_client import Caller, connect
+from ragdrop.adapters.opensearch_mapping import source_of
+from ragdrop.domain.chunks import CandidateQuery, Filters
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.tenants import IndexRef
+from ragdrop.errors import ConfigurationError, DatabaseError, DeadlineError
+from tests.contract.opensearch_node import piece, soon
+
+REF = IndexRef("acme", "ragdrop-v1-stub-4-1", 4)
+Answer = tuple[int, Any]
+
+
+class Stub:
+    """A server on the loopback interface; `answer` turns method, path and the body's lines into status and JSON."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.answer: Callable[[str, str, list[Any]], Answer] = lambda *_: (200, {})
+        self.requests: list[tuple[str, str, list[Any]]] = []
+        self.pauses_s: list[float] = []
+
+    def index(self) -> OpenSearchChunkIndex:
+        caller = Caller(connect(self.url), sleep=self.pauses_s.append, random_share=lambda: 1.0)
+        return OpenSearchChunkIndex(caller)
+
+
+@pytest.fixture
+def stub() -> Iterator[Stub]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            size = int(self.headers.get("content-length", 0))
+            body = [json.loads(line) for line in self.rfile.read(size).splitlines()]
+            made.requests.append((self.command, self.path, body))
+            status, content = made.answer(self.command, self.path, body)
+            encoded = json.dumps(content).encode()
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(encoded)))
+            self.end_headers()
+            self.wfile.write(encoded)
+
+        do_POST = do_PUT = do_GET  # noqa: N815 the names that the server looks for
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *args: object) -> None:
+            pass  # a client that gave up waiting closes its connection
+
+    server = Server(("127.0.0.1", 0), Handler)
+    made = Stub(f"http://127.0.0.1:{server.server_port}")
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    yield made
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def bulk_answer(statuses: list[tuple[int, str | None]]) -> Answer:
+    items = [
+        {
+            "index": {"_id": "x", "status": status}
+            | ({"error": {"type": kind, "reason": "secret words"}} if kind else {})
+        }
+        for status, kind in statuses
+    ]
+    return 200, {"errors": any(kind for _, kind in statuses), "items": items}
+
+
+def write(stub: Stub, count: int) -> None:
+    stub.index().upsert(REF, [piece("a.md", f"text {i}", [1, 0, 0, 0], ordinal=i) for i in range(count)], soon())
+
+
+def test_items_that_were_refused_for_a_while_are_sent_again_alone_and_with_growing_pauses(stub: Stub) -> None:
+    answers = [
+        bulk_answer([(201, None), (429, "rejected_execution_exception"), (503, "unavailable_shards_exception")]),
+        bulk_answer([(429, "rejected_execution_exception"), (201, None)]),
+        bulk_answer([(201, None)]),
+    ]
+    stub.answer = lambda *_: answers.pop(0)
+
+    write(stub, 3)
+
+    assert [[line["text"] for line in body[1::2]] for _, _, body in stub.requests] == [
+        ["text 0", "text 1", "text 2"],
+        ["text 1", "text 2"],
+        ["text 1"],
+    ]
+    assert stub.pauses_s == [0.1, 0.2]
+
+
+def test_items_that_stay_refused_are_a_database_error_that_may_be_retried(stub: Stub) -> None:
+    stub.answer = lambda *_: bulk_answer([(429, "rejected_execution_exception")])
+
+    with pytest.raises(DatabaseError, match="too busy to take 1 chunks") as raised:
+        write(stub, 1)
+
+    assert (raised.value.service, raised.value.retryable, len(stub.requests)) == ("index", True, 3)
+
+
+def test_an_item_that_can_never_be_written_fails_the_write_and_its_text_is_not_told(stub: Stub) -> None:
+    stub.answer = lambda *_: bulk_answer([(201, None), (400, "mapper_parsing_exception")])
+
+    with pytest.raises(DatabaseError, match="1 of 2 chunks: 400 mapper_parsing_exception") as raised:
+        write(stub, 2)
+
+    assert raised.value.retryable is False
+    assert "secret" not in str(raised.value)
+    assert len(stub.requests) == 1
+
+
+def test_a_busy_server_is_asked_again_and_then_named(stub: Stub) -> None:
+    stub.answer = lambda *_: (429, {"error": {"type": "circuit_breaking_exception", "reason": "secret"}, "status": 429})
+
+    with pytest.raises(DatabaseError, match="429 circuit_breaking_exception") as raised:
+        stub.index().count(REF, soon())
+
+    assert (raised.value.retryable, len(stub.requests), stub.pauses_s) == (True, 3, [0.1, 0.2])
+    assert raised.value.__cause__ is not None
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_refused_credentials_are_not_tried_again(stub: Stub, status: int) -> None:
+    stub.answer = lambda *_: (status, {"error": {"type": "security_exception"}, "status": status})
+
+    with pytest.raises(DatabaseError, match="refused the credentials") as raised:
+        stub.index().count(REF, soon())
+
+    assert (raised.value.retryable, len(stub.requests)) == (False, 1)
+
+
+def test_an_index_that_is_blocked_by_a_full_disk_may_recover(stub: Stub) -> None:
+    stub.answer = lambda *_: (403, {"error": {"type": "cluster_block_exception"}, "status": 403})
+
+    with pytest.raises(DatabaseError, match="takes no writes") as raised:
+        stub.index().remove(REF, piece("a.md", "", [0] * 4).key, before_revision=2, deadline=soon())
+
+    assert raised.value.retryable is True
+
+
+def test_one_search_of_several_that_failed_fails_the_request(stub: Stub) -> None:
+    bad = {"error": {"type": "search_phase_execution_exception", "reason": "x"}, "status": 503}
+    stub.answer = lambda *_: (200, {"responses": [{"hits": {"hits": []}}, bad]})
+    queries = [CandidateQuery("a", None, Filters(), 5), CandidateQuery("b", None, Filters(), 5)]
+
+    with pytest.raises(DatabaseError, match="503 search_phase_execution_exception"):
+        stub.index().candidates(REF, queries, soon())
+
+
+def test_a_server_that_does_not_know_the_newer_lexical_query_gets_the_older_one_from_then_on(stub: Stub) -> None:
+    unknown = {"error": {"type": "parsing_exception", "reason": "unknown query [combined_fields]"}, "status": 400}
+    fine = {"hits": {"hits": []}}
+    stub.answer = lambda _m, _p, body: (
+        200,
+        {"responses": [unknown if "combined_fields" in json.dumps(body) else fine]},
+    )
+    index = stub.index()
+
+    for _ in range(2):
+        assert index.candidates(REF, [CandidateQuery("a", None, Filters(), 5)], soon())[0].lexical == []
+
+    assert len(stub.requests) == 3
+
+
+def test_another_tenants_chunk_never_passes_whatever_the_server_answers(stub: Stub) -> None:
+    source = json.loads(source_of(piece("a.md", "x", [1, 0, 0, 0], tenant="other")))
+    stub.answer = lambda *_: (200, {"responses": [{"hits": {"hits": [{"_score": 1.0, "_source": source}]}}]})
+
+    with pytest.raises(DatabaseError, match="another tenant"):
+        stub.index().candidates(REF, [CandidateQuery("a", None, Filters(), 5)], soon())
+
+
+@pytest.mark.parametrize(
+    ("version", "plugins", "message"),
+    [
+        ({"distribution": "opensearch", "number": "2.17.1"}, ["opensearch-knn"], "2.17.1 is too old, 2.19"),
+        ({"distribution": "opensearch", "number": "3.6.0"}, ["analysis-icu"], "no k-NN plugin"),
+        ({"number": "8.17.0", "build_flavor": "default"}, ["opensearch-knn"], "not OpenSearch"),
+    ],
+)
+def test_a_server_that_cannot_do_it_is_named_before_an_index_is_made(
+    stub: Stub, version: dict[str, str], plugins: list[str], message: str
+) -> None:
+    def answer(method: str, path: str, _body: list[Any]) -> Answer:
+        if path.endswith("_bulk"):
+            return bulk_answer([(404, "index_not_found_exception")])
+        assert method == "GET"
+        return 200, {"version": version} if path == "/" else [{"component": name} for name in plugins]
+
+    stub.answer = answer
+
+    with pytest.raises(ConfigurationError, match=message):
+        stub.index().check(soon())
+    with pytest.raises(ConfigurationError, match=message):
+        write(stub, 1)
+
+
+def test_a_server_that_is_not_there_is_a_database_error_with_its_cause() -> None:
+    nobody = OpenSearchChunkIndex(Caller(connect("http://127.0.0.1:9"), sleep=lambda _: None))
+
+    with pytest.raises(DatabaseError, match="could not be reached") as raised:
+        nobody.check(soon())
+
+    assert raised.value.retryable is True
+    assert raised.value.__cause__ is not None
+
+
+def test_a_server_that_is_too_slow_is_given_up_at_the_deadline(stub: Stub) -> None:
+    waiting = threading.Event()
+    stub.answer = lambda *_: (200, {"waited": waiting.wait(5)})
+
+    with pytest.raises(DatabaseError, match="did not answer in time"):
+        stub.index().check(Deadline.after(0.2))
+    waiting.set()
+
+    assert len(stub.requests) == 1
+
+
+def test_no_request_leaves_after_the_deadline(stub: Stub) -> None:
+    with pytest.raises(DeadlineError):
+        stub.index().count(REF, Deadline.after(-1))
+
+    assert stub.requests == []
+
+
+def test_neither_documents_nor_questions_are_logged_at_any_level(stub: Stub, caplog: pytest.LogCaptureFixture) -> None:
+    stub.answer = lambda *_: (400, {"error": {"type": "x", "reason": "confidential"}, "status": 400})
+    caplog.set_level(logging.DEBUG)
+
+    with pytest.raises(DatabaseError):
+        stub.index().upsert(REF, [piece("a.md", "confidential", [1, 0, 0, 0])], soon())
+
+    assert "confidential" not in caplog.text
+    assert "_bulk" in caplog.text

@@ -1,0 +1,93 @@
+"""A stack of the tests' own: brought up once, on free ports, in a folder that goes with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+UP_TIMEOUT_S = 400
+FAST = {"INGEST_RETRY_BASE_S": "1"}  # a failed dependency is tried again after a second, not after 30
+
+
+@dataclass(frozen=True)
+class LocalStack:
+    """A running stack: what its stack.json says, and how to reach its parts."""
+
+    home: Path
+    fields: Mapping[str, Any]
+
+    @property
+    def file(self) -> Path:
+        """Give it to the `ragdrop` command as RAGDROP_STACK."""
+        return self.home / "stack.json"
+
+    @property
+    def api_url(self) -> str:
+        return str(self.fields["api_url"])
+
+    @property
+    def api_key(self) -> str:
+        """A key of role admin of the tenant below."""
+        return str(self.fields["api_key"])
+
+    @property
+    def tenant(self) -> str:
+        return str(self.fields["tenant"])
+
+    @property
+    def bucket(self) -> str:
+        return str(self.fields["bucket"])
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the functions run with, and AWS access to the emulator."""
+        return dict(self.fields["environment"])
+
+    def client(self, service: str) -> Any:
+        """A boto3 client of *service* that speaks to the stack's emulator."""
+        return boto3.client(
+            service,
+            endpoint_url=self.fields["endpoint_url"],
+            region_name=self.environment["AWS_DEFAULT_REGION"],
+            aws_access_key_id=self.environment["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=self.environment["AWS_SECRET_ACCESS_KEY"],
+        )
+
+
+def run_launcher(command: str, home: Path) -> subprocess.CompletedProcess[str]:
+    """Run the launcher on *home*, without the models or the index that the caller's environment may name."""
+    foreign = ("EMBEDDING_", "CHAT_", "INDEX_", "AWS_", "RAGDROP_")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | FAST
+    return subprocess.run(
+        [sys.executable, "-m", "localstack", command, "--home", str(home)],
+        cwd=REPOSITORY,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=UP_TIMEOUT_S,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
+    """The real template on a private emulator with local models; everything it started ends with the tests."""
+    home = tmp_path_factory.mktemp("stack")
+    try:
+        started = run_launcher("up", home)
+        if started.returncode != 0:
+            pytest.fail(f"the stack did not come up:\n{started.stdout}\n{started.stderr}", pytrace=False)
+        yield LocalStack(home, json.loads((home / "stack.json").read_text("utf-8")))
+    finally:
+        run_launcher("down", home)
