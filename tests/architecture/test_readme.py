@@ -8,7 +8,7 @@ from pathlib import Path
 from typer.main import get_command
 
 from ragdrop.config import environment_names
-from ragdrop_cli.main import app
+from ragdrop_cli.main import build
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -29,7 +29,7 @@ def test_every_make_target_of_the_readme_exists() -> None:
 
 
 def test_every_ragdrop_command_of_the_readme_exists() -> None:
-    commands = get_command(app).commands  # type: ignore[attr-defined]
+    commands = get_command(build()).commands
     wanted = {found for line in COMMAND_LINES for found in re.findall(r"ragdrop ([a-z]+)", line)}
 
     assert wanted

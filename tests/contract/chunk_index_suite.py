@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from ragdrop.adapters.hashing_embedder import word_vector
 from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
+from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
 from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.domain.chunks import CandidateQuery, Chunk, ChunkRange, Filters, Hit, IndexedChunk, Vector, vector
 from ragdrop.domain.deadlines import Deadline
@@ -19,8 +20,9 @@ from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.ports import ChunkIndex
+from tests.contract.opensearch_node import opensearch_url
 
-ENGINES = ("memory", "sqlite")
+ENGINES = ("memory", "sqlite", "opensearch")
 DIMENSION = 16
 
 
@@ -116,6 +118,10 @@ def chunk_index_engine(kind: str, folder: Path) -> Iterator[Engine]:
         yield Engine(kind, MemoryChunkIndex(), new_ref())
     elif kind == "sqlite":
         yield Engine(kind, SqliteChunkIndex(folder / "index"), new_ref())
+    elif kind == "opensearch":
+        index, ref = OpenSearchChunkIndex.from_url(opensearch_url(), shards=2), new_ref()
+        yield Engine(kind, index, ref)
+        index.drop(ref, now())
     else:
         raise ValueError(kind)
 

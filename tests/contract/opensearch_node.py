@@ -2,51 +2,61 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from opensearchpy.connection import Urllib3HttpConnection
 
 from localstack.opensearch import UnavailableError, start, stop
+from localstack.opensearch.releases import DEFAULT_RELEASE
 from ragdrop.adapters.opensearch_client import QuietConnection
 from ragdrop.domain.chunks import Chunk, IndexedChunk, Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 
-NODE = pytest.StashKey[str]()
-MISSING = pytest.StashKey[str]()
+
+@functools.cache
+def _node() -> tuple[str | None, str]:
+    """URL and what is missing: one of both, found out once a run."""
+    given = os.environ.get("RAGDROP_OPENSEARCH_URL")
+    if given:
+        return given, ""
+    try:
+        node = start(private_folder(), release=os.environ.get("RAGDROP_OPENSEARCH_RELEASE", DEFAULT_RELEASE))
+    except UnavailableError as exc:
+        return None, str(exc)
+    atexit.register(stop, node)
+    return node.url, ""
 
 
-def opensearch_url(config: pytest.Config) -> str:
+def opensearch_url() -> str:
     """The node's URL.  Skips the test where there can be none, or fails it with RAGDROP_REQUIRE_OPENSEARCH=1."""
-    if NODE not in config.stash and MISSING not in config.stash:
-        try:
-            config.stash[NODE] = os.environ.get("RAGDROP_OPENSEARCH_URL") or _start(config)
-        except UnavailableError as exc:
-            config.stash[MISSING] = str(exc)
-    if MISSING in config.stash:
-        if os.environ.get("RAGDROP_REQUIRE_OPENSEARCH") == "1":
-            pytest.fail(f"RAGDROP_REQUIRE_OPENSEARCH=1 and {config.stash[MISSING]}", pytrace=False)
-        pytest.skip(config.stash[MISSING])
-    return config.stash[NODE]
+    url, missing = _node()
+    if url is None:
+        skip_or_fail(missing)
+    return str(url)
 
 
-def private_folder(config: pytest.Config) -> Path:
+def skip_or_fail(missing: str) -> NoReturn:
+    """Skip with the reason, or fail where this run has to have OpenSearch."""
+    if os.environ.get("RAGDROP_REQUIRE_OPENSEARCH") == "1":
+        pytest.fail(f"RAGDROP_REQUIRE_OPENSEARCH=1 and {missing}", pytrace=False)
+    pytest.skip(missing)
+
+
+def private_folder() -> Path:
     """A folder for a node's data, removed at the end of the run; open to the user that a root user's node runs as."""
     folder = Path(tempfile.mkdtemp(prefix="ragdrop-test-opensearch-"))
     folder.chmod(0o755)
-    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
-
-
-def _start(config: pytest.Config) -> str:
-    node = start(private_folder(config), release=os.environ.get("RAGDROP_OPENSEARCH_RELEASE", "3.6.0"))
-    config.add_cleanup(lambda: stop(node))
-    return node.url
 
 
 class CountingConnection(QuietConnection):

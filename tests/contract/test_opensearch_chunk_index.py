@@ -23,8 +23,8 @@ made_names: list[str] = []
 
 
 @pytest.fixture
-def url(request: pytest.FixtureRequest) -> str:
-    return opensearch_url(request.config)
+def url() -> str:
+    return opensearch_url()
 
 
 @pytest.fixture

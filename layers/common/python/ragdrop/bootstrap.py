@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from ragdrop.usecases.ask import Ask
     from ragdrop.usecases.converge_keys import ConvergeKeys
     from ragdrop.usecases.keep_documents import KeepDocuments
+    from ragdrop.usecases.reindex import Reindex
     from ragdrop.usecases.revision_store import RevisionStore
     from ragdrop.usecases.search import Search
     from ragdrop.usecases.tenants import AdministerTenants, Directory
+    from ragdrop.usecases.write_chunks import WriteChunks
 
 SQLITE_SCHEME = "sqlite:///"
 
@@ -186,6 +188,13 @@ class App:
         )
 
     @cached_property
+    def write_chunks(self) -> WriteChunks:
+        """One revision into one index."""
+        from ragdrop.usecases.write_chunks import WriteChunks
+
+        return WriteChunks(revisions=self.revisions, index=self.index, embedder=self.embedder, splitter=self.splitter)
+
+    @cached_property
     def converge_keys(self) -> ConvergeKeys:
         """Ingest."""
         from ragdrop.usecases.converge_keys import ConvergeKeys
@@ -194,10 +203,8 @@ class App:
         index_revision = IndexRevision(
             documents=self.documents,
             revisions=self.revisions,
-            index=self.index,
-            embedder=self.embedder,
             parser=self.parser,
-            splitter=self.splitter,
+            write_chunks=self.write_chunks,
             clock=self.clock,
         )
         return ConvergeKeys(
@@ -209,6 +216,15 @@ class App:
             index_revision=index_revision,
             retry_base_s=self.settings.ingest_retry_base_s,
             clock=self.clock,
+        )
+
+    @cached_property
+    def reindex(self) -> Reindex:
+        """Moving tenants from one index to another."""
+        from ragdrop.usecases.reindex import Reindex
+
+        return Reindex(
+            registry=self.registry, revisions=self.revisions, index=self.index, write_chunks=self.write_chunks
         )
 
     @staticmethod

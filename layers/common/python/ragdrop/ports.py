@@ -15,7 +15,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.domain.tenants import ApiKey, EmbeddingSpace, IndexRef, Tenant
+from ragdrop.domain.tenants import ActiveIndex, ApiKey, EmbeddingSpace, IndexRef, Tenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +169,12 @@ class Registry(Protocol):
 
     def tenants(self) -> list[Tenant]:
         """All tenants by name."""
+        ...
+
+    def move_indexes(
+        self, before: Tenant, *, active: ActiveIndex, building: ActiveIndex | None, previous: ActiveIndex | None
+    ) -> bool:
+        """Write which indexes a tenant has, and count the move; False where another move came since *before*."""
         ...
 
     def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int) -> None:

@@ -115,10 +115,16 @@ def tenant_item(tenant: Tenant) -> Item:
 
 def tenant_of(item: Item) -> Tenant:
     """The tenant in a decoded item."""
-    active = _known(ActiveIndex, item["active"])
-    active["space"] = EmbeddingSpace(**_known(EmbeddingSpace, active["space"]))
-    active["chunking"] = ChunkingPlan(**_known(ChunkingPlan, active["chunking"]))
-    return Tenant(**_known(Tenant, item) | {"active": ActiveIndex(**active), "vaults": _sorted(item.get("vaults"))})
+    known = _known(Tenant, item) | {"vaults": _sorted(item.get("vaults"))}
+    known |= {name: _index_of(known[name]) for name in ("active", "building", "previous") if name in known}
+    return Tenant(**known)
+
+
+def _index_of(values: Mapping[str, Any]) -> ActiveIndex:
+    known = _known(ActiveIndex, values)
+    known["space"] = EmbeddingSpace(**_known(EmbeddingSpace, known["space"]))
+    known["chunking"] = ChunkingPlan(**_known(ChunkingPlan, known["chunking"]))
+    return ActiveIndex(**known)
 
 
 def api_key_item(key: ApiKey) -> Item:

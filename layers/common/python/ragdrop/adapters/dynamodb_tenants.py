@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from ragdrop.adapters.dynamodb_items import TENANT_LIST_PK, api_key_item, api_key_of, tenant_item, tenant_of
 from ragdrop.adapters.dynamodb_table import Table, Update
-from ragdrop.domain.tenants import ApiKey, Tenant
+from ragdrop.domain.tenants import ActiveIndex, ApiKey, Tenant
 
 
 class DynamoDbTenants:
@@ -29,6 +31,15 @@ class DynamoDbTenants:
         names = [item["SK"] for item in self._table.query(TENANT_LIST_PK)]
         found = (self.tenant(name) for name in names)
         return [tenant for tenant in found if tenant]
+
+    def move_indexes(
+        self, before: Tenant, *, active: ActiveIndex, building: ActiveIndex | None, previous: ActiveIndex | None
+    ) -> bool:
+        """Write which indexes a tenant has; False where another move came since *before*."""
+        indexes = {"active": active, "building": building, "previous": previous}
+        changes = {name: asdict(index) if index else None for name, index in indexes.items()}
+        update = Update(changes | {"moves": before.moves + 1}, expected={"moves": before.moves})
+        return self._table.update((f"T#{before.name}", "T"), update, returning="NONE").won
 
     def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int) -> None:
         """Add to the counters, note the vault, raise the generation by one; nothing for an unknown tenant."""

@@ -14,7 +14,7 @@ from ragdrop.adapters.listing_cursor import Listing
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.tenants import ApiKey, Tenant
+from ragdrop.domain.tenants import ActiveIndex, ApiKey, Tenant
 from ragdrop.errors import DatabaseError, RagdropError
 from ragdrop.ports import Claim
 
@@ -123,6 +123,17 @@ class MemoryRegistry:
     def tenants(self) -> list[Tenant]:
         with self._call("tenants"):
             return [self._tenants[name] for name in sorted(self._tenants)]
+
+    def move_indexes(
+        self, before: Tenant, *, active: ActiveIndex, building: ActiveIndex | None, previous: ActiveIndex | None
+    ) -> bool:
+        with self._call("move_indexes"):
+            now = self._tenants[before.name]
+            if now.moves != before.moves:
+                return False
+            moved = replace(now, active=active, building=building, previous=previous, moves=now.moves + 1)
+            self._tenants[before.name] = moved
+            return True
 
     def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int) -> None:
         with self._call("add_to_tenant"):

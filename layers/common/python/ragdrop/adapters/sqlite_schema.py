@@ -2,8 +2,8 @@
 
 Four tables share the chunk's number.  What is filtered on stays apart from what is shown and from the vectors, so that
 a filter reads few pages.  A trigger keeps them together when a chunk goes.  Vectors are plain float32 blobs compared by
-sqlite-vec's functions: exact under any filter, ties in the order wanted, and as fast as its virtual table once a filter
-is set (`benchmarks/embedded_index.py`).
+sqlite-vec's functions: exact under any filter, ties in the order wanted, one way to write.  Against its virtual table
+they take about twice the time without a filter and less under a narrow one (`benchmarks/embedded_index.py`).
 """
 
 from __future__ import annotations

@@ -60,6 +60,8 @@ class Tenant:
     """The registry's item of a tenant.
 
     `documents` and `chunks` are counters of what is live; `generation` rises with every batch that changed something.
+    While a reindex runs, `building` is the index to come; after the switch `previous` is the one that answered before,
+    until it is dropped.  `moves` counts these changes: each is a write conditional on it.
     """
 
     name: str
@@ -70,11 +72,23 @@ class Tenant:
     generation: int = 0
     vaults: tuple[str, ...] = ()
     created_at: str = ""
+    building: ActiveIndex | None = None
+    previous: ActiveIndex | None = None
+    moves: int = 0
 
     @property
     def index(self) -> IndexRef:
         """The tenant's part of its active index."""
-        return IndexRef(self.name, self.active.name, self.active.space.dimension, self.active.routes)
+        return self.part_of(self.active)
+
+    @property
+    def targets(self) -> tuple[ActiveIndex, ...]:
+        """The indexes that every revision is written to: from a reindex's start until the old one is dropped, both."""
+        return tuple(index for index in (self.active, self.building, self.previous) if index is not None)
+
+    def part_of(self, index: ActiveIndex) -> IndexRef:
+        """The tenant's part of *index*."""
+        return IndexRef(self.name, index.name, index.space.dimension, index.routes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,8 @@ class ConvergeKeys:
 
         What was written becomes visible by one refresh of the index for the whole batch, then every revision flips.
         """
+        for name in {change.key.partition("/")[0] for delivery in deliveries for change in delivery.changes}:
+            self._directory.forget(name)  # a reindex that has begun must be seen by every batch that begins after it
         failed: dict[str, Delivery] = {}
         waiting: list[tuple[Delivery, Written]] = []
         for delivery in deliveries:
@@ -153,7 +155,8 @@ class ConvergeKeys:
     ) -> None:
         try:
             if waiting:
-                self._index.refresh({written.index for _, written in waiting}, deadline)
+                refs = {w.tenant.part_of(target) for _, w in waiting for target in w.targets}
+                self._index.refresh(refs, deadline)
         except DependencyError as exc:
             for delivery, written in waiting:
                 self._failed(written.key, delivery, exc, failed)
@@ -165,12 +168,12 @@ class ConvergeKeys:
                 self._failed(written.key, delivery, exc, failed)
 
     def _flip(self, written: Written, deadline: Deadline) -> None:
-        tenant = self._directory.tenant(written.key.tenant)
         before = self._registry.flip(written.detail, self._clock())
-        if tenant is None:
-            return
         if before is not None:
-            self._count(tenant, written.key, before, documents=1, chunks=written.detail.chunk_count)
+            self._count(written.tenant, written.key, before, documents=1, chunks=written.detail.chunk_count)
+        tenant = self._directory.tenant(written.key.tenant, fresh=True) or written.tenant
+        if before is not None and tenant.targets != written.targets:
+            self._index_revision.catch_up(written, tenant, deadline)
         self._clean(written.key, tenant, deadline)
 
     def _count(self, tenant: Tenant, key: DocumentKey, before: Head, *, documents: int, chunks: int) -> None:
@@ -187,7 +190,8 @@ class ConvergeKeys:
         """Remove what can never answer again, by what the registry says now (a consistent read)."""
         before = obsolete_before(self._registry.head(key))
         if before:
-            self._index.remove(tenant.index, key, before_revision=before, deadline=deadline)
+            for target in tenant.targets:
+                self._index.remove(tenant.part_of(target), key, before_revision=before, deadline=deadline)
             self._registry.forget(key, before)
 
     def _failed(self, key: DocumentKey, delivery: Delivery, exc: DependencyError, failed: dict[str, Delivery]) -> None:

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from ragdrop.domain.chunks import Chunk, IndexedChunk
+from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail
 from ragdrop.domain.facts import facts_of
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.domain.tenants import IndexRef, Tenant
-from ragdrop.errors import DocumentTooLargeError, EmptyDocumentError
-from ragdrop.ports import ChunkIndex, Embedder, ObjectStore, Parser, Splitter, StoredObject
+from ragdrop.domain.tenants import ActiveIndex, EmbeddingSpace, Tenant
+from ragdrop.errors import DocumentTooLargeError
+from ragdrop.ports import ObjectStore, Parser, StoredObject
 from ragdrop.usecases.revision_store import RevisionStore
+from ragdrop.usecases.write_chunks import WriteChunks
 
 MAX_OBJECT_BYTES = 50 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A revision whose chunks are written and wait for their flip."""
+    """A revision whose chunks are written, to these indexes of its tenant, and wait for their flip."""
 
     detail: Detail
-    index: IndexRef
+    tenant: Tenant
+    targets: tuple[ActiveIndex, ...]
 
     @property
     def key(self) -> DocumentKey:
@@ -35,25 +37,21 @@ class Written:
 
 
 class IndexRevision:
-    """Writes a claimed revision to the index and the state bucket."""
+    """Writes a claimed revision to the state bucket and to every index of its tenant."""
 
     def __init__(
         self,
         *,
         documents: ObjectStore,
         revisions: RevisionStore,
-        index: ChunkIndex,
-        embedder: Embedder,
         parser: Parser,
-        splitter: Splitter,
+        write_chunks: WriteChunks,
         clock: Callable[[], float],
     ) -> None:
         self._documents = documents
         self._revisions = revisions
-        self._index = index
-        self._embedder = embedder
         self._parser = parser
-        self._splitter = splitter
+        self._write_chunks = write_chunks
         self._clock = clock
 
     def __call__(
@@ -72,30 +70,31 @@ class IndexRevision:
         if body is None:
             return None
         document = self._parser.parse(body, name=key.path)
-        chunks = self._chunks(document, tenant)
-        detail = self._detail(key, revision, found, body, document, len(chunks))
-        vectors = self._embedder.passages([chunk.text for chunk in chunks], tenant.active.space, deadline)
+        detail = self._detail(key, revision, found, body, document)
         self._revisions.write_text(key, revision, document)
-        self._revisions.write_chunks(key, revision, tenant.index.name, chunks, vectors)
-        pairs = zip(chunks, vectors, strict=True)
-        indexed = [IndexedChunk(key, revision, chunk, detail.facts, vector) for chunk, vector in pairs]
-        self._index.upsert(tenant.index, indexed, deadline)
-        return Written(detail, tenant.index)
+        vectors: dict[tuple[EmbeddingSpace, str], Vector] = {}
+        counts = []
+        for target in tenant.targets:
+            made = self._write_chunks(
+                key, revision, document, detail.facts, tenant=tenant, target=target, deadline=deadline, known=vectors
+            )
+            counts.append(made.count)
+            vectors.update(made.vectors)
+        return Written(replace(detail, chunk_count=counts[0]), tenant, tenant.targets)
 
-    def _chunks(self, document: ParsedDocument, tenant: Tenant) -> list[Chunk]:
-        plan = tenant.active.chunking
-        code = document.content_type == "code"
-        chunks = self._splitter.split(
-            document,
-            max_tokens=plan.code_max_tokens if code else plan.max_tokens,
-            overlap_tokens=plan.code_overlap_tokens if code else plan.overlap_tokens,
-        )
-        if not chunks:
-            raise EmptyDocumentError("there is no text in this document")
-        return chunks
+    def catch_up(self, written: Written, tenant: Tenant, deadline: Deadline) -> Written:
+        """Write a flipped revision to the indexes that its tenant has got since it was written."""
+        missing = tuple(target for target in tenant.targets if target not in written.targets)
+        document = self._revisions.read_document(written.key, written.detail.revision) if missing else None
+        if document is None:
+            return written
+        for target in missing:
+            facts, revision = written.detail.facts, written.detail.revision
+            self._write_chunks(written.key, revision, document, facts, tenant=tenant, target=target, deadline=deadline)
+        return Written(written.detail, tenant, (*written.targets, *missing))
 
     def _detail(
-        self, key: DocumentKey, revision: int, found: StoredObject, body: bytes, document: ParsedDocument, chunks: int
+        self, key: DocumentKey, revision: int, found: StoredObject, body: bytes, document: ParsedDocument
     ) -> Detail:
         indexed_at = (
             datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -107,7 +106,7 @@ class IndexRevision:
             key=key,
             revision=revision,
             facts=facts,
-            chunk_count=chunks,
+            chunk_count=0,
             content_hash=hashlib.sha256(body).hexdigest(),
             size_bytes=len(body),
             etag=found.etag,

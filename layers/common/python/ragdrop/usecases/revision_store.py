@@ -21,6 +21,7 @@ from ragdrop.ports import ObjectStore
 
 BLOCK_CHARACTERS = 65_536
 FORMAT_VERSION = 1
+CHUNK_COUNT = "chunk-count"  # of the object that holds an index's chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,13 @@ class RevisionStore:
         head = json.dumps([(c.start, c.end, c.heading_path, c.page) for c in chunks], ensure_ascii=False).encode()
         body = len(head).to_bytes(4, "little") + head + b"".join(vector.tobytes() for vector in vectors)
         name = _name(key, revision, f"chunks/{index}")
-        self._state.put(name, zlib.compress(body, 1), media_type="application/octet-stream")
+        packed, metadata = zlib.compress(body, 1), {CHUNK_COUNT: str(len(chunks))}
+        self._state.put(name, packed, media_type="application/octet-stream", metadata=metadata)
+
+    def chunk_count(self, key: DocumentKey, revision: int, index: str) -> int | None:
+        """How many chunks the revision has in *index*; None where it is not written there, or not yet whole."""
+        stored = self._state.head(_name(key, revision, f"chunks/{index}"))
+        return None if stored is None else int(stored.metadata[CHUNK_COUNT])
 
     def read_chunks(self, key: DocumentKey, revision: int, index: str, text: str) -> list[tuple[Chunk, Vector]] | None:
         """The chunks of *text* with their vectors; None where they are not kept."""

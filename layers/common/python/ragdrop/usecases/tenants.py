@@ -81,8 +81,12 @@ class Directory:
     def tenant(self, name: str, *, fresh: bool = False) -> Tenant | None:
         """The tenant's item, at most 5 seconds old; *fresh* reads it now."""
         if fresh:
-            self._tenants.forget(name)
+            self.forget(name)
         return self._tenants.get(name, self._registry.tenant)
+
+    def forget(self, name: str) -> None:
+        """Read the tenant's item anew the next time."""
+        self._tenants.forget(name)
 
 
 class AdministerTenants:

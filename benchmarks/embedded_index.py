@@ -1,0 +1,118 @@
+"""How fast the embedded index is: each figure against the bare SQLite call, and blobs against sqlite-vec's own table.
+
+    python -m benchmarks.embedded_index [CHUNKS ...]      (default: 10000)
+
+Medians in milliseconds of one run on one machine; only the ratios mean something elsewhere.
+"""
+
+# ruff: noqa: S608 - the statements are constants of this file
+
+from __future__ import annotations
+
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
+from ragdrop.adapters.sqlite_files import SqliteFiles
+from ragdrop.domain.chunks import CandidateQuery, Chunk, Filters, Folder, IndexedChunk, Vector, vector
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Facts
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.tenants import IndexRef
+
+DIMENSION, WORDS_A_CHUNK, CHUNKS_A_DOCUMENT, LIMIT, RUNS = 384, 150, 10, 30, 9
+REF = IndexRef("bench", "ragdrop-bench", DIMENSION)
+FILTERS = {
+    "none": (Filters(), "1"),
+    "1 of 10 vaults": (Filters(vaults=("v3",)), "vault = 'v3'"),
+    "1 of 100 folders": (Filters(folders=(Folder("f7"),)), "path > 'f7/' AND path < 'f70'"),
+    "1 of 7 tags": (Filters(tags=("t3",)), "EXISTS (SELECT 1 FROM json_each(tags) WHERE value = 't3')"),
+}
+
+
+def deadline() -> Deadline:
+    return Deadline.after(600.0)
+
+
+def random_vector(source: random.Random) -> Vector:
+    return vector(byte - 127.5 for byte in source.randbytes(DIMENSION))
+
+
+def corpus(size: int, source: random.Random) -> Iterator[list[IndexedChunk]]:
+    """Chunks of words that are as unequally frequent as those of a language (Zipf), a hundred at a time."""
+    words = [f"word{number}" for number in range(20_000)]
+    weights = [1.0 / (number + 1) for number in range(len(words))]
+    for first in range(0, size, 100):
+        drawn = source.choices(words, weights, k=100 * WORDS_A_CHUNK)
+        batch = []
+        for number in range(first, min(first + 100, size)):
+            document, ordinal = divmod(number, CHUNKS_A_DOCUMENT)
+            at = (number - first) * WORDS_A_CHUNK
+            text = " ".join(drawn[at : at + WORDS_A_CHUNK])
+            key = DocumentKey(REF.tenant, f"v{document % 10}", f"f{document % 100}/{document}.md")
+            facts = Facts(f"Document {document}", "v1", "2026-01-01T00:00:00Z", tags=(f"t{document % 7}",))
+            batch.append(IndexedChunk(key, 1, Chunk(ordinal, at, at + len(text), text), facts, random_vector(source)))
+        yield batch
+
+
+def median_ms(call: Callable[[], Any]) -> float:
+    call()
+    taken = []
+    for _ in range(RUNS):
+        began = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - began)
+    return statistics.median(taken) * 1000
+
+
+def measure(size: int, folder: Path) -> None:
+    source = random.Random(size)
+    index, files = SqliteChunkIndex(folder), SqliteFiles(folder)
+    spent_s = 0.0
+    for batch in corpus(size, source):
+        began = time.perf_counter()
+        index.upsert(REF, batch, deadline())
+        spent_s += time.perf_counter() - began
+    print(f"\n{size} chunks x {DIMENSION}: {size / spent_s:.0f} chunks/s written, 100 a call")
+    with files.writing(REF, deadline()) as connection:
+        connection.execute(f"CREATE VIRTUAL TABLE beside USING vec0(vector float[{DIMENSION}] distance_metric=cosine)")
+        connection.execute("INSERT INTO beside (rowid, vector) SELECT number, vector FROM vectors")
+    wanted = random_vector(source)
+    blob = wanted.tobytes()
+    print(f"{'filter':18}{'adapter':>9}{'bare blobs':>12}{'ratio':>7}{'vec0':>9}{'adapter words':>15}")
+    for name, (filters, sql) in FILTERS.items():
+        near, words = (
+            CandidateQuery(None, wanted, filters, LIMIT),
+            CandidateQuery("what is word300 or word1200 and word5000", None, filters, LIMIT),
+        )
+        adapter_ms = median_ms(lambda query=near: index.candidates(REF, [query], deadline()))
+        words_ms = median_ms(lambda query=words: index.candidates(REF, [query], deadline()))
+        with files.reading(REF, deadline()) as connection:
+            assert connection is not None
+            within = "" if sql == "1" else f" IN (SELECT number FROM chunks WHERE {sql})"
+            bare = "SELECT number, vec_distance_cosine(vector, ?) AS far FROM vectors" + (
+                f" WHERE number{within} ORDER BY far LIMIT {LIMIT}" if within else f" ORDER BY far LIMIT {LIMIT}"
+            )
+            table = f"SELECT rowid FROM beside WHERE vector MATCH ? AND k = {LIMIT}" + (
+                f" AND rowid{within}" if within else ""
+            )
+            bare_ms = median_ms(lambda sql=bare, at=connection: at.execute(sql, (blob,)).fetchall())
+            table_ms = median_ms(lambda sql=table, at=connection: at.execute(sql, (blob,)).fetchall())
+        row = f"{name:18}{adapter_ms:9.1f}{bare_ms:12.1f}{adapter_ms / bare_ms:7.2f}{table_ms:9.1f}{words_ms:15.1f}"
+        print(row)
+
+
+def main() -> None:
+    for size in [int(argument) for argument in sys.argv[1:]] or [10_000]:
+        with tempfile.TemporaryDirectory() as folder:
+            measure(size, Path(folder))
+
+
+if __name__ == "__main__":
+    main()

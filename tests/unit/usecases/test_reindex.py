@@ -1,0 +1,182 @@
+"""Reindex: a new index beside the old one, no gap, no mix."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Tenant
+from ragdrop.errors import ConflictError, DatabaseError, EmbeddingServiceError
+from tests.world import TENANT, World
+
+TEXT = "\n\n".join(f"Paragraph {n} tells of the lighthouse keeper and the tide at mark {n}." for n in range(40))
+
+
+def tenant_of(world: World) -> Tenant:
+    tenant = world.registry.tenant(TENANT)
+    assert tenant is not None
+    return tenant
+
+
+def smaller_chunks(world: World) -> ActiveIndex:
+    return replace(tenant_of(world).active, chunking=ChunkingPlan(64, 0, 64, 0))
+
+
+def fill(world: World, count: int = 5) -> None:
+    for n in range(count):
+        world.put(f"team/{n}.md", f"# Log {n}\n\n{TEXT}")
+
+
+def look_again(world: World) -> None:
+    """Let the seconds pass after which every reader has seen a switch."""
+    world.now_s += 10
+
+
+def test_after_a_reindex_queries_answer_from_chunks_of_the_new_size(world: World) -> None:
+    fill(world)
+    before = max(len(text) for text in world.texts("lighthouse keeper"))
+
+    report = world.app.reindex.run(TENANT, smaller_chunks(world))
+
+    look_again(world)
+    assert report is not None
+    assert (report.documents, report.copied) == (5, 5)
+    assert max(len(text) for text in world.texts("lighthouse keeper")) < before
+    assert tenant_of(world).active.name == report.to_index
+
+
+def test_an_index_of_the_same_make_is_left_alone(world: World) -> None:
+    fill(world)
+
+    assert world.app.reindex.run(TENANT, replace(tenant_of(world).active, name="other")) is None
+
+
+def test_vectors_of_unchanged_texts_are_not_computed_again(world: World) -> None:
+    world.put("team/a.md", "A short note about the tide.")
+    embedded = world.embedder.texts_embedded
+
+    world.app.reindex.run(TENANT, smaller_chunks(world))
+
+    assert world.embedder.texts_embedded == embedded
+
+
+def test_a_document_that_changes_while_the_copy_runs_has_its_new_text_after_the_switch(world: World) -> None:
+    fill(world)
+    seen: list[int] = []
+
+    def change_one(done: int, total: int) -> None:
+        if not seen:
+            world.put("team/0.md", "The lighthouse was sold.")
+            world.put("team/new.md", "A new lighthouse note.")
+            world.delete("team/4.md")
+        seen.append(done)
+
+    world.app.reindex.run(TENANT, smaller_chunks(world), change_one)
+
+    look_again(world)
+    texts = world.texts("lighthouse", limit=20)
+    assert "The lighthouse was sold." in texts
+    assert "A new lighthouse note." in texts
+    assert not any("Log 0" in text or "Log 4" in text for text in texts)
+
+
+def test_an_ingest_that_began_before_the_reindex_still_reaches_the_new_index(world: World) -> None:
+    world.put("team/a.md", "The tide is high.", ingest=False)
+    refresh = world.index.refresh
+
+    def begin_first(*args: object) -> None:
+        world.index.refresh = refresh
+        world.app.reindex.begin(TENANT, smaller_chunks(world))
+        refresh(*args)
+
+    world.index.refresh = begin_first
+    world.changed("team/a.md")
+
+    world.app.reindex.run(TENANT, smaller_chunks(world))
+    look_again(world)
+    assert world.texts("tide") == ["The tide is high."]
+
+
+def test_one_that_was_cut_off_goes_on_where_it_was(world: World) -> None:
+    fill(world)
+
+    def stop(done: int, total: int) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        world.app.reindex.run(TENANT, smaller_chunks(world), stop)
+    assert len(world.texts("lighthouse keeper")) > 0
+    report = world.app.reindex.run(TENANT, smaller_chunks(world))
+
+    assert report is not None
+    assert (report.documents, report.copied) == (5, 2)
+
+
+def test_a_rollback_gives_the_old_answers_with_what_changed_since(world: World) -> None:
+    fill(world)
+    old = world.texts("lighthouse keeper", limit=1)
+    world.app.reindex.run(TENANT, smaller_chunks(world))
+    world.put("team/late.md", "The zebra came late.")
+
+    world.app.reindex.rollback(TENANT)
+
+    look_again(world)
+    assert world.texts("lighthouse keeper", limit=1) == old
+    assert "The zebra came late." in world.texts("zebra")
+
+
+def test_dropping_the_old_index_ends_double_writing(world: World) -> None:
+    fill(world)
+    world.app.reindex.run(TENANT, smaller_chunks(world))
+
+    removed = world.app.reindex.drop_previous(TENANT)
+
+    assert removed > 0
+    assert len(tenant_of(world).targets) == 1
+    with pytest.raises(ConflictError):
+        world.app.reindex.rollback(TENANT)
+
+
+def test_a_failure_on_the_way_leaves_the_old_index_answering(world: World) -> None:
+    fill(world)
+    old = world.texts("lighthouse keeper", limit=1)
+    world.embedder.fail_with = EmbeddingServiceError("down", service="embedding")
+
+    with pytest.raises(EmbeddingServiceError):
+        world.app.reindex.run(TENANT, smaller_chunks(world))
+
+    world.embedder.fail_with = None
+    look_again(world)
+    assert world.texts("lighthouse keeper", limit=1) == old
+
+
+def test_an_index_that_lost_chunks_is_not_switched_to(world: World) -> None:
+    fill(world)
+    tenant = world.app.reindex.begin(TENANT, smaller_chunks(world))
+    assert tenant is not None
+    assert tenant.building is not None
+    part = tenant.part_of(tenant.building)
+    count = world.index.count
+
+    def one_too_few(ref: object, deadline: object) -> int:
+        found = count(ref, deadline)
+        return found - 1 if ref == part else found
+
+    world.index.count = one_too_few
+
+    with pytest.raises(DatabaseError, match="chunks"):
+        world.app.reindex.run(TENANT, smaller_chunks(world))
+    assert tenant_of(world).active.name == tenant.active.name
+
+
+def test_two_different_reindexes_of_one_tenant_are_refused(world: World) -> None:
+    fill(world, 1)
+    world.app.reindex.begin(TENANT, smaller_chunks(world))
+
+    with pytest.raises(ConflictError, match="under way"):
+        world.app.reindex.begin(TENANT, replace(smaller_chunks(world), chunking=ChunkingPlan(128, 0, 128, 0)))
+
+    assert world.app.reindex.abort(TENANT) == 0
+    assert tenant_of(world).building is None
