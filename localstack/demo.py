@@ -1,4 +1,4 @@
-"""``demo``: the sample vault dropped into S3, one question asked over HTTP, its citations checked against the objects."""
+"""``demo``: the sample vault dropped into S3, a question asked over HTTP, the citations checked in the objects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from localstack.progress import Progress
 
 VAULT = "handbook"
 SAMPLE = REPOSITORY / "localstack/sample-vault"
-QUESTION = "How many minutes may the database failover take?"
+QUESTION = "How long should on-call wait before promoting the standby database?"
 
 
 def demo(home: Home, stack: Mapping[str, Any], progress: Progress) -> None:
@@ -39,7 +39,8 @@ def demo(home: Home, stack: Mapping[str, Any], progress: Progress) -> None:
         show(progress, citation, checked=stands_in_object(objects, citation))
     progress.say("")
     progress.say(f"The API is at {stack['api_url']}")
-    progress.say(f"Its key and all other addresses are in {home.stack_file}; ask more with: .venv/bin/ragdrop ask \"…\"")
+    progress.say(f"Its key and all other addresses are in {home.stack_file}")
+    progress.say('Ask more with: .venv/bin/ragdrop ask "…"')
     progress.say("Stop it with: make down")
 
 
@@ -47,7 +48,8 @@ def stands_in_object(objects: Any, citation: Mapping[str, Any]) -> bool:
     """Whether the quote is, letter for letter, what the cited version of the object has at the cited span."""
     version = {"VersionId": citation["version_id"]} if citation["version_id"] else {}
     body = objects.get_object(Bucket=citation["bucket"], Key=citation["key"], **version)["Body"].read()
-    return body.decode("utf-8")[citation["start"] : citation["end"]] == str(citation["quote"])
+    text: str = body.decode("utf-8")[citation["start"] : citation["end"]]
+    return text == str(citation["quote"])
 
 
 def show(progress: Progress, citation: Mapping[str, Any], *, checked: bool) -> None:

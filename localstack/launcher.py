@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from functools import partial
+from threading import Lock
 from typing import Any
 
 from localstack.build import build, build_digest, is_built
@@ -13,7 +15,7 @@ from localstack.deploy import Emulated, deploy, deployment_digest, local_api_url
 from localstack.handover import make_tenant_and_key, upload_tokenizer, warm_up
 from localstack.home import BUILD, Home, exclusive, read_json, write_json
 from localstack.ports import HOST
-from localstack.processes import Process, start_time, stop
+from localstack.processes import Process, stop
 from localstack.progress import Progress
 from localstack.services import (
     Service,
@@ -38,6 +40,7 @@ class Launcher:
     wishes: Wishes
     progress: Progress
     processes: dict[str, Process] = field(default_factory=dict)
+    _noting: Lock = field(default_factory=Lock)
 
     def up(self) -> dict[str, Any]:
         """Bring the stack up; safe to repeat, quick where nothing changed.
@@ -78,8 +81,9 @@ class Launcher:
         service = service_at(self.home, port)
         with self.progress.step(f"{name} on port {port}"):
             process = launch(service, self.home, port)
-            self.processes[name] = process
-            write_processes(self.home, self.processes)
+            with self._noting:
+                self.processes[name] = process
+                write_processes(self.home, self.processes)
             await_service(service, process, self.home)
         return process
 
@@ -90,10 +94,11 @@ class Launcher:
             ports["embedding"] = self._start("embedding", embedding).port
         if self.wishes.chat_url is None:
             near = f"http://{HOST}:{ports['embedding']}/v1" if "embedding" in ports else None
-            ports["answerer"] = self._start("answerer", lambda home, port: answerer(home, port, embedding_url=near)).port
-        for name in {"embedding", "answerer"} & self.processes.keys() - ports.keys():
-            stop(self.processes.pop(name))
-        write_processes(self.home, self.processes)
+            ports["answerer"] = self._start("answerer", partial(answerer, embedding_url=near)).port
+        with self._noting:
+            for name in {"embedding", "answerer"} & self.processes.keys() - ports.keys():
+                stop(self.processes.pop(name))
+            write_processes(self.home, self.processes)
         return ports
 
     def _build(self) -> str:
@@ -154,8 +159,12 @@ def down(home: Home, progress: Progress) -> None:
     for name in ("answerer", "embedding", "emulator"):
         if (process := processes.get(name)) is None:
             continue
-        with progress.step(f"stopping {name} ({process.pid})"):
-            stopped = stop(process)
+        if process.running:
+            with progress.step(f"stopping {name} ({process.pid})"):
+                stopped = stop(process)
+        else:
+            progress.say(f"{name} was not running any more")
+            stopped = False
         if stopped or name != "emulator":
             del processes[name]  # an emulator that was dead already stays noted: its state is lost
         write_processes(home, processes)
@@ -170,6 +179,6 @@ def read_processes(home: Home) -> dict[str, Process]:
 
 def write_processes(home: Home, processes: Mapping[str, Process]) -> None:
     """Note what was started, before it is ready: ``down`` must know it."""
-    write_json(home.process_file, {name: asdict(process) for name, process in dict(processes).items()})
-    ports = read_json(home.root / "ports.json") | {name: process.port for name, process in dict(processes).items()}
+    write_json(home.process_file, {name: asdict(process) for name, process in processes.items()})
+    ports = read_json(home.root / "ports.json") | {name: process.port for name, process in processes.items()}
     write_json(home.root / "ports.json", ports)

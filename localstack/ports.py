@@ -25,5 +25,4 @@ def choose_port(*wanted: int | None) -> int:
             return port
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.bind((HOST, 0))
-        port = int(probe.getsockname()[1])
-    return port
+        return int(probe.getsockname()[1])

@@ -1,4 +1,4 @@
-"""Processes that outlive the launcher: started apart, known again by pid and start time, stopped with their children."""
+"""Processes that outlive the launcher: known again by pid and start time, stopped with their children."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,20 +74,16 @@ def stop(process: Process, *, patience_s: float = 20) -> bool:
     while process.running and time.monotonic() < deadline:
         _reap(process.pid)
         time.sleep(POLL_S)
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)  # its children, and itself where it did not obey
-    except ProcessLookupError:
-        pass
     _reap(process.pid)
     return True
 
 
 def _reap(pid: int) -> None:
     """Let the system forget a child of ours that ended."""
-    try:
+    with suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
-    except ChildProcessError:
-        pass
 
 
 def await_health(process: Process, url: str, *, log: Path, timeout_s: float) -> None:

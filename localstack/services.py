@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from localstack.home import REPOSITORY, SHARED, Home
 from localstack.ports import HOST, choose_port
@@ -73,7 +74,7 @@ def launch(service: Service, home: Home, port: int) -> Process:
     log = home.logs / f"{service.name}.log"
     environment = clean_environment() | dict(service.environment)
     if temporary := service.environment.get("TMPDIR"):
-        os.makedirs(temporary, exist_ok=True)
+        Path(temporary).mkdir(parents=True, exist_ok=True)
     return start(service.name, service.command, port=port, environment=environment, folder=REPOSITORY, log=log)
 
 

@@ -164,12 +164,10 @@ def test_one_search_of_several_that_failed_fails_the_request(stub: Stub) -> None
 
 
 def test_a_server_that_does_not_know_the_newer_lexical_query_gets_the_older_one_from_then_on(stub: Stub) -> None:
-    unknown = {"error": {"type": "parsing_exception", "reason": "unknown query [combined_fields]"}, "status": 400}
-    fine = {"hits": {"hits": []}}
-    stub.answer = lambda _m, _p, body: (
-        200,
-        {"responses": [unknown if "combined_fields" in json.dumps(body) else fine]},
-    )
+    cause = {"type": "parsing_exception", "reason": "unknown query [combined_fields]"}
+    unknown = (400, {"error": {"type": "x_content_parse_exception", "caused_by": cause}, "status": 400})
+    fine = (200, {"responses": [{"hits": {"hits": []}}]})
+    stub.answer = lambda _m, _p, body: unknown if "combined_fields" in json.dumps(body) else fine
     index = stub.index()
 
     for _ in range(2):
