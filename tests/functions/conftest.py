@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from urllib.parse import quote_plus
 
 import boto3
 import pytest
@@ -102,7 +103,7 @@ class Deployment:
         event = self.event("ingest-put")
         body = json.loads(event["Records"][0]["body"])
         found = body["Records"][0]["s3"]["object"]
-        found["key"] = key
+        found["key"] = quote_plus(key, safe="/")
         del found["sequencer"]
         event["Records"][0]["body"] = json.dumps(body)
         return self.handlers["ingest"].handler(event, LocalContext())

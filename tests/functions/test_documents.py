@@ -72,6 +72,15 @@ def test_a_delete_answers_with_a_receipt_and_the_document_is_gone_at_once(deploy
     assert request(deployment, "GET", PATH)[1]["status"] == "deleted"
 
 
+def test_a_percent_sign_in_a_name_survives(deployment: Deployment) -> None:
+    # a REST API leaves the path percent-encoded; the local emulator decodes it, so this cannot be seen there
+    deployment.put_object("demo/handbook/100%20 sure.md", "The pump is red.")
+
+    status, record = request(deployment, "GET", "/documents/handbook/100%2520%20sure.md")
+
+    assert (status, record["path"]) == (200, "100%20 sure.md")
+
+
 def test_what_never_was_is_404(deployment: Deployment) -> None:
     for method in ("GET", "DELETE"):
         status, body = request(deployment, method, "/documents/handbook/never.md")

@@ -111,7 +111,7 @@ def test_fifty_files_put_at_once_all_arrive(stack: LocalStack, vault: str) -> No
     within(60, lambda: indexed() == 50)
 
 
-@pytest.mark.parametrize("path", ["a b+c%20d.md", "Übergabe (1).md", "deep/er/no&te?.md"])
+@pytest.mark.parametrize("path", ["a b+c.md", "Übergabe (1).md", "deep/er/no&te?.md"])
 def test_odd_names_survive_the_gateway_the_event_and_the_receipt(stack: LocalStack, vault: str, path: str) -> None:
     put(stack, vault, path, "The gate code is Heliotrope.")
     within(WITHIN_S, lambda: search(stack, "gate code", vault) != [])

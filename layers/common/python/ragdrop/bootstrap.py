@@ -199,12 +199,14 @@ class App:
         """Ingest."""
         from ragdrop.usecases.converge_keys import ConvergeKeys
         from ragdrop.usecases.index_revision import IndexRevision
+        from ragdrop.usecases.known_vectors import KnownVectors
 
         index_revision = IndexRevision(
             documents=self.documents,
             revisions=self.revisions,
             parser=self.parser,
             write_chunks=self.write_chunks,
+            known_vectors=KnownVectors(self.state, self.revisions),
             clock=self.clock,
         )
         return ConvergeKeys(

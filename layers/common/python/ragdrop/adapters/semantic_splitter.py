@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from semantic_text_splitter import MarkdownSplitter, TextSplitter
@@ -23,7 +23,7 @@ class SemanticSplitter:
     """
 
     def __init__(self, tokenizer: Callable[[], bytes | None]) -> None:
-        self._tokenizer = tokenizer
+        self._tokenizer = cache(tokenizer)
         self._splitter = lru_cache(maxsize=16)(self._build)
 
     def split(self, document: ParsedDocument, *, max_tokens: int, overlap_tokens: int) -> list[Chunk]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -140,7 +141,7 @@ def _vector_hits(
         f"SELECT number, 1.0 - vec_distance_cosine(vector, :vector) AS score FROM vectors{within}"
         " ORDER BY score DESC, id LIMIT :limit"
     )
-    values = {**restricted.values, "vector": wanted.tobytes(), "limit": limit}
+    values: dict[str, Any] = {**restricted.values, "vector": wanted.tobytes(), "limit": limit}
     rows = connection.execute(_SHOWN.format(top=top), values)
     return [hit(tenant, row[:-1], max(-1.0, min(1.0, row[-1]))) for row in rows]
 
@@ -154,7 +155,7 @@ def _lexical_hits(
         f"SELECT chunks.number, -{BM25} AS score FROM lexical CROSS JOIN chunks ON chunks.number = +lexical.rowid"
         f" WHERE lexical MATCH :expression{restricted.after('AND')} ORDER BY score DESC, chunks.id LIMIT :limit"
     )
-    values = {**restricted.values, "expression": expression, "limit": limit}
+    values: dict[str, Any] = {**restricted.values, "expression": expression, "limit": limit}
     return [hit(tenant, row[:-1], row[-1]) for row in connection.execute(_SHOWN.format(top=top), values)]
 
 

@@ -24,13 +24,15 @@ def facts_of(
     version_id: str,
     indexed_at: str,
     object_metadata: Mapping[str, str] | None = None,
+    sidecar: Mapping[str, Any] | None = None,
 ) -> tuple[Facts, tuple[str, ...], str]:
-    """The facts, the warnings met on the way, and how the content type was found (`stated` or `detected`).
+    """The facts, the warnings met on the way, and how the content type was found: `stated` or `detected`.
 
-    Later wins: S3 object metadata (names with `-` for `_`), then front matter.  A title that is not stated is the
-    first heading of level 1, else the file's name.
+    Later wins: S3 object metadata (names with `-` for `_`), the sidecar, front matter.  A title that is not stated is
+    the first heading of level 1, else the file's name.
     """
     stated: dict[str, Any] = {name.replace("-", "_"): value for name, value in (object_metadata or {}).items()}
+    stated.update(sidecar or {})
     stated.update(document.metadata)
     warnings = list(document.warnings)
     text = {name: _text(stated.get(name), name, warnings) for name in TEXT_FIELDS}

@@ -15,7 +15,7 @@ from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import DatabaseError, DependencyError, DocumentError, InvalidParamsError
 from ragdrop.ports import ChunkIndex, Claim, MessageQueue, ObjectStore, Registry
-from ragdrop.usecases.index_revision import IndexRevision, Written
+from ragdrop.usecases.index_revision import Found, IndexRevision, Written
 from ragdrop.usecases.tenants import Directory
 
 logger = logging.getLogger(__name__)
@@ -82,6 +82,8 @@ class ConvergeKeys:
     ) -> None:
         try:
             key = DocumentKey.parse(change.key.removesuffix(SIDECAR_SUFFIX))
+            if change.key.endswith(SIDECAR_SUFFIX):
+                change = Change(key.s3_key)  # sequencers are only comparable within one key
         except InvalidParamsError as exc:
             logger.info("a key that names no document was acknowledged", extra={"problem": exc.message})
             return
@@ -101,7 +103,7 @@ class ConvergeKeys:
         self, key: DocumentKey, change: Change, delivery: Delivery, tenant: Tenant, deadline: Deadline
     ) -> Written | None:
         for _ in range(MAX_STARTS):
-            found = self._documents.head(key.s3_key)
+            found = self._look(key)
             head = self._registry.head(key)
             if head is not None and is_older(change.sequencer, than=head.sequencer):
                 return None
@@ -109,7 +111,7 @@ class ConvergeKeys:
                 if self._removed(key, head, change, tenant, deadline):
                     return None
                 continue
-            claim = self._claim_for(found.version_id, change, delivery)
+            claim = self._claim_for(found, change, delivery)
             settled = is_settled(
                 head,
                 version_id=claim.version_id,
@@ -122,11 +124,11 @@ class ConvergeKeys:
             claimed = self._registry.claim(key, head, claim)
             if claimed is None:
                 continue
-            now = self._documents.head(key.s3_key)
-            if now is None or now.version_id != found.version_id:
+            now = self._look(key)
+            if now is None or now.versions != found.versions:
                 continue  # it changed between the look and the claim: another claim would not see that
             try:
-                written = self._index_revision(key, claimed.revision, found, tenant, deadline)
+                written = self._index_revision(claimed, found, tenant, deadline)
             except DocumentError as exc:
                 self._record(key, claimed, exc.code, exc.message, delivery, keep_live=False)
                 self._clean(key, tenant, deadline)
@@ -135,9 +137,14 @@ class ConvergeKeys:
                 return written
         raise DatabaseError("the key kept changing while it was read", service="registry")
 
-    def _claim_for(self, version_id: str, change: Change, delivery: Delivery) -> Claim:
+    def _look(self, key: DocumentKey) -> Found | None:
+        """What the bucket holds now of *key*; a sidecar without its document is nothing."""
+        document = self._documents.head(key.s3_key)
+        return None if document is None else Found(document, self._documents.head(key.s3_key + SIDECAR_SUFFIX))
+
+    def _claim_for(self, found: Found, change: Change, delivery: Delivery) -> Claim:
         now_s = self._clock()
-        return Claim(version_id, None, delivery.message_id, now_s + LEASE_S, change.sequencer, now_s)
+        return Claim(*found.versions, delivery.message_id, now_s + LEASE_S, change.sequencer, now_s)
 
     def _removed(self, key: DocumentKey, head: Head | None, change: Change, tenant: Tenant, deadline: Deadline) -> bool:
         """Bury *key*; False where somebody else was faster and the key must be looked at again."""

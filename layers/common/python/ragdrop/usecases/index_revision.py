@@ -6,20 +6,35 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
-from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Detail
+from ragdrop.domain.documents import Detail, Head
 from ragdrop.domain.facts import facts_of
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.domain.tenants import ActiveIndex, EmbeddingSpace, Tenant
+from ragdrop.domain.sidecars import MAX_SIDECAR_BYTES, read_sidecar
+from ragdrop.domain.tenants import ActiveIndex, Tenant
 from ragdrop.errors import DocumentTooLargeError
 from ragdrop.ports import ObjectStore, Parser, StoredObject
+from ragdrop.usecases.known_vectors import KnownVectors
 from ragdrop.usecases.revision_store import RevisionStore
 from ragdrop.usecases.write_chunks import WriteChunks
 
 MAX_OBJECT_BYTES = 50 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is in the bucket now: the document's current version, and its sidecar's where there is one."""
+
+    document: StoredObject
+    sidecar: StoredObject | None
+
+    @property
+    def versions(self) -> tuple[str, str | None]:
+        """What a claim is for."""
+        return self.document.version_id, self.sidecar.version_id if self.sidecar else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,33 +61,38 @@ class IndexRevision:
         revisions: RevisionStore,
         parser: Parser,
         write_chunks: WriteChunks,
+        known_vectors: KnownVectors,
         clock: Callable[[], float],
     ) -> None:
         self._documents = documents
         self._revisions = revisions
         self._parser = parser
         self._write_chunks = write_chunks
+        self._known_vectors = known_vectors
         self._clock = clock
 
-    def __call__(
-        self, key: DocumentKey, revision: int, found: StoredObject, tenant: Tenant, deadline: Deadline
-    ) -> Written | None:
-        """Write *revision* from the version *found*; None where that version is gone by now.
+    def __call__(self, claimed: Head, found: Found, tenant: Tenant, deadline: Deadline) -> Written | None:
+        """Write the revision *claimed* from the versions *found*; None where one of them is gone by now.
+
+        Text that was embedded before is not embedded again.
 
         Raises:
             DocumentError: The document can never be indexed as it is.
             DependencyError: A service failed; the same call may succeed later.
         """
-        if found.size_bytes > MAX_OBJECT_BYTES:
-            message = f"the object has {found.size_bytes} bytes, at most {MAX_OBJECT_BYTES} are allowed"
-            raise DocumentTooLargeError(message, limit_bytes=MAX_OBJECT_BYTES, size_bytes=found.size_bytes)
-        body = self._documents.get(key.s3_key, version_id=found.version_id)
-        if body is None:
+        key, revision = claimed.key, claimed.revision
+        stored = found.document
+        if stored.size_bytes > MAX_OBJECT_BYTES:
+            message = f"the object has {stored.size_bytes} bytes, at most {MAX_OBJECT_BYTES} are allowed"
+            raise DocumentTooLargeError(message, limit_bytes=MAX_OBJECT_BYTES, size_bytes=stored.size_bytes)
+        body = self._documents.get(stored.key, version_id=stored.version_id)
+        beside = self._sidecar(found)
+        if body is None or beside is None:
             return None
         document = self._parser.parse(body, name=key.path)
-        detail = self._detail(key, revision, found, body, document)
+        detail = self._detail(key, revision, stored, body, document, read_sidecar(beside) if beside else ({}, ()))
         self._revisions.write_text(key, revision, document)
-        vectors: dict[tuple[EmbeddingSpace, str], Vector] = {}
+        vectors = self._known_vectors.find(key, claimed.live_revision, document.text, tenant)
         counts = []
         for target in tenant.targets:
             made = self._write_chunks(
@@ -80,6 +100,7 @@ class IndexRevision:
             )
             counts.append(made.count)
             vectors.update(made.vectors)
+        self._known_vectors.remember(key, revision, document.text)
         return Written(replace(detail, chunk_count=counts[0]), tenant, tenant.targets)
 
     def catch_up(self, written: Written, tenant: Tenant, deadline: Deadline) -> Written:
@@ -93,14 +114,31 @@ class IndexRevision:
             self._write_chunks(written.key, revision, document, facts, tenant=tenant, target=target, deadline=deadline)
         return Written(written.detail, tenant, (*written.targets, *missing))
 
+    def _sidecar(self, found: Found) -> bytes | None:
+        """The sidecar's bytes, none where there is no sidecar; None where its version is gone by now."""
+        if found.sidecar is None:
+            return b""
+        return self._documents.get(found.sidecar.key, version_id=found.sidecar.version_id, end=MAX_SIDECAR_BYTES + 1)
+
     def _detail(
-        self, key: DocumentKey, revision: int, found: StoredObject, body: bytes, document: ParsedDocument
+        self,
+        key: DocumentKey,
+        revision: int,
+        stored: StoredObject,
+        body: bytes,
+        document: ParsedDocument,
+        sidecar: tuple[dict[str, Any], tuple[str, ...]],
     ) -> Detail:
         indexed_at = (
             datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         )
         facts, warnings, basis = facts_of(
-            key, document, version_id=found.version_id, indexed_at=indexed_at, object_metadata=found.metadata
+            key,
+            document,
+            version_id=stored.version_id,
+            indexed_at=indexed_at,
+            object_metadata=stored.metadata,
+            sidecar=sidecar[0],
         )
         return Detail(
             key=key,
@@ -109,9 +147,9 @@ class IndexRevision:
             chunk_count=0,
             content_hash=hashlib.sha256(body).hexdigest(),
             size_bytes=len(body),
-            etag=found.etag,
+            etag=stored.etag,
             media_type=document.media_type,
             content_type_basis=basis,
             links=document.links,
-            warnings=warnings,
+            warnings=(*sidecar[1], *warnings),
         )

@@ -1,0 +1,18 @@
+"""Numbers that the code and the template must have in common."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ragdrop.domain.convergence import LEASE_S, MAX_RECEIVES
+
+TEMPLATE = (Path(__file__).parents[2] / "template.yaml").read_text("utf-8")
+
+
+def test_a_claims_lease_is_the_queues_visibility_timeout() -> None:
+    assert re.findall(r"VisibilityTimeout: (\d+)", TEMPLATE) == [str(LEASE_S)]
+
+
+def test_the_last_receive_is_the_one_before_the_dead_letter_queue() -> None:
+    assert re.findall(r"maxReceiveCount: (\d+)", TEMPLATE) == [str(MAX_RECEIVES)]
