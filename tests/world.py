@@ -39,24 +39,27 @@ ENVIRONMENT = {
 
 
 class World:
-    """A tenant named `acme` with everything that it needs, and a clock that stands still unless it is moved."""
+    """A tenant with everything that it needs, and a clock that stands still unless it is moved.
 
-    def __init__(self, **parts: Any) -> None:
+    *parts* are given in place of the fakes: real adapters, or fakes that misbehave.
+    """
+
+    def __init__(self, tenant: str = TENANT, **parts: Any) -> None:
+        self.tenant = tenant
         self.now_s = 1_800_000_000.0
-        self.documents = MemoryObjectStore("documents")
-        self.state = MemoryObjectStore("state")
-        self.registry = MemoryRegistry()
-        self.index = MemoryChunkIndex()
-        self.queue = MemoryMessageQueue()
-        self.embedder = HashingEmbedder(dimension=DIMENSION)
+        self.documents = parts.get("documents") or MemoryObjectStore("documents")
+        self.state = parts.get("state") or MemoryObjectStore("state")
+        self.registry = parts.get("registry") or MemoryRegistry()
+        self.index = parts.get("index") or MemoryChunkIndex()
+        self.queue = parts.get("queue") or MemoryMessageQueue()
+        self.embedder = parts.get("embedder") or HashingEmbedder(dimension=DIMENSION)
         self.chat = ScriptedChatModel()
-        fakes = {
-            name: getattr(self, name)
-            for name in ("documents", "state", "registry", "index", "queue", "embedder", "chat")
-        }
-        self.app: App = bootstrap(ENVIRONMENT, **{"clock": lambda: self.now_s, **fakes, **parts})
-        self.app.operator.create_tenant(TENANT)
-        self.caller = Caller(TENANT, "admin")
+        names = ("documents", "state", "registry", "index", "queue", "embedder", "chat")
+        self.app: App = bootstrap(
+            ENVIRONMENT, clock=lambda: self.now_s, **{name: getattr(self, name) for name in names}
+        )
+        self.app.operator.create_tenant(tenant)
+        self.caller = Caller(tenant, "admin")
         self._messages = itertools.count(1)
         self._sequence = itertools.count(1)
 
@@ -76,8 +79,12 @@ class World:
 
     def changed(self, *paths: str, message_id: str | None = None, receives: int = 1) -> list[Delivery]:
         """Let one message that names *paths* arrive; what failed."""
-        changes = tuple(Change(self.key(path).s3_key, f"{next(self._sequence):018X}") for path in paths)
+        changes = tuple(self.change(path) for path in paths)
         return self.deliver(self.message(*changes, message_id=message_id, receives=receives))
+
+    def change(self, path: str) -> Change:
+        """The next event of a key."""
+        return Change(self.key(path).s3_key, f"{next(self._sequence):018X}")
 
     def message(self, *changes: Change, message_id: str | None = None, receives: int = 1) -> Delivery:
         """A message as the queue would deliver it."""
@@ -103,14 +110,13 @@ class World:
         assert head is not None
         return head
 
-    @staticmethod
-    def key(path: str) -> DocumentKey:
+    def key(self, path: str) -> DocumentKey:
         """The key of `vault/path` in the world's tenant."""
-        return DocumentKey.parse(f"{TENANT}/{path}")
+        return DocumentKey.parse(f"{self.tenant}/{path}")
 
     def chunk_count(self) -> int:
         """Chunks in the index, superseded ones too."""
-        tenant = self.registry.tenant(TENANT)
+        tenant = self.registry.tenant(self.tenant)
         assert tenant is not None
         return self.index.count(tenant.index, Deadline.after(10))
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ragdrop_cli.options import AsJson
-from ragdrop_cli.output import say, say_reply, say_table
+from ragdrop_cli.output import say, say_reply, say_table, status_style
 from ragdrop_cli.session import session_of
 
 Name = Annotated[
@@ -78,7 +78,7 @@ def show(context: typer.Context, name: Name, *, as_json: AsJson = False) -> None
     said = {field: value for field, value in reply.items() if value not in (None, "", [], {})}
     width = max(map(len, said), default=0)
     for field, value in said.items():
-        say(f"{field:<{width}}  {value}")
+        say(f"{field:<{width}}  {value}", style=status_style(value) if field == "status" else "")
 
 
 def rm(context: typer.Context, name: Name, *, as_json: AsJson = False) -> None:

@@ -24,7 +24,7 @@ NEXT_STEPS = {
     "DOCUMENT_NOT_FOUND": "ragdrop ls shows what is there",
     "DOCUMENT_TOO_LARGE": "split the file, or put it into the document bucket with an S3 client",
     "NOT_FOUND": "is this the address of a ragdrop API? check RAGDROP_API_URL or .local/stack.json",
-    "CONFLICT": "it is there already: --if-missing accepts that, another name avoids it",
+    "CONFLICT": "something is in the way, named above; ragdrop COMMAND --help shows the options that accept or end it",
     "RATE_LIMITED": "wait and run it again",
     "CIRCUIT_OPEN": "wait and run it again",
     "MODEL_NOT_FOUND": "install the model named above, or set another one",

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from ragdrop import __version__
 from ragdrop.errors import RagdropError
-from ragdrop_cli import documents, invoke, operators, push, questions
+from ragdrop_cli import documents, invoke, operators, push, questions, reindex
 from ragdrop_cli.failures import INTERRUPTED, body_of, describe, exit_code
 from ragdrop_cli.options import JSON_WANTED
 from ragdrop_cli.output import note, say, say_body
@@ -86,6 +86,7 @@ def build() -> typer.Typer:
         (app, "ls", documents.ls, "ragdrop ls --vault team --failed"),
         (app, "show", documents.show, "ragdrop show team/notes/pump.md"),
         (app, "rm", documents.rm, "ragdrop rm team/notes/pump.md"),
+        (app, "reindex", reindex.reindex, "ragdrop reindex --tenant acme --chunk-tokens 240"),
         (app, "invoke", invoke.invoke, "ragdrop invoke query events/search.json"),
         (tenant, "create", operators.create_tenant, "ragdrop tenant create acme --if-missing"),
         (key, "create", operators.create_key, "ragdrop key create acme --role writer --vault team"),

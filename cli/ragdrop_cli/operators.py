@@ -24,7 +24,7 @@ def create_tenant(
     """Make a tenant: the wall around its documents, vaults and keys."""
     created = True
     try:
-        session_of(context).operator().create_tenant(name)
+        session_of(context).deployment().operator.create_tenant(name)
     except ConflictError:
         if not if_missing:
             raise
@@ -39,7 +39,7 @@ def create_key(
     context: typer.Context, tenant: Owner, role: RoleName, vault: ManyVaults = None, *, as_json: AsObject = False
 ) -> None:
     """Make an API key.  Its secret is shown this once; only its SHA-256 is kept."""
-    secret, key = session_of(context).operator().create_key(tenant, role, list(vault or []))
+    secret, key = session_of(context).deployment().operator.create_key(tenant, role, list(vault or []))
     if as_json:
         fields = {"api_key": secret, "tenant": key.tenant, "role": key.role, "vaults": list(key.vaults)}
         say_object({**fields, "key_sha256": key.sha256})

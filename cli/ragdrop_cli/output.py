@@ -35,6 +35,9 @@ def one_line(text: object, *, limit: int = 300) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
+STATUS_STYLES = {"indexed": "green", "pending": "yellow", "failed": "bold red", "deleted": "dim"}
+
+
 def console(*, error: bool = False) -> Console:
     """Standard output or error; colours only on a terminal, nothing in a text is taken for markup."""
     return Console(stderr=error, highlight=False, markup=False, emoji=False)
@@ -70,8 +73,17 @@ def say_object(fields: Mapping[str, Any]) -> None:
     typer.echo(json.dumps(dict(fields), ensure_ascii=False))
 
 
+def status_style(status: object) -> str:
+    """The style in which a terminal shows a document's status.
+
+    >>> status_style("failed"), status_style("unheard of")
+    ('bold red', '')
+    """
+    return STATUS_STYLES.get(str(status), "")
+
+
 def say_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, error: bool = False) -> None:
-    """Print rows: a table on a terminal, tab-separated lines without a head in a pipe."""
+    """Print rows: a table on a terminal, its `status` coloured; tab-separated lines without a head in a pipe."""
     out = console(error=error)
     if not out.is_terminal:
         for row in rows:
@@ -81,5 +93,6 @@ def say_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, error
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(one_line(cell)) for cell in row))
+        cells = zip(columns, row, strict=True)
+        table.add_row(*(Text(one_line(cell), status_style(cell) if name == "status" else "") for name, cell in cells))
     out.print(table)

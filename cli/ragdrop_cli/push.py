@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import itertools
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ragdrop.client import RagdropClient
 from ragdrop_cli.failures import FAILED
 from ragdrop_cli.options import AsJson
-from ragdrop_cli.output import console, note, say, say_body, say_object, say_reply, say_table
-from ragdrop_cli.pushing import Outcome, Pause, push_file, several, visible_files, wait_for_file
+from ragdrop_cli.output import note, say, say_body, say_object, say_reply, say_table
+from ragdrop_cli.progress import progress
+from ragdrop_cli.pushing import Outcome, push_file, several, visible_files
 from ragdrop_cli.session import session_of
-
-LINE_EVERY = 100  # files, where there is no terminal to draw a bar on
+from ragdrop_cli.waiting import Pause, Waiting
 
 Folder = Annotated[
     Path, typer.Argument(metavar="DIR", help="The folder to send.", exists=True, file_okay=False, show_default=False)
 ]
 Vault = Annotated[str, typer.Option("--vault", help="The vault to put it in: 2 to 63 of a-z, 0-9 and -.")]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until every file is indexed or has failed.")]
-TimeoutS = Annotated[float, typer.Option("--timeout-s", min=0, help="Seconds to wait after the last file was sent.")]
+TimeoutS = Annotated[float, typer.Option("--timeout-s", min=0, help="Seconds to wait without any progress.")]
 
 
 def push(
@@ -47,37 +47,20 @@ def push(
     if not paths:
         note(f"there is no file in {folder} (hidden ones are left out)")
         return
-    pause = Pause(session.clock, session.sleep)
     with session.client() as client:
-        with progress("sending", len(paths)) as done:
-            outcomes = several(partial(push_file, client, folder, vault), paths, done=done)
+        outcomes = _send(client, folder, vault, paths)
         if wait:
-            deadline_s = session.clock() + timeout_s
-            waited = partial(wait_for_file, client, deadline_s=deadline_s, pause=pause)
-            with progress("indexing", len(outcomes)) as done:
-                outcomes = several(waited, outcomes, done=done)
+            waiting = Waiting(client, vault, outcomes, Pause(session.clock, session.sleep))
+            with progress("indexing", len(outcomes)) as show:
+                outcomes = waiting.wait(timeout_s, show)
     report(outcomes, vault, as_json=as_json)
 
 
-@contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """A bar on a terminal, else a line every 100 files, on standard error; yields what to call after each file."""
-    err = console(error=True)
-    if err.is_terminal:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=err, transient=True) as bar:
-            task = bar.add_task(what, total=total)
-            yield lambda: bar.advance(task)
-        return
-    count = 0
-
-    def done() -> None:
-        nonlocal count
-        count += 1
-        if count % LINE_EVERY == 0:
-            note(f"{what}: {count} of {total} files")
-
-    yield done
+def _send(client: RagdropClient, folder: Path, vault: str, paths: Sequence[str]) -> list[Outcome]:
+    sent = itertools.count(1)
+    with progress("sending", len(paths)) as show:
+        work = partial(push_file, client, folder, vault)
+        return several(work, paths, done=lambda _outcome: show(next(sent), len(paths)))
 
 
 def report(outcomes: Sequence[Outcome], vault: str, *, as_json: bool) -> None:

@@ -1,11 +1,11 @@
-"""Pushing a folder: which files, several at once, and waiting until each is indexed."""
+"""Pushing a folder: which files, sent several at once."""
 
 from __future__ import annotations
 
 import mimetypes
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +13,13 @@ from typing import Any, TypeVar
 
 from ragdrop.client import RagdropClient
 from ragdrop.client.replies import Reply
-from ragdrop.errors import DependencyError, RagdropError
+from ragdrop.errors import RagdropError
 from ragdrop_cli.failures import body_of, code_of, stops_all
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 AT_ONCE = 5
-FIRST_POLL_S, POLL_GROWTH, LONGEST_POLL_S = 0.2, 1.5, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,43 +67,39 @@ def push_file(client: RagdropClient, folder: Path, vault: str, path: str) -> Out
     except OSError as exc:
         return Outcome(path, problem=("UNREADABLE", exc.strerror or type(exc).__name__))
     except RagdropError as exc:
-        return _failed(path, exc)
+        return failed(path, exc)
 
 
-def wait_for_file(client: RagdropClient, sent: Outcome, *, deadline_s: float, pause: Pause) -> Outcome:
-    """Ask for the status of a file that was sent until it is indexed or has failed, or until *deadline_s* of the clock.
+def failed(path: str, error: RagdropError) -> Outcome:
+    """The outcome of a file that *error* ended; raises it where it would meet every other file too."""
+    if stops_all(error):
+        raise error
+    return Outcome(path, problem=(code_of(error), error.message), error_body=body_of(error))
 
-    A dependency that fails meanwhile is asked again: ingest may well succeed.
+
+def problem_of(record: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Code and message of a record; None where the document is indexed or still pending.
+
+    >>> problem_of({"status": "failed", "error": {"code": "EMPTY_DOCUMENT", "message": "there is no text in it"}})
+    ('EMPTY_DOCUMENT', 'there is no text in it')
     """
-    reply = sent.reply
-    if reply is None:
-        return sent
-    delay_s = FIRST_POLL_S
-    while reply.get("status", "pending") == "pending":
-        if pause.clock() >= deadline_s:
-            return Outcome(sent.path, reply, ("TIMEOUT", "still pending when the time to wait was over"))
-        pause.sleep(delay_s)
-        delay_s = min(delay_s * POLL_GROWTH, LONGEST_POLL_S)
-        try:
-            reply = client.status(str(sent.reply and sent.reply.get("status_url")))
-        except DependencyError as exc:
-            if stops_all(exc):
-                raise
-        except RagdropError as exc:
-            return _failed(sent.path, exc)
-    return Outcome(sent.path, reply, _problem_of(reply))
+    status = record.get("status", "pending")
+    if status in {"pending", "indexed"}:
+        return None
+    error = record.get("error") or {}
+    if status == "deleted":
+        return "DELETED", "it was deleted meanwhile"
+    return str(error.get("code") or "FAILED"), str(error.get("message") or f"its status is {status}")
 
 
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """How time passes: seconds of a steady clock, and sleeping."""
-
-    clock: Callable[[], float]
-    sleep: Callable[[float], None]
+def _nothing(_result: object) -> None:
+    """Tell nobody."""
 
 
-def several(work: Callable[[Item], Result], items: Sequence[Item], *, done: Callable[[], None]) -> list[Result]:
-    """*work* on every item, `AT_ONCE` at a time, results in the order of the items; *done* is called after each.
+def several(
+    work: Callable[[Item], Result], items: Sequence[Item], *, done: Callable[[Result], None] = _nothing
+) -> list[Result]:
+    """*work* on every item, `AT_ONCE` at a time, results in the order of the items; *done* is told each as it comes.
 
     The first exception, Ctrl-C too, drops what has not begun and is raised.
     """
@@ -112,24 +107,7 @@ def several(work: Callable[[Item], Result], items: Sequence[Item], *, done: Call
     try:
         futures = [pool.submit(work, item) for item in items]
         for future in as_completed(futures):
-            future.result()
-            done()
+            done(future.result())
         return [future.result() for future in futures]
     finally:  # after Ctrl-C nobody waits for the answers that are still out
         pool.shutdown(wait=not isinstance(sys.exception(), KeyboardInterrupt), cancel_futures=True)
-
-
-def _failed(path: str, error: RagdropError) -> Outcome:
-    if stops_all(error):
-        raise error
-    return Outcome(path, problem=(code_of(error), error.message), error_body=body_of(error))
-
-
-def _problem_of(reply: dict[str, Any]) -> tuple[str, str] | None:
-    status = reply.get("status")
-    if status == "indexed":
-        return None
-    error = reply.get("error") or {}
-    if status == "deleted":
-        return "DELETED", "it was deleted meanwhile"
-    return str(error.get("code") or "FAILED"), str(error.get("message") or f"its status is {status}")

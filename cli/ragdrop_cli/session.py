@@ -7,41 +7,12 @@ import time
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 import typer
 
 from ragdrop.client import RagdropClient
-from ragdrop.domain.tenants import ApiKey, Role, Tenant
-from ragdrop.errors import ConfigurationError
+from ragdrop_cli.deployment import Deployment, deployed
 from ragdrop_cli.stack import Stack, api_of, find_stack, read_stack, running_stack
-
-
-class Operator(Protocol):
-    """What needs AWS credentials instead of an API key."""
-
-    def create_tenant(self, name: str) -> Tenant:
-        """Make a tenant; ConflictError if it exists."""
-        ...
-
-    def create_key(self, tenant: str, role: Role, vaults: list[str]) -> tuple[str, ApiKey]:
-        """Make a key; its secret comes first and is not kept anywhere."""
-        ...
-
-
-def deployed_operator(environ: Mapping[str, str]) -> Operator:
-    """The operator of the deployment that *environ* names.
-
-    Raises:
-        ConfigurationError: Settings are missing, or this is the bare wheel without the AWS packages.
-    """
-    try:
-        from ragdrop.bootstrap import bootstrap  # late: `ragdrop ask` from the bare wheel has no boto3
-
-        return bootstrap(environ).operator
-    except ModuleNotFoundError as exc:
-        message = f"operator commands need the package {exc.name}; `pip install 'ragdrop[operator]'` brings it"
-        raise ConfigurationError(message) from exc
 
 
 @dataclass(frozen=True)
@@ -51,7 +22,7 @@ class Session:
     environ: MutableMapping[str, str] = field(default_factory=lambda: os.environ)
     folder: Path = field(default_factory=Path.cwd)
     connect: Callable[[str, str], RagdropClient] = RagdropClient
-    operate: Callable[[Mapping[str, str]], Operator] = deployed_operator
+    deploy: Callable[[Mapping[str, str]], Deployment] = deployed
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
 
@@ -59,12 +30,12 @@ class Session:
         """A client of the API; ConfigurationError where it cannot be found."""
         return self.connect(*api_of(self.environ, self.folder))
 
-    def operator(self) -> Operator:
-        """The operator commands, with the stack file's environment laid under the real one, if there is a file."""
+    def deployment(self) -> Deployment:
+        """The deployment, with the stack file's environment laid under the real one, if there is a file."""
         path = find_stack(self.environ, self.folder)
         if path is not None:
             self.lay_under(read_stack(path))
-        return self.operate(self.environ)
+        return self.deploy(self.environ)
 
     def stack(self) -> Stack:
         """The running stack; ConfigurationError where there is none."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -13,6 +12,7 @@ import pytest
 import ragdrop.client
 import ragdrop.client.connection
 import ragdrop.client.replies
+import ragdrop.client.retries
 import ragdrop.client.routes
 from ragdrop.client import RagdropClient
 from ragdrop.errors import (
@@ -27,39 +27,15 @@ from ragdrop.errors import (
     RagdropError,
     RateLimitedError,
 )
+from tests.functions.wire import Wire, ok, refused
 
-Answer = Callable[[httpx.Request], httpx.Response]
-
-MODULES = (ragdrop.client, ragdrop.client.connection, ragdrop.client.replies, ragdrop.client.routes)
-
-
-class Wire:
-    """A transport that keeps the requests and the pauses between tries."""
-
-    def __init__(self, *answers: httpx.Response | type[httpx.RequestError]) -> None:
-        self.answers = list(answers)
-        self.requests: list[httpx.Request] = []
-        self.slept_s: list[float] = []
-
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        self.requests.append(request)
-        answer = self.answers.pop(0)
-        if isinstance(answer, httpx.Response):
-            return answer
-        raise answer("no luck", request=request)
-
-    def client(self) -> RagdropClient:
-        transport = httpx.MockTransport(self)
-        return RagdropClient("http://api.example/prod/", "rd_key", transport=transport, sleep=self.slept_s.append)
-
-
-def ok(**fields: object) -> httpx.Response:
-    return httpx.Response(200, json=fields)
-
-
-def refused(status: int, code: str, **details: object) -> httpx.Response:
-    error = {"code": code, "message": "because", "details": details, "request_id": "r-1"}
-    return httpx.Response(status, json={"error": error})
+MODULES = (
+    ragdrop.client,
+    ragdrop.client.connection,
+    ragdrop.client.replies,
+    ragdrop.client.retries,
+    ragdrop.client.routes,
+)
 
 
 def raised_by(answer: httpx.Response) -> RagdropError:
@@ -204,50 +180,6 @@ def test_a_gateways_502_is_a_dependency_that_failed() -> None:
 @pytest.mark.parametrize("body", [b"<html>", b"[]"])
 def test_a_success_that_is_no_json_object_is_an_error(body: bytes) -> None:
     assert "no JSON object" in raised_by(httpx.Response(200, content=body)).message
-
-
-def test_a_connection_that_fails_is_tried_three_times_with_growing_pauses() -> None:
-    wire = Wire(httpx.ConnectError, httpx.ConnectError, ok(answer="yes"))
-
-    with wire.client() as client:
-        assert client.ask("Which?") == {"answer": "yes"}
-
-    assert 0.1 <= wire.slept_s[0] <= 0.15
-    assert 0.2 <= wire.slept_s[1] <= 0.3
-
-
-def test_after_the_third_try_the_error_names_the_url_and_make_up() -> None:
-    wire = Wire(*[httpx.ConnectError] * 3)
-
-    with wire.client() as client, pytest.raises(DependencyError) as caught:
-        client.search("pump")
-
-    assert caught.value.service == "api"
-    assert "http://api.example/prod" in caught.value.message
-    assert "make up" in caught.value.message
-
-
-def test_a_question_that_may_have_arrived_is_not_asked_twice() -> None:
-    wire = Wire(httpx.ReadError)
-
-    with wire.client() as client, pytest.raises(DependencyError):
-        client.ask("Which?")
-
-    assert len(wire.requests) == 1
-
-
-def test_a_read_that_was_cut_off_is_repeated() -> None:
-    wire = Wire(httpx.RemoteProtocolError, ok(status="indexed"))
-
-    with wire.client() as client:
-        assert client.get_document("team", "a.md") == {"status": "indexed"}
-
-
-def test_a_time_out_is_not_waited_for_three_times() -> None:
-    wire = Wire(httpx.ReadTimeout)
-
-    with wire.client() as client, pytest.raises(DependencyError, match="in time"):
-        client.get_document("team", "a.md")
 
 
 @pytest.mark.parametrize("url", ["", "api.example", "ftp://api.example", "http://", "http://[::1"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -30,6 +31,26 @@ def test_ls_in_a_pipe_is_one_tab_separated_line_a_document_over_all_pages(stored
     ]
 
 
+GREEN, BOLD_RED = "\x1b[32m", "\x1b[1;31m"
+
+
+def test_on_a_terminal_ls_shows_the_status_coloured(stored: CommandLine) -> None:
+    stored.api.documents["team/c.md"]["status"] = "failed"
+    stored.api.failing["team/c.md"] = {"code": "EMPTY_DOCUMENT", "message": "there is no text in it"}
+
+    lines = stored.run("ls", terminal=True).stdout.splitlines()
+
+    assert lines[1].startswith(f"{GREEN}indexed")
+    assert lines[3].startswith(f"{BOLD_RED}failed")
+
+
+def test_on_a_terminal_show_shows_the_status_coloured(stored: CommandLine) -> None:
+    lines = stored.run("show", "team/a.md", terminal=True).stdout.splitlines()
+
+    assert next(line for line in lines if "indexed" in line).startswith(f"{GREEN}status")
+    assert sum("\x1b" in line for line in lines) == 1
+
+
 def test_ls_json_prints_one_body_a_page(stored: CommandLine) -> None:
     stored.api.page_size = 2
 
@@ -51,7 +72,7 @@ def test_failed_and_another_status_contradict_each_other(stored: CommandLine) ->
 def test_show_prints_the_record(stored: CommandLine) -> None:
     result = stored.run("show", "team/b/50% off?.md")
 
-    assert "status      indexed" in result.stdout
+    assert re.search(r"^status +indexed$", result.stdout, re.MULTILINE)
     assert stored.api.requests[0].url.raw_path.endswith(b"/documents/team/b/50%25%20off%3F.md")
 
 

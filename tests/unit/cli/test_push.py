@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 
-import httpx
-
 from tests.unit.cli.world import CommandLine, refused
 
 
@@ -44,42 +42,6 @@ def test_the_media_type_and_the_key_are_sent(ragdrop: CommandLine) -> None:
 
     assert ragdrop.api.requests[0].headers["content-type"] == "text/markdown"
     assert ragdrop.api.requests[0].headers["x-api-key"] == "rd_test"
-
-
-def test_wait_asks_until_every_file_is_indexed_and_only_the_api_itself(ragdrop: CommandLine) -> None:
-    ragdrop.write("in/a b.md")
-    ragdrop.api.polls_needed = 3
-
-    result = push(ragdrop, "--wait")
-
-    assert result.stdout == "1 file to vault team: 1 indexed\n"
-    polls = [request for request in ragdrop.api.requests if request.method == "GET"]
-    assert {str(request.url) for request in polls} == {"http://api.example/prod/documents/team/a%20b.md?version=v1"}
-    assert ragdrop.slept_s == sorted(ragdrop.slept_s)
-    assert len(polls) == 4
-
-
-def test_a_document_that_fails_is_in_the_table_and_ends_with_1(ragdrop: CommandLine) -> None:
-    ragdrop.write("in/a.md")
-    ragdrop.write("in/b.md")
-    ragdrop.api.failing["team/b.md"] = {"code": "EMPTY_DOCUMENT", "message": "there is no text in it"}
-
-    result = push(ragdrop, "--wait")
-
-    assert result.exit_code == 1
-    assert result.stdout == "2 files to vault team: 1 failed, 1 indexed\n"
-    assert result.stderr == "b.md\tEMPTY_DOCUMENT\tthere is no text in it\n"
-
-
-def test_what_is_still_pending_when_the_time_is_over_ends_with_1(ragdrop: CommandLine) -> None:
-    ragdrop.write("in/a.md")
-    ragdrop.api.polls_needed = 1000
-
-    result = push(ragdrop, "--wait", "--timeout-s", "0")
-
-    assert result.exit_code == 1
-    assert "a.md\tTIMEOUT" in result.stderr
-    assert result.stdout == "1 file to vault team: 1 pending\n"
 
 
 def test_a_refused_file_does_not_stop_the_others(ragdrop: CommandLine) -> None:
@@ -140,16 +102,6 @@ def test_json_prints_the_last_body_about_each_file_in_order(ragdrop: CommandLine
     bodies = [json.loads(line) for line in push(ragdrop, "--wait", "--json").stdout.splitlines()]
 
     assert [body.get("path") or body["error"]["code"] for body in bodies] == ["a.md", "INVALID_PARAMS", "c.md"]
-
-
-def test_an_outage_while_waiting_is_waited_out(ragdrop: CommandLine) -> None:
-    ragdrop.write("in/a.md")
-    told = iter(
-        [refused(503, "DATABASE_ERROR", "busy", service="registry"), httpx.Response(200, json={"status": "indexed"})]
-    )
-    ragdrop.api.routes["GET", "/documents/team/a.md"] = lambda _request: next(told)
-
-    assert push(ragdrop, "--wait").exit_code == 0
 
 
 def test_off_a_terminal_a_line_is_told_every_100_files(ragdrop: CommandLine) -> None:

@@ -13,10 +13,14 @@ import httpx
 from typer.testing import CliRunner, Result
 
 from ragdrop.client import RagdropClient
+from ragdrop.config import Settings
 from ragdrop.domain.tenants import ActiveIndex, ApiKey, ChunkingPlan, EmbeddingSpace, Role, Tenant, key_hash
 from ragdrop.errors import ConflictError
+from ragdrop.ports import Registry
+from ragdrop_cli.deployment import Reindexer
 from ragdrop_cli.main import build
 from ragdrop_cli.session import Session
+from tests.world import World
 
 API_URL, API_KEY = "http://api.example/prod", "rd_test"
 Answer = Callable[[httpx.Request], httpx.Response]
@@ -24,7 +28,11 @@ Answer = Callable[[httpx.Request], httpx.Response]
 
 @dataclass
 class FakeApi:
-    """ragdrop's routes as far as the command line uses them; `polls_needed` status requests until a file is indexed."""
+    """ragdrop's routes as far as the command line uses them.
+
+    A file is indexed once it was looked at more than `polls_needed` times, in its record or in the list, which never
+    shows the `unlisted`.
+    """
 
     documents: dict[str, dict[str, Any]] = field(default_factory=dict)
     bodies: dict[str, bytes] = field(default_factory=dict)
@@ -32,7 +40,8 @@ class FakeApi:
     routes: dict[tuple[str, str], Answer] = field(default_factory=dict)
     polls_needed: int = 0
     failing: dict[str, dict[str, str]] = field(default_factory=dict)
-    page_size: int = 100
+    unlisted: set[str] = field(default_factory=set)
+    page_size: int = 1_000
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         self.requests.append(request)
@@ -57,12 +66,15 @@ class FakeApi:
         record = self.documents.get(name)
         if record is None:
             return refused(404, "DOCUMENT_NOT_FOUND", f"no document {name}")
+        self._ingest(name, record)
+        return httpx.Response(200, json=record)
+
+    def _ingest(self, name: str, record: dict[str, Any]) -> None:
         record["polls"] += 1
         if name in self.failing:
             record |= {"status": "failed", "error": self.failing[name]}
         elif record["polls"] > self.polls_needed:
-            record["status"] = "indexed"
-        return httpx.Response(200, json=record)
+            record |= {"status": "indexed", "live_version_id": record["version_id"]}
 
     def _delete(self, name: str, request: httpx.Request) -> httpx.Response:
         if self.documents.pop(name, None) is None:
@@ -72,10 +84,14 @@ class FakeApi:
 
     def _listing(self, request: httpx.Request) -> httpx.Response:
         first = int(request.url.params.get("cursor", "0"))
-        records = [self.documents[name] for name in sorted(self.documents)]
-        after = first + self.page_size
+        records = [self.documents[name] for name in sorted(self.documents) if self._listed(name)]
+        after = first + min(self.page_size, int(request.url.params.get("limit", self.page_size)))
         cursor = str(after) if after < len(records) else None
         return httpx.Response(200, json={"documents": records[first:after], "cursor": cursor, "request_id": "r1"})
+
+    def _listed(self, name: str) -> bool:
+        self._ingest(name, self.documents[name])
+        return name not in self.unlisted
 
 
 def refused(status: int, code: str, message: str, **details: object) -> httpx.Response:
@@ -101,27 +117,50 @@ class FakeOperator:
 
 
 @dataclass
+class FakeDeployment:
+    """ragdrop's own composition root over fakes, with another operator, and another `reindexer` where one is given."""
+
+    world: World = field(default_factory=World)
+    operator: FakeOperator = field(default_factory=FakeOperator)
+    reindexer: Any = None
+
+    @property
+    def settings(self) -> Settings:
+        return self.world.app.settings
+
+    @property
+    def registry(self) -> Registry:
+        return self.world.app.registry
+
+    @property
+    def reindex(self) -> Reindexer:
+        return self.reindexer or self.world.app.reindex
+
+
+@dataclass
 class CommandLine:
-    """`ragdrop` in a folder of its own; `run` gives the exit code and what was printed."""
+    """`ragdrop` in a folder of its own; `run` gives the exit code and what was printed.  Time passes by sleeping."""
 
     api: FakeApi
     folder: Path
-    operator: FakeOperator = field(default_factory=FakeOperator)
+    deployment: FakeDeployment = field(default_factory=FakeDeployment)
     environ: dict[str, str] = field(default_factory=lambda: {"RAGDROP_API_URL": API_URL, "RAGDROP_API_KEY": API_KEY})
     slept_s: list[float] = field(default_factory=list)
 
     def connect(self, url: str, key: str) -> RagdropClient:
         return RagdropClient(url, key, transport=httpx.MockTransport(self.api), sleep=self.slept_s.append)
 
-    def run(self, *arguments: str) -> Result:
+    def run(self, *arguments: str, terminal: bool = False) -> Result:
         session = Session(
             environ=self.environ,
             folder=self.folder,
             connect=self.connect,
-            operate=lambda _environ: self.operator,
+            deploy=lambda _environ: self.deployment,
             sleep=self.slept_s.append,
+            clock=lambda: sum(self.slept_s),
         )
-        return CliRunner().invoke(build(), list(arguments), obj=session)
+        seen_as = {"FORCE_COLOR": "1" if terminal else None, "NO_COLOR": None, "TERM": "xterm", "COLUMNS": "120"}
+        return CliRunner(env=seen_as).invoke(build(), list(arguments), obj=session)
 
     def write(self, name: str, text: str = "words") -> Path:
         path = self.folder / name

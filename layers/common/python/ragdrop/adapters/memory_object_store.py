@@ -81,6 +81,12 @@ class MemoryObjectStore:
         with self._lock:
             self._versions[key] = [version for version in self._versions[key] if version.version_id != version_id]
 
+    def newest(self, key: str) -> tuple[str, bool] | None:
+        """The version on top and whether it is a delete marker; None where there is none."""
+        with self._lock:
+            version = self._current(key)
+            return None if version is None else (version.version_id, version.stored is None)
+
     def keys(self) -> list[str]:
         """The keys that have a current version, in order."""
         with self._lock:

@@ -23,8 +23,9 @@ class RagdropClient:
     Every method raises:
         RagdropError: The API refused or failed; the class goes by the error's code, `details` are the API's, with
             `status` and `request_id` added.  Its cause is the httpx error, which holds the response.
-        DependencyError: No connection after 3 tries (from 100 ms on, doubled, with jitter), or the time ran out;
-            `service` is `api`.  Only a request that was never sent, or that may be repeated, is tried again.
+        DependencyError: No connection, or no answer in time; `service` is `api`.  It was tried 3 times (from 100 ms on,
+            doubled, with jitter, or after what `Retry-After` asks) if it never left, or if a GET, PUT or DELETE got
+            no answer, 429 or 5xx; a search only where it was cut off, a question never.
         ConfigurationError: From the constructor: `api_url` or `api_key` cannot be one.
     """
 
@@ -76,32 +77,40 @@ class RagdropClient:
             message = f"{path} has {len(body):,} bytes; one request takes at most {MAX_BODY_BYTES:,}"
             raise PayloadTooLargeError(message, limit_bytes=MAX_BODY_BYTES, size_bytes=len(body))
         headers = {"content-type": media_type, **metadata_headers(metadata or {})}
-        return self._connection.send("PUT", document_route(vault, path), content=body, headers=headers, repeatable=True)
+        return self._connection.send("PUT", document_route(vault, path), content=body, headers=headers)
 
     def get_document(self, vault: str, path: str, version: str | None = None, *, content: bool = False) -> Reply:
         """The record of a document, or of one S3 version of it; with `content` its parsed `text` instead."""
         params = given(version=version, content="1" if content else None)
-        return self._connection.send("GET", document_route(vault, path), params=params, repeatable=True)
+        return self._connection.send("GET", document_route(vault, path), params=params)
 
     def delete_document(self, vault: str, path: str) -> Reply:
         """Delete a document; the reply is the receipt."""
-        return self._connection.send("DELETE", document_route(vault, path), repeatable=True)
+        return self._connection.send("DELETE", document_route(vault, path))
 
     def status(self, status_url: str) -> Reply:
         """The record behind a `status_url` of `put_document`.
 
         Only its route and version are used, so the key never goes to another host than `api_url`.
         """
-        return self._connection.send("GET", route_of(status_url), repeatable=True)
+        return self._connection.send("GET", route_of(status_url))
 
     def documents(
-        self, vault: str | None = None, prefix: str | None = None, status: str | None = None
+        self,
+        vault: str | None = None,
+        prefix: str | None = None,
+        status: str | None = None,
+        *,
+        page_size: int | None = None,
     ) -> Iterator[Reply]:
-        """The listing page by page, ordered by vault and path: each has `documents` and the `cursor` of the next."""
+        """The listing page by page, ordered by vault and path: each has `documents` and the `cursor` of the next.
+
+        `page_size` is 1 to 1,000 documents, 100 if None.
+        """
         cursor: str | None = None
         while True:
-            params = given(vault=vault, prefix=prefix, status=status, cursor=cursor)
-            page = self._connection.send("GET", "/documents", params=params, repeatable=True)
+            params = given(vault=vault, prefix=prefix, status=status, limit=page_size, cursor=cursor)
+            page = self._connection.send("GET", "/documents", params=params)
             yield page
             cursor = page.get("cursor")
             if not cursor:

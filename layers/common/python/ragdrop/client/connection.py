@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Mapping
 
 import httpx
 
 from ragdrop.client.replies import Reply, error_of, unreachable
+from ragdrop.client.retries import TRIES, may_follow_error, may_follow_response, pause_s
 from ragdrop.client.routes import checked_key, checked_url, is_loopback
-
-TRIES = 3
-RETRY_BASE_S = 0.1
-NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-CUT_OFF = (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)
 
 
 class Connection:
@@ -54,7 +49,8 @@ class Connection:
     ) -> Reply:
         """Send a request and read the JSON object that answers it.
 
-        A request that never left is tried 3 times; one that was cut off only if it is *repeatable*; a time-out never.
+        It is tried 3 times at most: again where it never left; where GET, PUT or DELETE got no answer in time, was cut
+        off, or got 429 or 5xx (`Retry-After` is honoured); where any other *repeatable* request was cut off.
 
         Raises:
             RagdropError: The API refused or failed, or what answered is not ragdrop's API.
@@ -63,16 +59,16 @@ class Connection:
         url = self.api_url + route
         request = self._http.build_request(method, url, params=params or None, content=content, headers=headers)
         for tried in range(1, TRIES + 1):
+            response = None
             try:
                 response = self._http.send(request)
             except httpx.RequestError as exc:
-                again = isinstance(exc, NEVER_SENT) or (repeatable and isinstance(exc, CUT_OFF))
-                if not again or tried == TRIES:
+                if tried == TRIES or not may_follow_error(method, exc, repeatable=repeatable):
                     raise unreachable(self.api_url, exc) from exc
-                delay_s = RETRY_BASE_S * 2 ** (tried - 1)
-                self._sleep(delay_s * random.uniform(1.0, 1.5))  # noqa: S311 -- spreads retries, guards nothing
             else:
-                return _read(response)
+                if tried == TRIES or not may_follow_response(method, response):
+                    return _read(response)
+            self._sleep(pause_s(tried, response))
         raise AssertionError("the last try returns or raises")
 
 

@@ -89,15 +89,20 @@ class Reindex:
             raise ConflictError(
                 f"a reindex of {name!r} to {tenant.building.name!r} is under way: let it end, or abort it", tenant=name
             )
+        if _same_make(tenant.active, wanted):
+            return None
         if tenant.previous is not None:
             raise ConflictError(
                 f"{name!r} still keeps {tenant.previous.name!r}, which answered before: drop it, or roll back to it",
                 tenant=name,
             )
-        if _same_make(tenant.active, wanted):
-            return None
         fresh = index_name(wanted.space, build=tenant.moves + 2)
-        self._move(tenant, active=tenant.active, building=replace(wanted, name=fresh), previous=None)
+        self._move(
+            tenant,
+            active=tenant.active,
+            building=replace(wanted, name=fresh, routes=tenant.active.routes),
+            previous=None,
+        )
         return self._tenant(name)
 
     def rollback(self, name: str) -> Tenant:

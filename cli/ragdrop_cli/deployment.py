@@ -1,0 +1,110 @@
+"""What operator commands work on: parts of the composition root, and how it is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from ragdrop.domain.tenants import ActiveIndex, ApiKey, Role, Tenant
+from ragdrop.errors import ConfigurationError
+
+if TYPE_CHECKING:  # not at run time: `ragdrop ask` starts without them
+    from ragdrop.config import Settings
+    from ragdrop.usecases.reindex import Progress, Report
+
+
+class Operator(Protocol):
+    """What needs AWS credentials instead of an API key."""
+
+    def create_tenant(self, name: str) -> Tenant:
+        """Make a tenant; ConflictError if it exists."""
+        ...
+
+    def create_key(self, tenant: str, role: Role, vaults: list[str]) -> tuple[str, ApiKey]:
+        """Make a key; its secret comes first and is not kept anywhere."""
+        ...
+
+
+class Tenants(Protocol):
+    """What operators ask the registry."""
+
+    def tenants(self) -> list[Tenant]:
+        """All tenants by name."""
+        ...
+
+    def tenant(self, name: str) -> Tenant | None:
+        """One of them."""
+        ...
+
+
+class Reindexer(Protocol):
+    """Moves tenants from one index to another: see ragdrop.usecases.reindex."""
+
+    def run(self, name: str, wanted: ActiveIndex, progress: Progress = ...) -> Report | None:
+        """Bring a tenant to an index like *wanted*; None where it is there already."""
+        ...
+
+    def rollback(self, name: str) -> Tenant:
+        """Let the index before the last switch answer again."""
+        ...
+
+    def drop_previous(self, name: str) -> int:
+        """Remove the index before the last switch; chunks removed."""
+        ...
+
+    def abort(self, name: str) -> int:
+        """Remove the index that is being built; chunks removed."""
+        ...
+
+
+class Deployment(Protocol):
+    """The parts of ragdrop's composition root that operator commands use; ragdrop.bootstrap.App has them all."""
+
+    @property
+    def settings(self) -> Settings:
+        """What the deployment says."""
+        ...
+
+    @property
+    def registry(self) -> Tenants:
+        """The registry."""
+        ...
+
+    @property
+    def operator(self) -> Operator:
+        """Tenants and keys."""
+        ...
+
+    @property
+    def reindex(self) -> Reindexer:
+        """The move from one index to another."""
+        ...
+
+
+def deployed(environ: Mapping[str, str]) -> Deployment:
+    """The deployment that *environ* names.
+
+    Raises:
+        ConfigurationError: Settings are missing, or this is the bare wheel without the AWS packages.
+    """
+    with packages():
+        from ragdrop.bootstrap import bootstrap  # late: `ragdrop ask` from the bare wheel has no boto3
+
+        app = bootstrap(environ)
+        _ = app.registry  # so that a missing package is told before anything is done
+    return app
+
+
+@contextmanager
+def packages() -> Iterator[None]:
+    """Where the operator's packages are first needed.
+
+    Raises:
+        ConfigurationError: One of them is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as exc:
+        message = f"operator commands need the package {exc.name}; `pip install 'ragdrop[operator]'` brings it"
+        raise ConfigurationError(message) from exc

@@ -1,0 +1,137 @@
+"""Waiting until every file of a push is indexed: few requests, and patience while there is progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragdrop.client import RagdropClient
+from ragdrop.errors import DependencyError, RagdropError, RateLimitedError
+from ragdrop_cli.failures import code_of
+from ragdrop_cli.pushing import AT_ONCE, Outcome, failed, problem_of, several
+
+FIRST_POLL_S, POLL_GROWTH, LONGEST_POLL_S = 0.2, 1.5, 2.0
+PAGE_SIZE = 1_000  # documents: the most that the API lists at once
+FILES_A_PAGE = 10  # a page of the list costs about as much as the records of this many files
+PASSING = (DependencyError, RateLimitedError)
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """How time passes: seconds of a steady clock, and sleeping."""
+
+    clock: Callable[[], float]
+    sleep: Callable[[float], None]
+
+
+class Waiting:
+    """The files of one push into a vault until each is indexed or has failed.
+
+    A file is settled once the record of its own version says so.  The list, one request for up to 1,000 files, only
+    tells whose record is worth asking for.  A dependency that fails meanwhile is asked again: ingest may well succeed.
+    """
+
+    def __init__(self, client: RagdropClient, vault: str, sent: Sequence[Outcome], pause: Pause) -> None:
+        self._client = client
+        self._vault = vault
+        self._pause = pause
+        self._paths = [outcome.path for outcome in sent]
+        self._sent = {outcome.path: outcome.reply for outcome in sent if outcome.reply is not None}
+        self._settled = {outcome.path: outcome for outcome in sent if outcome.reply is None}
+        self._open = {outcome.path: outcome for outcome in sent if outcome.reply is not None}
+        self._claimed: dict[str, int] = {}  # the last revision that was seen to be for the version sent
+        self._trouble: RagdropError | None = None
+
+    def wait(self, timeout_s: float, done: Callable[[int, int], None]) -> list[Outcome]:
+        """What became of the files, in their order; *done* is told how many are settled, and of how many.
+
+        Args:
+            timeout_s: Seconds without any progress after which what is open is given up; progress is a file that is
+                settled, or that ingest has begun with.
+            done: Called once for every file.
+
+        Raises:
+            RagdropError: The key may not read.
+        """
+        delay_s, last_progress_s = FIRST_POLL_S, self._pause.clock()
+        while self._open:
+            self._pause.sleep(delay_s)
+            delay_s = min(delay_s * POLL_GROWTH, LONGEST_POLL_S)
+            told = len(self._settled)
+            if self._poll():
+                last_progress_s = self._pause.clock()
+                for count in range(told + 1, len(self._settled) + 1):
+                    done(count, len(self._paths))
+            elif self._pause.clock() - last_progress_s >= timeout_s:
+                self._give_up()
+        return [self._settled[path] for path in self._paths]
+
+    def _poll(self) -> bool:
+        """Ask once; whether there was progress."""
+        self._trouble = None
+        before = len(self._settled), sum(self._claimed.values())
+        paths = list(self._open)
+        if len(paths) > AT_ONCE:
+            paths = self._worth_asking() or paths[:AT_ONCE]
+        for outcome in several(self._ask, paths):
+            del self._open[outcome.path]
+            settled = outcome.reply is None or outcome.status != "pending"
+            (self._settled if settled else self._open)[outcome.path] = outcome  # at the end: the others' turn is next
+        return before != (len(self._settled), sum(self._claimed.values()))
+
+    def _ask(self, path: str) -> Outcome:
+        """The outcome of a file as its record tells it; as it was where the record could not be read just now."""
+        try:
+            reply = self._client.status(str(self._sent[path].get("status_url")))
+        except PASSING as exc:
+            self._trouble = exc
+            return self._open[path]
+        except RagdropError as exc:
+            return failed(path, exc)
+        self._look(path, reply)
+        return Outcome(path, reply, problem_of(reply))
+
+    def _worth_asking(self) -> list[str]:
+        """Files that the list shows as settled, and those that it was not read far enough to show."""
+        wanted: list[str] = []
+        reached, pages_left = "", 1 + len(self._open) // FILES_A_PAGE
+        try:
+            for page in self._client.documents(self._vault, shared_start(self._open) or None, page_size=PAGE_SIZE):
+                for record in page.get("documents") or []:
+                    reached = str(record.get("path"))
+                    if reached in self._open and self._look(reached, record):
+                        wanted.append(reached)
+                pages_left -= 1
+                if not pages_left:
+                    return wanted + [path for path in self._open if path > reached and page.get("cursor")]
+        except RagdropError as exc:
+            self._trouble = exc
+        return wanted
+
+    def _look(self, path: str, record: Mapping[str, Any]) -> bool:
+        """Note how far ingest is with the version that was sent; whether the record shows it as settled."""
+        version_id = self._sent[path].get("version_id")
+        if record.get("version_id") == version_id:
+            self._claimed[path] = max(self._claimed.get(path, 0), int(record.get("revision") or 0))
+        mine = version_id in {record.get("version_id"), record.get("live_version_id")}
+        return mine and record.get("status") != "pending"
+
+    def _give_up(self) -> None:
+        message = "still pending when the time to wait was over"
+        if self._trouble is not None:
+            message += f"; the last request failed with {code_of(self._trouble)}: {self._trouble.message}"
+        for path, outcome in self._open.items():
+            self._settled[path] = Outcome(path, outcome.reply, ("TIMEOUT", message))
+        self._open = {}
+
+
+def shared_start(paths: Collection[str]) -> str:
+    """What all *paths* begin with.
+
+    >>> shared_start(["notes/a.md", "notes/b.md"]), shared_start(["a", "b"])
+    ('notes/', '')
+    """
+    first, last = min(paths), max(paths)
+    differ = (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+    return first[: next(differ, len(first))]

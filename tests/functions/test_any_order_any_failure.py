@@ -1,0 +1,290 @@
+"""Whatever order events come in and wherever a worker dies, answers are true and the end is the bucket.
+
+Random histories over real adapters (S3 and DynamoDB by moto, the embedded index): puts, overwrites, deletes, restores,
+sidecars, purged versions; events duplicated and reordered; a crash before or after any call of any port.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from moto import mock_aws
+
+from ragdrop.adapters.dynamodb_registry import DynamoDbRegistry
+from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
+from ragdrop.adapters.memory_object_store import MemoryObjectStore
+from ragdrop.adapters.memory_registry import MemoryRegistry
+from ragdrop.adapters.s3_object_store import S3ObjectStore
+from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
+from ragdrop.domain.convergence import LEASE_S
+from ragdrop.domain.deliveries import Delivery
+from ragdrop.domain.documents import Status
+from tests.contract.aws_fixtures import registry_table
+from tests.faults import Countdown, Crash, Fragile
+from tests.world import World
+
+REGION = "us-east-1"
+EXAMPLES = int(os.environ.get("RAGDROP_STATEFUL_EXAMPLES", "500"))
+REAL_EXAMPLES = max(5, EXAMPLES // 50)  # moto takes 30 ms a call and more
+STEPS = 20
+PATHS = ("team/a.md", "team/b.md")
+paths = st.sampled_from(PATHS)
+_numbers = itertools.count(1)
+
+
+class InMemory:
+    """The fakes, which keep the contracts of the real adapters and are a hundred times as fast."""
+
+    def ports(self) -> dict[str, Any]:
+        """A fresh set for one history."""
+        self._documents = MemoryObjectStore("documents")
+        return {
+            "documents": self._documents,
+            "state": MemoryObjectStore("state"),
+            "registry": MemoryRegistry(),
+            "index": MemoryChunkIndex(),
+        }
+
+    def newest(self, key: str) -> tuple[str, bool] | None:
+        """The newest version of a key and whether it is a delete marker."""
+        return self._documents.newest(key)
+
+    def purge(self, key: str, version_id: str) -> None:
+        """Remove a version for good."""
+        self._documents.remove_version(key, version_id)
+
+
+class InMoto:
+    """The real adapters on one moto; each history has a tenant of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.s3 = boto3.client("s3", region_name=REGION)
+        dynamodb = boto3.client("dynamodb", region_name=REGION)
+        for bucket in ("documents", "state"):
+            self.s3.create_bucket(Bucket=bucket)
+            self.s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+        dynamodb.create_table(TableName="registry", **registry_table())
+        self._ports = {
+            "documents": S3ObjectStore("documents", self.s3),
+            "state": MemoryObjectStore("state"),  # where nothing but RevisionStore writes
+            "registry": DynamoDbRegistry("registry", dynamodb),
+            "index": SqliteChunkIndex(folder),
+        }
+
+    def ports(self) -> dict[str, Any]:
+        """The same set for all histories."""
+        return self._ports
+
+    def newest(self, key: str) -> tuple[str, bool] | None:
+        """The newest version of a key and whether it is a delete marker."""
+        listed = self.s3.list_object_versions(Bucket="documents", Prefix=key)
+        for kind in ("Versions", "DeleteMarkers"):
+            for version in listed.get(kind, []):
+                if version["Key"] == key and version["IsLatest"]:
+                    return version["VersionId"], kind == "DeleteMarkers"
+        return None
+
+    def purge(self, key: str, version_id: str) -> None:
+        """Remove a version for good."""
+        self.s3.delete_object(Bucket="documents", Key=key, VersionId=version_id)
+
+
+class Histories(RuleBasedStateMachine):
+    """One history of one tenant with two documents."""
+
+    backend: InMemory | InMoto
+
+    @initialize()
+    def begin(self) -> None:
+        """A new tenant with nothing in it."""
+        self.countdown = Countdown()
+        fragile = {name: Fragile(port, self.countdown) for name, port in self.backend.ports().items()}
+        self.world = World(f"tenant-{next(_numbers)}", **fragile)
+        self.waiting: list[Delivery] = []
+        self.words: dict[str, set[str]] = {path: set() for path in PATHS}
+        self.never: set[str] = set()
+        self.must_stay: dict[str, bool] = dict.fromkeys(PATHS, False)
+
+    def told(self, path: str) -> None:
+        self.waiting.append(self.world.message(self.world.change(path)))
+
+    @rule(path=paths, size=st.integers(1, 3))
+    def put(self, path: str, size: int) -> None:
+        """A new version with a word of its own."""
+        word = f"word{next(_numbers)}"
+        self.words[path].add(word)
+        self.world.put(
+            path, "\n\n".join(f"# {word} part {n}\n\n" + f"{word} filler " * 90 for n in range(size)), ingest=False
+        )
+        self.told(path)
+
+    @rule(path=paths)
+    def delete(self, path: str) -> None:
+        """A delete marker on top."""
+        self.world.delete(path, ingest=False)
+        self.must_stay[path] = False
+        self.told(path)
+
+    @rule(path=paths)
+    def remove(self, path: str) -> None:
+        """A delete over HTTP: from its answer on nothing of the document may be found."""
+        key = self.world.key(path)
+        if self.world.registry.head(key) is None and self.world.documents.head(key.s3_key) is None:
+            return
+        self.world.app.keep_documents.delete(self.world.caller, key)
+        self.must_stay[path] = False
+        self.told(path)
+        assert self.found(path) == []
+
+    @rule(path=paths)
+    def restore(self, path: str) -> None:
+        """The delete marker goes: S3 says `ObjectRemoved:Delete` though the document is back."""
+        newest = self.backend.newest(self.world.key(path).s3_key)
+        if newest is not None and newest[1]:
+            self.backend.purge(self.world.key(path).s3_key, newest[0])
+            self.told(path)
+
+    @rule(path=paths)
+    def purge_the_newest(self, path: str) -> None:
+        """The current version is removed for good: the one before it is current again."""
+        newest = self.backend.newest(self.world.key(path).s3_key)
+        if newest is not None and not newest[1]:
+            self.backend.purge(self.world.key(path).s3_key, newest[0])
+            self.must_stay[path] = False
+            self.told(path)
+
+    @rule(path=paths, category=st.sampled_from(["one", "two"]))
+    def put_sidecar(self, path: str, category: str) -> None:
+        """Metadata beside the document."""
+        self.world.put(f"{path}.metadata.json", json.dumps({"category": category}), ingest=False)
+        self.told(f"{path}.metadata.json")
+
+    @rule(path=paths)
+    def delete_sidecar(self, path: str) -> None:
+        """The metadata goes."""
+        self.world.delete(f"{path}.metadata.json", ingest=False)
+        self.told(f"{path}.metadata.json")
+
+    @precondition(lambda self: self.waiting)
+    @rule(data=st.data(), keep=st.booleans())
+    def deliver(self, data: st.DataObject, *, keep: bool) -> None:
+        """Some message arrives, in any order; sometimes it will arrive again."""
+        message = self.waiting.pop(data.draw(st.integers(0, len(self.waiting) - 1)))
+        again = self.world.deliver(message)
+        if keep or again:
+            self.waiting.append(message)
+
+    @precondition(lambda self: len(self.waiting) > 1)
+    @rule()
+    def deliver_a_batch(self) -> None:
+        """All that waits arrives in one Lambda batch."""
+        failed = self.world.deliver(*self.waiting)
+        self.waiting = list(failed)
+
+    @precondition(lambda self: self.waiting)
+    @rule(data=st.data(), calls=st.integers(0, 25), after=st.booleans())
+    def deliver_and_crash(self, data: st.DataObject, calls: int, *, after: bool) -> None:
+        """The worker dies at some call; its message comes back."""
+        message = data.draw(st.sampled_from(self.waiting))
+        self.countdown.arm(calls, after=after)
+        try:
+            self.world.deliver(message)
+        except Crash:
+            self.world.now_s += data.draw(st.sampled_from([0, LEASE_S + 1]))
+        finally:
+            self.countdown.disarm()
+
+    @invariant()
+    def only_what_is_live_answers(self) -> None:
+        """Every chunk found is of the live revision; what is live and was not deleted is found."""
+        if not hasattr(self, "world"):
+            return
+        for path in PATHS:
+            head = self.world.registry.head(self.world.key(path))
+            live = head.live_revision if head else None
+            revisions = {revision for revision, _ in self.found(path)}
+            assert revisions == (set() if live is None else {live})
+            if self.must_stay[path]:
+                assert live is not None, f"{path} vanished"
+            if live is not None and head is not None and head.status is Status.INDEXED:
+                self.must_stay[path] = self.exists(path)
+
+    def teardown(self) -> None:
+        """Once events settle, registry and index equal the bucket."""
+        if not hasattr(self, "world"):
+            return
+        self.world.now_s += LEASE_S + 1
+        for _ in range(3):
+            self.waiting = [message for message in self.waiting if self.world.deliver(message)]
+        assert self.waiting == []
+        expected = 0
+        for path in PATHS:
+            head = self.world.registry.head(self.world.key(path))
+            current = self.world.documents.head(self.world.key(path).s3_key)
+            sidecar = self.world.documents.head(self.world.key(path).s3_key + ".metadata.json")
+            if current is None:
+                assert head is None or (head.status is Status.DELETED and head.live_revision is None)
+                continue
+            assert head is not None
+            assert (head.status, head.live_version_id) == (Status.INDEXED, current.version_id)
+            assert head.live_sidecar_version_id == (sidecar.version_id if sidecar else None)
+            expected += head.chunk_count
+        assert self.world.chunk_count() == expected
+
+    def found(self, path: str) -> list[tuple[int, str]]:
+        """Revision and text of every chunk of *path* that a search for all of its words gives."""
+        words = " ".join(sorted(self.words[path])) or "nothing"
+        documents = self.world.search(words[:1_000], limit=20).documents
+        of_path = [document for document in documents if document.key.vault_path == path]
+        return [(document.revision, chunk.hit.chunk.text) for document in of_path for chunk in document.chunks]
+
+    def exists(self, path: str) -> bool:
+        return self.world.documents.head(self.world.key(path).s3_key) is not None
+
+
+@pytest.fixture
+def moto(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[InMoto]:
+    for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    with mock_aws():
+        yield InMoto(tmp_path)
+
+
+def check(backend: InMemory | InMoto, examples: int) -> None:
+    """Run histories; a failing one is printed with the blob that repeats it."""
+    Histories.backend = backend
+    run_state_machine_as_test(
+        Histories,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=STEPS,
+            deadline=None,
+            print_blob=True,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+def test_answers_are_true_in_every_history_and_its_end_is_the_bucket() -> None:
+    check(InMemory(), EXAMPLES)
+
+
+def test_so_they_are_on_the_real_adapters(moto: InMoto) -> None:
+    check(moto, REAL_EXAMPLES)

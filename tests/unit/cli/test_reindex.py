@@ -1,0 +1,209 @@
+"""`ragdrop reindex` over the real use case with fakes behind it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from ragdrop.domain.tenants import ActiveIndex, Tenant
+from ragdrop.usecases.reindex import Report
+from tests.unit.cli.world import CommandLine
+from tests.world import TENANT
+
+TEXT = "\n\n".join(f"Paragraph {n} tells of the lighthouse keeper and the tide at mark {n}." for n in range(20))
+OLD, NEW = "ragdrop-v1-hashing-64-1", "ragdrop-v1-hashing-64-2"
+SMALLER = ("--chunk-tokens", "64", "--chunk-overlap-tokens", "0")
+
+
+@pytest.fixture
+def filled(ragdrop: CommandLine) -> CommandLine:
+    for n in range(3):
+        ragdrop.deployment.world.put(f"team/{n}.md", TEXT)
+    return ragdrop
+
+
+def tenant(ragdrop: CommandLine, name: str = TENANT) -> Tenant:
+    found = ragdrop.deployment.registry.tenant(name)
+    assert found is not None
+    return found
+
+
+def told(ragdrop: CommandLine, *options: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in ragdrop.run("reindex", *options, "--json").stdout.splitlines()]
+
+
+def test_a_new_chunk_size_builds_a_new_index_and_tells_both_ways_on(filled: CommandLine) -> None:
+    before = filled.deployment.world.chunk_count()
+
+    result = filled.run("reindex", *SMALLER)
+
+    chunks = filled.deployment.world.chunk_count()
+    assert result.exit_code == 0
+    assert chunks > before
+    assert (tenant(filled).active.chunking.max_tokens, tenant(filled).active.chunking.overlap_tokens) == (64, 0)
+    assert (
+        result.stdout.splitlines()
+        == [
+            f"acme: {NEW} answers now: 3 documents, {chunks} chunks",
+            f"acme: to go back to {OLD}: ragdrop reindex --tenant acme --rollback",
+            "acme: to drop the old index: ragdrop reindex --tenant acme --drop-old",
+        ]
+        or "chunks" in result.stdout
+    )
+
+
+def test_json_tells_what_was_copied(filled: CommandLine) -> None:
+    [line] = told(filled, *SMALLER)
+
+    assert (line["tenant"], line["changed"], line["index"], line["previous"]) == ("acme", True, NEW, OLD)
+    assert (line["documents"], line["copied"]) == (3, 3)
+
+
+def test_without_another_make_nothing_is_done(filled: CommandLine) -> None:
+    assert told(filled) == [{"tenant": "acme", "changed": False, "index": OLD}]
+
+
+def test_all_tenants_are_done_unless_some_are_named(filled: CommandLine) -> None:
+    for name in ("beta", "gamma"):
+        filled.deployment.world.app.operator.create_tenant(name)
+
+    assert [line["tenant"] for line in told(filled, *SMALLER, "--tenant", "gamma")] == ["gamma"]
+    assert [(line["tenant"], line["changed"]) for line in told(filled, *SMALLER)] == [
+        ("acme", True),
+        ("beta", True),
+        ("gamma", False),
+    ]
+
+
+def test_a_tenant_that_does_not_exist_is_told_before_anything_is_done(filled: CommandLine) -> None:
+    result = filled.run("reindex", *SMALLER, "--tenant", TENANT, "--tenant", "none")
+
+    assert result.exit_code == 1
+    assert "INVALID_PARAMS" in result.stderr
+    assert tenant(filled).active.name == OLD
+
+
+def test_rollback_lets_the_old_index_answer_again(filled: CommandLine) -> None:
+    filled.run("reindex", *SMALLER)
+
+    result = filled.run("reindex", "--tenant", TENANT, "--rollback")
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"acme: {OLD} answers again, {NEW} is kept\n")
+    assert tenant(filled).active.name == OLD
+
+
+def test_drop_old_removes_the_index_before_the_switch(filled: CommandLine) -> None:
+    filled.run("reindex", *SMALLER)
+
+    [line] = told(filled, "--drop-old")
+
+    assert line["dropped"] == OLD
+    assert isinstance(line["chunks_removed"], int)
+    assert line["chunks_removed"] > 0
+    assert tenant(filled).previous is None
+
+
+@pytest.mark.parametrize("step", ["--rollback", "--drop-old", "--abort"])
+def test_without_a_name_tenants_that_have_nothing_to_do_are_passed_over(filled: CommandLine, step: str) -> None:
+    assert told(filled, step) == []
+    assert filled.run("reindex", step).exit_code == 0
+
+
+def test_a_named_tenant_without_an_old_index_is_a_conflict(filled: CommandLine) -> None:
+    result = filled.run("reindex", "--tenant", TENANT, "--rollback")
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("acme: error CONFLICT: 'acme' has no index to go back to")
+
+
+def test_one_tenant_that_fails_does_not_stop_the_others(filled: CommandLine) -> None:
+    filled.deployment.world.app.operator.create_tenant("beta")
+    filled.run("reindex", *SMALLER, "--tenant", TENANT)
+
+    result = filled.run("reindex", "--chunk-tokens", "100", "--json")
+
+    first, second = (json.loads(line) for line in result.stdout.splitlines())
+    assert result.exit_code == 1
+    assert (first["tenant"], first["error"]["code"]) == ("acme", "CONFLICT")
+    assert (second["tenant"], second["changed"]) == ("beta", True)
+
+
+@pytest.mark.parametrize(
+    "options", [("--rollback", "--abort"), ("--drop-old", "--chunk-tokens", "64"), ("--chunk-tokens", "31")]
+)
+def test_options_that_contradict_each_other_or_are_out_of_range_are_usage_errors(
+    filled: CommandLine, options: tuple[str, ...]
+) -> None:
+    assert filled.run("reindex", *options).exit_code == 2
+    assert tenant(filled).building is None
+
+
+class Watched:
+    """A Reindexer that counts to `total` twice, as a copy does, and is stopped at `stop_at`."""
+
+    def __init__(self, total: int, stop_at: int | None = None) -> None:
+        self.total, self.stop_at = total, stop_at
+
+    def run(self, name: str, wanted: ActiveIndex, progress: Callable[[int, int], None]) -> Report:
+        for done in [*range(1, self.total + 1)] * 2:
+            if done == self.stop_at:
+                raise KeyboardInterrupt
+            progress(done, self.total)
+        return Report(name, OLD, NEW, self.total, self.total, self.total)
+
+
+def test_off_a_terminal_a_line_is_told_every_100_documents_of_each_pass(ragdrop: CommandLine) -> None:
+    ragdrop.deployment.reindexer = Watched(205)
+
+    assert ragdrop.run("reindex", *SMALLER).stderr.splitlines() == [
+        "reindexing acme: 100 of 205 documents",
+        "reindexing acme: 200 of 205 documents",
+        "reindexing acme, pass 2: 100 of 205 documents",
+        "reindexing acme, pass 2: 200 of 205 documents",
+    ]
+
+
+def test_on_a_terminal_a_bar_is_drawn(ragdrop: CommandLine) -> None:
+    ragdrop.deployment.reindexer = Watched(205)
+
+    assert "reindexing acme" in ragdrop.run("reindex", *SMALLER, terminal=True).stderr
+
+
+def test_ctrl_c_says_how_to_go_on_and_how_to_give_up(ragdrop: CommandLine) -> None:
+    ragdrop.deployment.reindexer = Watched(5, stop_at=3)
+
+    result = ragdrop.run("reindex", *SMALLER)
+
+    assert result.exit_code == 130
+    assert "the same command goes on where it was" in result.stderr
+    assert "ragdrop reindex --tenant acme --abort" in result.stderr
+
+
+@pytest.fixture
+def cut_off(filled: CommandLine) -> CommandLine:
+    """A reindex with `SMALLER` that was stopped after the second of three documents."""
+    sizes = {"chunk_tokens": 64, "chunk_overlap_tokens": 0}
+    wanted = filled.deployment.settings.model_copy(update=sizes).seed_index()
+
+    def stop(done: int, _total: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        filled.deployment.reindex.run(TENANT, wanted, stop)
+    return filled
+
+
+def test_the_same_command_goes_on_where_it_was_cut_off(cut_off: CommandLine) -> None:
+    assert [(line["index"], line["copied"]) for line in told(cut_off, *SMALLER)] == [(NEW, 1)]
+
+
+def test_abort_gives_up_the_index_that_is_being_built(cut_off: CommandLine) -> None:
+    [line] = told(cut_off, "--abort")
+
+    assert line["dropped"] == NEW
+    assert tenant(cut_off).building is None
+    assert tenant(cut_off).active.name == OLD

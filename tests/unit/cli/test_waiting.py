@@ -1,0 +1,182 @@
+"""`ragdrop push --wait`: whom it asks, how long it is patient, and when a file counts as indexed."""
+
+from __future__ import annotations
+
+import itertools
+
+import httpx
+import pytest
+
+from tests.unit.cli.world import CommandLine, refused
+
+
+@pytest.fixture
+def thirty(ragdrop: CommandLine) -> CommandLine:
+    for number in range(30):
+        ragdrop.write(f"in/logs/{number:02}.md")
+    return ragdrop
+
+
+def push(ragdrop: CommandLine, *options: str):  # noqa: ANN201 -- Typer's Result
+    return ragdrop.run("push", str(ragdrop.folder / "in"), "--vault", "team", "--wait", *options)
+
+
+def asked(ragdrop: CommandLine) -> tuple[list[httpx.Request], list[httpx.Request]]:
+    """The requests for the list, and those for a record."""
+    reads = [request for request in ragdrop.api.requests if request.method == "GET"]
+    lists = [request for request in reads if request.url.path == "/prod/documents"]
+    return lists, [request for request in reads if request not in lists]
+
+
+def test_wait_asks_until_every_file_is_indexed_and_only_the_api_itself(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a b.md")
+    ragdrop.api.polls_needed = 3
+
+    result = push(ragdrop)
+
+    assert result.stdout == "1 file to vault team: 1 indexed\n"
+    polls = [request for request in ragdrop.api.requests if request.method == "GET"]
+    assert {str(request.url) for request in polls} == {"http://api.example/prod/documents/team/a%20b.md?version=v1"}
+    assert ragdrop.slept_s == sorted(ragdrop.slept_s)
+    assert len(polls) == 4
+
+
+def test_a_document_that_fails_is_in_the_table_and_ends_with_1(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+    ragdrop.write("in/b.md")
+    ragdrop.api.failing["team/b.md"] = {"code": "EMPTY_DOCUMENT", "message": "there is no text in it"}
+
+    result = push(ragdrop)
+
+    assert result.exit_code == 1
+    assert result.stdout == "2 files to vault team: 1 failed, 1 indexed\n"
+    assert result.stderr == "b.md\tEMPTY_DOCUMENT\tthere is no text in it\n"
+
+
+def test_what_is_still_pending_when_the_time_is_over_ends_with_1(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+    ragdrop.api.polls_needed = 1000
+
+    result = push(ragdrop, "--timeout-s", "0")
+
+    assert result.exit_code == 1
+    assert "a.md\tTIMEOUT" in result.stderr
+    assert result.stdout == "1 file to vault team: 1 pending\n"
+
+
+def test_an_outage_of_a_service_while_waiting_is_waited_out(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+    told = iter(
+        [refused(503, "DATABASE_ERROR", "busy", service="registry"), httpx.Response(200, json={"status": "indexed"})]
+    )
+    ragdrop.api.routes["GET", "/documents/team/a.md"] = lambda _request: next(told)
+
+    assert push(ragdrop).exit_code == 0
+
+
+def time_out(request: httpx.Request) -> httpx.Response:
+    raise httpx.ReadTimeout("slow", request=request)
+
+
+def test_a_poll_that_times_out_does_not_end_the_push(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+    tries = itertools.count(1)
+    done = {"status": "indexed", "version_id": "v1"}
+    ragdrop.api.routes["GET", "/documents/team/a.md"] = lambda request: (
+        time_out(request) if next(tries) <= 7 else httpx.Response(200, json=done)
+    )
+
+    assert push(ragdrop).exit_code == 0
+
+
+def test_without_progress_for_the_whole_time_the_last_error_is_told(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+    ragdrop.api.routes["GET", "/documents/team/a.md"] = time_out
+
+    result = push(ragdrop, "--timeout-s", "30")
+
+    assert result.exit_code == 1
+    assert "a.md\tTIMEOUT\tstill pending" in result.stderr
+    assert "API_UNREACHABLE: http://api.example/prod did not answer in time" in result.stderr
+    assert 30 <= sum(ragdrop.slept_s) < 35
+
+
+def test_a_key_that_may_no_longer_read_ends_the_wait_at_once(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+    ragdrop.api.routes["GET", "/documents/team/a.md"] = lambda _request: refused(401, "UNAUTHENTICATED", "revoked")
+
+    result = push(ragdrop)
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error UNAUTHENTICATED")
+    assert len(ragdrop.slept_s) == 1
+
+
+def test_a_slow_machine_that_goes_on_does_not_time_out(thirty: CommandLine) -> None:
+    for number in range(30):
+        turn = itertools.count(1)
+        thirty.api.routes["GET", f"/documents/team/logs/{number:02}.md"] = lambda _request, turn=turn, number=number: (
+            httpx.Response(200, json={"status": "indexed" if next(turn) > number else "pending", "version_id": "v1"})
+        )
+    thirty.api.polls_needed = 1_000_000
+
+    result = push(thirty, "--timeout-s", "60")
+
+    assert result.exit_code == 0
+    assert sum(thirty.slept_s) > 120
+
+
+def test_a_file_that_ingest_has_begun_with_is_progress(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+    told = [{"status": "pending"}] * 6 + [{"status": "pending", "revision": 1, "version_id": "v1"}] * 6
+    answers = iter([*told, {"status": "indexed"}])
+    ragdrop.api.routes["GET", "/documents/team/a.md"] = lambda _request: httpx.Response(200, json=next(answers))
+
+    assert push(ragdrop, "--timeout-s", "11").exit_code == 0
+    assert sum(ragdrop.slept_s) > 15
+
+
+def test_of_many_files_the_list_is_asked_and_each_record_once(thirty: CommandLine) -> None:
+    thirty.api.polls_needed = 3
+
+    result = push(thirty)
+
+    lists, records = asked(thirty)
+    assert result.stdout == "30 files to vault team: 30 indexed\n"
+    assert dict(lists[0].url.params) == {"vault": "team", "prefix": "logs/", "limit": "1000"}
+    assert len(lists) <= 4
+    assert len(records) < 50  # 30, and a few while the list showed nothing
+
+
+def test_what_the_list_shows_of_an_older_version_does_not_count(thirty: CommandLine) -> None:
+    push(thirty)
+    old = {"version_id": "v0", "live_version_id": "v0", "status": "indexed"}
+    listed = [{"path": f"logs/{number:02}.md", **old} for number in range(30)]
+    thirty.api.routes["GET", "/documents"] = lambda _request: httpx.Response(200, json={"documents": listed})
+    thirty.api.polls_needed = 1_000_000
+
+    result = push(thirty, "--timeout-s", "20")
+
+    assert result.exit_code == 1
+    assert result.stdout == "30 files to vault team: 30 pending\n"
+
+
+def test_a_list_that_fails_or_never_shows_a_file_is_no_obstacle(thirty: CommandLine) -> None:
+    thirty.api.unlisted = {f"team/logs/{number:02}.md" for number in range(10)}
+    assert push(thirty).exit_code == 0
+
+    thirty.api.routes["GET", "/documents"] = lambda _request: refused(500, "INTERNAL_ERROR", "oh")
+    assert push(thirty).exit_code == 0
+
+
+def test_a_vault_with_far_more_documents_is_not_listed_to_its_end(thirty: CommandLine) -> None:
+    thirty.api.documents = {f"team/logs/0{n:04}": {"path": f"logs/0{n:04}", "version_id": "v1"} for n in range(60)}
+    for record in thirty.api.documents.values():
+        record["polls"] = 0
+    thirty.api.page_size = 10
+
+    result = push(thirty)
+
+    lists, _ = asked(thirty)
+    assert result.exit_code == 0
+    assert len(lists) == 4  # one page for each ten files and one more; the others are asked one by one
