@@ -52,6 +52,8 @@ def test_any_of_the_words_is_enough_and_more_of_them_rank_higher(engine: Engine)
         ("The code is QX-5521 now.", "code QX-5521?"),
         ("The code is QX-5521 now.", "5521"),
         ("Set retry_after_s to 3.", "retry_after_s"),
+        ("Set retry_after_s to 3.", "retry"),
+        ("The flag swift.fuzzy is on.", "fuzzy"),
         ("Насос течёт.", "насос"),
         ("the pump's valve", "pump"),
         ("to be or not to be", "to be"),

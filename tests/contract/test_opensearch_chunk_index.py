@@ -135,23 +135,23 @@ def test_more_than_ten_thousand_chunks_of_one_document_are_read_and_removed(inde
 def test_filtered_recall_is_at_least_98_percent_and_no_query_returns_another_tenants_chunk(url: str) -> None:
     index = OpenSearchChunkIndex.from_url(url)  # shards and ef_search as shipped
     made = random.Random(20_000)
-    name = new_ref(dimension=64).name
+    name = new_ref(dimension=32).name
     data: dict[str, list[Vector]] = {}
     for number in range(20):
         tenant = f"tenant-{number}"
-        data[tenant] = [vector([made.gauss(0, 1) for _ in range(64)]) for _ in range(1_000)]
+        data[tenant] = [vector([made.gauss(0, 1) for _ in range(32)]) for _ in range(1_000)]
         chunks = [piece(f"{i}.md", "x", values, tenant=tenant) for i, values in enumerate(data[tenant])]
-        index.upsert(IndexRef(tenant, name, 64), chunks, soon())
-    index.refresh([IndexRef("tenant-0", name, 64)], soon())
+        index.upsert(IndexRef(tenant, name, 32), chunks, soon())
+    index.refresh([IndexRef("tenant-0", name, 32)], soon())
 
     right = 0
     for tenant, vectors in data.items():
         for _ in range(5):
-            query = vector([made.gauss(0, 1) for _ in range(64)])
+            query = vector([made.gauss(0, 1) for _ in range(32)])
             cosines = [sum(map(mul, query, values)) for values in vectors]
             nearest = sorted(range(1_000), key=lambda i: -cosines[i])[:10]
             asked_for = CandidateQuery(None, query, Filters(), 10)
-            found = index.candidates(IndexRef(tenant, name, 64), [asked_for], soon())[0].vector
+            found = index.candidates(IndexRef(tenant, name, 32), [asked_for], soon())[0].vector
             assert {hit.key.tenant for hit in found} == {tenant}
             assert found[0].score == pytest.approx(cosines[nearest[0]], abs=1e-4)
             right += len({hit.key.path for hit in found} & {f"{i}.md" for i in nearest})

@@ -1,0 +1,263 @@
+"""What the OpenSearch adapter costs beside raw calls, and how it grows: ratios of one run, their rounds interleaved.
+
+    python benchmarks/opensearch_adapter.py            # some 3 minutes: 2,000 and 20,000 chunks
+    python benchmarks/opensearch_adapter.py --full     # the budget's sizes: 10,000 and 100,000 chunks
+
+It starts a node of its own, unless OPENSEARCH_URL names one, and removes its indexes in the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import itertools
+import json
+import random
+import statistics
+import sys
+import tempfile
+import time
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from operator import mul
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "layers" / "common" / "python")]
+
+from opensearchpy import helpers  # noqa: E402 the repository's own folders come first
+
+from localstack.opensearch import start, stop  # noqa: E402
+from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex  # noqa: E402
+from ragdrop.adapters.opensearch_client import connect  # noqa: E402
+from ragdrop.adapters.opensearch_mapping import source_of  # noqa: E402
+from ragdrop.adapters.opensearch_queries import (  # noqa: E402
+    EF_SEARCH,
+    filter_clause,
+    lexical_search,
+    multi_search,
+    vector_search,
+    words_of,
+)
+from ragdrop.domain.chunks import CandidateQuery, Chunk, Filters, IndexedChunk, Vector, vector  # noqa: E402
+from ragdrop.domain.deadlines import Deadline  # noqa: E402
+from ragdrop.domain.documents import Facts  # noqa: E402
+from ragdrop.domain.keys import DocumentKey  # noqa: E402
+from ragdrop.domain.tenants import IndexRef  # noqa: E402
+
+DIMENSION = 384
+LIMIT = 30
+CHUNKS_A_DOCUMENT = 5  # a note of 1,000 words
+SYLLABLES = [first + second for first in "bcdfgklmnprst" for second in "aeiou"]
+VOCABULARY = [one + two + three for three in SYLLABLES[:2] for one in SYLLABLES for two in SYLLABLES][:8_000]
+FREQUENCIES = list(itertools.accumulate(1 / rank for rank in range(2, 8_002)))  # Zipf's law, as in real text
+
+
+def main() -> None:
+    """Run all, print one table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--full", action="store_true", help="10,000 and 100,000 chunks")
+    parser.add_argument("--rounds", type=int, default=100, help="queries of each kind")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="ragdrop-bench-") as folder:
+        Path(folder).chmod(0o755)  # the node of a root user runs as another one
+        node = start(Path(folder))
+        try:
+            run(node.url, 10_000 if options.full else 2_000, options.rounds)
+        finally:
+            stop(node)
+
+
+def run(url: str, small: int, rounds: int) -> None:
+    """All measurements against the node at *url*; *small* and ten times *small* chunks are compared."""
+    source = random.Random(384)
+    index, client = OpenSearchChunkIndex.from_url(url), connect(url)
+    refs = {
+        name: IndexRef("acme", f"ragdrop-v1-bench-{name}-1", DIMENSION) for name in ("small", "large", "shared", "raw")
+    }
+    try:
+        directions = [vector(source.gauss(0, 1) for _ in range(DIMENSION)) for _ in range(200)]
+        print("| what | ratio | budget | measured |\n|---|---|---|---|")
+        report(
+            "bulk: adapter / raw bulk helper, chunks a second", *bulk(index, client, refs, small, source, directions)
+        )
+        kept: list[tuple[str, Vector]] = []
+        for place in range(0, 10 * small, 1_000):
+            chunks = list(pieces("acme", min(1_000, 10 * small - place), source, directions, first=place))
+            kept += [(chunk.id, chunk.vector) for chunk in chunks]
+            write(index, refs["large"], chunks)
+        write(index, refs["shared"], list(pieces("acme", small, source, directions)))
+        for number in range(20):
+            tenant = f"other-{number}"
+            ref = IndexRef(tenant, refs["shared"].name, DIMENSION)
+            write(index, ref, list(pieces(tenant, small // 2, source, directions)))
+        for ref in refs.values():
+            client.indices.forcemerge(index=ref.name, max_num_segments=1, request_timeout=600, ignore_unavailable=True)
+        queries = [near_query(source, directions) for _ in range(rounds)]
+        report("query p50: adapter / raw `_msearch`", *against_raw(index, client, refs["small"], queries))
+        report(
+            f"query p50: {10 * small:,} / {small:,} chunks",
+            *against(index, refs["large"], refs["small"], queries, "≤ 1.5"),
+        )
+        others = against(index, refs["shared"], refs["small"], queries, "≤ 1.10")
+        report("query p50: with 20 other tenants / alone", *others)
+        recall_table(url, refs["large"], kept)
+    finally:
+        for ref in refs.values():
+            client.indices.delete(index=ref.name, ignore_unavailable=True)
+
+
+def report(what: str, ratio: float, budget: str, measured: str) -> None:
+    """One row."""
+    print(f"| {what} | {ratio:.2f} | {budget} | {measured} |", flush=True)
+
+
+def bulk(
+    index: OpenSearchChunkIndex,
+    client: Any,
+    refs: dict[str, IndexRef],
+    count: int,
+    source: random.Random,
+    near: list[Vector],
+) -> tuple[float, str, str]:
+    """The same chunks through the adapter and through the client library's helper, batch by batch in turn."""
+    chunks = list(pieces("acme", count, source, near))
+    index.upsert(refs["raw"], chunks[:1], soon())
+    index.upsert(refs["small"], chunks[:1], soon())
+    spent = {"adapter": 0.0, "raw": 0.0}
+    for place in range(0, count, 500):
+        batch = chunks[place : place + 500]
+        documents = [(piece.id, json.loads(source_of(piece))) for piece in batch]  # a raw caller has dicts at hand
+        raw = lambda: helpers.bulk(client, raw_actions(refs["raw"].name, documents), chunk_size=100)  # noqa: B023, E731
+        own = lambda: index.upsert(refs["small"], batch, soon())  # noqa: B023, E731
+        both = [("raw", raw), ("adapter", own)]
+        for name, call in both if place // 500 % 2 else reversed(both):
+            spent[name] += seconds(call)
+    index.refresh([refs["small"], refs["raw"]], soon())
+    rates = {name: count / total for name, total in spent.items()}
+    told = f"{rates['adapter']:.0f} / {rates['raw']:.0f} a second"
+    return rates["adapter"] / rates["raw"], "≥ 0.8", told
+
+
+def raw_actions(name: str, documents: Sequence[tuple[str, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+    """The actions that the helper takes."""
+    for chunk_id, document in documents:
+        yield {"_op_type": "index", "_index": name, "_id": chunk_id, "routing": "acme#0", "_source": document}
+
+
+def against_raw(
+    index: OpenSearchChunkIndex, client: Any, ref: IndexRef, queries: list[CandidateQuery]
+) -> tuple[float, str, str]:
+    """`candidates` beside the same `_msearch`, its body ready, its answer decoded."""
+
+    def body(query: CandidateQuery) -> str:
+        clause = filter_clause(ref.tenant, query.filters)
+        near = vector_search(query.vector or array("f"), clause, query.limit, EF_SEARCH)
+        words = lexical_search(words_of(query.text or ""), clause, query.limit)
+        return multi_search([("acme#0", near), ("acme#0", words)]).decode()
+
+    bodies = [body(query) for query in queries]
+    raw = [lambda content=content: client.msearch(body=content, index=ref.name) for content in bodies]
+    own = [lambda query=query: index.candidates(ref, [query], soon()) for query in queries]
+    return compared(own, raw, "≤ 1.10")
+
+
+def against(
+    index: OpenSearchChunkIndex, one: IndexRef, other: IndexRef, queries: list[CandidateQuery], budget: str
+) -> tuple[float, str, str]:
+    """The same queries to two indexes."""
+    first = [lambda query=query: index.candidates(one, [query], soon()) for query in queries]
+    second = [lambda query=query: index.candidates(other, [query], soon()) for query in queries]
+    return compared(first, second, budget)
+
+
+def compared(
+    first: list[Callable[[], object]], second: list[Callable[[], object]], budget: str
+) -> tuple[float, str, str]:
+    """p50 of two lists of calls, one of each in turn, and which comes first changing."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for call in (*first[:20], *second[:20]):
+        call()
+    for place, pair in enumerate(zip(first, second, strict=True)):
+        for which in (0, 1) if place % 2 else (1, 0):
+            times[which].append(seconds(pair[which]))
+    medians = [statistics.median(each) * 1000 for each in times]
+    return medians[0] / medians[1], budget, f"{medians[0]:.1f} / {medians[1]:.1f} ms"
+
+
+def recall_table(url: str, ref: IndexRef, kept: list[tuple[str, Vector]]) -> None:
+    """recall@10 and p50 of the vector part by ef_search, one tenant alone in its index: nothing but the graph helps."""
+    source = random.Random(128)  # vectors like no chunk's: the hardest there are
+    wanted = [vector(source.gauss(0, 1) for _ in range(DIMENSION)) for _ in range(30)]
+    asked = [CandidateQuery(None, values, Filters(), 10) for values in wanted]
+    exact = [nearest(query.vector or array("f"), kept) for query in asked]
+    print("\n| ef_search | recall@10 | p50 |\n|---|---|---|")
+    for ef_search in (10, 32, 64, 128, 256, 512):
+        index = OpenSearchChunkIndex.from_url(url, ef_search=ef_search)
+        times, right = [], 0
+        for query, best in zip(asked, exact, strict=True):
+            started = time.perf_counter()
+            found = index.candidates(ref, [query], soon())[0].vector
+            times.append(time.perf_counter() - started)
+            right += len(best & {hit.chunk_id for hit in found})
+        shown = f"{right / (10 * len(asked)):.3f} | {statistics.median(times) * 1000:.1f} ms"
+        print(f"| {ef_search} | {shown} |", flush=True)
+
+
+def nearest(query: Vector, kept: list[tuple[str, Vector]]) -> set[str]:
+    """The ids of the ten nearest, by looking at all."""
+    scored = sorted(((sum(map(mul, query, values)), name) for name, values in kept), reverse=True)
+    return {name for _, name in scored[:10]}
+
+
+def pieces(
+    tenant: str, count: int, source: random.Random, directions: list[Vector], *, first: int = 0
+) -> Iterator[IndexedChunk]:
+    """Chunks of 150 words; vectors gather around some directions, and those of one document closer still."""
+    for number in range(first, first + count):
+        if number % CHUNKS_A_DOCUMENT == 0:
+            subject = near_vector(source, directions)
+        values = near_vector(source, [subject])
+        text = " ".join(source.choices(VOCABULARY, cum_weights=FREQUENCIES, k=150)) + f" {number}"
+        facts = Facts(title=f"Note {number}", version_id="v1", indexed_at="2026-01-01T00:00:00Z")
+        key = DocumentKey(tenant, "team", f"notes/{number // CHUNKS_A_DOCUMENT}.md")
+        yield IndexedChunk(key, 1, Chunk(number % CHUNKS_A_DOCUMENT, 0, len(text), text, ("Notes",)), facts, values)
+
+
+def near_vector(source: random.Random, directions: list[Vector]) -> Vector:
+    """A vector whose cosine to its direction is about 0.7."""
+    middle, spread = source.choice(directions), DIMENSION**-0.5
+    return vector(value + source.gauss(0, spread) for value in middle)
+
+
+def near_query(source: random.Random, directions: list[Vector]) -> CandidateQuery:
+    """A question of four words, neither the commonest nor the rarest, with a vector."""
+    return CandidateQuery(
+        " ".join(source.sample(VOCABULARY[20:2_000], 4)), near_vector(source, directions), Filters(), LIMIT
+    )
+
+
+def write(index: OpenSearchChunkIndex, ref: IndexRef, chunks: Sequence[IndexedChunk]) -> None:
+    """Write all, then make them visible."""
+    index.upsert(ref, chunks, soon())
+    index.refresh([ref], soon())
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """How long *call* took, without the collector's pauses."""
+    gc.disable()
+    started = time.perf_counter()
+    call()
+    spent = time.perf_counter() - started
+    gc.enable()
+    return spent
+
+
+def soon() -> Deadline:
+    """A deadline for one call."""
+    return Deadline.after(120)
+
+
+if __name__ == "__main__":
+    main()

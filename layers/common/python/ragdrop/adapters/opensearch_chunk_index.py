@@ -1,0 +1,284 @@
+"""ChunkIndex on OpenSearch: one node, a managed domain or a cluster, the same code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import opensearchpy
+from opensearchpy.connection import Urllib3HttpConnection
+
+from ragdrop.adapters.opensearch_admin import IndexAdmin, alias_of, dimension_error, path_of
+from ragdrop.adapters.opensearch_bulk import Line, batches, outcome
+from ragdrop.adapters.opensearch_client import Caller, Json, QuietConnection, connect
+from ragdrop.adapters.opensearch_errors import (
+    DIMENSION,
+    MISSING_INDEX,
+    causes,
+    is_missing_index,
+    is_unknown_query,
+    of_status,
+    translated,
+)
+from ragdrop.adapters.opensearch_mapping import SHARDS, Documents, hit_of, source_of
+from ragdrop.adapters.opensearch_queries import (
+    EF_SEARCH,
+    PAGE_SIZE,
+    Clause,
+    filter_clause,
+    lexical_search,
+    multi_search,
+    older_clause,
+    range_search,
+    routing_value,
+    routing_values,
+    tenant_clause,
+    vector_search,
+    words_of,
+)
+from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.tenants import IndexRef
+from ragdrop.errors import DatabaseError
+
+SEARCH_TIMEOUT_S = 10.0
+WRITE_TIMEOUT_S = 30.0
+DELETE_TIMEOUT_S = 120.0
+DELETE_ROUNDS = 10
+
+
+class OpenSearchChunkIndex:
+    """Chunks of all tenants side by side; the tenant is in every filter, and its routing value in every request."""
+
+    def __init__(self, caller: Caller, *, shards: int = SHARDS, ef_search: int = EF_SEARCH) -> None:
+        self._caller = caller
+        self._admin = IndexAdmin(caller, shards=shards)
+        self._ef_search = ef_search
+        self._combined = True  # until a server says that it does not know that query
+
+    @classmethod
+    def from_url(
+        cls,
+        url: str,
+        password: str | None = None,
+        *,
+        sigv4_region: str | None = None,
+        shards: int = SHARDS,
+        ef_search: int = EF_SEARCH,
+        connection_class: type[Urllib3HttpConnection] = QuietConnection,
+    ) -> OpenSearchChunkIndex:
+        """The index at *url*; nothing is sent yet.  See `connect` for the arguments.
+
+        Raises:
+            ConfigurationError: The URL cannot be used.
+        """
+        client = connect(url, password, sigv4_region=sigv4_region, connection_class=connection_class)
+        return cls(Caller(client), shards=shards, ef_search=ef_search)
+
+    def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
+        """Write chunks, at most 100 or 5 MB a request; the same id replaces."""
+        for chunk in chunks:
+            if chunk.key.tenant != index.tenant:
+                raise ValueError("a chunk of another tenant")
+            if len(chunk.vector) != index.dimension:
+                raise dimension_error(index, len(chunk.vector), index.dimension)
+        lines = (Line.of(chunk.id, routing_value(chunk.key, index.routes), source_of(chunk)) for chunk in chunks)
+        for batch in batches(lines):
+            self._write(index, batch, deadline)
+
+    def refresh(self, indexes: Iterable[IndexRef], deadline: Deadline) -> None:
+        """Make all that was written visible: one request for all indexes.
+
+        An explicit refresh, not `refresh=wait_for` on the last bulk: that waits for the next periodic one, half
+        a second of billed Lambda time on average, and would need those to be frequent.  This takes some 10 ms a batch
+        of SQS messages, and lets the periodic ones be rare.
+        """
+        names = ",".join(sorted({path_of(index.name) for index in indexes}))
+        if names:
+            params = {"ignore_unavailable": "true"}
+            self._call("POST", f"/{names}/_refresh", "refresh", deadline, WRITE_TIMEOUT_S, params=params)
+
+    def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
+        """Vector and lexical hits of all queries by one `_msearch`."""
+        routing = routing_values(index.tenant, index.routes)
+        searches: list[tuple[str, str]] = []
+        plan: list[tuple[int | None, int | None]] = []  # of each query: where its two answers will be
+        for query in queries:
+            clause = filter_clause(index.tenant, query.filters, query.without)
+            places: list[int | None] = [None, None]
+            if query.vector is not None and len(query.vector) != index.dimension:
+                raise dimension_error(index, len(query.vector), index.dimension)
+            if query.vector is not None and any(query.vector):
+                places[0] = len(searches)
+                searches.append((routing, vector_search(query.vector, clause, query.limit, self._ef_search)))
+            words = words_of(query.text or "")
+            if words:
+                places[1] = len(searches)
+                searches.append((routing, lexical_search(words, clause, query.limit, combined=self._combined)))
+            plan.append((places[0], places[1]))
+        try:
+            answers = self._search(index, searches, deadline)
+        except _UnknownQueryError:
+            self._combined = False
+            return self.candidates(index, queries, deadline)
+        known: Documents = {}
+        found = []
+        for vector_place, lexical_place in plan:
+            vector_hits = [] if vector_place is None else answers[vector_place]
+            # Lucene's score of a cosine is (1 + cosine) / 2, so that it is never negative
+            nearest = [_hit(index, hit, max(-1.0, min(1.0, 2.0 * hit["_score"] - 1.0)), known) for hit in vector_hits]
+            lexical_hits = [] if lexical_place is None else answers[lexical_place]
+            worded = [_hit(index, hit, hit["_score"], known) for hit in lexical_hits]
+            found.append(Candidates(nearest, worded))
+        return found
+
+    def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
+        """The chunks of each range by one `_msearch`; one more for every 1,000 chunks of a range that has more."""
+        found: list[list[Hit]] = [[] for _ in ranges]
+        known: Documents = {}
+        open_ranges = {place: part for place, part in enumerate(ranges) if _may_read(index, part)}
+        while open_ranges:
+            parts = list(open_ranges.values())
+            searches = [(routing_value(part.key, index.routes), range_search(part)) for part in parts]
+            answers = self._search(index, searches, deadline)
+            for place, hits in zip(list(open_ranges), answers, strict=True):
+                part = open_ranges.pop(place)
+                found[place] += [_hit(index, hit, 0.0, known) for hit in hits]
+                if len(hits) == PAGE_SIZE and found[place][-1].chunk.ordinal < part.last:
+                    next_first = found[place][-1].chunk.ordinal + 1
+                    open_ranges[place] = ChunkRange(part.key, part.revision, next_first, part.last)
+        return found
+
+    def remove(self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline) -> int:
+        """Remove the document's older revisions: a refresh, so that nothing written is overlooked, and one deletion."""
+        if key.tenant != index.tenant:
+            return 0
+        return self._delete(index, older_clause(key, before_revision), deadline, routing_value(key, index.routes))
+
+    def count(self, index: IndexRef, deadline: Deadline) -> int:
+        """Visible chunks of the tenant."""
+        try:
+            answer = self._caller.raw(
+                "POST",
+                f"/{path_of(index.name)}/_count",
+                body={"query": tenant_clause(index.tenant)},
+                params={"routing": routing_values(index.tenant, index.routes)},
+                deadline=deadline,
+                cap_s=SEARCH_TIMEOUT_S,
+                stage="count",
+            )
+        except opensearchpy.OpenSearchException as exc:
+            if is_missing_index(exc):
+                return 0
+            raise translated(exc, "count") from exc
+        if answer["_shards"]["failed"]:
+            raise DatabaseError("a shard of the index did not answer (count)", service="index")
+        return int(answer["count"])
+
+    def drop(self, index: IndexRef, deadline: Deadline) -> int:
+        """Remove all chunks of the tenant; on every shard, so that a wrong `routes` cannot leave any behind."""
+        return self._delete(index, tenant_clause(index.tenant), deadline, None)
+
+    def check(self, deadline: Deadline) -> None:
+        """Return if the server answers, is new enough and has the k-NN plugin."""
+        self._admin.check(deadline)
+
+    def _write(self, index: IndexRef, lines: list[Line], deadline: Deadline) -> None:
+        path = f"/{path_of(alias_of(index.name))}/_bulk"
+        attempt, created = 1, False
+        while lines:
+            body = b"".join(line.content for line in lines)
+            answer = self._call("POST", path, "write", deadline, WRITE_TIMEOUT_S, body=body)
+            result = outcome(lines, answer)
+            if any(failure.wrong_dimension for failure in result.failed):
+                raise self._admin.wrong_dimension(index, index.dimension, deadline)
+            if result.failed:
+                worst = max(result.failed, key=lambda failure: failure.status)
+                raise of_status(worst.status, worst.kind, f"write, {len(result.failed)} of {len(lines)} chunks")
+            lines = result.busy + result.missing_index
+            if result.missing_index and not created:
+                self._admin.create(index, deadline)
+                created = True
+            elif lines and not self._caller.pause(attempt, deadline):
+                raise DatabaseError(f"the index was too busy to take {len(lines)} chunks", service="index", status=429)
+            else:
+                attempt += 1
+
+    def _delete(self, index: IndexRef, clause: Clause, deadline: Deadline, routing: str | None) -> int:
+        path = f"/{path_of(index.name)}"
+        params = {"conflicts": "proceed", "refresh": "true"} | ({} if routing is None else {"routing": routing})
+        removed = 0
+        for _ in range(DELETE_ROUNDS):
+            try:
+                self._caller.raw("POST", f"{path}/_refresh", deadline=deadline, cap_s=WRITE_TIMEOUT_S, stage="remove")
+            except opensearchpy.OpenSearchException as exc:
+                if is_missing_index(exc):
+                    return removed
+                raise translated(exc, "remove") from exc
+            delete = f"{path}/_delete_by_query"
+            answer = self._call(
+                "POST", delete, "remove", deadline, DELETE_TIMEOUT_S, body={"query": clause}, params=params
+            )
+            removed += int(answer["deleted"])
+            if answer.get("failures") or answer.get("timed_out"):
+                raise DatabaseError("the index could not remove all chunks", service="index", removed=removed)
+            if not answer["version_conflicts"]:
+                return removed
+        raise DatabaseError("chunks are written as fast as they are removed", service="index", removed=removed)
+
+    def _search(
+        self, index: IndexRef, searches: Sequence[tuple[str, str]], deadline: Deadline
+    ) -> list[list[dict[str, Any]]]:
+        if not searches:
+            return []
+        path = f"/{path_of(index.name)}/_msearch"
+        body = multi_search(searches)
+        try:
+            answer = self._caller.raw(
+                "POST", path, body=body, deadline=deadline, cap_s=SEARCH_TIMEOUT_S, stage="search"
+            )
+        except opensearchpy.OpenSearchException as exc:
+            if is_unknown_query(exc):
+                raise _UnknownQueryError from exc
+            raise translated(exc, "search") from exc
+        return [self._hits(index, response, deadline) for response in answer["responses"]]
+
+    def _hits(self, index: IndexRef, response: Mapping[str, Any], deadline: Deadline) -> list[dict[str, Any]]:
+        error = response.get("error")
+        if error is None:
+            return list(response["hits"]["hits"])
+        if error.get("type") == MISSING_INDEX:
+            return []
+        reasons = causes(error)
+        if DIMENSION.search(reasons):
+            raise self._admin.wrong_dimension(index, index.dimension, deadline)
+        raise of_status(int(response["status"]), str(error.get("type", "")), "search")
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        stage: str,
+        deadline: Deadline,
+        cap_s: float,
+        *,
+        body: Mapping[str, Any] | bytes | None = None,
+        params: Mapping[str, str] | None = None,
+    ) -> Json:
+        return self._caller.call(method, path, deadline=deadline, cap_s=cap_s, stage=stage, body=body, params=params)
+
+
+class _UnknownQueryError(Exception):
+    """The server does not know a query that newer ones have."""
+
+
+def _may_read(index: IndexRef, part: ChunkRange) -> bool:
+    return part.key.tenant == index.tenant and part.first <= part.last
+
+
+def _hit(index: IndexRef, found: Mapping[str, Any], score: float, known: Documents) -> Hit:
+    source = found["_source"]
+    if source["tenant"] != index.tenant:  # cannot happen while the filter is right; then it must not pass unseen
+        raise DatabaseError("the index gave a chunk of another tenant", service="index", retryable=False)
+    return hit_of(source, score, known)
