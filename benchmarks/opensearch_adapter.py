@@ -26,11 +26,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "layers" / "common" / "python")]
 
-from opensearchpy import helpers  # noqa: E402 the repository's own folders come first
+from opensearchpy import OpenSearch, helpers  # noqa: E402 the repository's own folders come first
 
 from localstack.opensearch import start, stop  # noqa: E402
 from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex  # noqa: E402
-from ragdrop.adapters.opensearch_client import connect  # noqa: E402
 from ragdrop.adapters.opensearch_mapping import source_of  # noqa: E402
 from ragdrop.adapters.opensearch_queries import (  # noqa: E402
     EF_SEARCH,
@@ -72,7 +71,7 @@ def main() -> None:
 def run(url: str, small: int, rounds: int) -> None:
     """All measurements against the node at *url*; *small* and ten times *small* chunks are compared."""
     source = random.Random(384)
-    index, client = OpenSearchChunkIndex.from_url(url), connect(url)
+    index, client = OpenSearchChunkIndex.from_url(url), OpenSearch(url)  # raw: the library's client as it comes
     refs = {
         name: IndexRef("acme", f"ragdrop-v1-bench-{name}-1", DIMENSION) for name in ("small", "large", "shared", "raw")
     }

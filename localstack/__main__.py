@@ -3,58 +3,82 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
 from localstack.demo import demo
-from localstack.home import SHARED, Home, read_json
+from localstack.home import SHARED, Home, homes, read_json
+from localstack.index_node import running_node
 from localstack.launcher import down, read_processes, up
 from localstack.processes import LaunchError
 from localstack.progress import Progress
+from localstack.wishes import INDEXES, home_for
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; 0 where it did what it was asked, 1 where a part of the stack failed or does not run."""
     options = _parser().parse_args(arguments)
-    home = Home(options.home.resolve())
+    base = options.home.resolve()
     progress = Progress(quiet=options.quiet)
     try:
         if options.command == "down":
-            down(home, progress)
+            for each in homes(base):
+                down(each, progress)
         elif options.command == "status":
-            return status(home, progress)
+            return status(base, progress)
         else:
-            stack = up(home, index=options.index, progress=progress)
+            home = home_for(base, os.environ, index=options.index)
+            stack = up(home, index=options.index, tenant=options.tenant, progress=progress)
             if options.command == "demo":
                 demo(home, stack, progress)
             else:
-                progress.say(f"The API is at {stack['api_url']}\nKey and addresses: {home.stack_file}")
+                progress.say(f"The API is at {stack['api_url']}\nKey and addresses: {home.published_file}")
     except LaunchError as exc:
         sys.stderr.write(f"{exc}\n")
         return 1
     return 0
 
 
-def status(home: Home, progress: Progress) -> int:
+def status(base: Path, progress: Progress) -> int:
     """Show what runs and where; 0 where all of it runs."""
-    processes = read_processes(home)
-    stack = read_json(home.stack_file)
-    for process in processes.values():
-        said = "running" if process.running else "NOT running"
-        progress.say(f"{process.name:10} {said}, port {process.port}, pid {process.pid}")
-    if not processes:
+    started = [home for home in homes(base) if read_processes(home)]
+    if not started:
         progress.say("Nothing runs. Start it with: make up")
         return 1
+    shown = [_show(home, progress) for home in started]
+    return 0 if all(shown) else 1
+
+
+def _show(home: Home, progress: Progress) -> bool:
+    processes = read_processes(home).values()
+    progress.say(f"the stack on the index {home.name}")
+    for process in processes:
+        said = "running" if process.running else "NOT running"
+        progress.say(f"  {process.name:10} {said}, port {process.port}, pid {process.pid}")
+    node = running_node(home) if home.name == "opensearch" else "not its own"
+    if home.name == "opensearch":
+        progress.say(f"  opensearch {node or 'NOT running'}")
+    stack = read_json(home.stack_file)
     if stack.get("api_key"):
-        progress.say(f"api        {stack['api_url']}")
-    return 0 if all(process.running for process in processes.values()) else 1
+        progress.say(f"  api        {stack['api_url']}")
+    return node is not None and all(process.running for process in processes)
+
+
+EXPLAINED = """
+Each index has a stack of its own below the folder (--home): a document stays on the index that its tenant began with,
+so what was pushed with one index is not on the other. Both may run at once; stack.json, which `ragdrop` reads, names
+the one that was brought up last, and `down` stops all of them. With --index opensearch OPENSEARCH_URL names a node of
+your own; without it one is assembled by Maven for a JDK 21+, or run by Docker.
+"""
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m localstack", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m localstack", description=__doc__, epilog=EXPLAINED)
     parser.add_argument("command", choices=["up", "down", "status", "demo"])
-    parser.add_argument("--home", type=Path, default=SHARED, help="the stack's folder (default: .local)")
-    parser.add_argument("--index", default="embedded", help="the chunk index: embedded")
+    parser.add_argument("--home", type=Path, default=SHARED, help="the folder of the stacks; default: .local")
+    parser.add_argument("--index", default="embedded", choices=INDEXES, help="the chunk index; default: %(default)s")
+    parser.add_argument("--tenant", default="demo", help="the tenant that is made; default: %(default)s")
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
     return parser
 

@@ -39,7 +39,7 @@ def demo(home: Home, stack: Mapping[str, Any], progress: Progress) -> None:
         show(progress, citation, checked=stands_in_object(objects, citation))
     progress.say("")
     progress.say(f"The API is at {stack['api_url']}")
-    progress.say(f"Its key and all other addresses are in {home.stack_file}")
+    progress.say(f"Its key and all other addresses are in {home.published_file}")
     progress.say('Ask more with: .venv/bin/ragdrop ask "…"')
     progress.say("Stop it with: make down")
 

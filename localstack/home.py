@@ -15,18 +15,29 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = REPOSITORY / ".local"  # the environments, whichever stack uses them
 BUILD = REPOSITORY / ".aws-sam"
+STACKS = "stacks"
 
 
 @dataclass(frozen=True)
 class Home:
-    """One stack's folder.  Two stacks on one machine have two homes and share environments and build."""
+    """One stack's folder, `base/stacks/name`; all stacks of this machine share environments and build.
 
-    root: Path
+    A document stays on the index that its tenant began with, and that index's name does not say which engine holds it.
+    So each index has a stack of its own, named after it: changing the index changes the stack, and never mixes two.
+    """
+
+    base: Path
+    name: str
+
+    @property
+    def root(self) -> Path:
+        """The folder of all that this stack has."""
+        return self.base / STACKS / self.name
 
     @property
     def is_default(self) -> bool:
-        """Whether this is the stack of ``make up``, which takes the usual ports where they are free."""
-        return self.root == SHARED
+        """Whether this is a stack of ``make up``, which takes the usual ports where they are free."""
+        return self.base == SHARED
 
     @property
     def logs(self) -> Path:
@@ -45,8 +56,18 @@ class Home:
 
     @property
     def stack_file(self) -> Path:
-        """What callers read: addresses, names, the demo key."""
+        """What callers read of this stack: addresses, names, the demo key."""
         return self.root / "stack.json"
+
+    @property
+    def published_file(self) -> Path:
+        """The same of the stack that was brought up last: here callers look."""
+        return self.base / "stack.json"
+
+    @property
+    def env_file(self) -> Path:
+        """The functions' environment for ``sam local invoke``, of the stack that was brought up last."""
+        return self.base / "env.json"
 
     @property
     def process_file(self) -> Path:
@@ -54,15 +75,22 @@ class Home:
         return self.root / "processes.json"
 
     def make(self) -> None:
-        """Make the folders, readable by their owner alone: keys and documents are in them."""
-        for folder in (self.root, self.logs, self.emulator, self.index):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Make the folders; what holds keys and documents is readable by its owner alone."""
+        # Others may pass through the stack's own folder, not list it: a root user's OpenSearch runs as another user.
+        self.root.mkdir(mode=0o711, parents=True, exist_ok=True)
+        for folder in (self.logs, self.emulator, self.index):
+            folder.mkdir(mode=0o700, exist_ok=True)
 
     def forget_data(self) -> None:
         """Remove what the emulator and the embedded index hold."""
         for folder in (self.emulator, self.index):
             shutil.rmtree(folder, ignore_errors=True)
         self.make()
+
+
+def homes(base: Path) -> list[Home]:
+    """Every stack that was ever brought up below *base*."""
+    return [Home(base, folder.name) for folder in sorted((base / STACKS).glob("*")) if folder.is_dir()]
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -12,8 +12,10 @@ from typing import Any
 
 from localstack.build import build, build_digest, is_built
 from localstack.deploy import Emulated, deploy, deployment_digest, local_api_url
+from localstack.function_environments import write_env_json
 from localstack.handover import make_tenant_and_key, upload_tokenizer, warm_up
 from localstack.home import BUILD, Home, exclusive, read_json, write_json
+from localstack.index_node import await_named, forget_node, running_node, start_node, stop_node
 from localstack.ports import HOST
 from localstack.processes import Process, stop
 from localstack.progress import Progress
@@ -29,8 +31,6 @@ from localstack.services import (
 )
 from localstack.wishes import Wishes, read_wishes
 
-TENANT = "demo"
-
 
 @dataclass
 class Launcher:
@@ -38,6 +38,7 @@ class Launcher:
 
     home: Home
     wishes: Wishes
+    tenant: str
     progress: Progress
     processes: dict[str, Process] = field(default_factory=dict)
     _noting: Lock = field(default_factory=Lock)
@@ -55,13 +56,15 @@ class Launcher:
         with exclusive(self.home.root / "up.lock"), self.progress.shown():
             self.processes = read_processes(self.home)
             self._note_lost_state()
-            with ThreadPoolExecutor(max_workers=3) as pool:
+            with ThreadPoolExecutor(max_workers=4) as pool:
                 built = pool.submit(self._build)
                 ready = pool.submit(self._start, "emulator", emulator)
                 models = pool.submit(self._start_models)
+                index = pool.submit(self._start_index)
                 ports = {"emulator": ready.result().port, **models.result()}
+                index_url = index.result()
                 digest = built.result()
-            return self._deploy(digest, ports)
+            return self._deploy(digest, ports, index_url)
 
     def _note_lost_state(self) -> None:
         """The emulator saves its state as it stops in order; where it did not, its buckets and tables are gone."""
@@ -69,6 +72,7 @@ class Launcher:
         if before is not None and not before.running:
             self.progress.say("The emulator was not stopped by `down`, so what it held is lost: starting empty.")
             self.home.forget_data()
+            forget_node(self.home)
             del self.processes["emulator"]
 
     def _start(self, name: str, service_at: Callable[[Home, int], Service]) -> Process:
@@ -101,6 +105,17 @@ class Launcher:
             write_processes(self.home, self.processes)
         return ports
 
+    def _start_index(self) -> str:
+        """The index's address.  The embedded one needs no server; one that the caller named has to answer."""
+        if self.wishes.index_url is None:
+            if (running := running_node(self.home)) is not None:
+                return running
+            with self.progress.step("opensearch (its first start fetches it)"):
+                return start_node(self.home)
+        if self.wishes.index_url.startswith("http"):
+            await_named(self.wishes.index_url)
+        return self.wishes.index_url
+
     def _build(self) -> str:
         with exclusive(BUILD / "build.lock"):
             digest = build_digest()
@@ -109,13 +124,13 @@ class Launcher:
                     build(self.home, digest)
         return digest
 
-    def _deploy(self, built: str, ports: Mapping[str, int]) -> dict[str, Any]:
+    def _deploy(self, built: str, ports: Mapping[str, int], index_url: str) -> dict[str, Any]:
         environment = aws_environment(ports["emulator"])
         emulated = Emulated(environment["AWS_ENDPOINT_URL"], environment)
         local = {name: f"http://{HOST}:{port}/v1" for name, port in ports.items()}
         embedding_url = self.wishes.embedding_url or local["embedding"]
         chat_url = self.wishes.chat_url or local["answerer"]
-        parameters = self.wishes.parameters(embedding_url=embedding_url, chat_url=chat_url)
+        parameters = self.wishes.parameters(index_url=index_url, embedding_url=embedding_url, chat_url=chat_url)
         digest = deployment_digest(built, parameters)
         before = read_json(self.home.stack_file)
         outputs = emulated.outputs()
@@ -125,11 +140,11 @@ class Launcher:
             outputs = emulated.outputs()
         stack: dict[str, Any] = {
             "api_url": local_api_url(emulated.endpoint_url, outputs),
-            "api_key": before.get("api_key", ""),
-            "tenant": TENANT,
+            "api_key": before.get("api_key", "") if before.get("tenant") == self.tenant else "",
+            "tenant": self.tenant,
             "bucket": outputs["DocumentBucket"],
             "endpoint_url": emulated.endpoint_url,
-            "index_url": self.wishes.index_url,
+            "index_url": index_url,
             "embedding_url": embedding_url,
             "chat_url": chat_url,
             "environment": emulated.function_environment(outputs["IngestFunctionName"]) | environment,
@@ -145,12 +160,14 @@ class Launcher:
             stack["api_key"] = make_tenant_and_key(self.home, stack)
             write_json(self.home.stack_file, stack)
             warm_up(stack)
+        write_json(self.home.published_file, stack)
+        write_env_json(self.home.env_file, stack)
         return stack
 
 
-def up(home: Home, *, index: str, progress: Progress) -> dict[str, Any]:
+def up(home: Home, *, index: str, tenant: str, progress: Progress) -> dict[str, Any]:
     """Bring *home*'s stack up as the caller's environment asks for; see Launcher.up."""
-    return Launcher(home, read_wishes(os.environ, home, index=index), progress).up()
+    return Launcher(home, read_wishes(os.environ, home, index=index), tenant, progress).up()
 
 
 def down(home: Home, progress: Progress) -> None:
@@ -168,7 +185,10 @@ def down(home: Home, progress: Progress) -> None:
         if stopped or name != "emulator":
             del processes[name]  # an emulator that was dead already stays noted: its state is lost
         write_processes(home, processes)
-    if not processes:
+    if running_node(home) is not None:
+        with progress.step("stopping opensearch"):
+            stop_node(home)
+    if not any(process.running for process in processes.values()):
         progress.say(f"Stopped. Data and logs are kept in {home.root}.")
 
 

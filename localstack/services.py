@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,14 +54,21 @@ def emulator(home: Home, port: int) -> Service:
 
 def embedding(home: Home, port: int) -> Service:
     """The local embedding server."""
-    command = (*_models_python(), "localstack.embedding_server", "--port", str(port), "--home", str(SHARED / "models"))
+    command = (
+        *_models_python(),
+        "localstack.models.embedding_server",
+        "--port",
+        str(port),
+        "--home",
+        str(SHARED / "models"),
+    )
     return Service("embedding", command, f"http://{HOST}:{port}/health", {"HOME": str(home.root)})
 
 
 def answerer(home: Home, port: int, *, embedding_url: str | None) -> Service:
     """The local answerer; given a local embedding server it also compares meanings."""
     extra = ("--embedding-url", embedding_url) if embedding_url else ()
-    command = (*_models_python(), "localstack.answerer", "--port", str(port), *extra)
+    command = (*_models_python(), "localstack.models.answerer", "--port", str(port), *extra)
     return Service("answerer", command, f"http://{HOST}:{port}/health", {"HOME": str(home.root)})
 
 
@@ -87,9 +94,9 @@ def await_service(service: Service, process: Process, home: Home) -> None:
     await_health(process, service.health, log=home.logs / f"{service.name}.log", timeout_s=START_TIMEOUT_S)
 
 
-def port_for(name: str, home: Home, before: int | None) -> int:
+def port_for(name: str, home: Home, before: int | None, *, choose: Callable[..., int] = choose_port) -> int:
     """The port of last time, else the usual one for the default home, where free; else any free one."""
-    return choose_port(before, USUAL_PORTS[name] if home.is_default else None)
+    return choose(before, USUAL_PORTS[name] if home.is_default else None)
 
 
 def clean_environment() -> dict[str, str]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from localstack.home import Home
+from localstack.models.weights import DIMENSION, MODEL_NAME
 from localstack.processes import LaunchError
-from localstack.weights import DIMENSION, MODEL_NAME
 
 TOKENIZER_KEY = f"tokenizers/{MODEL_NAME}.json"
 ANSWERER_MODEL = "ragdrop-extractive"
+INDEXES = ("embedded", "opensearch")
 
 # Environment variable -> template parameter, for what is passed on as it stands.
 PASSED_ON = {
@@ -33,18 +36,18 @@ PASSED_ON = {
 
 @dataclass(frozen=True)
 class Wishes:
-    """Addresses that the caller named; None means the local stand-in."""
+    """Addresses that the caller named; None means the local stand-in: for the index, an OpenSearch node of its own."""
 
     embedding_url: str | None
     chat_url: str | None
-    index_url: str
+    index_url: str | None
     passed_on: Mapping[str, str]
 
-    def parameters(self, *, embedding_url: str, chat_url: str) -> dict[str, str]:
-        """The template's parameters, given where the two models answer.
+    def parameters(self, *, index_url: str, embedding_url: str, chat_url: str) -> dict[str, str]:
+        """The template's parameters, given where index and models answer.
 
-        >>> wishes = Wishes(None, None, "sqlite:///x", {"CHAT_API_KEY": "k"})
-        >>> wishes.parameters(embedding_url="e", chat_url="c")["ChatApiKey"]
+        >>> wishes = Wishes(None, None, None, {"CHAT_API_KEY": "k"})
+        >>> wishes.parameters(index_url="i", embedding_url="e", chat_url="c")["ChatApiKey"]
         'k'
         """
         local: dict[str, str] = {}
@@ -58,7 +61,7 @@ class Wishes:
             **local,
             "PythonRuntime": python_runtime(),
             "Architecture": architecture(),
-            "IndexUrl": self.index_url,
+            "IndexUrl": index_url,
             "EmbeddingUrl": embedding_url,
             "EmbeddingTokenizer": TOKENIZER_KEY if self.embedding_url is None else "",
             "ChatUrl": chat_url,
@@ -78,13 +81,37 @@ CLEARABLE = frozenset(
 )
 
 
+def home_for(base: Path, environment: Mapping[str, str], *, index: str) -> Home:
+    """The stack below *base* that belongs to the wanted index: one a local engine, one a server that is named.
+
+    >>> home_for(Path("x"), {}, index="opensearch").name
+    'opensearch'
+    >>> home_for(Path("x"), {"OPENSEARCH_URL": "http://127.0.0.1:9200"}, index="opensearch").name
+    'opensearch-ade0fef1'
+    """
+    named = named_index(environment, index=index)
+    if named is None:
+        return Home(base, index)
+    return Home(base, f"{index}-{hashlib.sha256(named.encode()).hexdigest()[:8]}")
+
+
+def named_index(environment: Mapping[str, str], *, index: str) -> str | None:
+    """The index that the caller runs himself, without a slash at the end; None where there is none.
+
+    >>> named_index({"OPENSEARCH_URL": "https://search.example/"}, index="opensearch")
+    'https://search.example'
+    """
+    own = environment.get("INDEX_URL") or (environment.get("OPENSEARCH_URL") if index == "opensearch" else None)
+    return own.rstrip("/") if own else None
+
+
 def read_wishes(environment: Mapping[str, str], home: Home, *, index: str) -> Wishes:
     """What *environment* asks for.
 
     Args:
         environment: Variables as in the README's table of settings.
         home: Where the embedded index lives.
-        index: ``embedded``; INDEX_URL beats it.
+        index: One of INDEXES; INDEX_URL beats it.
 
     Raises:
         LaunchError: A model service is named without what has to be known of its model.
@@ -96,10 +123,11 @@ def read_wishes(environment: Mapping[str, str], home: Home, *, index: str) -> Wi
     missing = [name for name in needed if not environment.get(name)]
     if missing:
         raise LaunchError(f"EMBEDDING_URL or CHAT_URL is set, so {' and '.join(missing)} must be set too.")
-    if index != "embedded":
-        raise LaunchError(f"there is no index {index!r}; there is: embedded")
     passed = {name: environment[name] for name in PASSED_ON if environment.get(name)}
-    return Wishes(embedding_url, chat_url, environment.get("INDEX_URL") or f"sqlite:///{home.index}", passed)
+    index_url = named_index(environment, index=index)
+    if index_url is None and index == "embedded":
+        index_url = f"sqlite:///{home.index}"
+    return Wishes(embedding_url, chat_url, index_url, passed)
 
 
 def python_runtime() -> str:

@@ -58,7 +58,8 @@ class World:
         self.app: App = bootstrap(
             ENVIRONMENT, clock=lambda: self.now_s, **{name: getattr(self, name) for name in names}
         )
-        self.app.operator.create_tenant(tenant)
+        if self.registry.tenant(tenant) is None:
+            self.app.operator.create_tenant(tenant)
         self.caller = Caller(tenant, "admin")
         self._messages = itertools.count(1)
         self._sequence = itertools.count(1)

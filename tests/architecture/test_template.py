@@ -1,63 +1,23 @@
 """The template keeps its own rules: numbers that follow from others, least privilege, and the traps that SAM sets."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 import yaml
 
 from ragdrop.config import environment_names
+from tests.architecture.cloudformation import REPOSITORY, Resource, allowed_statements, listed, of_type, read_template
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 FUNCTIONS = ("IngestFunction", "QueryFunction", "GenerateFunction")
 SET_FOR_LIBRARIES = {"POWERTOOLS_SERVICE_NAME"}  # read by Powertools, not by Settings
-
-Resource = dict[str, Any]
-
-
-class TemplateLoader(yaml.SafeLoader):
-    """YAML with CloudFormation's short forms: `!Ref x` becomes {"Ref": "x"}, `!Sub x` {"Fn::Sub": "x"}."""
-
-
-def _short_form(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> Resource:
-    name = suffix if suffix in {"Ref", "Condition"} else f"Fn::{suffix}"
-    if isinstance(node, yaml.ScalarNode):
-        return {name: loader.construct_scalar(node)}
-    if isinstance(node, yaml.SequenceNode):
-        return {name: loader.construct_sequence(node, deep=True)}
-    assert isinstance(node, yaml.MappingNode)
-    return {name: loader.construct_mapping(node, deep=True)}
-
-
-TemplateLoader.add_multi_constructor("!", _short_form)  # type: ignore[no-untyped-call]
 
 
 @pytest.fixture(scope="module")
 def template() -> Resource:
-    loaded: Resource = yaml.load((REPOSITORY / "template.yaml").read_text("utf-8"), TemplateLoader)  # noqa: S506
-    return loaded
+    return read_template()
 
 
 @pytest.fixture(scope="module")
 def resources(template: Resource) -> dict[str, Resource]:
     return dict(template["Resources"])
-
-
-def of_type(resources: dict[str, Resource], kind: str) -> dict[str, Resource]:
-    return {name: each["Properties"] for name, each in resources.items() if each["Type"] == kind}
-
-
-def allowed_statements(resources: dict[str, Resource]) -> list[tuple[str, Resource]]:
-    """Every statement that allows something to a function, with the name of the resource it stands in."""
-    documents = [(name, policy["PolicyDocument"]) for name, policy in of_type(resources, "AWS::IAM::Policy").items()]
-    for name, role in of_type(resources, "AWS::IAM::Role").items():
-        documents += [(name, policy["PolicyDocument"]) for policy in role["Policies"]]
-    statements = [(name, statement) for name, document in documents for statement in document["Statement"]]
-    return [(name, statement) for name, statement in statements if statement["Effect"] == "Allow"]
-
-
-def listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def ingest_events(resources: dict[str, Resource]) -> Resource:
@@ -165,14 +125,17 @@ def test_no_statement_allows_a_star_action_or_a_star_resource(resources: dict[st
         assert "*" not in listed(statement["Resource"]), name
 
 
-def test_a_star_in_a_resource_stands_only_for_the_objects_of_one_bucket(resources: dict[str, Resource]) -> None:
+def test_a_star_stands_only_for_the_objects_of_one_bucket_or_the_paths_of_one_domain(
+    resources: dict[str, Resource],
+) -> None:
     for name, statement in allowed_statements(resources):
+        services = {action.partition(":")[0] for action in listed(statement["Action"])}
         for resource in listed(statement["Resource"]):
             text = str(resource.get("Fn::Sub", "")) if isinstance(resource, dict) else resource
             if "*" in text:
-                assert all(action.startswith("s3:") for action in listed(statement["Action"])), name
+                assert services in ({"s3"}, {"es"}), name
                 assert text.count("*") == 1, name
-                assert text.endswith("/*"), name
+                assert text.endswith("/*") or text == "${IndexDomain.Arn}/*/_msearch", name
 
 
 def test_generate_changes_nothing(resources: dict[str, Resource]) -> None:

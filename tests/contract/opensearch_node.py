@@ -15,6 +15,7 @@ from opensearchpy.connection import Urllib3HttpConnection
 
 from localstack.opensearch import UnavailableError, start, stop
 from localstack.opensearch.releases import DEFAULT_RELEASE
+from localstack.ports import choose_port
 from ragdrop.adapters.opensearch_client import QuietConnection
 from ragdrop.domain.chunks import Chunk, IndexedChunk, Vector, vector
 from ragdrop.domain.deadlines import Deadline
@@ -29,7 +30,8 @@ def _node() -> tuple[str | None, str]:
     if given:
         return given, ""
     try:
-        node = start(private_folder(), release=os.environ.get("RAGDROP_OPENSEARCH_RELEASE", DEFAULT_RELEASE))
+        release = os.environ.get("RAGDROP_OPENSEARCH_RELEASE", DEFAULT_RELEASE)
+        node = start(private_folder(), choose_port(), release=release)  # never the usual port: other runs may want it
     except UnavailableError as exc:
         return None, str(exc)
     atexit.register(stop, node)

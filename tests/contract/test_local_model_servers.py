@@ -66,7 +66,7 @@ def await_health(client: httpx.Client, process: subprocess.Popen[bytes]) -> None
 
 @pytest.fixture(scope="module")
 def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    with running("localstack.embedding_server", "--home", str(tmp_path_factory.mktemp("models"))) as client:
+    with running("localstack.models.embedding_server", "--home", str(tmp_path_factory.mktemp("models"))) as client:
         yield client
 
 
@@ -74,7 +74,7 @@ def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Clien
 def answerer(request: pytest.FixtureRequest, embeddings: httpx.Client) -> Iterator[httpx.Client]:
     urls = {"with embeddings": str(embeddings.base_url.join("/v1")), "embeddings gone": "http://127.0.0.1:9/v1"}
     url = urls.get(request.param)
-    with running("localstack.answerer", *(["--embedding-url", url] if url else [])) as client:
+    with running("localstack.models.answerer", *(["--embedding-url", url] if url else [])) as client:
         yield client
 
 
@@ -160,7 +160,7 @@ def test_the_written_tokenizer_counts_every_token(tmp_path: Path) -> None:
     target = tmp_path / "tokenizer.json"
 
     subprocess.run(
-        [PYTHON, "-m", "localstack.embedding_server", "--write-tokenizer", str(target)],
+        [PYTHON, "-m", "localstack.models.embedding_server", "--write-tokenizer", str(target)],
         cwd=ROOT,
         check=True,
         timeout=60,

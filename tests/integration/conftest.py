@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
+
+from tests.contract.opensearch_node import opensearch_url
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 UP_TIMEOUT_S = 400
@@ -25,6 +29,7 @@ class LocalStack:
 
     home: Path
     fields: Mapping[str, Any]
+    _clients: dict[str, Any] = field(default_factory=dict)
 
     @property
     def file(self) -> Path:
@@ -54,22 +59,29 @@ class LocalStack:
         return dict(self.fields["environment"])
 
     def client(self, service: str) -> Any:
-        """A boto3 client of *service* that speaks to the stack's emulator."""
-        return boto3.client(
-            service,
-            endpoint_url=self.fields["endpoint_url"],
-            region_name=self.environment["AWS_DEFAULT_REGION"],
-            aws_access_key_id=self.environment["AWS_ACCESS_KEY_ID"],
-            aws_secret_access_key=self.environment["AWS_SECRET_ACCESS_KEY"],
-        )
+        """The boto3 client of *service* that speaks to the stack; one for all tests, closed with the stack."""
+        if service not in self._clients:
+            self._clients[service] = boto3.client(
+                service,
+                endpoint_url=self.fields["endpoint_url"],
+                region_name=self.environment["AWS_DEFAULT_REGION"],
+                aws_access_key_id=self.environment["AWS_ACCESS_KEY_ID"],
+                aws_secret_access_key=self.environment["AWS_SECRET_ACCESS_KEY"],
+            )
+        return self._clients[service]
+
+    def close(self) -> None:
+        """Close the clients: a socket that is left to the garbage collector is a warning, and so a failed test."""
+        for client in self._clients.values():
+            client.close()
 
 
-def run_launcher(command: str, home: Path) -> subprocess.CompletedProcess[str]:
+def run_launcher(command: str, home: Path, *options: str, **named: str) -> subprocess.CompletedProcess[str]:
     """Run the launcher on *home*, without the models or the index that the caller's environment may name."""
-    foreign = ("EMBEDDING_", "CHAT_", "INDEX_", "AWS_", "RAGDROP_")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | FAST
+    foreign = ("EMBEDDING_", "CHAT_", "INDEX_", "OPENSEARCH_", "AWS_", "RAGDROP_")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | FAST | named
     return subprocess.run(
-        [sys.executable, "-m", "localstack", command, "--home", str(home)],
+        [sys.executable, "-m", "localstack", command, "--home", str(home), *options],
         cwd=REPOSITORY,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -83,11 +95,27 @@ def run_launcher(command: str, home: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     """The real template on a private emulator with local models; everything it started ends with the tests."""
-    home = tmp_path_factory.mktemp("stack")
+    with running_stack(tmp_path_factory.mktemp("stack")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def opensearch_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
+    """The same on OpenSearch: the node of this run, under a tenant of its own, as other tests use that node too."""
+    node = opensearch_url()
+    options = ("--index", "opensearch", "--tenant", f"stack-{secrets.token_hex(4)}")
+    with running_stack(tmp_path_factory.mktemp("opensearch-stack"), *options, OPENSEARCH_URL=node) as running:
+        yield running
+
+
+@contextmanager
+def running_stack(home: Path, *options: str, **named: str) -> Iterator[LocalStack]:
+    """A stack in *home*, brought up by the launcher and taken down again."""
     try:
-        started = run_launcher("up", home)
+        started = run_launcher("up", home, *options, **named)
         if started.returncode != 0:
             pytest.fail(f"the stack did not come up:\n{started.stdout}\n{started.stderr}", pytrace=False)
-        yield LocalStack(home, json.loads((home / "stack.json").read_text("utf-8")))
+        with closing(LocalStack(home, json.loads((home / "stack.json").read_text("utf-8")))) as running:
+            yield running
     finally:
         run_launcher("down", home)

@@ -51,6 +51,17 @@ def within(seconds: float, seen: Callable[[], bool]) -> float:
     return time.monotonic() - start
 
 
+@pytest.fixture(params=["embedded", "opensearch"])
+def index(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def stack(index: str, request: pytest.FixtureRequest, stack: LocalStack) -> LocalStack:
+    """The stack of each index: a file's life is the same on both."""
+    return stack if index == "embedded" else request.getfixturevalue("opensearch_stack")
+
+
 @pytest.fixture
 def vault() -> str:
     return f"life-{uuid.uuid4().hex[:8]}"

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from localstack.opensearch import UnavailableError, start, stop
+from localstack.ports import choose_port
 from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
 from ragdrop.domain.chunks import IndexedChunk
-from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.errors import DatabaseError
-from tests.contract.opensearch_node import piece, private_folder, skip_or_fail, soon
-
-REF = IndexRef("acme", "ragdrop-v1-outage-8-1", 8)
+from tests.contract.opensearch_node import private_folder, skip_or_fail, soon
+from tests.world import World
 
 
 @pytest.fixture
@@ -25,41 +25,57 @@ def home() -> Path:
     return private_folder()
 
 
-def test_killing_the_node_during_a_bulk_is_a_database_error_and_the_write_succeeds_after_a_restart(home: Path) -> None:
+def test_a_document_whose_write_was_cut_off_is_not_seen_by_halves_and_arrives_after_the_restart(home: Path) -> None:
     try:
-        node = start(home, environ=os.environ | {"OPENSEARCH_URL": ""})
+        node = start(home, choose_port(), environ=os.environ | {"OPENSEARCH_URL": ""})
     except UnavailableError as exc:
         skip_or_fail(str(exc))
     assert node.pid is not None
+    pid = node.pid
     index = OpenSearchChunkIndex.from_url(node.url, shards=1)
-    index.upsert(REF, [batch(0)[0]], soon())
-    killer = threading.Timer(1.0, os.kill, (node.pid, signal.SIGKILL))
-    killer.start()
-    acknowledged, failure = write_until_it_fails(index)
-    killer.join()
-    stop(node)
+    world = World("acme", index=CutOff(index, lambda: os.kill(pid, signal.SIGKILL)))
+    world.put("team/first.md", "A lighthouse before the storm.")
+    text = "\n\n".join(f"# Mark {n}\n\n" + f"lighthouse tide {n} " * 120 for n in range(300))
+    world.put("team/long.md", text, ingest=False)
+    message = world.message(world.change("team/long.md"))
 
-    assert failure.retryable is True
-    again = start(home, environ=os.environ | {"OPENSEARCH_URL": ""})
+    assert world.deliver(message) == [message]  # the record goes back to the queue
+    stop(node)
+    again = start(home, choose_port(), environ=os.environ | {"OPENSEARCH_URL": ""})
     try:
         index = OpenSearchChunkIndex.from_url(again.url)
-        index.upsert(REF, batch(acknowledged), soon())  # as the next delivery of the same message does
-        index.refresh([REF], soon())
-        assert index.count(REF, soon()) == (acknowledged + 1) * 100
-        key = DocumentKey("acme", "team", f"{acknowledged}.md")
-        assert index.remove(REF, key, before_revision=2, deadline=soon()) == 100
+        after = World("acme", index=index, registry=world.registry, documents=world.documents, state=world.state)
+        written = index.count(tenant_part(after), soon())
+        assert written > 1  # some of it was written
+        assert after.texts("lighthouse", limit=20) == ["A lighthouse before the storm."]
+
+        assert after.deliver(message) == []  # and succeeds when it comes back
+
+        assert "long.md" in {found.key.path for found in after.search("lighthouse", limit=20).documents}
+        assert index.count(tenant_part(after), soon()) == 1 + after.head("team/long.md").chunk_count
     finally:
         stop(again)
 
 
-def batch(number: int) -> list[IndexedChunk]:
-    return [piece(f"{number}.md", "x" * 2_000, [1.0] + [0.0] * 7, ordinal=i) for i in range(100)]
+class CutOff:
+    """An index that loses its node half-way through the first long write."""
+
+    def __init__(self, index: OpenSearchChunkIndex, kill: Callable[[], None]) -> None:
+        self._index = index
+        self._kill = kill
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._index, name)
+
+    def upsert(self, ref: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
+        half = len(chunks) // 2 if len(chunks) > 100 else 0
+        if half:
+            self._index.upsert(ref, chunks[:half], deadline)
+            self._kill()
+        self._index.upsert(ref, chunks[half:], deadline)
 
 
-def write_until_it_fails(index: OpenSearchChunkIndex) -> tuple[int, DatabaseError]:
-    for number in range(10_000):
-        try:
-            index.upsert(REF, batch(number), soon())
-        except DatabaseError as exc:
-            return number, exc
-    raise AssertionError("the node was never killed")
+def tenant_part(world: World) -> IndexRef:
+    tenant = world.registry.tenant(world.tenant)
+    assert tenant is not None
+    return tenant.index

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from localstack.answerer import INSUFFICIENT, NOTICE, answer
-from localstack.extraction import MAX_QUOTES, pick_quotes
-from localstack.sources import Source, Task
+from localstack.models.answerer import INSUFFICIENT, NOTICE, answer
+from localstack.models.extraction import MAX_QUOTES, pick_quotes
+from localstack.models.sources import Source, Task
 
 PUMP = Source(
     1,

@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 import opensearchpy
+import opensearchpy.serializer
+import pydantic_core
 import urllib3
 from opensearchpy.connection import Urllib3HttpConnection
 
@@ -111,9 +113,21 @@ def connect(
         use_ssl=secure,
         connection_class=connection_class,
         pool_maxsize=POOL_SIZE,
+        serializer=FastJson(),
         max_retries=0,  # `Caller` retries, with a pause and within the deadline
         verify_certs=True,
     )
+
+
+class FastJson(opensearchpy.serializer.JSONSerializer):
+    """Reads answers with the parser that pydantic brings anyway: twice as fast as the standard library's."""
+
+    def loads(self, s: str) -> Any:
+        """The value of a JSON text."""
+        try:
+            return pydantic_core.from_json(s)
+        except ValueError as exc:
+            raise opensearchpy.SerializationError(s[:0], exc) from exc  # the text itself is not told
 
 
 class Caller:

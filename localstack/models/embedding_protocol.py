@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from localstack.openai_errors import ProtocolError, model_not_found
+from localstack.models.openai_errors import ProtocolError, model_not_found
 
 MAX_TEXTS = 2048  # OpenAI's limit for one request
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from localstack.openai_errors import ProtocolError, model_not_found
+from localstack.models.openai_errors import ProtocolError, model_not_found
 
 CHARS_PER_TOKEN = 4  # a rule of thumb: this answerer has no tokenizer
 _PIECE = re.compile(r"\s*\S+(?:\s+\S+){0,3}\s*")

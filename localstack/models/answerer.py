@@ -12,12 +12,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from localstack.chat_protocol import Completion, cut, events, read_chat, tokens, whole
-from localstack.extraction import Similarity, pick_quotes
-from localstack.serving import application, read_json, serve
-from localstack.similarity import EmbeddingSimilarity
-from localstack.sources import read_task
-from localstack.weights import MODEL_NAME
+from localstack.models.chat_protocol import Completion, cut, events, read_chat, tokens, whole
+from localstack.models.extraction import Similarity, pick_quotes
+from localstack.models.serving import application, read_json, serve
+from localstack.models.similarity import EmbeddingSimilarity
+from localstack.models.sources import read_task
+from localstack.models.weights import MODEL_NAME
 
 MODEL = "ragdrop-extractive"
 INSUFFICIENT = "INSUFFICIENT_INFORMATION"  # the prompt's sentinel: ragdrop turns it into an abstention
@@ -64,7 +64,7 @@ def answerer_app(similarity: Similarity | None = None) -> Starlette:
 
 def main(arguments: list[str] | None = None) -> None:
     """Serve until told to stop."""
-    parser = argparse.ArgumentParser(prog="python -m localstack.answerer", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m localstack.models.answerer", description=__doc__)
     parser.add_argument("--port", type=int, required=True, help="serve on this port")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--embedding-url", help="an embedding service, with its /v1, to compare meanings by")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from localstack.weights import DIMENSION, MODEL_NAME, prepare_model_folder
+from localstack.models.weights import DIMENSION, MODEL_NAME, prepare_model_folder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray  # type: ignore[import-not-found, unused-ignore]  # of the models environment

@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from localstack.embedding_model import EmbeddingModel, FastembedModel
-from localstack.embedding_protocol import read_request, reply
-from localstack.serving import application, read_json, serve
-from localstack.weights import MODEL_NAME, write_tokenizer
+from localstack.models.embedding_model import EmbeddingModel, FastembedModel
+from localstack.models.embedding_protocol import read_request, reply
+from localstack.models.serving import application, read_json, serve
+from localstack.models.weights import MODEL_NAME, write_tokenizer
 
 
 def embedding_app(model: EmbeddingModel) -> Starlette:
@@ -30,7 +30,7 @@ def embedding_app(model: EmbeddingModel) -> Starlette:
 
 def main(arguments: list[str] | None = None) -> None:
     """Serve, or write the tokenizer and end."""
-    parser = argparse.ArgumentParser(prog="python -m localstack.embedding_server", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m localstack.models.embedding_server", description=__doc__)
     task = parser.add_mutually_exclusive_group(required=True)
     task.add_argument("--port", type=int, help="serve on this port")
     task.add_argument("--write-tokenizer", type=Path, metavar="FILE", help="write tokenizer.json and end")

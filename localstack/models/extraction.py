@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from localstack.sentences import passages
-from localstack.sources import Source, Task
-from localstack.words import roots
+from localstack.models.sentences import passages
+from localstack.models.sources import Source, Task
+from localstack.models.words import roots
 
 Similarity = Callable[[str, Sequence[str]], Sequence[float] | None]
 

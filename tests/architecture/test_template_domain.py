@@ -1,0 +1,69 @@
+"""The stack's own OpenSearch domain: only where it is asked for, encrypted, kept, closed to all but the functions."""
+
+import pytest
+
+from tests.architecture.cloudformation import Resource, listed, read_template
+
+
+@pytest.fixture(scope="module")
+def template() -> Resource:
+    return read_template()
+
+
+@pytest.fixture(scope="module")
+def resources(template: Resource) -> dict[str, Resource]:
+    return dict(template["Resources"])
+
+
+def test_the_domain_is_made_only_where_it_is_asked_for_and_is_then_kept(
+    template: Resource, resources: dict[str, Resource]
+) -> None:
+    parameter = template["Parameters"]["OpenSearchDomain"]
+    domain = resources["IndexDomain"]
+
+    assert parameter["Default"] == "none"
+    assert parameter["AllowedValues"] == ["none", "single-node", "multi-az"]
+    assert domain["Condition"] == "HasDomain"
+    assert domain["DeletionPolicy"] == domain["UpdateReplacePolicy"] == "Retain"
+    for name, resource in resources.items():
+        if "IndexDomain" in str(resource) and name != "IndexDomain":
+            assert resource["Condition"] == "HasDomain", name
+
+
+def test_the_domain_is_encrypted_everywhere_and_reached_by_modern_tls_only(resources: dict[str, Resource]) -> None:
+    domain = resources["IndexDomain"]["Properties"]
+
+    assert domain["EncryptionAtRestOptions"] == {"Enabled": True}
+    assert domain["NodeToNodeEncryptionOptions"] == {"Enabled": True}
+    assert domain["DomainEndpointOptions"]["EnforceHTTPS"] is True
+    assert domain["DomainEndpointOptions"]["TLSSecurityPolicy"].startswith("Policy-Min-TLS-1-2")
+
+
+def test_several_zones_mean_a_node_in_each_of_three(resources: dict[str, Resource]) -> None:
+    cluster = resources["IndexDomain"]["Properties"]["ClusterConfig"]
+
+    assert cluster["InstanceCount"] == {"Fn::If": ["DomainIsMultiAz", 3, 1]}
+    assert cluster["ZoneAwarenessEnabled"] == {"Fn::If": ["DomainIsMultiAz", True, False]}
+    assert cluster["ZoneAwarenessConfig"]["Fn::If"][1] == {"AvailabilityZoneCount": 3}
+
+
+def test_the_domain_admits_the_functions_roles_alone_and_only_ingest_writes(resources: dict[str, Resource]) -> None:
+    writing = {"es:ESHttpPut", "es:ESHttpDelete"}
+    for statement in resources["IndexDomain"]["Properties"]["AccessPolicies"]["Statement"]:
+        actions = set(listed(statement["Action"]))
+        roles = {role["Fn::GetAtt"] for role in listed(statement["Principal"]["AWS"])}
+        assert statement["Effect"] == "Allow"
+        assert roles <= {"IngestRole.Arn", "QueryRole.Arn", "GenerateRole.Arn"}
+        assert all(action.startswith("es:ESHttp") and "*" not in action for action in actions)
+        assert statement["Resource"]["Fn::Sub"].startswith("arn:${AWS::Partition}:es:")
+        if roles != {"IngestRole.Arn"}:
+            assert not writing & actions
+            assert "es:ESHttpPost" not in actions or statement["Resource"]["Fn::Sub"].endswith("/*/_msearch")
+
+
+def test_the_index_is_the_one_that_is_named_else_the_domain(template: Resource) -> None:
+    named, url, otherwise = template["Globals"]["Function"]["Environment"]["Variables"]["INDEX_URL"]["Fn::If"]
+
+    assert (named, url) == ("HasIndexUrl", {"Ref": "IndexUrl"})
+    assert otherwise["Fn::If"][:2] == ["HasDomain", {"Fn::Sub": "https://${IndexDomain.DomainEndpoint}"}]
+    assert template["Rules"]["AnIndex"]["Assertions"]

@@ -1,0 +1,136 @@
+"""What the launcher decides before it starts anything: which stack, which port, which process is its own."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from localstack.deploy import deployment_digest
+from localstack.function_environments import write_env_json
+from localstack.home import SHARED, Home, homes, read_json, write_json
+from localstack.processes import LaunchError, Process, start_time
+from localstack.services import port_for
+from localstack.wishes import home_for, read_wishes
+
+HOME = Home(Path("base"), "embedded")
+
+
+def wanted(environment: dict[str, str], *, index: str = "embedded") -> dict[str, str]:
+    wishes = read_wishes(environment, HOME, index=index)
+    return wishes.parameters(
+        index_url=wishes.index_url or "http://127.0.0.1:9",
+        embedding_url=wishes.embedding_url or "local-embedding",
+        chat_url=wishes.chat_url or "local-chat",
+    )
+
+
+def test_with_nothing_asked_for_everything_is_local() -> None:
+    parameters = wanted({})
+
+    assert parameters["IndexUrl"] == "sqlite:///base/stacks/embedded/index"
+    assert parameters["EmbeddingUrl"] == "local-embedding"
+    assert parameters["EmbeddingDimension"] == "384"
+    assert parameters["ChatUrl"] == "local-chat"
+
+
+def test_a_named_model_service_takes_the_place_of_the_local_one() -> None:
+    parameters = wanted({"CHAT_URL": "http://c/v1", "CHAT_MODELS": "mistral", "CHAT_API_KEY": "k"})
+
+    assert [parameters[name] for name in ("ChatUrl", "ChatModels", "ChatApiKey")] == ["http://c/v1", "mistral", "k"]
+
+
+def test_what_an_earlier_start_was_given_is_taken_back() -> None:
+    assert wanted({})["ChatApiKey"] == ""
+
+
+def test_a_model_service_without_what_must_be_known_of_it_is_refused_by_name() -> None:
+    with pytest.raises(LaunchError, match="EMBEDDING_DIMENSION must be set"):
+        read_wishes({"EMBEDDING_URL": "http://e/v1", "EMBEDDING_MODEL": "m"}, HOME, index="embedded")
+
+
+def test_opensearch_without_an_address_asks_for_a_node_of_its_own() -> None:
+    assert read_wishes({}, HOME, index="opensearch").index_url is None
+
+
+def test_opensearch_takes_the_node_that_is_named() -> None:
+    assert wanted({"OPENSEARCH_URL": "http://o:9200/"}, index="opensearch")["IndexUrl"] == "http://o:9200"
+
+
+def test_a_node_that_is_named_means_nothing_to_the_embedded_index() -> None:
+    assert wanted({"OPENSEARCH_URL": "http://o:9200"})["IndexUrl"].startswith("sqlite:///")
+
+
+def test_every_index_has_a_stack_of_its_own(tmp_path: Path) -> None:
+    named = [{"OPENSEARCH_URL": url} for url in ("http://one:9200", "http://other:9200")]
+    stacks = [home_for(tmp_path, each, index="opensearch").root for each in ({}, *named)]
+    stacks.append(home_for(tmp_path, {}, index="embedded").root)
+
+    assert len(set(stacks)) == 4
+    assert home_for(tmp_path, named[0] | {"OPENSEARCH_URL": "http://one:9200/"}, index="opensearch").root == stacks[1]
+
+
+def test_the_stacks_below_a_folder_are_found_again(tmp_path: Path) -> None:
+    for name in ("opensearch", "embedded"):
+        Home(tmp_path, name).make()
+
+    assert [home.name for home in homes(tmp_path)] == ["embedded", "opensearch"]
+
+
+def test_keys_and_documents_are_for_their_owner_alone(tmp_path: Path) -> None:
+    home = Home(tmp_path, "embedded")
+    home.make()
+    write_json(home.stack_file, {"api_key": "k"})
+
+    assert home.stack_file.stat().st_mode & 0o777 == 0o600
+    assert {folder.stat().st_mode & 0o077 for folder in (home.logs, home.emulator, home.index)} == {0}
+    assert home.root.stat().st_mode & 0o077 == 0o011  # to be passed through by a node that runs as another user
+
+
+def test_a_file_that_is_half_written_or_missing_reads_as_empty(tmp_path: Path) -> None:
+    (tmp_path / "half.json").write_text('{"a": ')
+
+    assert read_json(tmp_path / "half.json") == read_json(tmp_path / "none.json") == {}
+
+
+def test_a_process_is_known_again_by_its_start_and_a_pid_alone_is_nobodys() -> None:
+    ours = Process("test", os.getpid(), start_time(os.getpid()) or "", 0)
+
+    assert ours.running
+    assert not Process("test", os.getpid(), "another start", 0).running
+
+
+def test_the_usual_port_is_for_the_default_stacks_alone() -> None:
+    asked: list[tuple[int | None, ...]] = []
+
+    def choose(*wanted: int | None) -> int:
+        asked.append(wanted)
+        return 1
+
+    port_for("emulator", Home(SHARED, "embedded"), None, choose=choose)
+    port_for("emulator", HOME, 5_000, choose=choose)
+
+    assert asked == [(None, 4566), (5_000, None)]
+
+
+def test_a_changed_parameter_or_build_is_deployed_again() -> None:
+    same = deployment_digest("build", {"a": "1", "b": "2"})
+
+    assert deployment_digest("build", {"b": "2", "a": "1"}) == same
+    assert deployment_digest("build", {"a": "1", "b": "3"}) != same
+    assert deployment_digest("other", {"a": "1", "b": "2"}) != same
+
+
+def test_a_container_gets_addresses_that_it_can_reach(tmp_path: Path) -> None:
+    stack = {
+        "environment": {"INDEX_URL": "http://127.0.0.1:9200", "LOG_LEVEL": "INFO"},
+        "outputs": {"QueryFunctionName": "ragdrop-query", "ApiId": "x"},
+    }
+
+    write_env_json(tmp_path / "env.json", stack)
+
+    assert json.loads((tmp_path / "env.json").read_text("utf-8")) == {
+        "QueryFunction": {"INDEX_URL": "http://host.docker.internal:9200", "LOG_LEVEL": "INFO"}
+    }
