@@ -34,7 +34,7 @@ status: setup ## show what runs and where
 	@$(STACK) status
 
 test: setup ## every test, the ones on a live stack of their own included
-	@.venv/bin/python -m pytest
+	@RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bin/python -m pytest
 
 test-unit: setup ## the quick tests: no stack, no network
 	@.venv/bin/python -m pytest tests/unit tests/functions tests/architecture

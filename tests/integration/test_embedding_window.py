@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import httpx
+
 from ragdrop.adapters.openai_embedder import OpenAiEmbedder
 from ragdrop.adapters.openai_http import OpenAiHttp
 from ragdrop.adapters.semantic_splitter import SemanticSplitter
@@ -36,15 +38,16 @@ def test_a_fact_in_the_last_sentence_of_a_full_size_chunk_is_found_by_vector_alo
     with_fact = _fill(splitter, size, FACT)
     assert _pieces(splitter, with_fact, size - 8) > 1  # it is a full-size chunk
 
-    http = OpenAiHttp(settings.embedding_url, api_key=lambda: None, timeout_s=30)
-    embedder, deadline = OpenAiEmbedder(http), Deadline.after(60)
-    texts = [plain, with_fact, plain.replace("grey", "bright")]
-    vectors = embedder.passages(texts, active.space, deadline)
+    texts, deadline = [plain, with_fact, plain.replace("grey", "bright")], Deadline.after(60)
+    with httpx.Client(trust_env=False) as client:
+        http = OpenAiHttp(settings.embedding_url, api_key=lambda: None, timeout_s=30, client=client)
+        embedder = OpenAiEmbedder(http)
+        vectors = embedder.passages(texts, active.space, deadline)
+        question = embedder.query("Where do seabirds that cannot fly raise their young?", active.space, deadline)
     index, ref = SqliteChunkIndex(tmp_path), IndexRef("acme", active.name, active.space.dimension)
     index.upsert(ref, [_indexed(n, text, vectors[n]) for n, text in enumerate(texts)], deadline)
     index.refresh([ref], deadline)
 
-    question = embedder.query("Where do seabirds that cannot fly raise their young?", active.space, deadline)
     [found] = index.candidates(ref, [CandidateQuery(None, question, Filters(), 3)], deadline)
 
     assert found.vector[0].chunk.ordinal == 1

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ragdrop.domain.convergence import LEASE_S
 from ragdrop.domain.deliveries import Change
 from ragdrop.domain.documents import Status
 from ragdrop.errors import EmbeddingServiceError
+from tests.faults import Crash
 from tests.world import World
 
 LONG = "\n\n".join(f"Paragraph {n}: the quick brown fox jumps over the lazy dog near gate {n}." for n in range(200))
@@ -246,6 +249,28 @@ def test_a_delete_while_a_revision_is_being_written_makes_it_lose_its_flip(world
     assert world.texts("text") == []
     assert world.head("team/pump.md").status is Status.DELETED
     assert world.chunk_count() == 0
+
+
+def test_a_worker_that_dies_between_flip_and_clean_up_leaves_nothing_behind_when_its_message_returns(
+    world: World,
+) -> None:
+    world.put("team/fox.md", LONG)
+    world.put("team/fox.md", "Short.", ingest=False)
+    remove = world.index.remove
+
+    def die(*_: object, **__: object) -> int:
+        raise Crash
+
+    world.index.remove = die
+    message = world.message(world.change("team/fox.md"))
+    with pytest.raises(Crash):
+        world.deliver(message)
+    world.index.remove = remove
+    assert world.chunk_count() > 1
+
+    world.deliver(message)
+
+    assert world.chunk_count() == 1
 
 
 def test_the_counters_of_the_tenant_follow_what_is_live(world: World) -> None:

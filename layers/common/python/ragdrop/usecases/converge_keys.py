@@ -120,6 +120,8 @@ class ConvergeKeys:
                 now_s=claim.now_s,
             )
             if settled:
+                if head is not None and head.live_revision == head.revision and head.message_id == delivery.message_id:
+                    self._clean(key, tenant, deadline)  # it flipped, and was cut off before its own clean-up
                 return None
             claimed = self._registry.claim(key, head, claim)
             if claimed is None:
