@@ -11,6 +11,8 @@ from ragdrop.errors import ConfigurationError
 
 if TYPE_CHECKING:  # not at run time: `ragdrop ask` starts without them
     from ragdrop.config import Settings
+    from ragdrop.domain.deadlines import Deadline
+    from ragdrop.domain.sweep_report import Report as SweepReport
     from ragdrop.usecases.reindex import Progress, Report
 
 
@@ -58,6 +60,24 @@ class Reindexer(Protocol):
         ...
 
 
+class Sweeper(Protocol):
+    """Sweeps one tenant: see ragdrop.usecases.sweep."""
+
+    def __call__(
+        self, name: str, deadline: Deadline, *, dry_run: bool = ..., allow_mass_delete: bool = ...
+    ) -> SweepReport:
+        """Compare, and ask for another look at what differs."""
+        ...
+
+
+class DeadLetters(Protocol):
+    """What was given up on."""
+
+    def redrive(self) -> int:
+        """Move some messages back; how many, 0 where none is left."""
+        ...
+
+
 class Deployment(Protocol):
     """The parts of ragdrop's composition root that operator commands use; ragdrop.bootstrap.App has them all."""
 
@@ -74,6 +94,16 @@ class Deployment(Protocol):
     @property
     def operator(self) -> Operator:
         """Tenants and keys."""
+        ...
+
+    @property
+    def sweep(self) -> Sweeper:
+        """The comparison of bucket, registry and index."""
+        ...
+
+    @property
+    def queue(self) -> DeadLetters:
+        """The queue that feeds ingest, and its dead-letter queue."""
         ...
 
     @property

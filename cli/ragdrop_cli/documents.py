@@ -1,4 +1,4 @@
-"""`ragdrop ls`, `ragdrop show` and `ragdrop rm`."""
+"""`ragdrop ls` and `ragdrop show`."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ Status = Annotated[
     str | None, typer.Option("--status", help="pending, indexed, failed or deleted.", show_default="all")
 ]
 Failed = Annotated[bool, typer.Option("--failed", help="The same as --status failed.")]
+Outdated = Annotated[
+    bool, typer.Option("--outdated", help="Only documents chunked by older settings; a reindex brings them along.")
+]
 
 
 def split_name(name: str) -> tuple[str, str]:
@@ -44,6 +47,7 @@ def ls(
     status: Status = None,
     *,
     failed: Failed = False,
+    outdated: Outdated = False,
     as_json: AsJson = False,
 ) -> None:
     """List documents with their status; with --json one body a page, one page a line."""
@@ -51,7 +55,7 @@ def ls(
         raise typer.BadParameter(f"--failed and --status {status} contradict each other")
     rows: list[list[object]] = []
     with session_of(context).client() as client:
-        for page in client.documents(vault, prefix, "failed" if failed else status):
+        for page in client.documents(vault, prefix, "failed" if failed else status, outdated=outdated):
             if as_json:
                 say_reply(page)
             rows += [_row(record) for record in page.get("documents") or []]
@@ -79,18 +83,3 @@ def show(context: typer.Context, name: Name, *, as_json: AsJson = False) -> None
     width = max(map(len, said), default=0)
     for field, value in said.items():
         say(f"{field:<{width}}  {value}", style=status_style(value) if field == "status" else "")
-
-
-def rm(context: typer.Context, name: Name, *, as_json: AsJson = False) -> None:
-    """Delete one document and print the receipt."""
-    vault, path = split_name(name)
-    with session_of(context).client() as client:
-        receipt = client.delete_document(vault, path)
-    if as_json:
-        say_reply(receipt)
-        return
-    say(f"deleted {receipt.get('key', name)}")
-    if receipt.get("restorable_until"):
-        say(f"it can be restored until {receipt['restorable_until']} (version {receipt.get('version_id')})")
-    removed = receipt.get("chunks_removed")
-    say("its chunks are being removed; it is not found any more" if removed is None else f"{removed} chunks removed")

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from ragdrop import __version__
 from ragdrop.errors import RagdropError
-from ragdrop_cli import documents, invoke, operators, push, questions, reindex
+from ragdrop_cli import documents, invoke, operators, push, questions, reindex, removal, retry, sweep
 from ragdrop_cli.failures import INTERRUPTED, body_of, describe, exit_code
 from ragdrop_cli.options import JSON_WANTED
 from ragdrop_cli.output import note, say, say_body
@@ -85,7 +85,9 @@ def build() -> typer.Typer:
         (app, "ask", questions.ask, 'ragdrop ask "What is the code of the pump?" --vault team'),
         (app, "ls", documents.ls, "ragdrop ls --vault team --failed"),
         (app, "show", documents.show, "ragdrop show team/notes/pump.md"),
-        (app, "rm", documents.rm, "ragdrop rm team/notes/pump.md"),
+        (app, "rm", removal.rm, "ragdrop rm team/notes/pump.md"),
+        (app, "retry", retry.retry, "ragdrop retry team/notes/pump.md"),
+        (app, "sweep", sweep.sweep, "ragdrop sweep --tenant acme --dry-run"),
         (app, "reindex", reindex.reindex, "ragdrop reindex --tenant acme --chunk-tokens 240"),
         (app, "invoke", invoke.invoke, "ragdrop invoke query events/search.json"),
         (tenant, "create", operators.create_tenant, "ragdrop tenant create acme --if-missing"),

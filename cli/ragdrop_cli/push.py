@@ -12,18 +12,25 @@ import typer
 
 from ragdrop.client import RagdropClient
 from ragdrop_cli.failures import FAILED
+from ragdrop_cli.mirroring import delete_path, holdings, is_held, may_delete, surplus_of
 from ragdrop_cli.options import AsJson
 from ragdrop_cli.output import note, say, say_body, say_object, say_reply, say_table
 from ragdrop_cli.progress import progress
 from ragdrop_cli.pushing import Outcome, push_file, several, visible_files
 from ragdrop_cli.session import session_of
-from ragdrop_cli.waiting import Pause, Waiting
+from ragdrop_cli.waiting import Pause, Waiting, shared_start
 
 Folder = Annotated[
     Path, typer.Argument(metavar="DIR", help="The folder to send.", exists=True, file_okay=False, show_default=False)
 ]
 Vault = Annotated[str, typer.Option("--vault", help="The vault to put it in: 2 to 63 of a-z, 0-9 and -.")]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until every file is indexed or has failed.")]
+SendAll = Annotated[bool, typer.Option("--all", help="Send every file, those that did not change too.")]
+Delete = Annotated[bool, typer.Option("--delete", help="Delete documents of the vault that the folder does not have.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before deleting.")]
+AllowMassDelete = Annotated[
+    bool, typer.Option("--allow-mass-delete", help="Accept that over 20 % and over 20 documents are deleted.")
+]
 TimeoutS = Annotated[float, typer.Option("--timeout-s", min=0, help="Seconds to wait without any progress.")]
 
 
@@ -33,12 +40,19 @@ def push(
     vault: Vault,
     *,
     wait: Wait = False,
+    send_all: SendAll = False,
+    delete: Delete = False,
+    yes: Yes = False,
+    allow_mass_delete: AllowMassDelete = False,
     timeout_s: TimeoutS = 120.0,
     as_json: AsJson = False,
 ) -> None:
     """Send every file under a folder, five at once; files and folders whose name begins with a dot are left out.
 
-    A file keeps its path: DIR/notes/a.md becomes the document notes/a.md of the vault.
+    A file keeps its path: DIR/notes/a.md becomes the document notes/a.md of the vault.  What the vault has already, by
+    MD5, is not sent again, so a push that was cut off goes on where it was.
+
+    With --delete the vault becomes a mirror of the folder, once all was sent.
 
     With --json the API's last body about each file is printed, one a line.
     """
@@ -48,12 +62,21 @@ def push(
         note(f"there is no file in {folder} (hidden ones are left out)")
         return
     with session.client() as client:
-        outcomes = _send(client, folder, vault, paths)
-        if wait:
+        held = holdings(client, vault, "" if delete else shared_start(paths)) if delete or not send_all else {}
+        surplus = sorted(surplus_of(held, paths)) if delete else []
+        may_delete(surplus, len(held), vault, yes=yes, allow_mass_delete=allow_mass_delete)
+        wanted = paths if send_all else [path for path in paths if not is_held(held, folder, path)]
+        outcomes = _send(client, folder, vault, wanted)
+        gone = []
+        if not any(outcome.problem for outcome in outcomes):
+            gone = several(partial(delete_path, client, vault), surplus)
+        if wait and outcomes:
             waiting = Waiting(client, vault, outcomes, Pause(session.clock, session.sleep))
             with progress("indexing", len(outcomes)) as show:
                 outcomes = waiting.wait(timeout_s, show)
-    report(outcomes, vault, as_json=as_json)
+    same = len(paths) - len(wanted)
+    what = f"{'file' if len(outcomes + gone) == 1 else 'files'} to vault {vault}"
+    report(outcomes + gone, what, as_json=as_json, more=f"{same} unchanged" if same else "")
 
 
 def _send(client: RagdropClient, folder: Path, vault: str, paths: Sequence[str]) -> list[Outcome]:
@@ -63,8 +86,8 @@ def _send(client: RagdropClient, folder: Path, vault: str, paths: Sequence[str])
         return several(work, paths, done=lambda _outcome: show(next(sent), len(paths)))
 
 
-def report(outcomes: Sequence[Outcome], vault: str, *, as_json: bool) -> None:
-    """Print what became of the files.
+def report(outcomes: Sequence[Outcome], what: str, *, as_json: bool, more: str = "") -> None:
+    """Print what became of the files: *what* names them after their number, *more* follows the counts.
 
     Raises:
         typer.Exit: With 1 where a file failed.
@@ -82,8 +105,8 @@ def report(outcomes: Sequence[Outcome], vault: str, *, as_json: bool) -> None:
         counts: dict[str, int] = {}
         for outcome in outcomes:
             counts[outcome.status] = counts.get(outcome.status, 0) + 1
-        told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-        say(f"{len(outcomes)} {'file' if len(outcomes) == 1 else 'files'} to vault {vault}: {told}")
+        told = [f"{count} {status}" for status, count in sorted(counts.items())]
+        say(f"{len(outcomes)} {what}: {', '.join([*told, more] if more else told) or 'nothing to do'}")
     if failed:
         rows = [[outcome.path, *(outcome.problem or ())] for outcome in failed]
         say_table(["file", "code", "problem"], rows, error=True)

@@ -19,7 +19,9 @@ reader, writer = (authenticated(app.directory, role) for role in ("reader", "wri
 api = create_api(
     [
         search_router(lambda: app.search, reader),
-        documents_router(lambda: app.keep_documents, reader, writer),
+        documents_router(
+            lambda: app.keep_documents, lambda: app.retry_documents, lambda: app.purge_documents, reader, writer
+        ),
         ask_router(lambda: app.ask, reader),  # declared for the OpenAPI document; the gateway sends /ask to generate
     ]
 )

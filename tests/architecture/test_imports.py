@@ -21,7 +21,8 @@ ROOMS = {
     "observability": set(),
     "http": {"observability", "usecases", "ports", "domain", "errors"},
     "routes": {"routes", "http", "observability", "usecases", "ports", "domain", "errors"},
-    "bootstrap": {"config", "adapters", "usecases", "ports", "domain", "errors"},
+    "bootstrap": {"bootstrap_operating", "config", "adapters", "usecases", "ports", "domain", "errors"},
+    "bootstrap_operating": {"config", "usecases", "ports"},
     "client": {"client", "errors"},
 }
 IMPURE = {

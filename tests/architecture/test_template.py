@@ -6,7 +6,7 @@ import yaml
 from ragdrop.config import environment_names
 from tests.architecture.cloudformation import REPOSITORY, Resource, allowed_statements, listed, of_type, read_template
 
-FUNCTIONS = ("IngestFunction", "QueryFunction", "GenerateFunction")
+FUNCTIONS = ("IngestFunction", "QueryFunction", "GenerateFunction", "SweepFunction")
 SET_FOR_LIBRARIES = {"POWERTOOLS_SERVICE_NAME"}  # read by Powertools, not by Settings
 
 
@@ -135,7 +135,8 @@ def test_a_star_stands_only_for_the_objects_of_one_bucket_or_the_paths_of_one_do
             if "*" in text:
                 assert services in ({"s3"}, {"es"}), name
                 assert text.count("*") == 1, name
-                assert text.endswith("/*") or text == "${IndexDomain.Arn}/*/_msearch", name
+                paths = ("_msearch", "_search", "_refresh", "_delete_by_query")
+                assert text.endswith("/*") or text in {f"${{IndexDomain.Arn}}/*/{path}" for path in paths}, name
 
 
 def test_generate_changes_nothing(resources: dict[str, Resource]) -> None:

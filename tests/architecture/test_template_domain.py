@@ -4,6 +4,8 @@ import pytest
 
 from tests.architecture.cloudformation import Resource, listed, read_template
 
+MAY_POST = {"_msearch", "_search", "_refresh", "_delete_by_query"}  # to search and to remove; writing is `_bulk`
+
 
 @pytest.fixture(scope="module")
 def template() -> Resource:
@@ -53,12 +55,15 @@ def test_the_domain_admits_the_functions_roles_alone_and_only_ingest_writes(reso
         actions = set(listed(statement["Action"]))
         roles = {role["Fn::GetAtt"] for role in listed(statement["Principal"]["AWS"])}
         assert statement["Effect"] == "Allow"
-        assert roles <= {"IngestRole.Arn", "QueryRole.Arn", "GenerateRole.Arn"}
+        assert roles <= {f"{name}Role.Arn" for name in ("Ingest", "Query", "Generate", "Sweep")}
         assert all(action.startswith("es:ESHttp") and "*" not in action for action in actions)
-        assert statement["Resource"]["Fn::Sub"].startswith("arn:${AWS::Partition}:es:")
+        resources_named = [resource["Fn::Sub"] for resource in listed(statement["Resource"])]
+        assert all(name.startswith("arn:${AWS::Partition}:es:") for name in resources_named)
         if roles != {"IngestRole.Arn"}:
             assert not writing & actions
-            assert "es:ESHttpPost" not in actions or statement["Resource"]["Fn::Sub"].endswith("/*/_msearch")
+            paths = {name.rpartition("/")[2] for name in resources_named}
+            assert "es:ESHttpPost" not in actions or paths <= MAY_POST
+            assert "GenerateRole.Arn" not in roles or not paths & {"_refresh", "_delete_by_query"}
 
 
 def test_the_index_is_the_one_that_is_named_else_the_domain(template: Resource) -> None:

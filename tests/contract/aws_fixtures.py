@@ -24,6 +24,7 @@ from ragdrop.adapters.memory_object_store import MemoryObjectStore
 from ragdrop.adapters.memory_registry import MemoryRegistry
 from ragdrop.adapters.s3_object_store import S3ObjectStore
 from ragdrop.adapters.sqs_message_queue import SqsMessageQueue
+from ragdrop.domain.deliveries import look_at
 from ragdrop.ports import MessageQueue, ObjectStore, Registry
 
 ENGINES = ("memory", "aws", "emulator")
@@ -57,6 +58,7 @@ class StoreEngine:
 class QueueEngine:
     queue: MessageQueue
     receive: Callable[[], list[tuple[str, str]]]  # receipt handle and key of what is visible now
+    give_up: Callable[[str], None]  # a key into the dead-letter queue
 
 
 def stack() -> dict[str, Any] | None:
@@ -139,18 +141,27 @@ def queue_engine(engine: str) -> Iterator[QueueEngine]:
     """A queue of its own; the stack's is read by ingest."""
     if engine == "memory":
         memory = MemoryMessageQueue()
-        yield QueueEngine(memory, memory.receive)
+        yield QueueEngine(memory, memory.receive, memory.dead.append)
         return
     with clients(engine) as make:
         client = make("sqs")
-        attributes = {"VisibilityTimeout": "0"}
-        url = client.create_queue(QueueName=f"contract-{uuid4().hex[:12]}", Attributes=attributes)["QueueUrl"]
+        name = f"contract-{uuid4().hex[:12]}"
+        dead_url = client.create_queue(QueueName=f"{name}-dead")["QueueUrl"]
+        answer = client.get_queue_attributes(QueueUrl=dead_url, AttributeNames=["QueueArn"])
+        redrive = {"deadLetterTargetArn": answer["Attributes"]["QueueArn"], "maxReceiveCount": 100}
+        attributes = {"VisibilityTimeout": "0", "RedrivePolicy": json.dumps(redrive)}
+        url = client.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
 
         def receive() -> list[tuple[str, str]]:
             answer = client.receive_message(QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=0)
             return [(one["ReceiptHandle"], json.loads(one["Body"])["key"]) for one in answer.get("Messages", [])]
 
         try:
-            yield QueueEngine(SqsMessageQueue(url, client), receive)
+            yield QueueEngine(
+                SqsMessageQueue(url, client),
+                receive,
+                lambda key: client.send_message(QueueUrl=dead_url, MessageBody=look_at(key)),
+            )
         finally:
             client.delete_queue(QueueUrl=url)
+            client.delete_queue(QueueUrl=dead_url)

@@ -42,6 +42,61 @@ def test_a_message_without_delay_comes_back_at_once(engine: QueueEngine) -> None
     assert [key for _, key in engine.receive()] == ["acme/team/a.md"]
 
 
+def test_many_keys_arrive_each_once(engine: QueueEngine) -> None:
+    keys = [f"acme/team/{number} ü.md" for number in range(23)]
+
+    engine.queue.send_all(keys)
+
+    arrived: list[str] = []
+    while len(arrived) < len(keys) and (seen := engine.receive()):
+        for handle, key in seen:
+            engine.queue.retry_after(handle, 600)
+            arrived.append(key)
+    assert sorted(arrived) == sorted(keys)
+
+
+def test_no_keys_are_no_message(engine: QueueEngine) -> None:
+    engine.queue.send_all([])
+
+    assert engine.receive() == []
+
+
+def test_dead_letters_come_back_until_none_is_left(engine: QueueEngine) -> None:
+    for number in range(12):
+        engine.give_up(f"acme/team/{number:02}.md")
+
+    moved = 0
+    while some := engine.queue.redrive():
+        moved += some
+
+    assert moved == 12
+    assert engine.queue.redrive() == 0
+    assert {key for _, key in engine.receive()} <= {f"acme/team/{number:02}.md" for number in range(12)}
+
+
+def test_a_queue_without_dead_letters_is_a_configuration_error() -> None:
+    with clients("aws") as make:
+        client = make("sqs")
+        queue = SqsMessageQueue(client.create_queue(QueueName="alone")["QueueUrl"], client)
+        with pytest.raises(ConfigurationError, match="alone has no dead-letter queue"):
+            queue.redrive()
+
+
+class HalfDeaf:
+    """A client that takes only the first message of a batch."""
+
+    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, str]]) -> dict[str, object]:  # noqa: N803
+        refused = [{"Id": each["Id"], "Code": "InternalError", "SenderFault": False} for each in Entries[1:]]
+        return {"Successful": [{"Id": Entries[0]["Id"]}], "Failed": refused}
+
+
+def test_messages_of_a_batch_that_were_not_taken_are_an_error() -> None:
+    with pytest.raises(QueueError, match="2 of 3 messages were not taken") as caught:
+        SqsMessageQueue("http://sqs.example/queue", HalfDeaf()).send_all(["a/b/1", "a/b/2", "a/b/3"])
+
+    assert caught.value.retryable
+
+
 def test_an_unknown_receipt_is_a_queue_error() -> None:
     with queue_engine("aws") as made, pytest.raises(QueueError) as caught:
         made.queue.retry_after("no-such-receipt", 1)

@@ -154,6 +154,54 @@ def test_an_empty_prefix_is_refused(engine: StoreEngine) -> None:
         engine.store.delete_prefix("")
 
 
+def test_entries_are_the_newest_versions_in_order_and_say_what_is_deleted(engine: StoreEngine) -> None:
+    put(engine, "acme/team/ü 1.md", b"one")
+    newest = {"acme/team/b.md": put(engine, "acme/team/b.md", b"one"), "acme/team/ü 1.md": ""}
+    newest["acme/team/ü 1.md"] = put(engine, "acme/team/ü 1.md", b"two")
+    put(engine, "acme/team/a.md", b"one")
+    marker = engine.store.delete("acme/team/a.md")
+    put(engine, "other/team/0.md", b"mine")
+
+    entries = list(engine.store.entries("acme/"))
+
+    assert [(each.key, each.version_id, each.deleted) for each in entries] == [
+        ("acme/team/a.md", marker, True),
+        ("acme/team/b.md", newest["acme/team/b.md"], False),
+        ("acme/team/ü 1.md", newest["acme/team/ü 1.md"], False),
+    ]
+    assert all(each.modified_at.endswith("Z") for each in entries)
+    assert list(engine.store.entries("nothing/")) == []
+
+
+def test_entries_can_start_behind_a_key(engine: StoreEngine) -> None:
+    for name in ("a/1.md", "b/1.md", "b/2.md", "b-c/1.md", "c/1.md"):
+        put(engine, f"acme/{name}", b"x")
+
+    assert [each.key for each in engine.store.entries("acme/", start_after="acme/b/1.md")] == [
+        "acme/b/2.md",
+        "acme/c/1.md",
+    ]
+
+
+def test_a_purge_removes_all_versions_of_one_key_and_of_no_other(engine: StoreEngine) -> None:
+    version_id = put(engine, KEY, b"one")
+    put(engine, KEY, b"two")
+    engine.store.delete(KEY)
+    put(engine, KEY + ".bak", b"mine")
+
+    assert engine.store.purge(KEY) == 3
+    assert engine.store.get(KEY, version_id=version_id) is None
+    assert engine.store.get(KEY + ".bak") == b"mine"
+    assert engine.store.purge(KEY) == 0
+
+
+def test_an_upload_form_carries_its_key_and_type(engine: StoreEngine) -> None:
+    form = engine.store.upload_form(KEY, media_type="text/markdown", max_bytes=100, expires_s=60)
+
+    assert (form.fields["key"], form.fields["Content-Type"]) == (KEY, "text/markdown")
+    assert form.url
+
+
 def test_a_bucket_without_versioning_deletes_at_once() -> None:
     with store_engine("aws", versioned=False) as engine:
         assert put(engine, KEY, b"one") == "null"

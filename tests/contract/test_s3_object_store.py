@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -26,7 +29,7 @@ class Refusing:
     def head_object(self, **_: Any) -> Any:
         raise self.error
 
-    get_object = put_object = delete_object = head_object
+    get_object = put_object = delete_object = list_object_versions = head_object
 
 
 class Versions:
@@ -106,3 +109,57 @@ def test_versions_that_could_not_be_removed_are_told() -> None:
     ) as caught:
         store.delete_prefix("acme/")
     assert caught.value.retryable is False
+
+
+class Pages:
+    """A client that lists two entries at a time, as S3 does with more: markers of key and version, both given back."""
+
+    def __init__(self) -> None:
+        names = [("a.md", "v2", True), ("a.md", "v1", False), ("b.md", "v3", True), ("c.md", "v4", True)]
+        self.entries = [
+            {"Key": f"acme/{key}", "VersionId": version, "IsLatest": latest, "LastModified": datetime.now(UTC)}
+            for key, version, latest in names
+        ]
+        self.markers: list[tuple[str | None, str | None]] = []
+
+    def list_object_versions(self, **request: Any) -> dict[str, Any]:
+        marker = request.get("KeyMarker"), request.get("VersionIdMarker")
+        self.markers.append(marker)
+        places = [(each["Key"], each["VersionId"]) for each in self.entries]
+        first = places.index(marker) + 1 if marker in places else 0
+        shown = self.entries[first : first + 2]
+        last = {"NextKeyMarker": shown[-1]["Key"], "NextVersionIdMarker": shown[-1]["VersionId"]}
+        more = first + 2 < len(places)
+        return {"Versions": shown, "IsTruncated": more} | (last if more else {})
+
+
+def test_entries_go_on_where_a_page_ends_within_the_versions_of_a_key() -> None:
+    client = Pages()
+
+    found = [(each.key, each.version_id) for each in S3ObjectStore("documents", client).entries("acme/")]
+
+    assert found == [("acme/a.md", "v2"), ("acme/b.md", "v3"), ("acme/c.md", "v4")]
+    assert client.markers == [(None, None), ("acme/a.md", "v1")]
+
+
+def test_a_listing_that_fails_is_an_object_store_error() -> None:
+    store = S3ObjectStore("documents", Refusing(refusal(500, "InternalError")))
+
+    with pytest.raises(ObjectStoreError):
+        list(store.entries("acme/"))
+
+
+def test_an_upload_form_is_signed_by_version_4_and_holds_its_limits() -> None:
+    with clients("aws") as make:
+        store = S3ObjectStore("documents", make("s3"))
+        form = store.upload_form("acme/team/a.md", media_type="text/plain", max_bytes=77, expires_s=900)
+
+    conditions = json.loads(base64.b64decode(form.fields["policy"]))["conditions"]
+    assert form.fields["x-amz-algorithm"] == "AWS4-HMAC-SHA256"  # buckets made since 2020 refuse the older version
+    assert ["content-length-range", 1, 77] in conditions
+    assert {"key": "acme/team/a.md"} in conditions
+
+
+def test_a_key_that_s3_would_complete_by_itself_gets_no_form() -> None:
+    with pytest.raises(ValueError, match="exact"):
+        S3ObjectStore("documents", object()).upload_form("a/${filename}", media_type="x/y", max_bytes=1, expires_s=1)

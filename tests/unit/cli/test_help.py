@@ -7,8 +7,8 @@ import pytest
 from ragdrop import __version__
 from tests.unit.cli.world import CommandLine
 
-COMMANDS = ["push", "search", "ask", "ls", "show", "rm", "reindex", "invoke", "tenant", "tenant create", "key"]
-COMMANDS += ["key create"]
+COMMANDS = ["push", "search", "ask", "ls", "show", "rm", "retry", "sweep", "reindex", "invoke"]
+COMMANDS += ["tenant", "tenant create", "key", "key create"]
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])

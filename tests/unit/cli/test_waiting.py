@@ -18,7 +18,7 @@ def thirty(ragdrop: CommandLine) -> CommandLine:
 
 
 def push(ragdrop: CommandLine, *options: str):  # noqa: ANN201 -- Typer's Result
-    return ragdrop.run("push", str(ragdrop.folder / "in"), "--vault", "team", "--wait", *options)
+    return ragdrop.run("push", str(ragdrop.folder / "in"), "--vault", "team", "--all", "--wait", *options)
 
 
 def asked(ragdrop: CommandLine) -> tuple[list[httpx.Request], list[httpx.Request]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -42,6 +43,7 @@ class FakeApi:
     failing: dict[str, dict[str, str]] = field(default_factory=dict)
     unlisted: set[str] = field(default_factory=set)
     page_size: int = 1_000
+    found: list[dict[str, str]] = field(default_factory=list)
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         self.requests.append(request)
@@ -51,6 +53,10 @@ class FakeApi:
             return answer(request)
         if route == "/documents":
             return self._listing(request)
+        if route == "/search":
+            return httpx.Response(200, json={"results": self.found, "request_id": "r1"})
+        if request.method == "POST" and route.endswith("/retry"):
+            return self._retry(unquote(route).removeprefix("/documents/").removesuffix("/retry"))
         name = unquote(request.url.raw_path.decode().partition("?")[0]).removeprefix("/prod/documents/")
         return {"PUT": self._put, "GET": self._get, "DELETE": self._delete}[request.method](name, request)
 
@@ -59,7 +65,8 @@ class FakeApi:
         self.bodies[name] = request.content
         url = f"https://other.example/documents/{request.url.raw_path.decode().partition('/documents/')[2]}?version=v1"
         fields = {"vault": vault, "path": path, "key": f"demo/{name}", "version_id": "v1", "status": "pending"}
-        self.documents[name] = fields | {"polls": 0}
+        etag = hashlib.md5(request.content, usedforsecurity=False).hexdigest()
+        self.documents[name] = fields | {"polls": 0, "etag": etag, "sidecar_etag": None}
         return httpx.Response(202, json=fields | {"status_url": url, "request_id": "r1"})
 
     def _get(self, name: str, request: httpx.Request) -> httpx.Response:
@@ -76,10 +83,21 @@ class FakeApi:
         elif record["polls"] > self.polls_needed:
             record |= {"status": "indexed", "live_version_id": record["version_id"]}
 
+    def _retry(self, name: str) -> httpx.Response:
+        record = self.documents.get(name)
+        if record is None:
+            return refused(404, "DOCUMENT_NOT_FOUND", f"no document {name}")
+        record |= {"status": "pending"}
+        return httpx.Response(202, json=record | {"status_url": f"/documents/{name}?version=v1"})
+
     def _delete(self, name: str, request: httpx.Request) -> httpx.Response:
         if self.documents.pop(name, None) is None:
             return refused(404, "DOCUMENT_NOT_FOUND", f"no document {name}")
-        receipt = {"key": f"demo/{name}", "version_id": "v2", "status": "deleted"}
+        receipt: dict[str, Any] = {"key": f"demo/{name}", "version_id": "v2", "status": "deleted"}
+        if "purge" in request.url.params:
+            counts = {"versions": 3, "derived": 4, "chunks": 5, "registry_items": 2}
+            receipt |= {"restorable_until": None, "chunks_removed": 5, "purged": counts}
+            return httpx.Response(200, json=receipt)
         return httpx.Response(200, json=receipt | {"restorable_until": "2030-01-01T00:00:00Z", "chunks_removed": None})
 
     def _listing(self, request: httpx.Request) -> httpx.Response:
@@ -131,6 +149,14 @@ class FakeDeployment:
     @property
     def registry(self) -> Registry:
         return self.world.app.registry
+
+    @property
+    def sweep(self) -> Any:
+        return self.world.app.sweep
+
+    @property
+    def queue(self) -> Any:
+        return self.world.queue
 
     @property
     def reindex(self) -> Reindexer:

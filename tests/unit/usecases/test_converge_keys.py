@@ -197,7 +197,7 @@ def test_a_document_that_can_never_succeed_is_recorded_and_acknowledged(world: W
 
 def test_a_replacement_that_fails_for_good_withdraws_the_live_revision(world: World) -> None:
     world.put("team/pump.md", "Old text.")
-    world.put("team/pump.md", b"%PDF-1.7 not text")
+    world.put("team/pump.md", b"{\\rtf1 not a format that is read}")
 
     assert world.texts("text") == []
     assert world.head("team/pump.md").error.code == "UNSUPPORTED_MEDIA_TYPE"
@@ -292,33 +292,3 @@ def test_a_batch_is_refreshed_once(world: World) -> None:
 
     assert world.index.calls.count("refresh") == 1
     assert len(world.texts("text")) == 3
-
-
-def test_a_change_of_metadata_alone_embeds_nothing(world: World) -> None:
-    world.put("team/fox.md", LONG)
-    embedded = world.embedder.texts_embedded
-
-    world.put("team/fox.md", LONG, category="animals")
-
-    assert world.embedder.texts_embedded == embedded
-    [document] = world.search("quick fox").documents
-    assert document.facts.category == "animals"
-
-
-def test_an_edited_paragraph_embeds_few_chunks(world: World) -> None:
-    world.put("team/fox.md", LONG)
-    embedded = world.embedder.texts_embedded
-
-    world.put("team/fox.md", LONG.replace("Paragraph 100:", "Paragraph one hundred:"))
-
-    assert 1 <= world.embedder.texts_embedded - embedded <= 3
-
-
-def test_a_copy_of_a_file_embeds_nothing(world: World) -> None:
-    world.put("team/fox.md", LONG)
-    embedded = world.embedder.texts_embedded
-
-    world.put("team/copy.md", LONG)
-
-    assert world.embedder.texts_embedded == embedded
-    assert {document.key.path for document in world.search("quick fox").documents} == {"fox.md", "copy.md"}

@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ragdrop.bootstrap_operating import OperatingParts
 from ragdrop.config import Settings
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 SQLITE_SCHEME = "sqlite:///"
 
 
-class App:
+class App(OperatingParts):
     """Every part of ragdrop by its name: ports first, then the use cases over them.
 
     A part may be given instead of made, by assigning it before it is used: `bootstrap(embedder=HashingEmbedder())`.
@@ -113,9 +114,10 @@ class App:
     @cached_property
     def parser(self) -> Parser:
         """The parsers; only ingest carries their packages."""
-        from ragdrop.adapters.text_parser import TextParser
+        from ragdrop.adapters.content_parser import ContentParser
+        from ragdrop.adapters.isolated_reader import IsolatedReader
 
-        return TextParser()
+        return ContentParser(IsolatedReader())
 
     @cached_property
     def splitter(self) -> Splitter:

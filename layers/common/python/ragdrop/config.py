@@ -51,6 +51,8 @@ class Settings(BaseModel):
     queue_url: str
 
     ingest_retry_base_s: Annotated[int, Field(ge=1, le=900)] = 30
+    sweep_min_age_s: Annotated[int, Field(ge=0, le=86_400)] = 900
+    sweep_orphan_age_s: Annotated[int, Field(ge=0, le=30 * 86_400)] = 86_400
     chunk_tokens: Annotated[int, Field(ge=32, le=8_192)] | None = None
     chunk_overlap_tokens: Annotated[int, Field(ge=0, le=1_024)] | None = None
     max_context_tokens: Tokens = 24_000

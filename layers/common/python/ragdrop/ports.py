@@ -5,15 +5,25 @@ Every adapter lives as long as its execution environment and is safe to share be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from ragdrop.domain.answers import Segment
-from ragdrop.domain.chunks import CandidateQuery, Candidates, Chunk, ChunkRange, Hit, IndexedChunk, Vector
+from ragdrop.domain.chunks import (
+    CandidateQuery,
+    Candidates,
+    Chunk,
+    ChunkRange,
+    Hit,
+    IndexedChunk,
+    RevisionPage,
+    Vector,
+)
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.objects import ListedObject, UploadForm
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.tenants import ActiveIndex, ApiKey, EmbeddingSpace, IndexRef, Tenant
 
@@ -51,6 +61,15 @@ class ObjectStore(Protocol):
     def delete_prefix(self, prefix: str) -> int:
         """Remove every version of every key under *prefix* for good; how many versions went."""
 
+    def entries(self, prefix: str, *, start_after: str = "") -> Iterator[ListedObject]:
+        """Every key under *prefix* behind *start_after* by its code points, read page by page as they are taken."""
+
+    def purge(self, key: str) -> int:
+        """Remove every version and delete marker of one key for good; how many went."""
+
+    def upload_form(self, key: str, *, media_type: str, max_bytes: int, expires_s: int) -> UploadForm:
+        """A form by which anyone may write one object of 1 to *max_bytes* bytes to *key* in the next *expires_s* s."""
+
 
 class Embedder(Protocol):
     """Turns text into vectors.  Raises EmbeddingServiceError; `retryable=False` for a wrong dimension."""
@@ -81,8 +100,16 @@ class ChunkIndex(Protocol):
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
         """The chunks of each range in order of their ordinals, in one round trip."""
 
-    def remove(self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline) -> int:
-        """Remove the document's chunks of revisions below *before_revision*, also those not yet visible; how many."""
+    def remove(
+        self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
+    ) -> int:
+        """Remove the document's chunks of revisions from *from_revision* to below *before_revision*; how many.
+
+        Also those that are not yet visible.
+        """
+
+    def revisions(self, index: IndexRef, *, cursor: str | None, limit: int, deadline: Deadline) -> RevisionPage:
+        """Up to *limit* of the tenant's revisions that have visible chunks, each once: for the sweep alone."""
 
     def count(self, index: IndexRef, deadline: Deadline) -> int:
         """Chunks of the tenant in this index, those of superseded revisions too."""
@@ -96,7 +123,7 @@ class ChunkIndex(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a revision is claimed for; times are seconds since 1970."""
+    """What a revision is claimed for; times are seconds since 1970, etags those of the two versions."""
 
     version_id: str
     sidecar_version_id: str | None
@@ -104,6 +131,8 @@ class Claim:
     lease_until_s: float
     sequencer: str | None
     now_s: float
+    etag: str | None = None
+    sidecar_etag: str | None = None
 
 
 class Registry(Protocol):
@@ -151,6 +180,9 @@ class Registry(Protocol):
     def forget(self, key: DocumentKey, before_revision: int) -> None:
         """Remove the details of revisions below *before_revision*."""
 
+    def forget_document(self, key: DocumentKey) -> int:
+        """Remove all that is kept of a document, its head too; how many items.  For a purge, after its tombstone."""
+
     def page(
         self, tenant: str, *, vault: str | None, prefix: str, status: Status | None, cursor: str | None, limit: int
     ) -> Page:
@@ -195,8 +227,17 @@ class MessageQueue(Protocol):
     def send(self, key: str) -> None:
         """Ask ingest to look at *key* (an S3 key)."""
 
+    def send_all(self, keys: Sequence[str]) -> None:
+        """The same for many keys, with few requests; after an error some of them may have been sent."""
+
     def retry_after(self, receipt_handle: str, delay_s: int) -> None:
         """Show a message again only after *delay_s* seconds."""
+
+    def redrive(self) -> int:
+        """Move some messages of the dead-letter queue back; how many, 0 where none is left.
+
+        One that is cut off in between is in both queues: ingest does nothing twice.
+        """
 
 
 class Parser(Protocol):

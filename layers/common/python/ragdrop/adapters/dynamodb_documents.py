@@ -126,6 +126,13 @@ class DynamoDbDocuments:
         for item in self._table.query(document_pk(key), between=bounds):
             self._table.delete((item["PK"], item["SK"]))
 
+    def forget_document(self, key: DocumentKey) -> int:
+        """Remove every item of a document's partition; the head goes last, so that a purge cut off can be repeated."""
+        found = [(item["PK"], item["SK"]) for item in self._table.query(document_pk(key))]
+        for item in sorted(found, key=lambda item: item[1] == HEAD_SK):
+            self._table.delete(item)
+        return len(found)
+
     def _take(self, key: DocumentKey, expected: Changes, changes: Changes) -> Head | None:
         update = Update(_listed(key, changes), expected=expected, only_new=not expected)
         outcome = self._table.update((document_pk(key), HEAD_SK), update, returning="ALL_NEW")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import threading
@@ -10,7 +11,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ragdrop.adapters.vector_checks import check_dimension, has_direction
-from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Filters, Folder, Hit, IndexedChunk, Vector
+from ragdrop.domain.chunks import (
+    CandidateQuery,
+    Candidates,
+    ChunkRange,
+    Filters,
+    Folder,
+    Hit,
+    IndexedChunk,
+    IndexedRevision,
+    RevisionPage,
+    Vector,
+)
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
@@ -67,15 +79,28 @@ class MemoryChunkIndex:
             for wanted in ranges
         ]
 
-    def remove(self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline) -> int:
-        """Remove the document's chunks of revisions below *before_revision*; how many."""
+    def remove(
+        self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
+    ) -> int:
+        """Remove the document's chunks of revisions from *from_revision* to below *before_revision*; how many."""
         self._called("remove", deadline)
         with self._lock:
             held = self._chunks.get((index.tenant, index.name), {})
-            gone = [name for name, chunk in held.items() if chunk.key == key and chunk.revision < before_revision]
+            wanted = range(from_revision, before_revision)
+            gone = [name for name, chunk in held.items() if chunk.key == key and chunk.revision in wanted]
             for name in gone:
                 del held[name]
         return len(gone)
+
+    def revisions(self, index: IndexRef, *, cursor: str | None, limit: int, deadline: Deadline) -> RevisionPage:
+        """Some of the tenant's revisions by vault, path and revision; the cursor is the last one given."""
+        self._called("revisions", deadline)
+        held = {(chunk.key, chunk.revision): chunk.facts.indexed_at for chunk in self._held(index)}
+        after = tuple(json.loads(cursor)) if cursor else ("", "", -1)
+        left = sorted(each for each in held if (each[0].vault, each[0].path, each[1]) > after)
+        found = [IndexedRevision(key, revision, held[key, revision]) for key, revision in left[:limit]]
+        last = found[-1] if len(left) > limit else None
+        return RevisionPage(found, json.dumps([last.key.vault, last.key.path, last.revision]) if last else None)
 
     def count(self, index: IndexRef, deadline: Deadline) -> int:
         """Chunks of the tenant in this index."""

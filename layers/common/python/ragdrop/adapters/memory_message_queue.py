@@ -3,7 +3,7 @@
 # ruff: noqa: D102 - the port says what each method does
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import RLock
 
@@ -13,12 +13,13 @@ from ragdrop.errors import RagdropError
 class MemoryMessageQueue:
     """MessageQueue for tests; time stands still, so a message that was delayed stays away.
 
-    `sent` holds the keys that were sent, in order; `delays` the receipt handles with their seconds, in order;
-    `fail_with` is raised by every call while it is set; `calls` names the calls made.
+    `sent` holds the keys that were sent, in order; `dead` those of the dead-letter queue; `delays` the receipt handles
+    with their seconds, in order; `fail_with` is raised by every call while it is set; `calls` names the calls made.
     """
 
     def __init__(self) -> None:
         self.sent: list[str] = []
+        self.dead: list[str] = []
         self.delays: list[tuple[str, int]] = []
         self.fail_with: RagdropError | None = None
         self.calls: list[str] = []
@@ -27,6 +28,17 @@ class MemoryMessageQueue:
     def send(self, key: str) -> None:
         with self._call("send"):
             self.sent.append(key)
+
+    def send_all(self, keys: Sequence[str]) -> None:
+        with self._call("send_all"):
+            self.sent += keys
+
+    def redrive(self) -> int:
+        with self._call("redrive"):
+            moved = self.dead[:10]  # as many as SQS gives at once
+            del self.dead[:10]
+            self.sent += moved
+            return len(moved)
 
     def retry_after(self, receipt_handle: str, delay_s: int) -> None:
         with self._call("retry_after"):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import count
 from threading import RLock
 
+from ragdrop.domain.objects import ListedObject, UploadForm
 from ragdrop.errors import RagdropError
 from ragdrop.ports import StoredObject
 
@@ -20,17 +21,20 @@ MODIFIED_AT = "2026-01-01T00:00:00Z"  # time stands still here, so that tests re
 class _Version:
     version_id: str
     stored: StoredObject | None  # None: a delete marker
+    modified_at: str
     body: bytes = b""
 
 
 class MemoryObjectStore:
     """ObjectStore for tests.
 
-    `fail_with` is raised by every call while it is set; `calls` names the calls made, in order.
+    `fail_with` is raised by every call while it is set; `calls` names the calls made, in order; `modified_at` is the
+    time of what is written next.
     """
 
     def __init__(self, bucket: str = "documents") -> None:
         self.bucket = bucket
+        self.modified_at = MODIFIED_AT
         self.fail_with: RagdropError | None = None
         self.calls: list[str] = []
         self._lock = RLock()
@@ -57,15 +61,16 @@ class MemoryObjectStore:
                 etag=hashlib.md5(body, usedforsecurity=False).hexdigest(),  # as S3 does for a plain PUT
                 size_bytes=len(body),
                 media_type=media_type,
-                modified_at=MODIFIED_AT,
+                modified_at=self.modified_at,
                 metadata={name.lower(): value for name, value in (metadata or {}).items()},
             )
-            self._versions.setdefault(key, []).append(_Version(stored.version_id, stored, bytes(body)))
+            version = _Version(stored.version_id, stored, self.modified_at, bytes(body))
+            self._versions.setdefault(key, []).append(version)
             return stored
 
     def delete(self, key: str) -> str | None:
         with self._call("delete"):
-            marker = _Version(self._next_id(), None)
+            marker = _Version(self._next_id(), None, self.modified_at)
             self._versions.setdefault(key, []).append(marker)
             return marker.version_id
 
@@ -75,6 +80,23 @@ class MemoryObjectStore:
                 raise ValueError("an empty prefix would remove the whole bucket")
             keys = [key for key in self._versions if key.startswith(prefix)]
             return sum(len(self._versions.pop(key)) for key in keys)
+
+    def entries(self, prefix: str, *, start_after: str = "") -> Iterator[ListedObject]:
+        with self._call("entries"):
+            newest = {key: version for key in self._versions if (version := self._current(key))}
+        for key in sorted(newest):
+            if key.startswith(prefix) and key > start_after:
+                version = newest[key]
+                yield ListedObject(key, version.version_id, version.modified_at, deleted=version.stored is None)
+
+    def purge(self, key: str) -> int:
+        with self._call("purge"):
+            return len(self._versions.pop(key, []))
+
+    def upload_form(self, key: str, *, media_type: str, max_bytes: int, expires_s: int) -> UploadForm:
+        with self._call("upload_form"):
+            policy = f"{max_bytes} bytes, {expires_s} s"
+            return UploadForm(f"memory://{self.bucket}", {"key": key, "Content-Type": media_type, "policy": policy})
 
     def remove_version(self, key: str, version_id: str) -> None:
         """Remove one version for good; removing a delete marker from the top restores what is under it."""

@@ -94,6 +94,13 @@ class MemoryRegistry:
                 if of == key and revision < before_revision:
                     del self._details[of, revision]
 
+    def forget_document(self, key: DocumentKey) -> int:
+        with self._call("forget_document"):
+            revisions = [held for held in self._details if held[0] == key]
+            for held in revisions:
+                del self._details[held]
+            return len(revisions) + int(self._heads.pop(key, None) is not None)
+
     def page(
         self, tenant: str, *, vault: str | None, prefix: str, status: Status | None, cursor: str | None, limit: int
     ) -> Page:

@@ -36,7 +36,8 @@ from ragdrop.adapters.opensearch_queries import (
     vector_search,
     words_of,
 )
-from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk
+from ragdrop.adapters.opensearch_revisions import read_revisions
+from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, RevisionPage
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
@@ -150,11 +151,18 @@ class OpenSearchChunkIndex:
                     open_ranges[place] = ChunkRange(part.key, part.revision, next_first, part.last)
         return found
 
-    def remove(self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline) -> int:
-        """Remove the document's older revisions: a refresh, so that nothing written is overlooked, and one deletion."""
+    def remove(
+        self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
+    ) -> int:
+        """Remove revisions of a document: a refresh, so that nothing written is overlooked, and one deletion."""
         if key.tenant != index.tenant:
             return 0
-        return self._delete(index, older_clause(key, before_revision), deadline, routing_value(key, index.routes))
+        clause = older_clause(key, before_revision, from_revision)
+        return self._delete(index, clause, deadline, routing_value(key, index.routes))
+
+    def revisions(self, index: IndexRef, *, cursor: str | None, limit: int, deadline: Deadline) -> RevisionPage:
+        """Some of the tenant's revisions by one search, in the order of their terms."""
+        return read_revisions(self._caller, index, cursor=cursor, limit=limit, deadline=deadline)
 
     def count(self, index: IndexRef, deadline: Deadline) -> int:
         """Visible chunks of the tenant."""

@@ -153,14 +153,14 @@ def tenant_clause(tenant: str) -> Clause:
     return {"bool": {"filter": [{"term": {"tenant": tenant}}]}}
 
 
-def older_clause(key: DocumentKey, before_revision: int) -> Clause:
-    """The chunks of a document's revisions below *before_revision*."""
+def older_clause(key: DocumentKey, before_revision: int, from_revision: int = 0) -> Clause:
+    """The chunks of a document's revisions from *from_revision* to below *before_revision*."""
     return {
         "bool": {
             "filter": [
                 {"term": {"tenant": key.tenant}},
                 {"term": {"document": document_term(key)}},
-                {"range": {"revision": {"lt": before_revision}}},
+                {"range": {"revision": {"gte": from_revision, "lt": before_revision}}},
             ]
         }
     }

@@ -13,10 +13,12 @@ from botocore.exceptions import ClientError
 from ragdrop.adapters.aws import AwsClient, error_code, http_status, translated
 from ragdrop.adapters.aws import client as aws_client
 from ragdrop.adapters.s3_metadata import decoded, encoded
+from ragdrop.domain.objects import ListedObject, UploadForm
 from ragdrop.errors import ObjectStoreError
 from ragdrop.ports import StoredObject
 
 UNVERSIONED = "null"  # S3's own word for the version of an object in a bucket without versioning
+FILENAME = "${filename}"
 DELETE_PAGE = 1000  # keys that DeleteObjects takes
 
 _NO_SUCH_VERSION = frozenset({"NoSuchKey", "NoSuchVersion", "404", "NotFound"})
@@ -124,6 +126,56 @@ class S3ObjectStore:
             removed += self._remove(objects)
         return removed
 
+    def entries(self, prefix: str, *, start_after: str = "") -> Iterator[ListedObject]:
+        """Every key under *prefix* behind *start_after*; S3 gives up to 1,000 versions a request, old ones too."""
+        request: dict[str, Any] = {"Bucket": self.bucket, "Prefix": prefix}
+        if start_after:
+            request["KeyMarker"] = start_after
+        while True:
+            with self._translated():
+                answer = self._client.list_object_versions(**request)
+            found = [_listed(entry, deleted=False) for entry in answer.get("Versions", []) if entry["IsLatest"]]
+            found += [_listed(entry, deleted=True) for entry in answer.get("DeleteMarkers", []) if entry["IsLatest"]]
+            # a marker is exclusive where no version stands beside it; not everything that speaks S3 knows that
+            yield from sorted((each for each in found if each.key > start_after), key=lambda each: each.key)
+            if not answer.get("IsTruncated"):
+                return
+            request["KeyMarker"] = answer["NextKeyMarker"]
+            if marker := answer.get("NextVersionIdMarker"):
+                request["VersionIdMarker"] = marker
+            else:
+                request.pop("VersionIdMarker", None)
+
+    def purge(self, key: str) -> int:
+        """Remove every version and delete marker of one key for good.
+
+        Raises:
+            ObjectStoreError: Some could not be removed; the others are gone.
+        """
+        removed = 0
+        # versions come in order of their keys, so those of the shortest key under the prefix, *key* itself, come first
+        while objects := [each for each in self._versions(key) if each["Key"] == key]:
+            removed += self._remove(objects)
+        return removed
+
+    def upload_form(self, key: str, *, media_type: str, max_bytes: int, expires_s: int) -> UploadForm:
+        """A presigned POST: this key, this type, this size at most; valid as long as the signer's own credentials.
+
+        Raises:
+            ValueError: S3 would put the file's name into the key in place of `${filename}`.
+        """
+        if FILENAME in key:
+            raise ValueError("a key with ${filename} would not be exact")
+        with self._translated():
+            form = self._client.generate_presigned_post(
+                self.bucket,
+                key,
+                Fields={"Content-Type": media_type},
+                Conditions=[{"Content-Type": media_type}, ["content-length-range", 1, max_bytes]],
+                ExpiresIn=expires_s,
+            )
+        return UploadForm(form["url"], form["fields"])
+
     @property
     def _client(self) -> AwsClient:
         return self._given or aws_client("s3")
@@ -174,6 +226,10 @@ class S3ObjectStore:
                     service="object_store",
                     retryable=False,
                 ) from exc
+
+
+def _listed(entry: Mapping[str, Any], *, deleted: bool) -> ListedObject:
+    return ListedObject(entry["Key"], entry["VersionId"], _rfc3339(entry["LastModified"]), deleted)
 
 
 def _rfc3339(moment: datetime) -> str:

@@ -1,17 +1,36 @@
-"""Chunks by semantic-text-splitter: headings, paragraphs, sentences are boundaries; sizes in the model's own tokens."""
+"""Chunks that end where the content does: at headings, paragraphs, functions, messages, rows; sizes in model tokens."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any
 
 from semantic_text_splitter import MarkdownSplitter, TextSplitter
 
+from ragdrop.domain.chunk_units import (
+    Span,
+    grouped,
+    messages,
+    overlap_start,
+    rows,
+    solid_pieces,
+    spans,
+    windows,
+)
 from ragdrop.domain.chunks import Chunk
-from ragdrop.domain.parsed import ParsedDocument
+from ragdrop.domain.parsed import ParsedDocument, Table
 from ragdrop.domain.token_estimates import estimate_passage_tokens
+
+WINDOW_CHARACTERS = 8_000  # semantic-text-splitter's time grows with the square of what has no line ends
+MAX_CHARACTERS_PER_TOKEN = 16  # a chunk of white space, or of a word that the model's vocabulary takes for one token
+MAX_HEADER_SHARE = 0.5  # of a chunk: a longer table header is not repeated
+
+Fits = Callable[[str], bool]
+Piece = tuple[int, int, str]
+"""Start, end, and the text that goes before the piece when it is embedded and searched."""
 
 
 class SemanticSplitter:
@@ -24,25 +43,135 @@ class SemanticSplitter:
 
     def __init__(self, tokenizer: Callable[[], bytes | None]) -> None:
         self._tokenizer = cache(tokenizer)
-        self._splitter = lru_cache(maxsize=16)(self._build)
+        self._splitter = lru_cache(maxsize=8)(self._build)
 
     def split(self, document: ParsedDocument, *, max_tokens: int, overlap_tokens: int) -> list[Chunk]:
-        """Chunks in order; each text is exactly the parsed text's slice."""
-        splitter = self._splitter(document.syntax, max_tokens, overlap_tokens)
-        pieces = splitter.chunk_indices(document.text[document.body_start :])
+        """Chunks in order; each text is exactly the parsed text's slice, and no text but white space is left out.
+
+        A piece of a table that was split has the table's header as its `context`.
+        """
+        cutter = _Cutter(document, max_tokens, overlap_tokens, self._splitter)
         chunks: list[Chunk] = []
-        for offset, text in pieces:
-            start = document.body_start + offset
+        for start, end, context in cutter.pieces():
+            text = document.text[start:end]
             if text.strip():
-                chunks.append(Chunk(len(chunks), start, start + len(text), text, document.heading_path(start)))
+                path, page = document.heading_path(start), document.page(start)
+                chunks.append(Chunk(len(chunks), start, end, text, path, page, context))
         return chunks
 
-    def _build(self, syntax: str, max_tokens: int, overlap_tokens: int) -> Any:
-        kind = MarkdownSplitter if syntax == "markdown" else TextSplitter
+    def _build(self, markdown: bool, max_tokens: int) -> Any:  # noqa: FBT001
+        kind = MarkdownSplitter if markdown else TextSplitter
         tokenizer = self._tokenizer()
         if tokenizer is None:
-            return kind.from_callback(estimate_passage_tokens, max_tokens, overlap_tokens)
-        return kind.from_huggingface_tokenizer_str(_unlimited(tokenizer), max_tokens, overlap_tokens)
+            return kind.from_callback(estimate_passage_tokens, max_tokens, 0)
+        return kind.from_huggingface_tokenizer_str(_unlimited(tokenizer), max_tokens, 0)
+
+
+class _Cutter:
+    """Cuts one document."""
+
+    def __init__(
+        self, document: ParsedDocument, max_tokens: int, overlap_tokens: int, splitter: Callable[[bool, int], Any]
+    ) -> None:
+        self._document, self._text = document, document.text
+        self._max_tokens, self._overlap_tokens = max_tokens, overlap_tokens
+        self._splitter = splitter
+        self._starts = [heading.start for heading in document.headings]
+        self._headings = frozenset(self._starts)
+
+    def pieces(self) -> Iterator[Piece]:
+        """All pieces, none longer than it may be in characters."""
+        longest = self._max_tokens * MAX_CHARACTERS_PER_TOKEN
+        for start, end, context in self._of_document():
+            for at in range(start, end, longest):
+                yield at, min(at + longest, end), context
+
+    def _of_document(self) -> Iterator[Piece]:
+        start, end = self._document.body_start, len(self._text)
+        if self._document.content_type == "chat":
+            return self._units(messages(self._text, start, end))
+        if self._document.content_type == "code":
+            return self._units(spans(start, end, self._starts))
+        return self._prose_and_tables(start, end)
+
+    def _units(self, units: list[Span]) -> Iterator[Piece]:
+        """Whole messages or functions together; only one that is too long by itself is cut inside."""
+        for start, end in grouped(self._text, units, self._max_tokens, self._fits):
+            if self._fits(self._text[start:end]):
+                yield start, end, ""
+            else:
+                yield from self._prose(start, end)
+
+    def _prose_and_tables(self, start: int, end: int) -> Iterator[Piece]:
+        for table in self._document.tables:
+            if table.start >= start and not self._fits(self._text[table.start : table.end], self._base_tokens):
+                yield from self._prose(start, table.start)
+                yield from self._table(table)
+                start = table.end
+        yield from self._prose(start, end)
+
+    def _table(self, table: Table) -> Iterator[Piece]:
+        """Rows together, each group but the first with the header as context."""
+        header = self._text[table.start : table.rows_start].strip()
+        size = estimate_passage_tokens(header)
+        if size > self._max_tokens * MAX_HEADER_SHARE or not header:
+            yield from self._units(rows(self._text, table.start, table.end))
+            return
+
+        def fits(text: str) -> bool:
+            return self._fits(f"{header}\n{text}")
+
+        lines = rows(self._text, table.rows_start, table.end)
+        start = table.start
+        for first, last in grouped(self._text, lines, self._max_tokens - size, fits):
+            if fits(self._text[first:last]):
+                yield start, last, header if start == first else ""
+            else:
+                if start < first:
+                    yield start, first, ""
+                yield from ((at, stop, "") for at, stop, _ in self._prose(first, last))
+            start = last
+
+    def _prose(self, start: int, end: int) -> Iterator[Piece]:
+        """Running text by the library, window by window, then each piece with its overlap."""
+        floor = start
+        for at, stop, endless in solid_pieces(self._text, start, end, self._max_tokens):
+            pieces = self._endless(at, stop) if endless else self._of_windows(at, stop)
+            for first, last in pieces:
+                yield (first if endless else self._with_overlap(floor, first)), last, ""
+                floor = last if endless else first
+
+    def _of_windows(self, start: int, end: int) -> Iterator[Span]:
+        splitter = self._splitter(self._document.syntax == "markdown", self._base_tokens)
+        return chain.from_iterable(
+            ((at + offset, at + offset + len(piece)) for offset, piece in splitter.chunk_indices(self._text[at:stop]))
+            for at, stop in windows(self._text, start, end, WINDOW_CHARACTERS, self._starts)
+        )
+
+    def _with_overlap(self, floor: int, start: int) -> int:
+        if start in self._headings or start <= floor or self._overlap_tokens < 1:
+            return start
+        begin = overlap_start(self._text, floor, start, self._overlap_tokens)
+        return begin if begin < start and self._fits(self._text[begin:start], self._overlap_tokens) else start
+
+    def _endless(self, start: int, end: int) -> Iterator[Span]:
+        if end - start <= 1 or self._fits(self._text[start:end]):
+            yield start, end
+        else:
+            middle = (start + end) // 2
+            yield from self._endless(start, middle)
+            yield from self._endless(middle, end)
+
+    @property
+    def _base_tokens(self) -> int:
+        return max(self._max_tokens - self._overlap_tokens, 1)
+
+    def _fits(self, text: str, max_tokens: int | None = None) -> bool:
+        """Whether *text* has at most so many tokens, which the library tells by leaving it whole."""
+        limit = self._max_tokens if max_tokens is None else max_tokens
+        if len(text) > limit * MAX_CHARACTERS_PER_TOKEN:
+            return False
+        return len(self._splitter(False, limit).chunks(text)) <= 1  # noqa: FBT003
 
 
 def _unlimited(tokenizer: bytes) -> str:

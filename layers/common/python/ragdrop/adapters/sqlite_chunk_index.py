@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,18 @@ import apsw
 from ragdrop.adapters.sqlite_files import SqliteFiles
 from ragdrop.adapters.sqlite_filters import Condition, condition
 from ragdrop.adapters.sqlite_match import match_expression
-from ragdrop.adapters.sqlite_schema import BM25, HIT_COLUMNS, check_stored_dimension, hit, insert
+from ragdrop.adapters.sqlite_schema import BM25, HIT_COLUMNS, check_stored_dimension, facts_of, hit, insert
 from ragdrop.adapters.vector_checks import check_dimension, has_direction
-from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, Vector
+from ragdrop.domain.chunks import (
+    CandidateQuery,
+    Candidates,
+    ChunkRange,
+    Hit,
+    IndexedChunk,
+    IndexedRevision,
+    RevisionPage,
+    Vector,
+)
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
@@ -31,6 +41,11 @@ ORDER BY top.score DESC, chunks.id"""
 _READ = f"""SELECT {HIT_COLUMNS} FROM chunks JOIN bodies ON bodies.number = chunks.number
 WHERE chunks.path = ? AND chunks.vault = ? AND chunks.revision = ? AND chunks.ordinal BETWEEN ? AND ?
 ORDER BY chunks.ordinal"""
+
+_REVISIONS = """SELECT found.path, found.vault, found.revision, bodies.facts FROM (
+    SELECT path, vault, revision, min(number) AS number FROM chunks WHERE (path, vault, revision) > (?, ?, ?)
+    GROUP BY path, vault, revision ORDER BY path, vault, revision LIMIT ?
+) AS found JOIN bodies ON bodies.number = found.number ORDER BY found.path, found.vault, found.revision"""
 
 
 class SqliteChunkIndex:
@@ -81,16 +96,29 @@ class SqliteChunkIndex:
                 return [[] for _ in ranges]
             return [_read(connection, index.tenant, wanted) for wanted in ranges]
 
-    def remove(self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline) -> int:
-        """Remove the document's chunks of revisions below *before_revision*; how many."""
+    def remove(
+        self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
+    ) -> int:
+        """Remove the document's chunks of revisions from *from_revision* to below *before_revision*; how many."""
         if key.tenant != index.tenant or not self._files.exists(index):
             return 0
         with self._files.writing(index, deadline) as connection:
             connection.execute(
-                "DELETE FROM chunks WHERE path = ? AND vault = ? AND revision < ?",
-                (key.path, key.vault, before_revision),
+                "DELETE FROM chunks WHERE path = ? AND vault = ? AND revision >= ? AND revision < ?",
+                (key.path, key.vault, from_revision, before_revision),
             )
             return connection.changes()
+
+    def revisions(self, index: IndexRef, *, cursor: str | None, limit: int, deadline: Deadline) -> RevisionPage:
+        """Some of the tenant's revisions, by path, vault and revision: the order of the table's own index."""
+        after = json.loads(cursor) if cursor else ["", "", -1]
+        with self._files.reading(index, deadline) as connection:
+            rows = [] if connection is None else list(connection.execute(_REVISIONS, (*after, limit)))
+        found = [
+            IndexedRevision(DocumentKey(index.tenant, vault, path), revision, facts_of(facts).indexed_at)
+            for path, vault, revision, facts in rows
+        ]
+        return RevisionPage(found, json.dumps(rows[-1][:3]) if len(rows) == limit else None)
 
     def count(self, index: IndexRef, deadline: Deadline) -> int:
         """Chunks in the tenant's file."""

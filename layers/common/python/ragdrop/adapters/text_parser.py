@@ -3,81 +3,57 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
-from pathlib import PurePosixPath
 from typing import Any
 
 import yaml
-from markdown_it import MarkdownIt
 
-from ragdrop.domain.parsed import Heading, ParsedDocument
-from ragdrop.domain.text_decoding import is_chat, looks_binary, marked_encoding
-from ragdrop.errors import CorruptDocumentError, EmptyDocumentError, UnsupportedMediaTypeError
+from ragdrop.adapters.markdown_outline import markdown_parser, outline
+from ragdrop.adapters.text_decoder import decode
+from ragdrop.domain.parsed import ParsedDocument
+from ragdrop.domain.text_decoding import is_chat
+from ragdrop.errors import EmptyDocumentError, UnsupportedMediaTypeError
 
-MARKDOWN_SUFFIXES = frozenset({".md", ".markdown", ".mdown", ".mkd"})
 MAX_FRONT_MATTER_CHARACTERS = 65_536
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
-_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class TextParser:
-    """A Parser for Markdown (front matter, headings) and plain text; everything else is refused."""
+    """Reads Markdown (front matter, headings, tables) and plain text.  Not a port: ContentParser says which it is."""
 
     def __init__(self) -> None:
-        self._markdown = MarkdownIt("commonmark")
+        self._markdown = markdown_parser()
 
-    def parse(self, body: bytes, *, name: str) -> ParsedDocument:
+    def read(self, body: bytes, *, markdown: bool) -> ParsedDocument:
         """Decode and read the structure.
 
         Raises:
             EmptyDocumentError: There is no text.
-            UnsupportedMediaTypeError: The bytes are of another format.
-            CorruptDocumentError: No encoding fits.
+            UnsupportedMediaTypeError: It decodes to NULs.
         """
-        if not body.strip():
-            raise EmptyDocumentError("the object is empty")
-        if looks_binary(body):
-            raise UnsupportedMediaTypeError("the object is not text; Markdown and plain text are read")
-        text = _decode(body)
-        if PurePosixPath(name).suffix.lower() in MARKDOWN_SUFFIXES:
-            return self._markdown_document(text)
-        return ParsedDocument(text, "text", "text/plain", content_type="chat" if is_chat(text) else "documentation")
+        text, warnings = decode(body)
+        if not text.strip():
+            raise EmptyDocumentError("there is no text in this document")
+        if "\0" in text:
+            raise UnsupportedMediaTypeError("the object holds NULs and is not text")
+        if markdown:
+            return self._markdown_document(text, warnings)
+        kind = "chat" if is_chat(text) else "documentation"
+        return ParsedDocument(text, "text", "text/plain", content_type=kind, warnings=warnings)  # type: ignore[arg-type]
 
-    def _markdown_document(self, text: str) -> ParsedDocument:
-        metadata, body_start, warnings = _front_matter(text)
+    def _markdown_document(self, text: str, warnings: tuple[str, ...]) -> ParsedDocument:
+        metadata, body_start, wrong = _front_matter(text)
+        headings, tables = outline(text, body_start, self._markdown)
         return ParsedDocument(
             text=text,
             syntax="markdown",
             media_type="text/markdown",
             body_start=body_start,
-            headings=tuple(self._headings(text, body_start)),
+            headings=tuple(headings),
             metadata=metadata,
             content_type="chat" if is_chat(text[body_start:]) else "documentation",
-            warnings=tuple(warnings),
+            warnings=(*warnings, *wrong),
+            tables=tuple(tables),
         )
-
-    def _headings(self, text: str, body_start: int) -> list[Heading]:
-        body = text[body_start:]
-        starts = [body_start, *(body_start + end.end() for end in _LINE_END.finditer(body))]
-        tokens = self._markdown.parse(body)
-        return [
-            Heading(int(token.tag[1]), inline.content.strip(), starts[token.map[0]])
-            for token, inline in pairwise(tokens)
-            if token.type == "heading_open" and token.map and token.map[0] < len(starts)
-        ]
-
-
-def _decode(body: bytes) -> str:
-    encoding = marked_encoding(body) or "utf-8"
-    try:
-        return body.decode(encoding)
-    except UnicodeDecodeError:
-        from charset_normalizer import from_bytes
-
-        best = from_bytes(body).best()
-        if best is None:
-            raise CorruptDocumentError("the text's encoding could not be found") from None
-        return str(best)
 
 
 def _front_matter(text: str) -> tuple[dict[str, Any], int, list[str]]:
@@ -85,6 +61,9 @@ def _front_matter(text: str) -> tuple[dict[str, Any], int, list[str]]:
     found = _FRONT_MATTER.match(text[:MAX_FRONT_MATTER_CHARACTERS])
     if found is None:
         return {}, 0, []
+    if re.search(r"(?:^|[\s\[,{:])[&*]\w", found.group(1)):
+        # A few lines of anchors and aliases can stand for gigabytes.
+        return {}, found.end(), ["the front matter uses YAML anchors or aliases and is left out"]
     try:
         metadata = yaml.safe_load(found.group(1))
     except (yaml.YAMLError, ValueError, RecursionError) as exc:

@@ -84,9 +84,17 @@ class RagdropClient:
         params = given(version=version, content="1" if content else None)
         return self._connection.send("GET", document_route(vault, path), params=params)
 
-    def delete_document(self, vault: str, path: str) -> Reply:
-        """Delete a document; the reply is the receipt."""
-        return self._connection.send("DELETE", document_route(vault, path))
+    def delete_document(self, vault: str, path: str, *, purge: bool = False) -> Reply:
+        """Delete a document, with `purge` all that is kept of it; the reply is the receipt."""
+        return self._connection.send("DELETE", document_route(vault, path), params={"purge": "1"} if purge else None)
+
+    def retry_document(self, vault: str, path: str) -> Reply:
+        """Let ingest look at a document again; the reply's `status_url` goes into `status()`."""
+        return self._connection.send("POST", document_route(vault, path) + "/retry", repeatable=True)
+
+    def upload_form(self, vault: str, path: str, *, media_type: str = "application/octet-stream") -> Reply:
+        """A form by which a file of up to 50 MB goes straight into the bucket: `url` and `fields`, for 15 minutes."""
+        return self._post("/uploads", {"vault": vault, "path": path, "media_type": media_type}, repeatable=True)
 
     def status(self, status_url: str) -> Reply:
         """The record behind a `status_url` of `put_document`.
@@ -102,14 +110,23 @@ class RagdropClient:
         status: str | None = None,
         *,
         page_size: int | None = None,
+        outdated: bool = False,
     ) -> Iterator[Reply]:
         """The listing page by page, ordered by vault and path: each has `documents` and the `cursor` of the next.
 
-        `page_size` is 1 to 1,000 documents, 100 if None.
+        `page_size` is 1 to 1,000 documents, 100 if None; `outdated` are those whose chunks have other sizes than those
+        in force.
         """
         cursor: str | None = None
         while True:
-            params = given(vault=vault, prefix=prefix, status=status, limit=page_size, cursor=cursor)
+            params = given(
+                vault=vault,
+                prefix=prefix,
+                status=status,
+                outdated="1" if outdated else None,
+                limit=page_size,
+                cursor=cursor,
+            )
             page = self._connection.send("GET", "/documents", params=params)
             yield page
             cursor = page.get("cursor")

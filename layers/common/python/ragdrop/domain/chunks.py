@@ -27,7 +27,11 @@ def vector(values: Iterable[float]) -> Vector:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A slice of the parsed text: `text == parsed.text[start:end]`, in code points, `end` exclusive."""
+    """A slice of the parsed text: `text == parsed.text[start:end]`, in code points, `end` exclusive.
+
+    `context` is what must be read before it to understand it, and stands elsewhere: the header of the table whose rows
+    it holds.  It counts for embedding, lexical search and prompts, not for offsets and quotes.
+    """
 
     ordinal: int
     start: int
@@ -35,6 +39,12 @@ class Chunk:
     text: str
     heading_path: tuple[str, ...] = ()
     page: int | None = None
+    context: str = ""
+
+    @property
+    def in_context(self) -> str:
+        """What is embedded, searched by words, and shown to the chat model."""
+        return f"{self.context}\n{self.text}" if self.context else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +146,20 @@ class ChunkRange:
     revision: int
     first: int
     last: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedRevision:
+    """A revision that has chunks in an index; `indexed_at` is RFC 3339 UTC, of any one of them."""
+
+    key: DocumentKey
+    revision: int
+    indexed_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionPage:
+    """Some revisions of an index; `cursor` asks for the next ones, None ends."""
+
+    revisions: list[IndexedRevision]
+    cursor: str | None

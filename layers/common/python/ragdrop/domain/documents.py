@@ -61,7 +61,8 @@ class Head:
     """The registry's truth about one key: only `live_revision` answers.
 
     `revision` is the last one claimed; `version_id` the S3 version that claim is for; `lease_until_s` is seconds since
-    1970.  `title`, `doc_type`, `promotion_level` and `chunk_count` describe the live revision.
+    1970; `etag` and `sidecar_etag` are S3's of the versions claimed.  `title`, `doc_type`, `promotion_level` and
+    `chunk_count` describe the live revision.
     """
 
     key: DocumentKey
@@ -82,6 +83,8 @@ class Head:
     error: Failure | None = None
     created_at: str = ""
     updated_at: str = ""
+    etag: str | None = None
+    sidecar_etag: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

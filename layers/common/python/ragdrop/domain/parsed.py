@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from ragdrop.domain.documents import ContentType
@@ -13,11 +14,23 @@ Syntax = Literal["markdown", "text"]
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading: its level (1 to 6), its text, and where its line starts in the parsed text."""
+    """A heading: its level (1 to 6), its text, and where its line starts in the parsed text.
+
+    Functions and classes of source code are headings too, from level 2 on.
+    """
 
     level: int
     text: str
     start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Lines that are a table: `start` to `rows_start` is its header, `rows_start` to `end` its rows."""
+
+    start: int
+    rows_start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +47,8 @@ class ParsedDocument:
         content_type: Which chunking suits it.
         links: Link targets as written, in order, each once.
         warnings: What was wrong but did not prevent reading.
+        pages: Where each page starts, in order; empty where the format has no pages.
+        tables: In order of their position, none inside another.
     """
 
     text: str
@@ -45,6 +60,8 @@ class ParsedDocument:
     content_type: ContentType = "documentation"
     links: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    pages: tuple[int, ...] = ()
+    tables: tuple[Table, ...] = ()
 
     def heading_path(self, start: int) -> tuple[str, ...]:
         r"""The headings in force at *start*, outermost first.
@@ -55,8 +72,38 @@ class ParsedDocument:
         (('A', 'B'), ('A',))
         """
         path: list[Heading] = []
-        for heading in self.headings[: bisect_right([heading.start for heading in self.headings], start)]:
-            while path and path[-1].level >= heading.level:
-                path.pop()
-            path.append(heading)
-        return tuple(heading.text for heading in path)
+        level = 7
+        for heading in reversed(self.headings[: bisect_right(self.headings, start, key=lambda held: held.start)]):
+            if heading.level < level:
+                path.append(heading)
+                level = heading.level
+            if level == 1:
+                break
+        return tuple(heading.text for heading in reversed(path))
+
+    def page(self, start: int) -> int | None:
+        """The page, from 1 on, that holds the character at *start*; None where the format has no pages.
+
+        >>> ParsedDocument("onetwo", "text", "application/pdf", pages=(0, 3)).page(4)
+        2
+        """
+        return max(bisect_right(self.pages, start), 1) if self.pages else None
+
+    def fields(self) -> dict[str, Any]:
+        """All of it as plain values, for JSON; `document_of` is the way back."""
+        return asdict(self)
+
+
+def document_of(fields: Mapping[str, Any]) -> ParsedDocument:
+    """The document that gave these *fields*; those added since they were written take their defaults.
+
+    >>> document = ParsedDocument("a", "text", "text/plain", headings=(Heading(1, "a", 0),), pages=(0,))
+    >>> document_of(document.fields()) == document
+    True
+    """
+    values = dict(fields)
+    for name in ("links", "warnings", "pages"):
+        values[name] = tuple(values.get(name, ()))
+    values["headings"] = tuple(Heading(**heading) for heading in values.get("headings", ()))
+    values["tables"] = tuple(Table(**table) for table in values.get("tables", ()))
+    return ParsedDocument(**values)

@@ -31,6 +31,24 @@ class ChunkingPlan:
     code_max_tokens: int = 256
     code_overlap_tokens: int = 25
 
+    def sizes_for(self, content_type: str) -> str:
+        """What text of *content_type* is cut by, as it is noted with its chunks.
+
+        >>> ChunkingPlan().sizes_for("code"), ChunkingPlan().sizes_for("chat")
+        ('code 256/25', 'text 512/50')
+        """
+        if content_type == "code":
+            return f"code {self.code_max_tokens}/{self.code_overlap_tokens}"
+        return f"text {self.max_tokens}/{self.overlap_tokens}"
+
+    def made(self, sizes: str) -> bool:
+        """Whether chunks noted with *sizes* are as this plan makes them.
+
+        >>> ChunkingPlan().made("code 256/25"), ChunkingPlan(240, 24).made("text 512/50")
+        (True, False)
+        """
+        return sizes == self.sizes_for(sizes.partition(" ")[0])
+
 
 @dataclass(frozen=True, slots=True)
 class ActiveIndex:
@@ -111,6 +129,14 @@ class Caller:
     tenant: str
     role: Role
     vaults: tuple[str, ...] = field(default=())
+
+    def may_see(self, vault: str) -> bool:
+        """Whether the credential's scope holds *vault*.
+
+        >>> Caller("acme", "reader", ("team",)).may_see("hr")
+        False
+        """
+        return not self.vaults or vault in self.vaults
 
 
 def key_hash(secret: str) -> str:

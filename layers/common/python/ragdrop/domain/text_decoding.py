@@ -12,35 +12,58 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_SPEAKER = re.compile(r"^\[[^\]\n]{1,60}\]\s+\S")
-_BINARY_SIGNATURES = (
-    b"%PDF-",
-    b"PK\x03\x04",
-    b"\xd0\xcf\x11\xe0",
-    b"\x89PNG",
-    b"\xff\xd8\xff",
-    b"GIF8",
-    b"\x1f\x8b",
-    b"{\\rtf",
-)
+SPEAKER = re.compile(r"^\[[^\]\n]{1,60}\]\s+\S", re.MULTILINE)
+_DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([A-Za-z0-9._:-]{2,40})", re.IGNORECASE)
+_UNWANTED = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
 def marked_encoding(body: bytes) -> str | None:
-    r"""The encoding that a byte order mark names, None without one.
+    r"""The encoding that a byte order mark names, or that NULs in every other byte give away; None without either.
 
-    >>> marked_encoding(b"\xef\xbb\xbfa"), marked_encoding(b"a")
-    ('utf-8-sig', None)
+    >>> marked_encoding(b"\xef\xbb\xbfa"), marked_encoding("pump".encode("utf-16-le")), marked_encoding(b"a")
+    ('utf-8-sig', 'utf-16-le', None)
     """
-    return next((encoding for mark, encoding in _MARKS if body.startswith(mark)), None)
+    marked = next((encoding for mark, encoding in _MARKS if body.startswith(mark)), None)
+    if marked or len(body) < 4:
+        return marked
+    even, odd = body[:4_096:2], body[1:4_096:2]
+    if odd.count(0) > len(odd) * 0.7 and not even.count(0):
+        return "utf-16-le"
+    return "utf-16-be" if even.count(0) > len(even) * 0.7 and not odd.count(0) else None
+
+
+def declared_encoding(body: bytes) -> str | None:
+    """The encoding that an HTML or XML head declares, if Python knows it.
+
+    >>> declared_encoding(b'<meta charset="windows-1252">'), declared_encoding(b'<meta charset="x-none">')
+    ('cp1252', None)
+    """
+    found = _DECLARED.search(body[:2_048])
+    if found is None:
+        return None
+    try:
+        name = codecs.lookup(found.group(1).decode("ascii")).name
+    except LookupError:
+        return None
+    return "cp1252" if name in {"iso8859-1", "ascii"} else name  # as browsers read them: the WHATWG Encoding Standard
 
 
 def looks_binary(body: bytes) -> bool:
-    r"""Whether the first bytes are those of a format that is not plain text, or hold NULs.
+    r"""Whether *body* holds NULs that no encoding explains.
 
-    >>> looks_binary(b"%PDF-1.7"), looks_binary(b"plain")
+    >>> looks_binary(b"a\0b"), looks_binary(b"plain")
     (True, False)
     """
-    return body.startswith(_BINARY_SIGNATURES) or (marked_encoding(body) is None and b"\0" in body[:8_192])
+    return marked_encoding(body) is None and b"\0" in body
+
+
+def clean(text: str) -> str:
+    r"""*text* with line ends as `\n` and without what is no text: control characters, NULs, lone surrogates.
+
+    >>> clean("a\r\nb\x00\ud800")
+    'a\nb'
+    """
+    return _UNWANTED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def is_chat(text: str) -> bool:
@@ -49,5 +72,5 @@ def is_chat(text: str) -> bool:
     >>> is_chat("[Ann] hello\n[Bob] hi\n"), is_chat("# Notes\n[Ann] said")
     (True, False)
     """
-    lines = [line for line in text.splitlines()[:500] if line.strip()]
-    return bool(lines) and sum(bool(_SPEAKER.match(line)) for line in lines) > len(lines) / 2
+    lines = [line for line in text[:200_000].splitlines()[:500] if line.strip()]
+    return bool(lines) and sum(bool(SPEAKER.match(line)) for line in lines) > len(lines) / 2

@@ -5,11 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
-from pydantic import BaseModel
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict, Field
 
+from ragdrop.domain import objects
 from ragdrop.domain.documents import ContentType, Head, PromotionLevel, Status
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.usecases.keep_documents import Record
+from ragdrop.usecases.index_revision import MAX_OBJECT_BYTES
+from ragdrop.usecases.keep_documents import FORM_EXPIRES_S, Record
+from ragdrop.usecases.purge_documents import Purged
 
 RETENTION = timedelta(days=30)  # the bucket keeps noncurrent versions this long: RetentionDays of the template
 
@@ -26,8 +30,43 @@ class Accepted(BaseModel):
     status_url: str
 
 
+class UploadRequest(BaseModel):
+    """What is to be uploaded; unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    vault: str = Field(max_length=63)
+    path: str = Field(min_length=1, max_length=900)
+    media_type: str = Field(default="application/octet-stream", min_length=1, max_length=200, pattern=r"^[ -~]+$")
+
+
+class UploadForm(BaseModel):
+    """Post `fields` and then the file as `file` to `url`, as `multipart/form-data`, until `expires_at`."""
+
+    request_id: str
+    vault: str
+    path: str
+    key: str
+    url: str
+    fields: dict[str, str]
+    max_bytes: int
+    expires_at: str
+
+
+class PurgedCounts(BaseModel):
+    """What a purge removed from each place; caches hold nothing that would answer without the registry."""
+
+    versions: int
+    derived: int
+    chunks: int
+    registry_items: int
+
+
 class DeleteReceipt(BaseModel):
-    """From this answer on nothing of the document is found; `chunks_removed` is null while the clean-up runs."""
+    """From this answer on nothing of the document is found; `chunks_removed` is null while the clean-up runs.
+
+    `restorable_until` is null, and `purged` says what went, where the document was purged.
+    """
 
     request_id: str
     vault: str
@@ -35,8 +74,9 @@ class DeleteReceipt(BaseModel):
     key: str
     version_id: str | None
     status: Status
-    restorable_until: str
+    restorable_until: str | None
     chunks_removed: int | None
+    purged: PurgedCounts | None = None
 
 
 class FailureShape(BaseModel):
@@ -59,6 +99,8 @@ class ListedDocument(BaseModel):
     live_revision: int | None
     version_id: str | None
     live_version_id: str | None
+    etag: str | None
+    sidecar_etag: str | None
     title: str | None
     doc_type: str | None
     promotion_level: PromotionLevel
@@ -80,7 +122,6 @@ class DocumentRecord(ListedDocument):
     """All that is known of a document."""
 
     request_id: str
-    etag: str | None
     content_hash: str | None
     summary: str | None
     content_type: ContentType | None
@@ -127,6 +168,8 @@ def listed(head: Head, status: Status | None = None) -> ListedDocument:
         live_revision=head.live_revision,
         version_id=head.version_id,
         live_version_id=head.live_version_id,
+        etag=head.etag,
+        sidecar_etag=head.sidecar_etag,
         title=head.title,
         doc_type=head.doc_type,
         promotion_level=head.promotion_level,
@@ -146,7 +189,6 @@ def record_shape(record: Record, request_id: str) -> DocumentRecord:
     return DocumentRecord(
         **listed(record.head, record.status).model_dump(),
         request_id=request_id,
-        etag=detail.etag if detail else None,
         content_hash=detail.content_hash if detail else None,
         summary=facts.summary if facts else None,
         content_type=facts.content_type if facts else None,
@@ -169,7 +211,6 @@ def record_shape(record: Record, request_id: str) -> DocumentRecord:
 
 def delete_receipt(head: Head, request_id: str, now_s: float) -> DeleteReceipt:
     """What a caller gets for a delete at *now_s* (seconds since 1970)."""
-    until = datetime.fromtimestamp(now_s, UTC) + RETENTION
     return DeleteReceipt(
         request_id=request_id,
         vault=head.key.vault,
@@ -177,8 +218,55 @@ def delete_receipt(head: Head, request_id: str, now_s: float) -> DeleteReceipt:
         key=head.key.s3_key,
         version_id=head.live_version_id or head.version_id,
         status=Status.DELETED,
-        restorable_until=until.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        restorable_until=_rfc3339(now_s + RETENTION.total_seconds()),
         chunks_removed=None,
+    )
+
+
+def purge_receipt(key: DocumentKey, purged: Purged, request_id: str) -> DeleteReceipt:
+    """What a caller gets for a purge."""
+    return DeleteReceipt(
+        request_id=request_id,
+        vault=key.vault,
+        path=key.path,
+        key=key.s3_key,
+        version_id=None,
+        status=Status.DELETED,
+        restorable_until=None,
+        chunks_removed=purged.chunks,
+        purged=PurgedCounts(
+            versions=purged.versions,
+            derived=purged.derived,
+            chunks=purged.chunks,
+            registry_items=purged.registry_items,
+        ),
+    )
+
+
+def accepted(request: Request, key: DocumentKey, version_id: str, status: Status) -> Accepted:
+    """What a caller gets for a version that ingest is to look at."""
+    return Accepted(
+        request_id=request.state.request_id,
+        vault=key.vault,
+        path=key.path,
+        key=key.s3_key,
+        version_id=version_id,
+        status=status,
+        status_url=f"{str(request.base_url).rstrip('/')}{status_path(key, version_id)}",
+    )
+
+
+def upload_form(request: Request, key: DocumentKey, form: objects.UploadForm, now_s: float) -> UploadForm:
+    """A form as a caller gets it at *now_s* (seconds since 1970)."""
+    return UploadForm(
+        request_id=request.state.request_id,
+        vault=key.vault,
+        path=key.path,
+        key=key.s3_key,
+        url=form.url,
+        fields=dict(form.fields),
+        max_bytes=MAX_OBJECT_BYTES,
+        expires_at=_rfc3339(now_s + FORM_EXPIRES_S),
     )
 
 
@@ -189,3 +277,7 @@ def status_path(key: DocumentKey, version_id: str) -> str:
     '/documents/team/a%20b.md?version=v1'
     """
     return f"/documents/{quote(key.vault)}/{quote(key.path)}?version={quote(version_id, safe='')}"
+
+
+def _rfc3339(now_s: float) -> str:
+    return datetime.fromtimestamp(now_s, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

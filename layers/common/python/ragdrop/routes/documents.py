@@ -1,4 +1,4 @@
-"""`PUT`, `GET` and `DELETE /documents/{vault}/{path}`, and `GET /documents`."""
+"""`PUT`, `GET` and `DELETE /documents/{vault}/{path}`, its `retry`, `GET /documents` and `POST /uploads`."""
 
 import re
 import time
@@ -7,27 +7,39 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from ragdrop.domain.documents import Status
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.detail_filters import DetailFilters
+from ragdrop.domain.documents import ContentType, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Caller
-from ragdrop.errors import InvalidParamsError
+from ragdrop.errors import ForbiddenError, InvalidParamsError
+from ragdrop.http import deadline_of
 from ragdrop.routes.document_shapes import (
     Accepted,
     DeleteReceipt,
     DocumentList,
     DocumentRecord,
     DocumentText,
+    UploadForm,
+    UploadRequest,
+    accepted,
     delete_receipt,
     listed,
+    purge_receipt,
     record_shape,
-    status_path,
+    upload_form,
 )
 from ragdrop.usecases.keep_documents import KeepDocuments
+from ragdrop.usecases.purge_documents import PurgeDocuments
+from ragdrop.usecases.retry_documents import RetryDocuments
 
 METADATA_HEADER = "x-amz-meta-"
+ATTRIBUTE = "attributes."
 MAX_CONTENT_CHARACTERS = 1_000_000  # of four bytes each at most: under the 6 MB of a Lambda response
 PATH = "/documents/{vault}/{path:path}"
 _SPAN = re.compile(r"(\d{1,9})-(\d{1,9})")
+Word = Annotated[str | None, Query(max_length=900)]
+Flag = Annotated[int, Query(ge=0, le=1)]
 
 
 async def raw_body(request: Request) -> bytes:
@@ -36,9 +48,13 @@ async def raw_body(request: Request) -> bytes:
 
 
 def documents_router(
-    keep: Callable[[], KeepDocuments], reader: Callable[..., Caller], writer: Callable[..., Caller]
+    keep: Callable[[], KeepDocuments],
+    retry: Callable[[], RetryDocuments],
+    purge: Callable[[], PurgeDocuments],
+    reader: Callable[..., Caller],
+    writer: Callable[..., Caller],
 ) -> APIRouter:
-    """The routes over *keep*, which is called at the first request; *reader* and *writer* give callers of that role."""
+    """The routes over use cases that are made at the first request; *reader* and *writer* give callers of that role."""
     router = APIRouter(tags=["documents"])
 
     @router.get("/documents", response_model=DocumentList, summary="List documents")
@@ -48,12 +64,32 @@ def documents_router(
         vault: Annotated[str | None, Query(max_length=63)] = None,
         prefix: Annotated[str, Query(max_length=900)] = "",
         status: Status | None = None,
+        content_type: ContentType | None = None,
+        category: Word = None,
+        tag: Word = None,
+        session_id: Word = None,
+        outdated: Flag = 0,
         cursor: Annotated[str | None, Query(max_length=4_000)] = None,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     ) -> DocumentList:
-        """The tenant's documents by vault and path; without `status` all but the deleted."""
-        _only(request, {"vault", "prefix", "status", "cursor", "limit"})
-        page = keep().page(who, vault=vault, prefix=prefix, status=status, cursor=cursor, limit=limit)
+        """The tenant's documents by vault and path; without `status` all but the deleted.
+
+        `content_type, category, tag, session_id, attributes.NAME` and `outdated` are read from details: a page then
+        looks at up to 100 documents and may hold fewer, or none, while `cursor` goes on.
+        """
+        attributes = {name: value for name, value in request.query_params.items() if name.startswith(ATTRIBUTE)}
+        known = {"vault", "prefix", "status", "cursor", "limit"}
+        known |= {"content_type", "category", "tag", "session_id", "outdated"}
+        _only(request, known | set(attributes))
+        filters = DetailFilters(
+            content_type,
+            category,
+            tag,
+            session_id,
+            {name.removeprefix(ATTRIBUTE): value for name, value in attributes.items()},
+            outdated=bool(outdated),
+        )
+        page = keep().page(who, vault=vault, prefix=prefix, status=status, cursor=cursor, limit=limit, filters=filters)
         documents = [listed(head) for head in page.heads]
         return DocumentList(request_id=request.state.request_id, documents=documents, cursor=page.cursor)
 
@@ -75,16 +111,7 @@ def documents_router(
         }
         media_type = request.headers.get("content-type", "application/octet-stream")
         stored = keep().put(who, key, body, media_type=media_type, metadata=metadata)
-        url = f"{str(request.base_url).rstrip('/')}{status_path(key, stored.version_id)}"
-        return Accepted(
-            request_id=request.state.request_id,
-            vault=vault,
-            path=path,
-            key=key.s3_key,
-            version_id=stored.version_id,
-            status=Status.PENDING,
-            status_url=url,
-        )
+        return accepted(request, key, stored.version_id, Status.PENDING)
 
     @router.get(PATH, response_model=DocumentRecord | DocumentText, summary="Read a document's record or text")
     def get_document(
@@ -115,12 +142,41 @@ def documents_router(
 
     @router.delete(PATH, response_model=DeleteReceipt, summary="Delete a document")
     def delete_document(
-        request: Request, vault: str, path: str, who: Annotated[Caller, Depends(writer)]
+        request: Request,
+        vault: str,
+        path: str,
+        who: Annotated[Caller, Depends(writer)],
+        deadline: Annotated[Deadline, Depends(deadline_of)],
+        purge_all: Annotated[int, Query(ge=0, le=1, alias="purge")] = 0,
     ) -> DeleteReceipt:
-        """Delete the object; nothing of it is found from the moment that this answers."""
+        """Delete the object; nothing of it is found from the moment that this answers.
+
+        `purge=1` (admin) also removes all its versions and all that is kept of it: nothing can be restored.
+        """
+        _only(request, {"purge"})
+        key = DocumentKey.checked(who.tenant, vault, path)
+        if not purge_all:
+            return delete_receipt(keep().delete(who, key), request.state.request_id, time.time())
+        if who.role != "admin":
+            raise ForbiddenError(f"a purge needs the role admin, the key has {who.role}", role=who.role, needed="admin")
+        return purge_receipt(key, purge()(who, key, deadline), request.state.request_id)
+
+    @router.post(f"{PATH}/retry", response_model=Accepted, status_code=202, summary="Try a document again")
+    def retry_document(request: Request, vault: str, path: str, who: Annotated[Caller, Depends(writer)]) -> Accepted:
+        """Let ingest look at a document again, one that failed above all."""
         _only(request, set())
-        head = keep().delete(who, DocumentKey.checked(who.tenant, vault, path))
-        return delete_receipt(head, request.state.request_id, time.time())
+        tried = retry()(who, DocumentKey.checked(who.tenant, vault, path))
+        return accepted(request, tried.key, tried.version_id, tried.status)
+
+    @router.post("/uploads", response_model=UploadForm, status_code=201, summary="Ask for an upload form")
+    def post_upload(body: UploadRequest, request: Request, who: Annotated[Caller, Depends(writer)]) -> UploadForm:
+        """A form (presigned POST) by which a file of up to 50 MB goes straight into the bucket, for 15 minutes.
+
+        Post it as `multipart/form-data`: its `fields` first, the file last, as `file`.
+        """
+        _only(request, set())
+        key = DocumentKey.checked(who.tenant, body.vault, body.path)
+        return upload_form(request, key, keep().upload_form(who, key, media_type=body.media_type), time.time())
 
     return router
 

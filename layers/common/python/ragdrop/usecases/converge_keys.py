@@ -146,7 +146,8 @@ class ConvergeKeys:
 
     def _claim_for(self, found: Found, change: Change, delivery: Delivery) -> Claim:
         now_s = self._clock()
-        return Claim(*found.versions, delivery.message_id, now_s + LEASE_S, change.sequencer, now_s)
+        etags = found.document.etag, found.sidecar.etag if found.sidecar else None
+        return Claim(*found.versions, delivery.message_id, now_s + LEASE_S, change.sequencer, now_s, *etags)
 
     def _removed(self, key: DocumentKey, head: Head | None, change: Change, tenant: Tenant, deadline: Deadline) -> bool:
         """Bury *key*; False where somebody else was faster and the key must be looked at again."""

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from ragdrop.domain.detail_filters import DetailFilters
 from ragdrop.domain.documents import Detail, Head, Page, Status
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.tenants import Caller
-from ragdrop.errors import DatabaseError, DocumentNotFoundError, PayloadTooLargeError
+from ragdrop.domain.objects import UploadForm
+from ragdrop.domain.tenants import Caller, Tenant
+from ragdrop.errors import DatabaseError, DocumentNotFoundError, InvalidParamsError, PayloadTooLargeError
 from ragdrop.ports import ObjectStore, Registry, StoredObject
+from ragdrop.usecases.index_revision import MAX_OBJECT_BYTES
 from ragdrop.usecases.revision_store import RevisionStore
 
+FORM_EXPIRES_S = 900
 MAX_BODY_BYTES = 4 * 1024 * 1024  # Lambda takes 6 MB with base64 included
 MAX_TRIES = 5
+MAX_FILTERED = 100  # documents whose details are read for one page
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +59,25 @@ class KeepDocuments:
         if len(body) > MAX_BODY_BYTES:
             message = (
                 f"the body has {len(body)} bytes, at most {MAX_BODY_BYTES} go in one request: "
-                "put larger files into the bucket itself"
+                "ask for a form by POST /uploads, or put the file into the bucket itself"
             )
             raise PayloadTooLargeError(message, limit_bytes=MAX_BODY_BYTES, size_bytes=len(body))
         return self._documents.put(key.s3_key, body, media_type=media_type, metadata=metadata)
+
+    def upload_form(self, caller: Caller, key: DocumentKey, *, media_type: str) -> UploadForm:
+        """A form by which a file of up to 50 MB goes straight into the bucket, for 15 minutes.
+
+        Raises:
+            InvalidParamsError: S3 would write another key than this one.
+            DocumentNotFoundError: The vault is out of the key's scope.
+        """
+        self._check_scope(caller, key)
+        if "${filename}" in key.path:
+            message = "a path with ${filename} cannot be uploaded by a form: S3 puts the file's name in its place"
+            raise InvalidParamsError(message, field="path", value=key.path[:300], allowed=None)
+        return self._documents.upload_form(
+            key.s3_key, media_type=media_type, max_bytes=MAX_OBJECT_BYTES, expires_s=FORM_EXPIRES_S
+        )
 
     def record(self, caller: Caller, key: DocumentKey, *, version_id: str | None = None) -> Record:
         """What is known of a document; with *version_id* it says `pending` until ingest has converged to that version.
@@ -134,15 +154,34 @@ class KeepDocuments:
         status: Status | None,
         cursor: str | None,
         limit: int,
+        filters: DetailFilters | None = None,
     ) -> Page:
-        """One page of the caller's documents by vault and path."""
-        if vault is not None and caller.vaults and vault not in caller.vaults:
+        """One page of the caller's documents by vault and path.
+
+        With *filters* at most 100 documents are looked at, and the page holds those of them that fit, perhaps none.
+        """
+        if vault is not None and not caller.may_see(vault):
             return Page([], None)
+        limit = min(limit, MAX_FILTERED) if filters else limit
         found = self._registry.page(
             caller.tenant, vault=vault, prefix=prefix, status=status, cursor=cursor, limit=limit
         )
-        visible = [head for head in found.heads if not caller.vaults or head.key.vault in caller.vaults]
+        visible = [head for head in found.heads if caller.may_see(head.key.vault)]
+        if filters:
+            tenant = self._registry.tenant(caller.tenant)
+            visible = [head for head in visible if tenant and self._fits(head, filters, tenant)]
         return Page(visible, found.cursor)
+
+    def _fits(self, head: Head, filters: DetailFilters, tenant: Tenant) -> bool:
+        """Whether the live revision of a listed document fits; a document without one fits no filter."""
+        if head.live_revision is None:
+            return False
+        if filters.outdated:
+            sizes = self._revisions.chunk_sizes(head.key, head.live_revision, tenant.active.name)
+            if not sizes or tenant.active.chunking.made(sizes):
+                return False
+        detail = self._registry.detail(head.key, head.live_revision)
+        return detail is not None and filters.admit(detail.facts)
 
     def _awaits(self, head: Head, version_id: str | None) -> bool:
         if version_id is None or version_id in {head.live_version_id, head.version_id}:
@@ -152,7 +191,7 @@ class KeepDocuments:
 
     @staticmethod
     def _check_scope(caller: Caller, key: DocumentKey) -> None:
-        if caller.vaults and key.vault not in caller.vaults:
+        if not caller.may_see(key.vault):
             raise _not_found(key)
 
 

@@ -27,7 +27,7 @@ class KnownVectors:
         The same model and prefixes are part of the key, so that vectors of another space are never taken.
         """
         found = self._of(key, live_revision, tenant) if live_revision is not None else {}
-        twin = self._state.get(_twin_name(tenant.name, text))
+        twin = self._state.get(twin_name(tenant.name, text))
         if twin is not None:
             place = json.loads(twin)
             found |= self._of(DocumentKey(tenant.name, place["vault"], place["path"]), place["revision"], tenant)
@@ -37,7 +37,7 @@ class KnownVectors:
         """Note that this revision holds the vectors of *text*."""
         place = {"vault": key.vault, "path": key.path, "revision": revision}
         body = json.dumps(place, ensure_ascii=False).encode()
-        self._state.put(_twin_name(key.tenant, text), body, media_type="application/json")
+        self._state.put(twin_name(key.tenant, text), body, media_type="application/json")
 
     def _of(self, key: DocumentKey, revision: int, tenant: Tenant) -> Vectors:
         document = self._revisions.read_document(key, revision)
@@ -50,5 +50,6 @@ class KnownVectors:
         }
 
 
-def _twin_name(tenant: str, text: str) -> str:
+def twin_name(tenant: str, text: str) -> str:
+    """The object that says which revision holds the vectors of exactly this text."""
     return f"texts/{tenant}/{hashlib.sha256(text.encode()).hexdigest()}"

@@ -22,6 +22,7 @@ from ragdrop.ports import ObjectStore
 BLOCK_CHARACTERS = 65_536
 FORMAT_VERSION = 1
 CHUNK_COUNT = "chunk-count"  # of the object that holds an index's chunks
+CHUNK_SIZES = "chunk-sizes"  # of the same: what they were cut by
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +69,31 @@ class RevisionStore:
         return ParsedDocument(**fields)
 
     def write_chunks(
-        self, key: DocumentKey, revision: int, index: str, chunks: Sequence[Chunk], vectors: Sequence[Vector]
+        self,
+        key: DocumentKey,
+        revision: int,
+        index: str,
+        chunks: Sequence[Chunk],
+        vectors: Sequence[Vector],
+        *,
+        sizes: str = "",
     ) -> None:
-        """Keep where the chunks of one index start and end, and their vectors (float32, little-endian)."""
+        """Keep where the chunks of one index start and end, their vectors (float32, little-endian), and their sizes."""
         head = json.dumps([(c.start, c.end, c.heading_path, c.page) for c in chunks], ensure_ascii=False).encode()
         body = len(head).to_bytes(4, "little") + head + b"".join(vector.tobytes() for vector in vectors)
         name = _name(key, revision, f"chunks/{index}")
-        packed, metadata = zlib.compress(body, 1), {CHUNK_COUNT: str(len(chunks))}
+        packed, metadata = zlib.compress(body, 1), {CHUNK_COUNT: str(len(chunks)), CHUNK_SIZES: sizes}
         self._state.put(name, packed, media_type="application/octet-stream", metadata=metadata)
 
     def chunk_count(self, key: DocumentKey, revision: int, index: str) -> int | None:
         """How many chunks the revision has in *index*; None where it is not written there, or not yet whole."""
         stored = self._state.head(_name(key, revision, f"chunks/{index}"))
         return None if stored is None else int(stored.metadata[CHUNK_COUNT])
+
+    def chunk_sizes(self, key: DocumentKey, revision: int, index: str) -> str:
+        """What the revision's chunks in *index* were cut by (`ChunkingPlan.sizes_for`); empty where nobody noted it."""
+        stored = self._state.head(_name(key, revision, f"chunks/{index}"))
+        return "" if stored is None else stored.metadata.get(CHUNK_SIZES, "")
 
     def read_chunks(self, key: DocumentKey, revision: int, index: str, text: str) -> list[tuple[Chunk, Vector]] | None:
         """The chunks of *text* with their vectors; None where they are not kept."""
@@ -117,8 +130,13 @@ class RevisionStore:
         return "".join(pieces)[start - first.start : end - first.start]
 
 
+def revisions_prefix(key: DocumentKey) -> str:
+    """What the names of all that is derived of a document begin with; the revision's number follows."""
+    return f"revisions/{key.tenant}/{key.digest}/"
+
+
 def _name(key: DocumentKey, revision: int, part: str) -> str:
-    return f"revisions/{key.tenant}/{key.digest}/{revision:016d}/{part}"
+    return f"{revisions_prefix(key)}{revision:016d}/{part}"
 
 
 def _compress(text: str) -> tuple[bytes, list[_Block]]:

@@ -62,7 +62,8 @@ class WriteChunks:
         pairs = zip(chunks, ordered, strict=True)
         indexed = [IndexedChunk(key, revision, chunk, facts, vector) for chunk, vector in pairs]
         self._index.upsert(tenant.part_of(target), indexed, deadline)
-        self._revisions.write_chunks(key, revision, target.name, chunks, ordered)
+        sizes = target.chunking.sizes_for(document.content_type or "")
+        self._revisions.write_chunks(key, revision, target.name, chunks, ordered, sizes=sizes)
         return WrittenChunks(len(chunks), vectors)
 
     def _split(self, document: ParsedDocument, target: ActiveIndex) -> list[Chunk]:

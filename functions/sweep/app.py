@@ -1,0 +1,27 @@
+"""Sweep: on a schedule, bucket, registry and index of every tenant are compared; what differs is looked at again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from ragdrop.bootstrap import bootstrap
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.observability import configure, logger
+
+app = bootstrap()  # once per execution environment
+configure(app.settings.log_level)
+
+
+class SweepError(Exception):
+    """A sweep failed or refused: the function fails, so that its alarm tells an operator.  The log says which."""
+
+
+@logger.inject_lambda_context
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ARG001 - the schedule says nothing
+    """Sweep the tenants."""
+    done = app.sweep_tenants(Deadline.after(context.get_remaining_time_in_millis() / 1_000))
+    if not done.sound:
+        refused = sum(len(report.refused) for report in done.reports)
+        raise SweepError(f"{len(done.failures)} tenants failed, {refused} vaults were refused")
+    return {"tenants": [{**asdict(report), "names": None} for report in done.reports]}

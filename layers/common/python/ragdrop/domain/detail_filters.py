@@ -1,0 +1,45 @@
+"""Filters of a list of documents on what only their details hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ragdrop.domain.documents import ContentType, Facts
+
+
+@dataclass(frozen=True, slots=True)
+class DetailFilters:
+    """Exact values, all of which must fit; None and an empty mapping ask for nothing.
+
+    `outdated` asks for documents whose chunks were cut by other sizes than those in force.
+    """
+
+    content_type: ContentType | None = None
+    category: str | None = None
+    tag: str | None = None
+    session_id: str | None = None
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    outdated: bool = False
+
+    def __bool__(self) -> bool:
+        """Whether anything is asked for."""
+        return self != DetailFilters()
+
+    def admit(self, facts: Facts) -> bool:
+        """Whether a live revision with these facts is listed.
+
+        >>> facts = Facts("Pump", "v1", "2024-05-01T00:00:00Z", tags=("water",), attributes={"game": "go"})
+        >>> DetailFilters(tag="water").admit(facts), DetailFilters(attributes={"game": "chess"}).admit(facts)
+        (True, False)
+        """
+        pairs = (
+            (self.content_type, facts.content_type),
+            (self.category, facts.category),
+            (self.session_id, facts.session_id),
+        )
+        return (
+            all(wanted is None or wanted == value for wanted, value in pairs)
+            and (self.tag is None or self.tag in facts.tags)
+            and all(facts.attributes.get(name) == value for name, value in self.attributes.items())
+        )

@@ -1,0 +1,170 @@
+"""What a file is, told by its bytes; its name only decides where the bytes leave a choice."""
+
+from __future__ import annotations
+
+import re
+
+PDF = "application/pdf"
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+ENCRYPTED_OFFICE = "an encrypted Office document"
+
+_SIGNATURES = (
+    (b"\x89PNG\r\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"II*\x00", "a TIFF image"),
+    (b"MM\x00*", "a TIFF image"),
+    (b"8BPS", "a Photoshop image"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ\x00", "an xz archive"),
+    (b"\x28\xb5\x2f\xfd", "a zstd archive"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"!<arch>\n", "an ar archive"),
+    (b"\x7fELF", "a program"),
+    (b"\xca\xfe\xba\xbe", "a Java class or program"),
+    (b"\xcf\xfa\xed\xfe", "a program"),
+    (b"\x00asm", "a WebAssembly module"),
+    (b"SQLite format 3\x00", "a SQLite database"),
+    (b"PAR1", "a Parquet file"),
+    (b"OggS", "an Ogg recording"),
+    (b"ID3", "an MP3 recording"),
+    (b"fLaC", "a FLAC recording"),
+    (b"wOFF", "a font"),
+    (b"wOF2", "a font"),
+    (b"{\\rtf", "an RTF document"),
+    (b"%!PS", "a PostScript document"),
+    (b"begin 644 ", "a uuencoded file"),
+    (b"BEGIN:VCARD", "a vCard"),
+    (b"BEGIN:VCALENDAR", "a calendar"),
+)
+_ZIP_MEMBERS = (
+    (b"word/", DOCX),
+    (b"ppt/", "a PowerPoint presentation"),
+    (b"xl/", "an Excel workbook"),
+    (b"mimetypeapplication/epub", "an EPUB book"),
+    (b"mimetypeapplication/vnd.oasis.opendocument", "an OpenDocument file"),
+    (b"META-INF/MANIFEST.MF", "a Java archive"),
+)
+_OTHER_OFFICE = frozenset({".pptx", ".ppsx", ".potx", ".pptm", ".xlsx", ".xlsm", ".xltx", ".xlsb"})
+_MAIL_FIELD = re.compile(r"[A-Za-z][A-Za-z0-9-]{1,40}:(?=\s)")
+_MAIL_MARKS = frozenset({"mime-version", "message-id", "received", "return-path", "delivered-to", "x-mailer"})
+_MAIL_HEAD_LINES = 60
+_MARKDOWN_MARKS = (
+    r"^#{1,6} \S",
+    r"\[[^\]\n]{1,200}\]\([^)\s]{1,500}\)",
+    r"^(?:```|~~~)",
+    r"^\|?(?: {0,9}:?-{3,}:? {0,9}\|)+",
+    r"^[*+-] \S.*\n[*+-] \S",
+)
+
+
+def suffix_of(name: str) -> str:
+    """The suffix of a path in lower case, with its dot; empty where there is none.
+
+    >>> suffix_of("a.b/Notes.MD"), suffix_of("a.b/README"), suffix_of(".env")
+    ('.md', '', '')
+    """
+    stem, dot, suffix = name.rpartition("/")[2].rpartition(".")
+    return f"{dot}{suffix}".lower() if stem else ""
+
+
+def binary_format(body: bytes, name: str) -> str | None:
+    r"""PDF, DOCX or a phrase that names another format known by its first bytes; None for what may be text.
+
+    >>> binary_format(b"%PDF-1.7 ...", "a.txt"), binary_format(b"{\\rtf1", "a.txt"), binary_format(b"# Text", "a.pdf")
+    ('application/pdf', 'an RTF document', None)
+    """
+    suffix = suffix_of(name)
+    head = body[:1_024].removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
+    if head.startswith(b"%PDF-") or (suffix == ".pdf" and b"%PDF-" in head):
+        return PDF
+    if body.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return _zip_format(body)
+    if body.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
+        return _compound_format(body, suffix)
+    if body[257:262] == b"ustar":
+        return "a tar archive"
+    if body[4:8] == b"ftyp":
+        return "a video or a photograph"
+    if body.startswith(b"RIFF") and body[8:12] in {b"WAVE", b"AVI ", b"WEBP"}:
+        return "a recording or an image"
+    return next((phrase for signature, phrase in _SIGNATURES if head.startswith(signature)), None)
+
+
+def _zip_format(body: bytes) -> str:
+    """By the names in the file's own headers, which a broken directory at its end leaves readable."""
+    found = [(body.find(mark), kind) for mark, kind in _ZIP_MEMBERS]
+    return min(((place, kind) for place, kind in found if place >= 0), default=(0, "a ZIP archive"))[1]
+
+
+def _compound_format(body: bytes, suffix: str) -> str:
+    if "EncryptedPackage".encode("utf-16-le") in body:
+        return "an encrypted presentation or workbook" if suffix in _OTHER_OFFICE else ENCRYPTED_OFFICE
+    return "an Outlook message" if "__substg1.0_".encode("utf-16-le") in body else "a legacy Office document"
+
+
+def other_text_format(text: str) -> str | None:
+    r"""A phrase that names a text format which is not read although it looks like text; None for the rest.
+
+    >>> other_text_format("From: a@b.c\nMIME-Version: 1.0\nSubject: x\n\nHello")
+    'a mail message'
+    >>> other_text_format("Subject: the pump\n\nIt leaks.") is None
+    True
+    """
+    head = text[:16_384].lstrip("\ufeff \t\r\n")
+    if _is_mail(head):
+        return "a mail message"
+    if re.match(r"(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!DOCTYPE svg[^>]*>\s*)?<svg[\s>]", head, re.DOTALL):
+        return "an SVG image"
+    encoded = head.encode("utf-8", "replace")
+    return next((phrase for signature, phrase in _SIGNATURES if encoded.startswith(signature)), None)
+
+
+def _is_mail(head: str) -> bool:
+    names = []
+    for number, line in enumerate(head.splitlines()[:_MAIL_HEAD_LINES]):
+        if number == 0 and line.startswith("From ") and "@" in line:
+            continue  # the line between the messages of a mailbox file
+        if not line.strip():
+            break
+        found = _MAIL_FIELD.match(line)
+        if found:
+            names.append(found.group()[:-1].lower())
+        elif not (names and line[0] in " \t"):
+            return False
+    return len(names) >= 3 and bool(_MAIL_MARKS & set(names)) and bool({"from", "to", "subject"} & set(names))
+
+
+def declares_entities(text: str) -> bool:
+    r"""Whether an XML text defines entities out of other entities, as bombs do.
+
+    >>> declares_entities('<!DOCTYPE a [<!ENTITY b "x"><!ENTITY c "&b;&b;">]><a>&c;</a>')
+    True
+    """
+    return bool(re.search(r"<!ENTITY\s[^>]{0,200}[\"'][^\"'>]{0,400}&\w+;", text[:65_536]))
+
+
+def looks_like_html(text: str, name: str) -> bool:
+    r"""Whether *text* starts as an HTML page, or is named so and holds tags.
+
+    >>> looks_like_html("<!doctype html><p>a", "a.txt"), looks_like_html("# Title", "a.html")
+    (True, False)
+    """
+    head = text[:4_096].lstrip("\ufeff \t\r\n")
+    if re.match(r"(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!doctype\s+html|<html[\s>])", head, re.I | re.DOTALL):
+        return True
+    named = suffix_of(name) in {".html", ".htm", ".xhtml"}
+    return named and re.search(r"<[a-z][a-z0-9]*[\s/>]", text[:65_536], re.I) is not None
+
+
+def looks_like_markdown(text: str) -> bool:
+    r"""Whether a text of no telling name is Markdown: front matter, or two marks that prose does not have.
+
+    >>> looks_like_markdown("# Pump\n\nSee [the manual](manual.md)."), looks_like_markdown("# a comment\nx=1")
+    (True, False)
+    """
+    head = text[:16_384]
+    found = sum(bool(re.search(mark, head, re.MULTILINE)) for mark in _MARKDOWN_MARKS)
+    return found > 1 or re.match(r"---\s*\n\w+\s*:", head) is not None

@@ -1,0 +1,107 @@
+"""Purge: a document goes for good, from every place that keeps something of it, counted per place."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
+from ragdrop.domain.tenants import Caller
+from ragdrop.errors import DocumentNotFoundError
+from ragdrop.ports import ChunkIndex, ObjectStore, Registry
+from ragdrop.usecases.keep_documents import KeepDocuments
+from ragdrop.usecases.known_vectors import twin_name
+from ragdrop.usecases.revision_store import RevisionStore, revisions_prefix
+from ragdrop.usecases.tenants import Directory
+
+EVERY_REVISION = 1 << 53  # above any: the first one is milliseconds since 1970
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """How much was removed from each place.
+
+    `versions` counts object versions and delete markers, the sidecar's too; `derived` objects of the state bucket
+    (parsed text, chunks, vectors); `chunks` those of all indexes; `registry_items` head and details.
+    """
+
+    versions: int
+    derived: int
+    chunks: int
+    registry_items: int
+
+
+class PurgeDocuments:
+    """Removes documents for good.  Nothing can be restored; to delete is the other thing."""
+
+    def __init__(
+        self,
+        *,
+        keep: KeepDocuments,
+        documents: ObjectStore,
+        state: ObjectStore,
+        registry: Registry,
+        index: ChunkIndex,
+        revisions: RevisionStore,
+        directory: Directory,
+    ) -> None:
+        self._keep = keep
+        self._documents = documents
+        self._state = state
+        self._registry = registry
+        self._index = index
+        self._revisions = revisions
+        self._directory = directory
+
+    def __call__(self, caller: Caller, key: DocumentKey, deadline: Deadline) -> Purged:
+        """Delete, then remove all that is kept; cut off in between, the same call removes the rest.
+
+        The tombstone comes first: from then on nothing answers, and a revision still being written loses its flip.  The
+        head goes last, as it says what is left to do.
+
+        Raises:
+            DocumentNotFoundError: Nothing is kept of such a document, or the vault is out of the key's scope.
+            DependencyError: A service failed; what was removed before is gone.
+        """
+        missing = self._delete(caller, key)
+        versions = self._documents.purge(key.s3_key) + self._documents.purge(key.s3_key + SIDECAR_SUFFIX)
+        if missing is not None and not versions:
+            raise missing
+        derived = self._remove_derived(key)
+        chunks = self._remove_chunks(key, deadline)
+        return Purged(versions, derived, chunks, self._registry.forget_document(key))
+
+    def _delete(self, caller: Caller, key: DocumentKey) -> DocumentNotFoundError | None:
+        """Bury the document; the error where there is none, which may still have old versions."""
+        try:
+            self._keep.delete(caller, key)
+        except DocumentNotFoundError as exc:
+            if not caller.may_see(key.vault):
+                raise
+            return exc
+        return None
+
+    def _remove_derived(self, key: DocumentKey) -> int:
+        """Remove what the state bucket holds, and the notes by which other documents would find its vectors."""
+        prefix = revisions_prefix(key)
+        kept = {int(entry.key.removeprefix(prefix).partition("/")[0]) for entry in self._state.entries(prefix)}
+        twins = 0
+        for revision in sorted(kept):
+            document = self._revisions.read_document(key, revision)
+            if document is None:
+                continue
+            name = twin_name(key.tenant, document.text)
+            place = json.loads(self._state.get(name) or b"{}")
+            if (place.get("vault"), place.get("path")) == (key.vault, key.path):
+                twins += self._state.purge(name)
+        return twins + self._state.delete_prefix(prefix)
+
+    def _remove_chunks(self, key: DocumentKey, deadline: Deadline) -> int:
+        tenant = self._directory.tenant(key.tenant, fresh=True)
+        if tenant is None:
+            return 0
+        return sum(
+            self._index.remove(tenant.part_of(target), key, before_revision=EVERY_REVISION, deadline=deadline)
+            for target in tenant.targets
+        )

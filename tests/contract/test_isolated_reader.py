@@ -1,0 +1,79 @@
+"""The process that reads documents: it answers like a reader in place, and what it cannot bear ends only itself."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from ragdrop.adapters.content_parser import ContentParser, read_here
+from ragdrop.adapters.isolated_reader import IsolatedReader
+from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, UnsafeDocumentError
+from tests import document_files
+
+MEMORY_BYTES = 256 * 1024 * 1024
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[IsolatedReader]:
+    made = IsolatedReader(timeout_s=4.0, memory_bytes=MEMORY_BYTES)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        (b"<html><h1>Pump</h1><p>It leaks: caf\xc3\xa9</html>", "a.html"),
+        (b"a,b\n1,2\n", "a.csv"),
+        (b'{"a": "\\ud800 b"}', "a.json"),
+        (b"def start():\n    pass\n", "a.py"),
+        (document_files.pdf(["The pump leaks."]), "a.pdf"),
+        (document_files.docx(document_files.paragraph("It leaks.")), "a.docx"),
+    ],
+)
+def test_it_reads_as_a_reader_in_place_does(reader: IsolatedReader, body: bytes, name: str) -> None:
+    assert ContentParser(reader).parse(body, name=name) == ContentParser(read_here).parse(body, name=name)
+
+
+def test_an_error_arrives_with_its_kind_and_details(reader: IsolatedReader) -> None:
+    with pytest.raises(DocumentTooLargeError) as caught:
+        ContentParser(reader).parse(document_files.pdf(*[[] for _ in range(5_001)]), name="a.pdf")
+
+    assert caught.value.details["limit_pages"] == 5_000
+
+
+def test_a_document_that_takes_too_long_is_stopped_and_the_next_one_is_read(reader: IsolatedReader) -> None:
+    started = time.monotonic()
+
+    with pytest.raises(UnsafeDocumentError, match=r"longer than|signal"):
+        reader("html", b"<div>" * 400_000, "a.html")
+
+    assert time.monotonic() - started < 10
+    assert reader("csv", b"a,b\n1,2\n", "a.csv").tables
+
+
+def test_a_document_that_takes_too_much_memory_is_unsafe_and_the_next_one_is_read(reader: IsolatedReader) -> None:
+    with pytest.raises(UnsafeDocumentError):
+        reader("json", b"[" + b"[],{}," * 2_400_000 + b"[]]", "a.json")
+
+    assert reader("csv", b"a,b\n1,2\n", "a.csv").tables
+
+
+def test_a_reader_that_breaks_makes_the_document_corrupt(reader: IsolatedReader) -> None:
+    with pytest.raises(CorruptDocumentError):
+        reader("no such kind", b"x", "a")  # type: ignore[arg-type]
+
+
+def test_closing_leaves_no_process_behind() -> None:
+    reader = IsolatedReader()
+    reader("csv", b"a,b\n1,2\n", "a.csv")
+    process = reader._process
+    assert process is not None
+
+    reader.close()
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(process.pid, 0)

@@ -1,0 +1,47 @@
+"""What every Registry does when a document is purged: all that it keeps of it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.ports import Registry
+from tests.contract.aws_fixtures import ENGINES, registry_engine
+from tests.contract.registry_examples import NOW_S, buried, claimed, detail_of, indexed, new_tenant_name
+
+
+@pytest.fixture(params=ENGINES)
+def registry(request: pytest.FixtureRequest) -> Iterator[Registry]:
+    with registry_engine(request.param) as made:
+        yield made
+
+
+@pytest.fixture
+def key() -> DocumentKey:
+    return DocumentKey(new_tenant_name(), "team", "notes/größe + 1 😀.md")
+
+
+def test_a_forgotten_document_leaves_nothing_and_its_neighbour_stays(registry: Registry, key: DocumentKey) -> None:
+    other = DocumentKey(key.tenant, key.vault, key.path + ".bak")
+    indexed(registry, key)
+    last = indexed(registry, key)
+    neighbour = indexed(registry, other)
+    buried(registry, key)
+
+    assert registry.forget_document(key) == 3
+    assert registry.head(key) is None
+    assert registry.detail(key, last.revision) is None
+    assert registry.head(other) == neighbour
+    assert registry.forget_document(key) == 0
+
+
+def test_a_revision_still_running_does_not_bring_a_forgotten_document_back(
+    registry: Registry, key: DocumentKey
+) -> None:
+    running = claimed(registry, key)
+    registry.forget_document(key)
+
+    assert registry.flip(detail_of(key, running.revision), NOW_S) is None
+    assert registry.head(key) is None

@@ -1,0 +1,65 @@
+"""Small files of binary formats, made from nothing, for tests."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+_WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+_TYPES = """<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
+<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>
+<Override PartName="/word/document.xml"
+ ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>"""
+_RELATIONS = """<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
+<Relationship Id="r1" Target="word/document.xml"
+ Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"/></Relationships>"""
+_STYLES = f"""<?xml version="1.0"?><w:styles xmlns:w="{_WORD}"><w:style w:type="paragraph" w:styleId="Heading1">
+<w:name w:val="heading 1"/></w:style></w:styles>"""
+
+
+def paragraph(text: str, style: str = "") -> str:
+    """A paragraph of a Word document."""
+    chosen = f'<w:pPr><w:pStyle w:val="{style}"/></w:pPr>' if style else ""
+    return f"<w:p>{chosen}<w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+def table(*rows: tuple[str, ...]) -> str:
+    """A table of a Word document."""
+    cells = ("".join(f"<w:tc>{paragraph(cell)}</w:tc>" for cell in row) for row in rows)
+    return "<w:tbl>" + "".join(f"<w:tr>{row}</w:tr>" for row in cells) + "</w:tbl>"
+
+
+def docx(body: str, *, before: str = "") -> bytes:
+    """A Word document with *body* between its body tags, and *before* between the XML declaration and its root."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", _TYPES)
+        archive.writestr("_rels/.rels", _RELATIONS)
+        archive.writestr("word/styles.xml", _STYLES)
+        document = f'{before}<w:document xmlns:w="{_WORD}"><w:body>{body}</w:body></w:document>'
+        archive.writestr("word/document.xml", f'<?xml version="1.0"?>{document}')
+    return held.getvalue()
+
+
+def pdf(*pages: list[str]) -> bytes:
+    """A PDF of these pages, each a list of lines."""
+    objects = ["<</Type/Catalog/Pages 2 0 R>>", "", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"]
+    kids = []
+    for lines in pages:
+        shown = " ".join(f"({line}) Tj 0 -14 Td" for line in lines)
+        content = f"BT /F1 12 Tf 50 700 Td {shown} ET"
+        objects.append(f"<</Length {len(content)}>>stream\n{content}\nendstream")
+        objects.append(
+            f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents {len(objects)} 0 R"
+            "/Resources<</Font<</F1 3 0 R>>>>>>"
+        )
+        kids.append(f"{len(objects)} 0 R")
+    objects[1] = f"<</Type/Pages/Count {len(kids)}/Kids[{' '.join(kids)}]>>"
+    body, places = b"%PDF-1.4\n", []
+    for number, held in enumerate(objects, start=1):
+        places.append(len(body))
+        body += f"{number} 0 obj\n{held}\nendobj\n".encode("latin-1")
+    table_start = len(body)
+    body += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n".encode()
+    body += b"".join(f"{place:010d} 00000 n \n".encode() for place in places)
+    return body + f"trailer<</Size {len(objects) + 1}/Root 1 0 R>>\nstartxref\n{table_start}\n%%EOF\n".encode()

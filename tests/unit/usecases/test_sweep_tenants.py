@@ -1,0 +1,41 @@
+"""The schedule's sweep: every active tenant has its turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ragdrop.adapters.memory_object_store import MemoryObjectStore
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.objects import ListedObject
+from ragdrop.errors import ObjectStoreError
+from tests.world import TENANT, World
+
+
+def test_the_schedule_sweeps_every_active_tenant_and_one_that_fails_does_not_stop_the_others() -> None:
+    world = World()
+    for name in ("bravo", "charlie"):
+        world.app.operator.create_tenant(name)
+        world.documents.put(f"{name}/team/a.md", b"New.", media_type="text/plain")
+    broken = _BreaksFor("bravo", world.documents)
+    world.app.__dict__["documents"] = broken
+    world.now_s += 1_000
+
+    done = world.app.sweep_tenants(Deadline.after(600))
+
+    assert done.failures == {"bravo": "DATABASE_ERROR"}
+    assert {report.tenant for report in done.reports} == {TENANT, "charlie"}
+    assert world.queue.sent == ["charlie/team/a.md"]
+    assert not done.sound
+
+
+class _BreaksFor:
+    """A bucket that cannot list one tenant."""
+
+    def __init__(self, tenant: str, bucket: MemoryObjectStore) -> None:
+        self._tenant = tenant
+        self._bucket = bucket
+
+    def entries(self, prefix: str, *, start_after: str = "") -> Iterator[ListedObject]:
+        if prefix.startswith(self._tenant):
+            raise ObjectStoreError("down", service="object_store")
+        return self._bucket.entries(prefix, start_after=start_after)
