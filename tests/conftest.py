@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
 from pytest_socket import disable_socket, enable_socket
 
 from tests.world import World
+
+settings.register_profile("ragdrop", deadline=None)  # a busy machine is not a bug
+settings.load_profile("ragdrop")
 
 
 @pytest.hookimpl(tryfirst=True)

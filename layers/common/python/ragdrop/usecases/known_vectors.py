@@ -44,7 +44,7 @@ class KnownVectors:
         if document is None:
             return {}
         return {
-            (target.space, chunk.text): vector
+            (target.space, chunk.in_context): vector
             for target in tenant.targets
             for chunk, vector in self._revisions.read_chunks(key, revision, target.name, document.text) or []
         }

@@ -195,7 +195,7 @@ class Reindex:
     ) -> dict[tuple[EmbeddingSpace, str], Vector]:
         """The vectors that the old index has for this text: where model and prefix are the same they are used again."""
         kept = self._revisions.read_chunks(key, revision, active.name, text) or []
-        return {(active.space, chunk.text): vector for chunk, vector in kept}
+        return {(active.space, chunk.in_context): vector for chunk, vector in kept}
 
     def _verify(self, tenant: Tenant, building: ActiveIndex) -> tuple[int, int]:
         """Compare counts, and let a sample of chunks find themselves; documents and chunks of the new index."""

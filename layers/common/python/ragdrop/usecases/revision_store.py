@@ -11,12 +11,12 @@ import zlib
 from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from ragdrop.domain.chunks import Chunk, Vector
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.parsed import Heading, ParsedDocument
+from ragdrop.domain.parsed import ParsedDocument, document_of
 from ragdrop.ports import ObjectStore
 
 BLOCK_CHARACTERS = 65_536
@@ -46,7 +46,7 @@ class RevisionStore:
             "format": FORMAT_VERSION,
             "char_count": len(document.text),
             "blocks": [(block.start, block.offset, block.size_bytes) for block in blocks],
-            "document": {**asdict(document), "text": ""},
+            "document": {**document.fields(), "text": ""},
         }
         encoded = json.dumps(manifest, ensure_ascii=False, default=str).encode()
         self._state.put(_name(key, revision, "manifest.json"), encoded, media_type="application/json")
@@ -61,12 +61,8 @@ class RevisionStore:
         manifest = self._manifest(key, revision)
         if manifest is None:
             return None
-        fields: dict[str, Any] = manifest["document"]
-        fields["text"] = self._slice(key, revision, manifest, 0, manifest["char_count"])
-        fields["headings"] = tuple(Heading(**heading) for heading in fields["headings"])
-        for name in ("links", "warnings"):
-            fields[name] = tuple(fields[name])
-        return ParsedDocument(**fields)
+        text = self._slice(key, revision, manifest, 0, manifest["char_count"])
+        return None if text is None else document_of({**manifest["document"], "text": text})
 
     def write_chunks(
         self,
@@ -79,7 +75,9 @@ class RevisionStore:
         sizes: str = "",
     ) -> None:
         """Keep where the chunks of one index start and end, their vectors (float32, little-endian), and their sizes."""
-        head = json.dumps([(c.start, c.end, c.heading_path, c.page) for c in chunks], ensure_ascii=False).encode()
+        head = json.dumps(
+            [(c.start, c.end, c.heading_path, c.page, c.context) for c in chunks], ensure_ascii=False
+        ).encode()
         body = len(head).to_bytes(4, "little") + head + b"".join(vector.tobytes() for vector in vectors)
         name = _name(key, revision, f"chunks/{index}")
         packed, metadata = zlib.compress(body, 1), {CHUNK_COUNT: str(len(chunks)), CHUNK_SIZES: sizes}
@@ -106,8 +104,11 @@ class RevisionStore:
         numbers = array("f", body[4 + size :])
         dimension = len(numbers) // max(len(places), 1)
         return [
-            (Chunk(i, start, end, text[start:end], tuple(path), page), numbers[i * dimension : (i + 1) * dimension])
-            for i, (start, end, path, page) in enumerate(places)
+            (
+                Chunk(i, start, end, text[start:end], tuple(path), page, *context),
+                numbers[i * dimension : (i + 1) * dimension],
+            )
+            for i, (start, end, path, page, *context) in enumerate(places)
         ]
 
     def _manifest(self, key: DocumentKey, revision: int) -> dict[str, Any] | None:

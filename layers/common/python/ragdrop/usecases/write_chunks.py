@@ -57,8 +57,8 @@ class WriteChunks:
             DependencyError: A service failed; the same call may succeed later.
         """
         chunks = self._split(document, target)
-        vectors = self._vectors([chunk.text for chunk in chunks], target.space, deadline, known or {})
-        ordered = [vectors[target.space, chunk.text] for chunk in chunks]
+        vectors = self._vectors([chunk.in_context for chunk in chunks], target.space, deadline, known or {})
+        ordered = [vectors[target.space, chunk.in_context] for chunk in chunks]
         pairs = zip(chunks, ordered, strict=True)
         indexed = [IndexedChunk(key, revision, chunk, facts, vector) for chunk, vector in pairs]
         self._index.upsert(tenant.part_of(target), indexed, deadline)
