@@ -67,6 +67,21 @@ def test_a_reader_that_breaks_makes_the_document_corrupt(reader: IsolatedReader)
         reader("no such kind", b"x", "a")  # type: ignore[arg-type]
 
 
+def test_a_large_parent_does_not_make_every_document_start_a_new_process() -> None:
+    ballast = b"x" * (400 * 1024 * 1024)  # a child inherits its parent's peak in getrusage, which is not its own
+    reader = IsolatedReader()
+    try:
+        reader("csv", b"a,b\n1,2\n", "a.csv")
+        first = reader._process
+        reader("csv", b"a,b\n1,2\n", "b.csv")
+
+        assert first is not None
+        assert reader._process is first
+        assert ballast
+    finally:
+        reader.close()
+
+
 def test_closing_leaves_no_process_behind() -> None:
     reader = IsolatedReader()
     reader("csv", b"a,b\n1,2\n", "a.csv")
