@@ -12,7 +12,7 @@ ENVS = .venv/.ready .local/env/ministack/.ready .local/env/sam/.ready .local/env
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down status test test-unit lint format bench invoke lock clean
+.PHONY: help setup demo up down status test test-long test-unit lint format bench invoke lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -35,6 +35,10 @@ status: setup ## show what runs and where
 
 test: setup ## every test, the ones on a live stack of their own included
 	@RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bin/python -m pytest
+
+test-long: setup ## what takes too long for every day: OpenSearch 2.19 (JDK 17), 10,000 random histories
+	@RAGDROP_OPENSEARCH_RELEASE=2.19.0 .venv/bin/python -m pytest tests/contract -k "index or opensearch or reindex"
+	@RAGDROP_STATEFUL_EXAMPLES=10000 .venv/bin/python -m pytest tests/functions/test_any_order_any_failure.py
 
 test-unit: setup ## the quick tests: no stack, no network
 	@.venv/bin/python -m pytest tests/unit tests/functions tests/architecture
