@@ -9,6 +9,8 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.deliveries import deliveries
 from ragdrop.observability import configure, logger
 
+MARGIN_S = 5.0  # to give messages back and say what failed before the function is cut off
+
 app = bootstrap()  # once per execution environment
 configure(app.settings.log_level)
 
@@ -16,6 +18,6 @@ configure(app.settings.log_level)
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Converge the keys of one SQS batch."""
-    deadline = Deadline.after(context.get_remaining_time_in_millis() / 1_000)
+    deadline = Deadline.after(context.get_remaining_time_in_millis() / 1_000 - MARGIN_S)
     failed = app.converge_keys.batch(deliveries(event), deadline)
     return {"batchItemFailures": [{"itemIdentifier": delivery.message_id} for delivery in failed]}

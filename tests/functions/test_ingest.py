@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragdrop.errors import EmbeddingServiceError
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.errors import DeadlineError, EmbeddingServiceError
 from tests.functions.conftest import EXAMPLE_BUCKET, Deployment, LocalContext
 
 PATH = "demo/handbook/runbooks/database-failover.md"
@@ -44,3 +45,17 @@ def test_a_tail_fact_of_a_document_of_many_chunks_is_found(deployment: Deploymen
     _, body = deployment.post("query", {"query": "zebra sleeps"})
 
     assert "zebra" in body["results"][0]["text"]
+
+
+def test_a_document_that_needs_more_time_than_there_is_says_so_at_its_last_receive(deployment: Deployment) -> None:
+    deployment.s3.put_object(Bucket=EXAMPLE_BUCKET, Key=PATH, Body=b"Wait 90 seconds.")
+    deployment.embedder.fail_with = DeadlineError("no time was left for embed", service="embed", stage="embed")
+    event = deployment.event("ingest-put")
+    event["Records"][0]["attributes"]["ApproximateReceiveCount"] = "5"
+
+    deployment.handlers["ingest"].handler(event, LocalContext())
+
+    record = deployment.handlers["query"].app.registry.head(DocumentKey.parse(PATH))
+    assert record is not None
+    assert record.error is not None
+    assert (record.status, record.error.code) == ("failed", "TIMEOUT")
