@@ -30,17 +30,17 @@ def test_a_document_whose_write_was_cut_off_is_not_seen_by_halves_and_arrives_af
         node = start(home, choose_port(), environ=os.environ | {"OPENSEARCH_URL": ""})
     except UnavailableError as exc:
         skip_or_fail(str(exc))
-    assert node.pid is not None
-    pid = node.pid
-    index = OpenSearchChunkIndex.from_url(node.url, shards=1)
-    world = World("acme", index=CutOff(index, lambda: os.kill(pid, signal.SIGKILL)))
-    world.put("team/first.md", "A lighthouse before the storm.")
-    text = "\n\n".join(f"# Mark {n}\n\n" + f"lighthouse tide {n} " * 120 for n in range(300))
-    world.put("team/long.md", text, ingest=False)
-    message = world.message(world.change("team/long.md"))
+    try:
+        index = OpenSearchChunkIndex.from_url(node.url, shards=1)
+        world = World("acme", index=CutOff(index, lambda: os.kill(node.pid or 0, signal.SIGKILL)))
+        world.put("team/first.md", "A lighthouse before the storm.")
+        text = "\n\n".join(f"# Mark {n}\n\n" + f"lighthouse tide {n} " * 120 for n in range(300))
+        world.put("team/long.md", text, ingest=False)
+        message = world.message(world.change("team/long.md"))
 
-    assert world.deliver(message) == [message]  # the record goes back to the queue
-    stop(node)
+        assert world.deliver(message) == [message]  # the record goes back to the queue
+    finally:
+        stop(node)
     again = start(home, choose_port(), environ=os.environ | {"OPENSEARCH_URL": ""})
     try:
         index = OpenSearchChunkIndex.from_url(again.url)
