@@ -7,25 +7,16 @@ it is in the registry at that moment, also where it changed since the caller loo
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from ragdrop.domain.documents import Detail, Failure, Head, Status
+from ragdrop.domain.times import rfc3339
 from ragdrop.ports import Claim
 
 Changes = dict[str, Any]
 
 MAX_TITLE_CHARS = 200  # a head is read for every hit: it stays under 1 KB
 MAX_ERROR_CHARS = 200
-
-
-def rfc3339(now_s: float) -> str:
-    """Seconds since 1970 as RFC 3339 UTC with milliseconds.
-
-    >>> rfc3339(0.25)
-    '1970-01-01T00:00:00.250Z'
-    """
-    return datetime.fromtimestamp(now_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def claimed(seen: Head | None, claim: Claim) -> Changes:
@@ -46,10 +37,10 @@ def claimed(seen: Head | None, claim: Claim) -> Changes:
         "message_id": claim.message_id,
         "lease_until_s": claim.lease_until_s,
         "error": None,
-        "updated_at": rfc3339(claim.now_s),
+        "updated_at": rfc3339(claim.now_s, precision="milliseconds"),
     }
     if seen is None:
-        changes["created_at"] = rfc3339(claim.now_s)
+        changes["created_at"] = rfc3339(claim.now_s, precision="milliseconds")
     return _with_sequencer(changes, claim.sequencer)
 
 
@@ -64,7 +55,7 @@ def flipped(detail: Detail, now_s: float) -> Changes:
         "chunk_count": detail.chunk_count,
         "lease_until_s": 0.0,
         "error": None,
-        "updated_at": rfc3339(now_s),
+        "updated_at": rfc3339(now_s, precision="milliseconds"),
     }
 
 
@@ -95,7 +86,7 @@ def buried(seen: Head, sequencer: str | None, now_s: float) -> Changes:
         "message_id": None,
         "lease_until_s": 0.0,
         "error": None,
-        "updated_at": rfc3339(now_s),
+        "updated_at": rfc3339(now_s, precision="milliseconds"),
     }
     return _with_sequencer(changes | _WITHDRAWN, sequencer)
 

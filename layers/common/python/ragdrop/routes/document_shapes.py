@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from urllib.parse import quote
 
 from fastapi import Request
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ragdrop.domain import objects
 from ragdrop.domain.documents import ContentType, Head, PromotionLevel, Status
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.times import rfc3339
 from ragdrop.usecases.index_revision import MAX_OBJECT_BYTES
 from ragdrop.usecases.keep_documents import FORM_EXPIRES_S, Record
 from ragdrop.usecases.purge_documents import Purged
@@ -218,7 +219,7 @@ def delete_receipt(head: Head, request_id: str, now_s: float) -> DeleteReceipt:
         key=head.key.s3_key,
         version_id=head.live_version_id or head.version_id,
         status=Status.DELETED,
-        restorable_until=_rfc3339(now_s + RETENTION.total_seconds()),
+        restorable_until=rfc3339(now_s + RETENTION.total_seconds()),
         chunks_removed=None,
     )
 
@@ -266,7 +267,7 @@ def upload_form(request: Request, key: DocumentKey, form: objects.UploadForm, no
         url=form.url,
         fields=dict(form.fields),
         max_bytes=MAX_OBJECT_BYTES,
-        expires_at=_rfc3339(now_s + FORM_EXPIRES_S),
+        expires_at=rfc3339(now_s + FORM_EXPIRES_S),
     )
 
 
@@ -277,7 +278,3 @@ def status_path(key: DocumentKey, version_id: str) -> str:
     '/documents/team/a%20b.md?version=v1'
     """
     return f"/documents/{quote(key.vault)}/{quote(key.path)}?version={quote(version_id, safe='')}"
-
-
-def _rfc3339(now_s: float) -> str:
-    return datetime.fromtimestamp(now_s, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 
 from ragdrop.domain.convergence import LEASE_S, MAX_RECEIVES, is_older, is_settled, obsolete_before, retry_delay_s
 from ragdrop.domain.deadlines import Deadline
@@ -13,6 +12,7 @@ from ragdrop.domain.deliveries import Change, Delivery
 from ragdrop.domain.documents import Failure, Head, Status
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.tenants import Tenant
+from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DatabaseError, DependencyError, DocumentError, InvalidParamsError
 from ragdrop.ports import ChunkIndex, Claim, MessageQueue, ObjectStore, Registry
 from ragdrop.usecases.index_revision import Found, IndexRevision, Written
@@ -232,7 +232,7 @@ class ConvergeKeys:
     def _record(
         self, key: DocumentKey, head: Head, code: str, message: str, delivery: Delivery, *, keep_live: bool
     ) -> None:
-        at = datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        at = rfc3339(self._clock())
         failure = Failure(code, message, delivery.receives, at)
         before = self._registry.fail(key, head.revision, failure, keep_live=keep_live)
         tenant = self._directory.tenant(key.tenant)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 from ragdrop.domain.deadlines import Deadline
@@ -15,6 +14,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.sidecars import MAX_SIDECAR_BYTES, read_sidecar
 from ragdrop.domain.tenants import ActiveIndex, Tenant
+from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DocumentTooLargeError
 from ragdrop.ports import ObjectStore, Parser, StoredObject
 from ragdrop.usecases.known_vectors import KnownVectors
@@ -129,9 +129,7 @@ class IndexRevision:
         document: ParsedDocument,
         sidecar: tuple[dict[str, Any], tuple[str, ...]],
     ) -> Detail:
-        indexed_at = (
-            datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        )
+        indexed_at = rfc3339(self._clock(), precision="milliseconds")
         facts, warnings, basis = facts_of(
             key,
             document,

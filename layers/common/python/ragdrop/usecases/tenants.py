@@ -5,11 +5,11 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Generic, TypeVar
 
 from ragdrop.domain.keys import check_name
 from ragdrop.domain.tenants import ROLES, ActiveIndex, ApiKey, Caller, Role, Tenant, key_hash
+from ragdrop.domain.times import rfc3339
 from ragdrop.errors import ConflictError, InvalidParamsError, ProjectNotActivatedError, UnauthenticatedError
 from ragdrop.ports import Registry
 
@@ -128,4 +128,4 @@ class AdministerTenants:
         return secret, key
 
     def _now(self) -> str:
-        return datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        return rfc3339(self._clock())
