@@ -14,15 +14,14 @@ ROOMS = {
     # room: what of ragdrop it may import
     "errors": set(),
     "domain": {"domain", "errors"},
-    "ports": {"domain", "errors"},
+    "ports": {"ports", "domain", "errors"},
     "usecases": {"usecases", "ports", "domain", "errors"},
     "adapters": {"adapters", "ports", "domain", "errors"},
     "config": {"domain", "errors"},
     "observability": set(),
     "http": {"observability", "usecases", "ports", "domain", "errors"},
     "routes": {"routes", "http", "observability", "usecases", "ports", "domain", "errors"},
-    "bootstrap": {"bootstrap_operating", "config", "adapters", "usecases", "ports", "domain", "errors"},
-    "bootstrap_operating": {"config", "usecases", "ports"},
+    "bootstrap": {"bootstrap", "config", "adapters", "usecases", "ports", "domain", "errors"},
     "client": {"client", "errors"},
 }
 IMPURE = {

@@ -1,63 +1,29 @@
-"""The operator's half of the composition root: retry, purge and sweep over the parts that `App` has."""
+"""What operators and schedules do: retry, purge, sweep, tenants."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ragdrop.config import Settings
+from ragdrop.bootstrap.writing import WritingParts
 
 if TYPE_CHECKING:
-    from ragdrop.ports import ChunkIndex, MessageQueue, ObjectStore, Registry
-    from ragdrop.usecases.keep_documents import KeepDocuments
     from ragdrop.usecases.purge_documents import PurgeDocuments
     from ragdrop.usecases.retry_documents import RetryDocuments
-    from ragdrop.usecases.revision_store import RevisionStore
     from ragdrop.usecases.sweep import Sweep
     from ragdrop.usecases.sweep_tenants import SweepTenants
-    from ragdrop.usecases.tenants import Directory
+    from ragdrop.usecases.tenants import AdministerTenants
 
 
-class OperatingParts:
-    """Use cases that mend and remove; a base of App."""
+class OperatingParts(WritingParts):
+    """Use cases that mend and remove."""
 
-    settings: Settings
-    clock: Callable[[], float]
+    @cached_property
+    def operator(self) -> AdministerTenants:
+        """What operators do."""
+        from ragdrop.usecases.tenants import AdministerTenants
 
-    if TYPE_CHECKING:  # App makes these
-
-        @cached_property
-        def documents(self) -> ObjectStore:
-            """The document bucket."""
-
-        @cached_property
-        def state(self) -> ObjectStore:
-            """The state bucket."""
-
-        @cached_property
-        def registry(self) -> Registry:
-            """The registry table."""
-
-        @cached_property
-        def queue(self) -> MessageQueue:
-            """The queue that feeds ingest."""
-
-        @cached_property
-        def index(self) -> ChunkIndex:
-            """The chunk index."""
-
-        @cached_property
-        def revisions(self) -> RevisionStore:
-            """What is derived of revisions."""
-
-        @cached_property
-        def directory(self) -> Directory:
-            """Callers and tenants."""
-
-        @cached_property
-        def keep_documents(self) -> KeepDocuments:
-            """Documents over HTTP."""
+        return AdministerTenants(self.registry, self.settings.seed_index(), clock=self.clock)
 
     @cached_property
     def retry_documents(self) -> RetryDocuments:

@@ -1,0 +1,100 @@
+"""The outside world: every port with its adapter, by the settings."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragdrop.config import Settings
+
+if TYPE_CHECKING:
+    from ragdrop.ports import ChatModel, ChunkIndex, Embedder, MessageQueue, ObjectStore, Prompter, Registry
+
+SQLITE_SCHEME = "sqlite:///"
+
+
+class Adapters:
+    """The ports.  Each is made when it is first asked for."""
+
+    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
+        self.settings = settings
+        self.clock = clock
+
+    @cached_property
+    def documents(self) -> ObjectStore:
+        """The document bucket."""
+        from ragdrop.adapters.s3_object_store import S3ObjectStore
+
+        return S3ObjectStore(self.settings.document_bucket)
+
+    @cached_property
+    def state(self) -> ObjectStore:
+        """The state bucket."""
+        from ragdrop.adapters.s3_object_store import S3ObjectStore
+
+        return S3ObjectStore(self.settings.state_bucket)
+
+    @cached_property
+    def registry(self) -> Registry:
+        """The registry table."""
+        from ragdrop.adapters.dynamodb_registry import DynamoDbRegistry
+
+        return DynamoDbRegistry(self.settings.registry_table)
+
+    @cached_property
+    def queue(self) -> MessageQueue:
+        """The queue that feeds ingest."""
+        from ragdrop.adapters.sqs_message_queue import SqsMessageQueue
+
+        return SqsMessageQueue(self.settings.queue_url)
+
+    @cached_property
+    def index(self) -> ChunkIndex:
+        """The chunk index: one SQLite file a tenant, or OpenSearch, by INDEX_URL."""
+        url = self.settings.index_url
+        if url.startswith(SQLITE_SCHEME):
+            from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
+
+            return SqliteChunkIndex(Path(url.removeprefix(SQLITE_SCHEME)))
+        from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
+
+        return OpenSearchChunkIndex.from_url(url, password=self._secret(self.settings.index_password)())
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedding service."""
+        from ragdrop.adapters.openai_embedder import OpenAiEmbedder
+        from ragdrop.adapters.openai_http import OpenAiHttp
+
+        settings = self.settings
+        key = self._secret(settings.embedding_api_key)
+        http = OpenAiHttp(settings.embedding_url, api_key=key, timeout_s=settings.embedding_timeout_s)
+        return OpenAiEmbedder(http, batch_size=settings.embedding_batch_size)
+
+    @cached_property
+    def chat(self) -> ChatModel:
+        """The chat service."""
+        from ragdrop.adapters.openai_chat_model import OpenAiChatModel
+        from ragdrop.adapters.openai_http import OpenAiHttp
+
+        settings = self.settings
+        http = OpenAiHttp(
+            settings.chat_url, api_key=self._secret(settings.chat_api_key), timeout_s=settings.chat_timeout_s
+        )
+        return OpenAiChatModel(http, models=settings.chat_models)
+
+    @cached_property
+    def prompter(self) -> Prompter:
+        """The prompt templates."""
+        from ragdrop.adapters.jinja_prompter import JinjaPrompter
+
+        return JinjaPrompter()
+
+    @staticmethod
+    def _secret(reference: str | None) -> Callable[[], str | None]:
+        from ragdrop.adapters.aws_secrets import read_secret
+
+        return partial(read_secret, reference)

@@ -1,0 +1,102 @@
+"""What makes the index agree with the bucket: ingest, reindex, documents over HTTP."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ragdrop.bootstrap.answering import AnsweringParts
+
+if TYPE_CHECKING:
+    from ragdrop.ports import Parser, Splitter
+    from ragdrop.usecases.converge_keys import ConvergeKeys
+    from ragdrop.usecases.keep_documents import KeepDocuments
+    from ragdrop.usecases.reindex import Reindex
+    from ragdrop.usecases.revision_store import RevisionStore
+    from ragdrop.usecases.write_chunks import WriteChunks
+
+
+class WritingParts(AnsweringParts):
+    """Use cases that write."""
+
+    @cached_property
+    def revisions(self) -> RevisionStore:
+        """Parsed texts, chunks and vectors in the state bucket."""
+        from ragdrop.usecases.revision_store import RevisionStore
+
+        return RevisionStore(self.state)
+
+    @cached_property
+    def parser(self) -> Parser:
+        """The parsers; only ingest carries their packages."""
+        from ragdrop.adapters.content_parser import ContentParser
+        from ragdrop.adapters.isolated_reader import IsolatedReader
+
+        return ContentParser(IsolatedReader())
+
+    @cached_property
+    def splitter(self) -> Splitter:
+        """The splitter, counting in the embedding model's own tokens where EMBEDDING_TOKENIZER names its file."""
+        from ragdrop.adapters.semantic_splitter import SemanticSplitter
+
+        name = self.settings.embedding_tokenizer
+        return SemanticSplitter(lambda: self._tokenizer(name) if name else None)
+
+    @cached_property
+    def write_chunks(self) -> WriteChunks:
+        """One revision into one index."""
+        from ragdrop.usecases.write_chunks import WriteChunks
+
+        return WriteChunks(revisions=self.revisions, index=self.index, embedder=self.embedder, splitter=self.splitter)
+
+    @cached_property
+    def converge_keys(self) -> ConvergeKeys:
+        """Ingest."""
+        from ragdrop.usecases.converge_keys import ConvergeKeys
+        from ragdrop.usecases.index_revision import IndexRevision
+        from ragdrop.usecases.known_vectors import KnownVectors
+
+        index_revision = IndexRevision(
+            documents=self.documents,
+            revisions=self.revisions,
+            parser=self.parser,
+            write_chunks=self.write_chunks,
+            known_vectors=KnownVectors(self.state, self.revisions),
+            clock=self.clock,
+        )
+        return ConvergeKeys(
+            documents=self.documents,
+            registry=self.registry,
+            index=self.index,
+            queue=self.queue,
+            directory=self.directory,
+            index_revision=index_revision,
+            retry_base_s=self.settings.ingest_retry_base_s,
+            clock=self.clock,
+        )
+
+    @cached_property
+    def reindex(self) -> Reindex:
+        """Moving tenants from one index to another."""
+        from ragdrop.usecases.reindex import Reindex
+
+        return Reindex(
+            registry=self.registry, revisions=self.revisions, index=self.index, write_chunks=self.write_chunks
+        )
+
+    @cached_property
+    def keep_documents(self) -> KeepDocuments:
+        """Documents over HTTP."""
+        from ragdrop.usecases.keep_documents import KeepDocuments
+
+        return KeepDocuments(
+            documents=self.documents, registry=self.registry, revisions=self.revisions, clock=self.clock
+        )
+
+    def _tokenizer(self, name: str) -> bytes:
+        from ragdrop.errors import ConfigurationError
+
+        body = self.state.get(name)
+        if body is None:
+            raise ConfigurationError(f"EMBEDDING_TOKENIZER names {name!r}, which the state bucket does not hold")
+        return body

@@ -1,0 +1,27 @@
+"""What ragdrop needs of the outside world: one Protocol each; the adapters keep them, the contract suites check them.
+
+Every adapter lives as long as its execution environment and is safe to share between threads, unless it says otherwise.
+"""
+
+from ragdrop.ports.chunk_index import ChunkIndex
+from ragdrop.ports.message_queue import MessageQueue
+from ragdrop.ports.models import ChatModel, Completion, Embedder, Message, Prompter
+from ragdrop.ports.object_store import ObjectStore, StoredObject
+from ragdrop.ports.reading import Parser, Splitter
+from ragdrop.ports.registry import Claim, Registry
+
+__all__ = [
+    "ChatModel",
+    "ChunkIndex",
+    "Claim",
+    "Completion",
+    "Embedder",
+    "Message",
+    "MessageQueue",
+    "ObjectStore",
+    "Parser",
+    "Prompter",
+    "Registry",
+    "Splitter",
+    "StoredObject",
+]

@@ -1,0 +1,51 @@
+"""The chunk index: what may hold the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, RevisionPage
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.tenants import IndexRef
+
+
+class ChunkIndex(Protocol):
+    """Vector and lexical search over chunks.  Creates what it needs on first use.
+
+    All methods raise DatabaseError; ConfigurationError for a wrong dimension, a missing plugin or a server too old.
+    An index holds what was written, superseded revisions too: whether a hit may answer is the registry's to say.
+    """
+
+    def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
+        """Write chunks; the same id replaces.  Visible to searches after `refresh`."""
+
+    def refresh(self, indexes: Iterable[IndexRef], deadline: Deadline) -> None:
+        """Return once all that was written before to *indexes* is visible to searches."""
+
+    def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
+        """Vector and lexical hits of every query, in order, in one round trip; best first, ties by chunk id."""
+
+    def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
+        """The chunks of each range in order of their ordinals, in one round trip."""
+
+    def remove(
+        self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
+    ) -> int:
+        """Remove the document's chunks of revisions from *from_revision* to below *before_revision*; how many.
+
+        Also those that are not yet visible.
+        """
+
+    def revisions(self, index: IndexRef, *, cursor: str | None, limit: int, deadline: Deadline) -> RevisionPage:
+        """Up to *limit* of the tenant's revisions that have visible chunks, each once: for the sweep alone."""
+
+    def count(self, index: IndexRef, deadline: Deadline) -> int:
+        """Chunks of the tenant in this index, those of superseded revisions too."""
+
+    def drop(self, index: IndexRef, deadline: Deadline) -> int:
+        """Remove all of the tenant's chunks from this index; how many.  No error where there is no such index."""
+
+    def check(self, deadline: Deadline) -> None:
+        """Return if the index can be searched, else raise."""

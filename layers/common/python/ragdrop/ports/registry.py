@@ -1,0 +1,120 @@
+"""The registry: which revision of every document answers, who may ask, and what tenants are set to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.tenants import ActiveIndex, ApiKey, Tenant
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a revision is claimed for; times are seconds since 1970, etags those of the two versions."""
+
+    version_id: str
+    sidecar_version_id: str | None
+    message_id: str
+    lease_until_s: float
+    sequencer: str | None
+    now_s: float
+    etag: str | None = None
+    sidecar_etag: str | None = None
+
+
+class DocumentRegistry(Protocol):
+    """Heads and details of documents."""
+
+    def head(self, key: DocumentKey) -> Head | None:
+        """The head of a document; None where it never had one, or was purged."""
+        ...
+
+    def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:
+        """The heads of up to 100 documents in one batch read; raises only where none could be read."""
+
+    def detail(self, key: DocumentKey, revision: int) -> Detail | None:
+        """What is kept of one revision; None where it was never flipped, or was forgotten."""
+        ...
+
+    def claim(self, key: DocumentKey, seen: Head | None, claim: Claim) -> Head | None:
+        """Take the next revision, if the head is still as *seen*; the new head (`pending`), or None.
+
+        The first revision of a document without a head is milliseconds since 1970, so that no number is used twice.
+        """
+
+    def give_back(self, key: DocumentKey, revision: int) -> None:
+        """End the lease of *revision*, so that another message may claim; nothing happens if it was superseded."""
+
+    def flip(self, detail: Detail, now_s: float) -> Head | None:
+        """Write the detail, then make its revision the live one if it is still the last claimed.
+
+        Returns the head as it was before, or None where the revision was superseded.
+        """
+
+    def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> Head | None:
+        """Record that *revision* failed; the live one is withdrawn unless *keep_live*.  Returns as `flip` does."""
+
+    def tombstone(self, key: DocumentKey, seen: Head, sequencer: str | None, now_s: float) -> Head | None:
+        """Claim the next revision as deleted, if the head is still as *seen*: from here on nothing of it answers.
+
+        Returns the new head, or None where another write was first, a flip of the revision seen included.
+        """
+
+    def forget(self, key: DocumentKey, before_revision: int) -> None:
+        """Remove the details of revisions below *before_revision*."""
+
+    def forget_document(self, key: DocumentKey) -> int:
+        """Remove all that is kept of a document, its head too; how many items.  For a purge, after its tombstone."""
+
+    def page(
+        self, tenant: str, *, vault: str | None, prefix: str, status: Status | None, cursor: str | None, limit: int
+    ) -> Page:
+        """Documents by vault and path; without *status* all but the deleted.  Eventually consistent.
+
+        Raises:
+            InvalidParamsError: The cursor is not one that was given out.
+        """
+
+
+class TenantRegistry(Protocol):
+    """Tenants and their keys."""
+
+    def tenant(self, name: str) -> Tenant | None:
+        """The tenant's item."""
+        ...
+
+    def create_tenant(self, tenant: Tenant) -> bool:
+        """Write a new tenant; False where one of that name exists."""
+
+    def tenants(self) -> list[Tenant]:
+        """All tenants by name."""
+        ...
+
+    def move_indexes(
+        self, before: Tenant, *, active: ActiveIndex, building: ActiveIndex | None, previous: ActiveIndex | None
+    ) -> bool:
+        """Write which indexes a tenant has, and count the move; False where another move came since *before*."""
+        ...
+
+    def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int) -> None:
+        """Add to the counters, note the vault, raise the generation by one; nothing for an unknown tenant."""
+
+    def api_key(self, sha256: str) -> ApiKey | None:
+        """A key by the hash of its secret; revoked and expired ones too."""
+        ...
+
+    def put_api_key(self, key: ApiKey) -> None:
+        """Write a key, or write it anew."""
+        ...
+
+
+class Registry(DocumentRegistry, TenantRegistry, Protocol):
+    """The truth about which revision of every document answers.  All reads here but `page` are consistent.
+
+    All methods raise DatabaseError when the registry does not answer.  A conditional write that loses gives None or
+    False, never an error: somebody else's write was there first.
+    """
