@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("__"))
+_RUNNABLE = "def main() -> "
+NAMES = sorted(path.stem for path in FOLDER.glob("[!_]*.py") if _RUNNABLE in path.read_text("utf-8"))
 
 
 def main(wanted: list[str]) -> int:

@@ -1,57 +1,66 @@
-"""The local default model for benchmarks: its server on a free port, its vectors kept on disk between runs."""
+"""The local default model for benchmarks: its server on a free port when needed, its vectors kept between runs."""
 
 from __future__ import annotations
 
-import hashlib
 import json
+import os
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from array import array
+from collections.abc import Sequence
+from functools import cached_property
 from operator import mul
 from pathlib import Path
 from types import TracebackType
 
 import httpx
 
+from benchmarks.embeddings_cache import EmbeddingsCache, cache_folder
+from ragdrop.domain.chunks import Vector
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.tenants import EmbeddingSpace
+
 PYTHON = Path(".local/env/models/bin/python")
-CACHE = Path(tempfile.gettempdir()) / "ragdrop-benchmark-vectors"
-BATCH = 32
+SERVER = (str(PYTHON), "-m", "localstack.models.embedding_server")
+MODEL, DIMENSION = "all-MiniLM-L6-v2", 384
+SPACE = EmbeddingSpace(MODEL, DIMENSION)
+BATCH = 64
 START_TIMEOUT_S = 120.0
 
 
 class LocalEmbeddings:
-    """Starts the embedding server of the local stack and stops it at the end; `make setup` makes its environment."""
+    """An Embedder whose server starts with the first text that was never seen; `make setup` makes its environment.
+
+    Leaving the block stops the server.
+    """
 
     def __enter__(self) -> LocalEmbeddings:
-        """Start the server and wait until it answers."""
-        CACHE.mkdir(parents=True, exist_ok=True)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        command = [str(PYTHON), "-m", "localstack.models.embedding_server"]
-        self._server = subprocess.Popen([*command, "--port", str(port)], stdout=subprocess.DEVNULL)  # noqa: S603
-        self._http = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=300.0)
-        tokenizer = CACHE / "tokenizer.json"
-        subprocess.run([*command, "--write-tokenizer", str(tokenizer)], check=True, timeout=60)  # noqa: S603
-        self.tokenizer = tokenizer.read_bytes()
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while not self._answers():
-            if time.monotonic() > deadline or self._server.poll() is not None:
-                self.__exit__(None, None, None)
-                sys.exit("the embedding server did not start")
-            time.sleep(0.2)
+        """Open the cache."""
+        self._cache = EmbeddingsCache(MODEL)
+        self._server: subprocess.Popen[bytes] | None = None
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop the server."""
-        self._http.close()
-        self._server.terminate()
-        self._server.wait(timeout=30)
+        """Stop the server, if it was started."""
+        if self._server is not None:
+            self._http.close()
+            self._server.terminate()
+            self._server.wait(timeout=30)
+        self._cache.close()
+
+    @cached_property
+    def tokenizer(self) -> bytes:
+        """The model's `tokenizer.json`, without truncation."""
+        kept = cache_folder() / f"{MODEL}.tokenizer.json"
+        if not kept.exists():
+            draft = kept.with_suffix(f".{os.getpid()}")
+            subprocess.run([*SERVER, "--write-tokenizer", str(draft)], check=True, timeout=60)  # noqa: S603 - our own
+            draft.replace(kept)
+        return kept.read_bytes()
 
     def ranked(self, questions: list[str], texts: list[str]) -> list[list[int]]:
         """For each question the places of all texts, nearest first by cosine."""
@@ -61,24 +70,48 @@ class LocalEmbeddings:
             for asked in self.embed(questions)
         ]
 
-    def embed(self, texts: list[str]) -> list[array[float]]:
-        """A unit vector each; only texts not seen before are computed."""
-        missing = [text for text in dict.fromkeys(texts) if not _place(text).exists()]
-        missing.sort(key=len)  # a batch costs what its longest text costs
+    def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:  # noqa: ARG002 - the port's
+        """The vector of a question."""
+        return self.embed([text])[0]
+
+    def passages(self, texts: Sequence[str], space: EmbeddingSpace, deadline: Deadline) -> list[Vector]:  # noqa: ARG002
+        """The vectors of passages."""
+        return self.embed(texts)
+
+    def embed(self, texts: Sequence[str]) -> list[array[float]]:
+        """A unit vector each; only texts not seen before are computed, and are kept batch by batch."""
+        found = self._cache.get(texts)
+        missing = sorted(set(texts) - found.keys(), key=len)  # a batch costs what its longest text costs
         for start in range(0, len(missing), BATCH):
-            batch = missing[start : start + BATCH]
-            reply = self._http.post("/v1/embeddings", json={"model": "all-MiniLM-L6-v2", "input": batch})
-            reply.raise_for_status()
-            for text, item in zip(batch, json.loads(reply.content)["data"], strict=True):
-                _place(text).write_bytes(array("f", item["embedding"]).tobytes())
-        return [array("f", _place(text).read_bytes()) for text in texts]
+            made = self._made(missing[start : start + BATCH])
+            self._cache.put(made)
+            found |= made
+            if sys.stderr.isatty() or start // BATCH % 10 == 0:
+                print(f"embedded {start + len(made)} of {len(missing)} new texts", file=sys.stderr, flush=True)
+        return [found[text] for text in texts]
+
+    def _made(self, texts: Sequence[str]) -> dict[str, array[float]]:
+        if self._server is None:
+            self._start()
+        reply = self._http.post("/v1/embeddings", json={"model": MODEL, "input": list(texts)})
+        reply.raise_for_status()
+        vectors = json.loads(reply.content)["data"]
+        return {text: array("f", item["embedding"]) for text, item in zip(texts, vectors, strict=True)}
+
+    def _start(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self._server = subprocess.Popen([*SERVER, "--port", str(port)], stdout=subprocess.DEVNULL)  # noqa: S603 - our own
+        self._http = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=300.0)
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while not self._answers():
+            if time.monotonic() > deadline or self._server.poll() is not None:
+                sys.exit("the embedding server did not start")
+            time.sleep(0.2)
 
     def _answers(self) -> bool:
         try:
-            return self._http.post("/v1/embeddings", json={"model": "all-MiniLM-L6-v2", "input": ["a"]}).is_success
+            return self._http.post("/v1/embeddings", json={"model": MODEL, "input": ["a"]}).is_success
         except httpx.TransportError:
             return False
-
-
-def _place(text: str) -> Path:
-    return CACHE / hashlib.sha256(text.encode()).hexdigest()
