@@ -10,6 +10,7 @@ from typing import Any
 
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
+from ragdrop.domain.calibration import Calibration, Curve
 from ragdrop.domain.documents import Detail, Facts, Failure, Head, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import ActiveIndex, ApiKey, ChunkingPlan, EmbeddingSpace, Tenant
@@ -117,7 +118,20 @@ def tenant_of(item: Item) -> Tenant:
     """The tenant in a decoded item."""
     known = _known(Tenant, item) | {"vaults": _sorted(item.get("vaults"))}
     known |= {name: _index_of(known[name]) for name in ("active", "building", "previous") if name in known}
+    if "calibration" in known:
+        known["calibration"] = _calibration_of(known["calibration"])
     return Tenant(**known)
+
+
+def _calibration_of(values: Mapping[str, Any]) -> Calibration:
+    known = _known(Calibration, values)
+    known["space"] = EmbeddingSpace(**_known(EmbeddingSpace, known["space"]))
+    for name in ("vector", "lexical"):
+        if name in known:
+            known[name] = Curve(**{each: float(value) for each, value in known[name].items()})
+    if "separation" in known:
+        known["separation"] = float(known["separation"])
+    return Calibration(**known)
 
 
 def _index_of(values: Mapping[str, Any]) -> ActiveIndex:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from ragdrop.adapters.dynamodb_items import TENANT_LIST_PK, api_key_item, api_key_of, tenant_item, tenant_of
 from ragdrop.adapters.dynamodb_table import Table, Update
+from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.tenants import ActiveIndex, ApiKey, Tenant
 
 
@@ -40,6 +41,11 @@ class DynamoDbTenants:
         changes = {name: asdict(index) if index else None for name, index in indexes.items()}
         update = Update(changes | {"moves": before.moves + 1}, expected={"moves": before.moves})
         return self._table.update((f"T#{before.name}", "T"), update, returning="NONE").won
+
+    def put_calibration(self, name: str, calibration: Calibration) -> bool:
+        """Write a tenant's fit; False for an unknown tenant."""
+        update = Update({"calibration": asdict(calibration)}, additions={"generation": 1})
+        return self._table.update((f"T#{name}", "T"), update, returning="NONE").won
 
     def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int) -> None:
         """Add to the counters, note the vault, raise the generation by one; nothing for an unknown tenant."""

@@ -11,6 +11,7 @@ from threading import RLock
 from ragdrop.adapters import head_changes
 from ragdrop.adapters.head_changes import Changes
 from ragdrop.adapters.listing_cursor import Listing
+from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
 from ragdrop.domain.keys import DocumentKey
@@ -141,6 +142,14 @@ class MemoryRegistry:
             moved = replace(now, active=active, building=building, previous=previous, moves=now.moves + 1)
             self._tenants[before.name] = moved
             return True
+
+    def put_calibration(self, name: str, calibration: Calibration) -> bool:
+        with self._call("put_calibration"):
+            tenant = self._tenants.get(name)
+            if tenant is not None:
+                generation = tenant.generation + 1
+                self._tenants[name] = replace(tenant, calibration=calibration, generation=generation)
+            return tenant is not None
 
     def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int) -> None:
         with self._call("add_to_tenant"):

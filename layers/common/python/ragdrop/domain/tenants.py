@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ragdrop.domain.calibration import Calibration
+
 Role = Literal["reader", "writer", "admin"]
 ROLES: tuple[Role, ...] = ("reader", "writer", "admin")
 SCHEMA_VERSION = 1  # raised when the index's fields change: old and new then have different names
@@ -79,7 +81,8 @@ class Tenant:
 
     `documents` and `chunks` are counters of what is live; `generation` rises with every batch that changed something.
     While a reindex runs, `building` is the index to come; after the switch `previous` is the one that answered before,
-    until it is dropped.  `moves` counts these changes: each is a write conditional on it.
+    until it is dropped.  `moves` counts these changes: each is a write conditional on it.  `calibration` is the last
+    fit, of whatever embedding space: `shipped_calibrations.in_force` says what holds.
     """
 
     name: str
@@ -93,6 +96,7 @@ class Tenant:
     building: ActiveIndex | None = None
     previous: ActiveIndex | None = None
     moves: int = 0
+    calibration: Calibration | None = None
 
     @property
     def index(self) -> IndexRef:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
 from ragdrop.domain.keys import DocumentKey
@@ -98,6 +99,10 @@ class TenantRegistry(Protocol):
         self, before: Tenant, *, active: ActiveIndex, building: ActiveIndex | None, previous: ActiveIndex | None
     ) -> bool:
         """Write which indexes a tenant has, and count the move; False where another move came since *before*."""
+        ...
+
+    def put_calibration(self, name: str, calibration: Calibration) -> bool:
+        """Write a tenant's fit over the last one and raise the generation by one; False for an unknown tenant."""
         ...
 
     def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int) -> None:

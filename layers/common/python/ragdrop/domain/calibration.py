@@ -1,0 +1,104 @@
+"""What a score is worth: cosines and BM25 scores on one scale in [0, 1], where 0.7 is the operating point."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:  # tenants carry a calibration
+    from ragdrop.domain.tenants import EmbeddingSpace
+
+OPERATING_RELEVANCE = 0.7
+"""What the operating point is worth on the calibrated scale: the default of `min_relevance`."""
+NOISE_RELEVANCE = 0.05  # a cosine worth less cannot come up again: a boost adds 0.15, links and folders change no score
+
+Basis = Literal["fitted", "measured", "estimated", "generic"]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A logistic curve from raw scores to [0, 1] that gives 0.7 at its operating point.
+
+    Args:
+        operating_point: The raw score from which on a hit is taken as relevant.
+        width: Raw score over which the log-odds of being relevant rise by 1; more than 0.
+
+    References:
+        Platt, "Probabilistic Outputs for Support Vector Machines", 1999; the odds at the operating point are pinned.
+
+    >>> curve = Curve(operating_point=0.4, width=0.05)
+    >>> [round(curve(score), 2) for score in (0.0, 0.3, 0.4, 0.5, 1.0)]
+    [0.0, 0.24, 0.7, 0.95, 1.0]
+    """
+
+    operating_point: float
+    width: float
+
+    def __call__(self, score: float) -> float:
+        """The relevance of a raw *score*, in [0, 1], never falling as the score rises."""
+        odds = _OPERATING_ODDS + (score - self.operating_point) / self.width
+        if odds < -_MAX_ODDS:
+            return 0.0
+        return 1.0 / (1.0 + math.exp(-odds)) if odds < _MAX_ODDS else 1.0
+
+    def score_at(self, relevance: float) -> float:
+        """The raw score that is worth *relevance*, which is in (0, 1): the way back.
+
+        >>> round(Curve(0.4, 0.05).score_at(0.7), 6)
+        0.4
+        """
+        return self.operating_point + (_log_odds(relevance) - _OPERATING_ODDS) * self.width
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What scores mean in one embedding space, and where that is known from.
+
+    Args:
+        space: The embedding space it holds for, and for no other.
+        vector: The curve of cosines.
+        lexical: The curve of BM25 scores for answers without vectors; None where there is no fit: the threshold is
+            then skipped (CONTRACT 2).
+        basis: `fitted` on a tenant's own documents, `measured` or `estimated` for the model, `generic` for a model
+            nobody told us of.
+        pairs: Pseudo-queries it was fitted on; 0 where it was not fitted.
+        documents: Live documents of the tenant at that time.
+        separation: Share of (own chunk, random chunk) pairs in which the own chunk scored higher, 0.5 to 1: the
+            quality of the fit; None where it was not fitted.
+        fitted_at: RFC 3339 UTC; empty where it was not fitted.
+    """
+
+    space: EmbeddingSpace
+    vector: Curve
+    lexical: Curve | None = None
+    basis: Basis = "generic"
+    pairs: int = 0
+    documents: int = 0
+    separation: float | None = None
+    fitted_at: str = ""
+
+    def relevance(self, cosine: float | None, lexical: float | None = None) -> float:
+        """How relevant a chunk is, in [0, 1], by its raw scores; None for one that is not known.
+
+        The cosine alone decides where there is one.  Without it the lexical score does, where `lexical` has a curve;
+        a chunk of which nothing can be said has 0.
+        """
+        if cosine is not None:
+            return self.vector(cosine)
+        if lexical is not None and self.lexical is not None:
+            return self.lexical(lexical)
+        return 0.0
+
+    @property
+    def noise_floor(self) -> float:
+        """The cosine under which a vector hit is noise and is dropped before fusion (DESIGN 6.3)."""
+        return max(self.vector.score_at(NOISE_RELEVANCE), -1.0)
+
+
+def _log_odds(share: float) -> float:
+    return math.log(share / (1.0 - share))
+
+
+_OPERATING_ODDS = _log_odds(OPERATING_RELEVANCE)
+_MAX_ODDS = 60.0  # beyond it float64 knows no difference from 0 and 1
