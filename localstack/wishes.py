@@ -30,6 +30,8 @@ PASSED_ON = {
     "INDEX_PASSWORD": "IndexPassword",
     "INGEST_RETRY_BASE_S": "IngestRetryBaseS",
     "INGEST_CONCURRENCY": "IngestConcurrency",
+    "KEEP_LAST_GOOD": "KeepLastGood",
+    "CITATION_POLICY": "CitationPolicy",
     "LOG_LEVEL": "LogLevel",
 }
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from ragdrop.domain.models import model_window_tokens
+from ragdrop.domain.setting_rules import AUTO, FUSION_PATTERN
+from ragdrop.domain.settings_in_force import Tunables
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, EmbeddingSpace, index_name
 from ragdrop.errors import ConfigurationError
 
@@ -17,6 +20,7 @@ SPECIAL_TOKENS = (
 )
 
 Tokens = Annotated[int, Field(ge=1_000, le=1_000_000)]
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Settings(BaseModel):
@@ -58,6 +62,17 @@ class Settings(BaseModel):
     max_context_tokens: Tokens = 24_000
     reserved_answer_tokens: Annotated[int, Field(ge=100, le=1_000_000)] = 2_000
     reserved_prompt_tokens: Annotated[int, Field(ge=100, le=1_000_000)] = 500
+    critical_share: Share = 0.5
+    min_relevance: Share = 0.7
+    max_results: Annotated[int, Field(ge=1, le=20)] | None = None
+    max_linked_docs: Annotated[int, Field(ge=0, le=20)] = 5
+    max_link_depth: Annotated[int, Field(ge=0, le=5)] = 2
+    boost_critical: Share = 0.15
+    boost_important: Share = 0.10
+    fusion: Annotated[str, Field(pattern=f"^({FUSION_PATTERN})$")] = "blend"
+    citation_policy: Literal["mark", "drop", "abstain"] = "mark"
+    keep_last_good: bool = False
+    links_across_vaults: bool = False
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
 
@@ -65,6 +80,11 @@ class Settings(BaseModel):
     @classmethod
     def _split_models(cls, value: object) -> object:
         return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else value
+
+    @field_validator("max_results", mode="before")
+    @classmethod
+    def _auto_is_unset(cls, value: object) -> object:
+        return None if value == AUTO else value
 
     @field_validator("chat_models")
     @classmethod
@@ -107,14 +127,14 @@ class Settings(BaseModel):
         space = EmbeddingSpace(
             self.embedding_model, self.embedding_dimension, self.embedding_query_prefix, self.embedding_passage_prefix
         )
-        size, overlap = self._chunk_size(self.chunk_tokens or 512)
-        code_size, code_overlap = self._chunk_size(self.chunk_tokens or 256)
-        return ActiveIndex(index_name(space), space, ChunkingPlan(size, overlap, code_size, code_overlap))
+        plan = ChunkingPlan.fitting(
+            self.max_passage_tokens, tokens=self.chunk_tokens, overlap=self.chunk_overlap_tokens
+        )
+        return ActiveIndex(index_name(space), space, plan)
 
-    def _chunk_size(self, wanted: int) -> tuple[int, int]:
-        size = min(wanted, self.max_passage_tokens)
-        overlap = size // 10 if self.chunk_overlap_tokens is None else self.chunk_overlap_tokens
-        return size, min(overlap, 50 if self.chunk_overlap_tokens is None else size // 2)
+    def tunables(self) -> Tunables:
+        """What the environment says of the settings that tenants and vaults may change."""
+        return Tunables(**{each.name: getattr(self, each.name) for each in fields(Tunables)})
 
 
 def environment_names() -> frozenset[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from ragdrop.domain.calibration import Calibration
 
@@ -26,12 +27,44 @@ class EmbeddingSpace:
 
 @dataclass(frozen=True, slots=True)
 class ChunkingPlan:
-    """Sizes of chunks in tokens of the embedding model; code has its own."""
+    """Sizes of chunks in tokens of the embedding model; code has its own.
+
+    `window_tokens` is what the model reads of a passage; 0 where nobody noted it: then `max_tokens` is the most.
+    """
 
     max_tokens: int = 512
     overlap_tokens: int = 50
     code_max_tokens: int = 256
     code_overlap_tokens: int = 25
+    window_tokens: int = field(default=0, compare=False)
+
+    @classmethod
+    def fitting(cls, window_tokens: int, *, tokens: int | None = None, overlap: int | None = None) -> ChunkingPlan:
+        """The plan for a model that reads *window_tokens*: 512 tokens and 256 of code, or *tokens* of both.
+
+        Chunks overlap by a tenth, at most 50, or by *overlap*, at most half a chunk.
+
+        >>> ChunkingPlan.fitting(240) == ChunkingPlan(240, 24, 240, 24)
+        True
+        >>> ChunkingPlan.fitting(8_000, tokens=100, overlap=90).sizes_for("chat")
+        'text 100/50'
+        """
+        size, code = min(tokens or 512, window_tokens), min(tokens or 256, window_tokens)
+        return cls(size, _overlap(size, overlap), code, _overlap(code, overlap), window_tokens)
+
+    def with_sizes(self, tokens: int | None, overlap: int | None) -> ChunkingPlan:
+        """This plan with other sizes where they are given, never over the model's window.
+
+        >>> ChunkingPlan(240, 24, 240, 24, window_tokens=240).with_sizes(100, None).sizes_for("chat")
+        'text 100/10'
+        """
+        if tokens is None and overlap is None:
+            return self
+        limit = self.window_tokens or self.max_tokens
+        if tokens is not None:
+            return ChunkingPlan.fitting(limit, tokens=tokens, overlap=overlap)
+        sizes = self.max_tokens, self.code_max_tokens
+        return ChunkingPlan(sizes[0], _overlap(sizes[0], overlap), sizes[1], _overlap(sizes[1], overlap), limit)
 
     def sizes_for(self, content_type: str) -> str:
         """What text of *content_type* is cut by, as it is noted with its chunks.
@@ -50,6 +83,22 @@ class ChunkingPlan:
         (True, False)
         """
         return sizes == self.sizes_for(sizes.partition(" ")[0])
+
+
+def _overlap(size: int, wanted: int | None) -> int:
+    return min(size // 10, 50) if wanted is None else min(wanted, size // 2)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSettings:
+    """What the last valid settings file of a tenant or a vault says; no values after it was deleted.
+
+    `revision` is the one of the file's head that wrote it: an older one never replaces a newer one.
+    """
+
+    values: Mapping[str, Any]
+    revision: int
+    version_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +131,8 @@ class Tenant:
     `documents` and `chunks` are counters of what is live; `generation` rises with every batch that changed something.
     While a reindex runs, `building` is the index to come; after the switch `previous` is the one that answered before,
     until it is dropped.  `moves` counts these changes: each is a write conditional on it.  `calibration` is the last
-    fit, of whatever embedding space: `shipped_calibrations.in_force` says what holds.
+    fit, of whatever embedding space: `shipped_calibrations.in_force` says what holds.  `settings` holds what the
+    settings files say, by vault; the tenant's own by an empty name.
     """
 
     name: str
@@ -97,6 +147,21 @@ class Tenant:
     previous: ActiveIndex | None = None
     moves: int = 0
     calibration: Calibration | None = None
+    settings: Mapping[str, KeptSettings] = field(default_factory=dict)
+
+    def settings_of(self, vault: str | None) -> Mapping[str, Any]:
+        """What the settings file of *vault*, or of the tenant where it is None, says; empty where there is none."""
+        kept = self.settings.get(vault or "")
+        return {} if kept is None else kept.values
+
+    @property
+    def settings_revision(self) -> str:
+        """Changes whenever a settings file of the tenant or of a vault does.
+
+        >>> Tenant("acme", None, settings={"team": KeptSettings({}, 7)}).settings_revision
+        'team:7'
+        """
+        return ",".join(f"{name}:{kept.revision}" for name, kept in sorted(self.settings.items()))
 
     @property
     def index(self) -> IndexRef:
