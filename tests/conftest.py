@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import re
+import secrets
+
 import pytest
 from hypothesis import settings
 from pytest_socket import disable_socket, enable_socket
 
+from tests.endings import AT_THE_END
 from tests.world import World
 
 settings.register_profile("ragdrop", deadline=None)  # a busy machine is not a bug
@@ -19,6 +24,33 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         disable_socket(allow_unix_socket=True)
     else:
         enable_socket()
+
+
+def pytest_configure() -> None:
+    """Choose the seed of the random histories once, for all processes of a run."""
+    os.environ.setdefault("RAGDROP_HISTORIES_SEED", str(secrets.randbelow(2**32)))
+
+
+def pytest_report_header() -> str:
+    """What to set to run the same random histories again."""
+    return f"RAGDROP_HISTORIES_SEED={os.environ['RAGDROP_HISTORIES_SEED']}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs a node or a stack runs in one process, so that a run starts each only once."""
+    for item in items:
+        if {"integration", "e2e"} & set(item.path.parts) or {"opensearch", "reindex"} & set(words(item.nodeid)):
+            item.add_marker(pytest.mark.xdist_group("live"))
+
+
+def words(nodeid: str) -> list[str]:
+    """The words of a test's name, those of its file and parameters too."""
+    return re.findall(r"[a-z0-9]+", nodeid)
+
+
+def pytest_sessionfinish() -> None:
+    """Stop what the tests of this process started."""
+    AT_THE_END.close()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import functools
 import os
 import shutil
@@ -21,6 +20,7 @@ from ragdrop.domain.chunks import Chunk, IndexedChunk, Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
+from tests.endings import AT_THE_END
 
 
 @functools.cache
@@ -34,7 +34,7 @@ def _node() -> tuple[str | None, str]:
         node = start(private_folder(), choose_port(), release=release)  # never the usual port: other runs may want it
     except UnavailableError as exc:
         return None, str(exc)
-    atexit.register(stop, node)
+    AT_THE_END.callback(stop, node)
     return node.url, ""
 
 
@@ -57,7 +57,7 @@ def private_folder() -> Path:
     """A folder for a node's data, removed at the end of the run; open to the user that a root user's node runs as."""
     folder = Path(tempfile.mkdtemp(prefix="ragdrop-test-opensearch-"))
     folder.chmod(0o755)
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    AT_THE_END.callback(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 

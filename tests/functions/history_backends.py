@@ -1,0 +1,75 @@
+"""Where random histories happen: on the fakes, or on the real adapters over moto and SQLite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import boto3
+
+from ragdrop.adapters.dynamodb_registry import DynamoDbRegistry
+from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
+from ragdrop.adapters.memory_object_store import MemoryObjectStore
+from ragdrop.adapters.memory_registry import MemoryRegistry
+from ragdrop.adapters.s3_object_store import S3ObjectStore
+from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
+from tests.contract.aws_fixtures import registry_table
+
+REGION = "us-east-1"
+
+
+class InMemory:
+    """The fakes, which keep the contracts of the real adapters and are a hundred times as fast."""
+
+    def ports(self) -> dict[str, Any]:
+        """A fresh set for one history."""
+        self._documents = MemoryObjectStore("documents")
+        return {
+            "documents": self._documents,
+            "state": MemoryObjectStore("state"),
+            "registry": MemoryRegistry(),
+            "index": MemoryChunkIndex(),
+        }
+
+    def newest(self, key: str) -> tuple[str, bool] | None:
+        """The newest version of a key and whether it is a delete marker."""
+        return self._documents.newest(key)
+
+    def purge(self, key: str, version_id: str) -> None:
+        """Remove a version for good."""
+        self._documents.remove_version(key, version_id)
+
+
+class InMoto:
+    """The real adapters on one moto; each history has a tenant of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.s3 = boto3.client("s3", region_name=REGION)
+        dynamodb = boto3.client("dynamodb", region_name=REGION)
+        for bucket in ("documents", "state"):
+            self.s3.create_bucket(Bucket=bucket)
+            self.s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+        dynamodb.create_table(TableName="registry", **registry_table())
+        self._ports = {
+            "documents": S3ObjectStore("documents", self.s3),
+            "state": MemoryObjectStore("state"),  # where nothing but RevisionStore writes
+            "registry": DynamoDbRegistry("registry", dynamodb),
+            "index": SqliteChunkIndex(folder),
+        }
+
+    def ports(self) -> dict[str, Any]:
+        """The same set for all histories."""
+        return self._ports
+
+    def newest(self, key: str) -> tuple[str, bool] | None:
+        """The newest version of a key and whether it is a delete marker."""
+        listed = self.s3.list_object_versions(Bucket="documents", Prefix=key)
+        for kind in ("Versions", "DeleteMarkers"):
+            for version in listed.get(kind, []):
+                if version["Key"] == key and version["IsLatest"]:
+                    return version["VersionId"], kind == "DeleteMarkers"
+        return None
+
+    def purge(self, key: str, version_id: str) -> None:
+        """Remove a version for good."""
+        self.s3.delete_object(Bucket="documents", Key=key, VersionId=version_id)
