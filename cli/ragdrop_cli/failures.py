@@ -22,7 +22,7 @@ NEXT_STEPS = {
     "FORBIDDEN": "use a key with that right: ragdrop key create TENANT --role writer",
     "INVALID_PARAMS": "mend the field named above; ragdrop COMMAND --help shows an example",
     "DOCUMENT_NOT_FOUND": "ragdrop ls shows what is there",
-    "DOCUMENT_TOO_LARGE": "split the file, or put it into the document bucket with an S3 client",
+    "DOCUMENT_TOO_LARGE": "split the file: a document has at most 50 MB",
     "NOT_FOUND": "is this the address of a ragdrop API? check RAGDROP_API_URL or .local/stack.json",
     "CONFLICT": "something is in the way, named above; ragdrop COMMAND --help shows the options that accept or end it",
     "RATE_LIMITED": "wait and run it again",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ragdrop.client import RagdropClient
+from ragdrop.client import MAX_BODY_BYTES, RagdropClient
 from ragdrop.client.replies import Reply
 from ragdrop.errors import RagdropError
 from ragdrop_cli.failures import body_of, code_of, stops_all
@@ -58,11 +58,16 @@ def media_type(path: str) -> str:
 
 
 def push_file(client: RagdropClient, folder: Path, vault: str, path: str) -> Outcome:
-    """Send one file.  An error that would meet every other file too is raised, any other is the outcome."""
+    """Send one file, one over the limit of a request straight into the bucket.
+
+    An error that would meet every other file too is raised, any other is the outcome.
+    """
     file = folder / path
     try:
         if not file.is_file():
             return Outcome(path, problem=("UNREADABLE", "it is no regular file"))
+        if file.stat().st_size > MAX_BODY_BYTES:
+            return Outcome(path, client.upload_document(vault, path, file, media_type=media_type(path)))
         return Outcome(path, client.put_document(vault, path, file.read_bytes(), media_type=media_type(path)))
     except OSError as exc:
         return Outcome(path, problem=("UNREADABLE", exc.strerror or type(exc).__name__))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from tests.unit.cli.world import CommandLine, refused
+from tests.unit.cli.world import BUCKET_HOST, CommandLine, refused
 
 
 def push(ragdrop: CommandLine, *options: str):  # noqa: ANN201 -- Typer's Result
@@ -71,14 +71,35 @@ def test_a_key_that_may_not_write_stops_the_push_at_once(ragdrop: CommandLine) -
     assert len(ragdrop.api.requests) < 50
 
 
-def test_a_file_over_the_limit_of_a_request_is_not_sent(ragdrop: CommandLine) -> None:
+def test_a_file_over_the_limit_of_a_request_goes_straight_into_the_bucket_without_the_key(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/big.txt", "x" * (4 * 1024 * 1024 + 1))
+
+    result = push(ragdrop, "--wait")
+
+    assert (result.exit_code, result.stdout) == (0, "1 file to vault team: 1 indexed\n")
+    assert ragdrop.api.bodies == {"team/big.txt": b"x" * (4 * 1024 * 1024 + 1)}
+    [form] = [request for request in ragdrop.api.requests if request.url.path.endswith("/uploads")]
+    assert json.loads(form.content) == {"vault": "team", "path": "big.txt", "media_type": "text/plain"}
+    [post] = [request for request in ragdrop.api.requests if request.url.host == BUCKET_HOST]
+    assert "x-api-key" not in post.headers
+
+
+def test_a_file_that_was_sent_straight_into_the_bucket_is_not_sent_again(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/big.txt", "x" * (4 * 1024 * 1024 + 1))
+    push(ragdrop, "--wait")
+
+    assert push(ragdrop).stdout == "0 files to vault team: 1 unchanged\n"
+
+
+def test_a_file_over_the_limit_of_a_document_is_not_sent(ragdrop: CommandLine) -> None:
+    ragdrop.api.max_bytes = 4 * 1024 * 1024
     ragdrop.write("in/big.txt", "x" * (4 * 1024 * 1024 + 1))
 
     result = push(ragdrop)
 
     assert result.exit_code == 1
     assert "big.txt\tDOCUMENT_TOO_LARGE" in result.stderr
-    assert [request.method for request in ragdrop.api.requests] == ["GET"]
+    assert ragdrop.api.bodies == {}
 
 
 def test_a_link_to_nowhere_is_told_and_not_followed(ragdrop: CommandLine) -> None:

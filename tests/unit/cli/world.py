@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from email import message_from_bytes
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -24,6 +25,7 @@ from ragdrop_cli.session import Session
 from tests.world import World
 
 API_URL, API_KEY = "http://api.example/prod", "rd_test"
+BUCKET_HOST = "bucket.example"
 Answer = Callable[[httpx.Request], httpx.Response]
 
 
@@ -44,6 +46,7 @@ class FakeApi:
     unlisted: set[str] = field(default_factory=set)
     page_size: int = 1_000
     found: list[dict[str, str]] = field(default_factory=list)
+    max_bytes: int = 50 * 1024 * 1024
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         self.requests.append(request)
@@ -51,8 +54,12 @@ class FakeApi:
         answer = self.routes.get((request.method, route))
         if answer is not None:
             return answer(request)
+        if request.url.host == BUCKET_HOST:
+            return self._posted(request)
         if route == "/documents":
             return self._listing(request)
+        if route == "/uploads":
+            return self._form(json.loads(request.content))
         if route == "/search":
             return httpx.Response(200, json={"results": self.found, "request_id": "r1"})
         if request.method == "POST" and route.endswith("/retry"):
@@ -61,13 +68,31 @@ class FakeApi:
         return {"PUT": self._put, "GET": self._get, "DELETE": self._delete}[request.method](name, request)
 
     def _put(self, name: str, request: httpx.Request) -> httpx.Response:
-        vault, _, path = name.partition("/")
-        self.bodies[name] = request.content
         url = f"https://other.example/documents/{request.url.raw_path.decode().partition('/documents/')[2]}?version=v1"
-        fields = {"vault": vault, "path": path, "key": f"demo/{name}", "version_id": "v1", "status": "pending"}
-        etag = hashlib.md5(request.content, usedforsecurity=False).hexdigest()
-        self.documents[name] = fields | {"polls": 0, "etag": etag, "sidecar_etag": None}
+        fields = self._keep(name, request.content)
         return httpx.Response(202, json=fields | {"status_url": url, "request_id": "r1"})
+
+    def _keep(self, name: str, body: bytes) -> dict[str, Any]:
+        vault, _, path = name.partition("/")
+        self.bodies[name] = body
+        fields = {"vault": vault, "path": path, "key": f"demo/{name}", "version_id": "v1", "status": "pending"}
+        etag = hashlib.md5(body, usedforsecurity=False).hexdigest()
+        self.documents[name] = fields | {"polls": 0, "etag": etag, "sidecar_etag": None}
+        return fields
+
+    def _form(self, asked: dict[str, str]) -> httpx.Response:
+        name = f"{asked['vault']}/{asked['path']}"
+        form = {"vault": asked["vault"], "path": asked["path"], "key": f"demo/{name}", "max_bytes": self.max_bytes}
+        form |= {"url": f"http://{BUCKET_HOST}/", "fields": {"key": name, "Content-Type": asked["media_type"]}}
+        return httpx.Response(201, json=form)
+
+    def _posted(self, request: httpx.Request) -> httpx.Response:
+        message = b"content-type: " + request.headers["content-type"].encode() + b"\n\n" + request.read()
+        fields = {
+            part.get_param("name", header="content-disposition"): part for part in message_from_bytes(message).walk()
+        }
+        self._keep(str(fields["key"].get_payload()), fields["file"].get_payload(decode=True))
+        return httpx.Response(204, headers={"x-amz-version-id": "v1"})
 
     def _get(self, name: str, request: httpx.Request) -> httpx.Response:
         record = self.documents.get(name)

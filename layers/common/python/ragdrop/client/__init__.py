@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Self
 
 import httpx
@@ -12,6 +13,7 @@ import httpx
 from ragdrop.client.connection import Connection
 from ragdrop.client.replies import Reply
 from ragdrop.client.routes import document_route, given, metadata_headers, route_of
+from ragdrop.client.uploads import FormPost
 from ragdrop.errors import PayloadTooLargeError
 
 MAX_BODY_BYTES = 4 * 1024 * 1024  # what PUT takes: Lambda's 6 MB less base64
@@ -39,6 +41,7 @@ class RagdropClient:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._connection = Connection(api_url, api_key, timeout_s=timeout_s, transport=transport, sleep=sleep)
+        self._post_form = FormPost(timeout_s=timeout_s, transport=transport, sleep=sleep)
 
     def __enter__(self) -> Self:
         return self
@@ -95,6 +98,18 @@ class RagdropClient:
     def upload_form(self, vault: str, path: str, *, media_type: str = "application/octet-stream") -> Reply:
         """A form by which a file of up to 50 MB goes straight into the bucket: `url` and `fields`, for 15 minutes."""
         return self._post("/uploads", {"vault": vault, "path": path, "media_type": media_type}, repeatable=True)
+
+    def upload_document(
+        self, vault: str, path: str, file: Path, *, media_type: str = "application/octet-stream"
+    ) -> Reply:
+        """Store *file*, of up to 50 MB, by a form straight in the bucket; the reply is like that of `put_document`.
+
+        Raises:
+            OSError: The file cannot be read.
+            PayloadTooLargeError: It is larger than the form allows; nothing was sent.
+            ObjectStoreError: The bucket could not be reached, or failed.
+        """
+        return self._post_form(self.upload_form(vault, path, media_type=media_type), file, media_type=media_type)
 
     def status(self, status_url: str) -> Reply:
         """The record behind a `status_url` of `put_document`.

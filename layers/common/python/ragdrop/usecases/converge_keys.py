@@ -209,13 +209,14 @@ class ConvergeKeys:
         logger.warning(
             "a dependency failed", extra={"service": exc.service, "code": exc.code, "receives": delivery.receives}
         )
-        delay = retry_delay_s(delivery.receives, base_s=self._retry_base_s, jitter=self._jitter())
+        last = delivery.receives >= MAX_RECEIVES  # SQS moves it where it would be received once more: at once
+        delay = 0 if last else retry_delay_s(delivery.receives, base_s=self._retry_base_s, jitter=self._jitter())
         self._again(delivery, delay, failed)
         try:
             head = self._registry.head(key)
             if head is None or head.message_id != delivery.message_id or head.status is not Status.PENDING:
                 return
-            if delivery.receives >= MAX_RECEIVES:
+            if last:
                 self._record(key, head, exc.code, exc.message, delivery, keep_live=True)
             else:
                 self._registry.give_back(key, head.revision)
