@@ -14,6 +14,7 @@ import ragdrop.client.connection
 import ragdrop.client.replies
 import ragdrop.client.retries
 import ragdrop.client.routes
+import ragdrop.client.uploads
 from ragdrop.client import RagdropClient
 from ragdrop.errors import (
     ConfigurationError,
@@ -35,6 +36,7 @@ MODULES = (
     ragdrop.client.replies,
     ragdrop.client.retries,
     ragdrop.client.routes,
+    ragdrop.client.uploads,
 )
 
 

@@ -185,15 +185,6 @@ def test_the_fifth_receive_says_why_and_keeps_the_live_revision(world: World) ->
     assert world.texts("text") == ["Old text."]
 
 
-def test_after_the_fifth_receive_the_queue_may_move_the_message_to_the_dead_letters_at_once(world: World) -> None:
-    world.put("team/pump.md", "New text.", ingest=False)
-    world.embedder.fail_with = OUTAGE
-
-    world.changed("team/pump.md", receives=5)
-
-    assert [delay_s for _, delay_s in world.queue.delays] == [0]
-
-
 def test_a_document_that_can_never_succeed_is_recorded_and_acknowledged(world: World) -> None:
     failed = world.changed("team/empty.md") if world.put("team/empty.md", "  \n", ingest=False) else None
 

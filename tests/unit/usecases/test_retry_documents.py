@@ -26,6 +26,12 @@ def failed_by_a_dependency(world: World) -> None:
     assert world.head("team/a.md").status == "failed"
 
 
+def test_what_is_given_up_on_may_be_moved_to_the_dead_letters_at_once(world: World) -> None:
+    failed_by_a_dependency(world)
+
+    assert [delay_s for _, delay_s in world.queue.delays] == [0]
+
+
 def test_a_failed_document_is_pending_at_once_and_indexed_when_its_message_arrives(world: World) -> None:
     failed_by_a_dependency(world)
 
