@@ -29,6 +29,7 @@ from ragdrop.domain.convergence import LEASE_S
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.deliveries import Delivery
 from ragdrop.domain.documents import Status
+from ragdrop.domain.pointers import name_of
 from tests.faults import Countdown, Crash, Fragile
 from tests.functions.history_backends import InMemory, InMoto
 from tests.world import World
@@ -115,11 +116,13 @@ class Histories(RuleBasedStateMachine):
             self.must_stay[path] = False
             self.told(path)
 
-    @rule(path=paths, category=st.sampled_from(["one", "two"]))
-    def put_sidecar(self, path: str, category: str) -> None:
+    @rule(path=paths, category=st.sampled_from(["one", "two"]), level=st.sampled_from(["standard", "critical"]))
+    def put_sidecar(self, path: str, category: str, level: str) -> None:
         """Metadata beside the document."""
         self.sidecars.add(path)
-        self.world.put(f"{path}.metadata.json", json.dumps({"category": category}), ingest=False)
+        self.world.put(
+            f"{path}.metadata.json", json.dumps({"category": category, "promotion_level": level}), ingest=False
+        )
         self.told(f"{path}.metadata.json")
 
     @precondition(lambda self: self.sidecars)
@@ -165,12 +168,13 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def only_what_is_live_answers(self) -> None:
-        """Every chunk found is of the live revision; what is live and was not deleted is found."""
+        """Every chunk found is of the live revision; what is live and not deleted is found, and pointed at."""
         if not hasattr(self, "world") or not self.unchecked:
             return  # what only changes the bucket changes no answer
         self.unchecked = False
         heads = self.world.registry.heads([self.world.key(path) for path in PATHS], Deadline.after(10)).found
         found = self.found()
+        listed, named = self.pointers()
         for path in PATHS:
             head = heads.get(self.world.key(path))
             live = head.live_revision if head else None
@@ -179,6 +183,9 @@ class Histories(RuleBasedStateMachine):
                 assert live is not None, f"{path} vanished"
             if live is not None and head is not None and head.status is Status.INDEXED:
                 self.must_stay[path] = self.exists[path]
+            if live is not None and head is not None:
+                assert path in named
+                assert head.promotion_level == "standard" or path in listed
 
     def teardown(self) -> None:
         """Once events settle, registry and index equal the bucket."""
@@ -201,6 +208,21 @@ class Histories(RuleBasedStateMachine):
             assert head.live_sidecar_version_id == (sidecar.version_id if sidecar else None)
             expected += head.chunk_count
         assert self.world.chunk_count() == expected
+        listed, named = self.pointers()
+        assert named == {path for path in PATHS if self.world.documents.head(self.world.key(path).s3_key)}
+        heads = {path: self.world.registry.head(self.world.key(path)) for path in PATHS}
+        assert listed >= {path for path, head in heads.items() if head and head.promotion_level != "standard"}
+        assert listed <= named
+
+    def pointers(self) -> tuple[set[str], set[str]]:
+        """Which documents are in the list of promoted ones, and which are found by their names."""
+        listed = self.world.registry.promoted(self.world.tenant, Deadline.after(10))
+        names = {name_of(self.world.key(path)): path.partition("/")[0] for path in PATHS}
+        named = self.world.registry.named(list(names), Deadline.after(10))
+        return (
+            {pointer.key.vault_path for pointer in listed},
+            {f"{names[name]}/{path}" for name, paths in named.items() for path in paths},
+        )
 
     def found(self) -> dict[str, set[int]]:
         """The revisions by path of every chunk that a search for all words gives."""

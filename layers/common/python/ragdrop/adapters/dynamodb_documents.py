@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Sequence
 
 from ragdrop.adapters import head_changes
+from ragdrop.adapters.dynamodb_batches import read_batch
 from ragdrop.adapters.dynamodb_items import (
     HEAD_SK,
-    Item,
     detail_item,
     detail_of,
     detail_sk,
@@ -18,20 +17,16 @@ from ragdrop.adapters.dynamodb_items import (
     listing_pk,
     listing_shard,
 )
-from ragdrop.adapters.dynamodb_table import ItemKey, Table, Update
+from ragdrop.adapters.dynamodb_pointers import DynamoDbPointers
+from ragdrop.adapters.dynamodb_table import Table, Update
 from ragdrop.adapters.head_changes import Changes
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Status
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.errors import DatabaseError
 from ragdrop.ports import Claim
 
-MAX_HEADS = 100  # items a BatchGetItem takes
-BACKOFF_BASE_S = 0.05
-BACKOFF_CAP_S = 1.0
 
-
-class DynamoDbDocuments:
+class DynamoDbDocuments(DynamoDbPointers):
     """The part of the registry that knows documents."""
 
     def __init__(self, table: Table, sleep: Callable[[float], None] = time.sleep) -> None:
@@ -51,31 +46,7 @@ class DynamoDbDocuments:
             ValueError: More than 100 documents.
         """
         by_item = {(document_pk(key), HEAD_SK): key for key in keys}
-        if len(by_item) > MAX_HEADS:
-            raise ValueError(f"{len(by_item)} heads asked for at once, at most {MAX_HEADS}")
-        found: list[Item] = []
-        left: list[ItemKey] = list(by_item)
-        attempt = 0
-        while left:
-            try:
-                items, unprocessed = self._table.batch_get(left)
-            except DatabaseError:
-                if len(left) == len(by_item):
-                    raise
-                break  # what was read before counts; the rest is unread
-            found += items
-            left = unprocessed
-            # full jitter, so that clients throttled together do not come back together
-            pause_s = random.uniform(0, min(BACKOFF_CAP_S, BACKOFF_BASE_S * 2**attempt))  # noqa: S311
-            if left and deadline.remaining_s() <= pause_s:
-                break
-            if left:
-                self._sleep(pause_s)
-            attempt += 1
-        if left and len(left) == len(by_item):
-            raise DatabaseError(
-                f"table {self._table.name} processed none of {len(left)} keys in time", service="registry"
-            )
+        found, left = read_batch(self._table, list(by_item), deadline, self._sleep)
         heads = (head_of(item) for item in found)
         return Heads({head.key: head for head in heads}, frozenset(by_item[item] for item in left))
 
@@ -127,10 +98,13 @@ class DynamoDbDocuments:
             self._table.delete((item["PK"], item["SK"]))
 
     def forget_document(self, key: DocumentKey) -> int:
-        """Remove every item of a document's partition; the head goes last, so that a purge cut off can be repeated."""
-        found = [(item["PK"], item["SK"]) for item in self._table.query(document_pk(key))]
-        for item in sorted(found, key=lambda item: item[1] == HEAD_SK):
-            self._table.delete(item)
+        """Remove a document's pointers and its partition; the head last, so that a purge cut off can be repeated."""
+        items = list(self._table.query(document_pk(key)))
+        for head in (head_of(item) for item in items if item["SK"] == HEAD_SK):
+            self.unpoint(head)
+        found = [(item["PK"], item["SK"]) for item in items]
+        for place in sorted(found, key=lambda place: place[1] == HEAD_SK):
+            self._table.delete(place)
         return len(found)
 
     def _take(self, key: DocumentKey, expected: Changes, changes: Changes) -> Head | None:

@@ -115,6 +115,16 @@ class Table:
 
     def update(self, key: ItemKey, update: Update, *, returning: Literal["ALL_OLD", "ALL_NEW", "NONE"]) -> Outcome:
         """Write some attributes of an item if the condition holds."""
+        return self.conditional(key, update.request(), returning=returning)
+
+    def conditional(
+        self,
+        key: ItemKey,
+        request: Mapping[str, Any],
+        *,
+        returning: Literal["ALL_OLD", "ALL_NEW", "NONE"] = "ALL_NEW",
+    ) -> Outcome:
+        """The same for an expression that `Update` does not make; *request* is UpdateItem's own."""
         with self._translated():
             try:
                 answer = self._client.update_item(
@@ -122,7 +132,7 @@ class Table:
                     Key=_typed(key),
                     ReturnValues=returning,
                     ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                    **update.request(),
+                    **request,
                 )
             except ClientError as exc:
                 if error_code(exc) != "ConditionalCheckFailedException":
@@ -135,6 +145,26 @@ class Table:
         """Remove an item; no error where there is none."""
         with self._translated():
             self._client.delete_item(TableName=self.name, Key=_typed(key))
+
+    def delete_if(
+        self, key: ItemKey, condition: str, values: Mapping[str, Any], names: Mapping[str, str] | None = None
+    ) -> bool:
+        """Remove an item on a condition; False where it does not hold, or there is no such item."""
+        request: dict[str, Any] = {"ExpressionAttributeNames": dict(names)} if names else {}
+        with self._translated():
+            try:
+                self._client.delete_item(
+                    TableName=self.name,
+                    Key=_typed(key),
+                    ConditionExpression=condition,
+                    ExpressionAttributeValues=encode(values),
+                    **request,
+                )
+            except ClientError as exc:
+                if error_code(exc) != "ConditionalCheckFailedException":
+                    raise
+                return False
+        return True
 
     def query(
         self,

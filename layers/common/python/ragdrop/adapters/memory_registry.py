@@ -11,6 +11,7 @@ from threading import RLock
 from ragdrop.adapters import head_changes
 from ragdrop.adapters.head_changes import Changes
 from ragdrop.adapters.listing_cursor import Listing
+from ragdrop.adapters.memory_pointers import MemoryPointers
 from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
@@ -22,7 +23,7 @@ from ragdrop.ports import Claim
 MAX_HEADS = 100
 
 
-class MemoryRegistry:
+class MemoryRegistry(MemoryPointers):
     """Registry for tests.
 
     `fail_with` is raised by every call while it is set; the heads of `unreadable` are `unread`; `calls` names the
@@ -30,6 +31,7 @@ class MemoryRegistry:
     """
 
     def __init__(self) -> None:
+        MemoryPointers.__init__(self)
         self.fail_with: RagdropError | None = None
         self.unreadable: set[DocumentKey] = set()
         self.calls: list[str] = []
@@ -97,6 +99,8 @@ class MemoryRegistry:
 
     def forget_document(self, key: DocumentKey) -> int:
         with self._call("forget_document"):
+            if head := self._heads.get(key):
+                self._remove_pointers(head)
             revisions = [held for held in self._details if held[0] == key]
             for held in revisions:
                 del self._details[held]

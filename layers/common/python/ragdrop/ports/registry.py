@@ -11,6 +11,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import ActiveIndex, ApiKey, Tenant
+from ragdrop.ports.pointers import PointerRegistry
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,10 @@ class DocumentRegistry(Protocol):
         """Remove the details of revisions below *before_revision*."""
 
     def forget_document(self, key: DocumentKey) -> int:
-        """Remove all that is kept of a document, its head too; how many items.  For a purge, after its tombstone."""
+        """Remove all that is kept of a document, its head and pointers too.  For a purge, after its tombstone.
+
+        Returns how many items of its own went: head and details.
+        """
 
     def page(
         self, tenant: str, *, vault: str | None, prefix: str, status: Status | None, cursor: str | None, limit: int
@@ -117,7 +121,7 @@ class TenantRegistry(Protocol):
         ...
 
 
-class Registry(DocumentRegistry, TenantRegistry, Protocol):
+class Registry(DocumentRegistry, PointerRegistry, TenantRegistry, Protocol):
     """The truth about which revision of every document answers.  All reads here but `page` are consistent.
 
     All methods raise DatabaseError when the registry does not answer.  A conditional write that loses gives None or

@@ -178,13 +178,15 @@ class ConvergeKeys:
                 self._failed(written.key, delivery, exc, failed)
 
     def _flip(self, written: Written, deadline: Deadline) -> None:
+        self._registry.point(written.detail)
         before = self._registry.flip(written.detail, self._clock())
         if before is not None:
             self._count(written.tenant, written.key, before, documents=1, chunks=written.detail.chunk_count)
         tenant = self._directory.tenant(written.key.tenant, fresh=True) or written.tenant
         if before is not None and tenant.targets != written.targets:
             self._index_revision.catch_up(written, tenant, deadline)
-        self._clean(written.key, tenant, deadline)
+        # only a document that was promoted can be in the list: the common one saves a write
+        self._clean(written.key, tenant, deadline, pointers=before is None or before.promotion_level != "standard")
 
     def _count(self, tenant: Tenant, key: DocumentKey, before: Head, *, documents: int, chunks: int) -> None:
         """Move the tenant's counters from what was live *before* to what is now."""
@@ -196,9 +198,12 @@ class ConvergeKeys:
             chunks=chunks - (before.chunk_count if was_live else 0),
         )
 
-    def _clean(self, key: DocumentKey, tenant: Tenant, deadline: Deadline) -> None:
+    def _clean(self, key: DocumentKey, tenant: Tenant, deadline: Deadline, *, pointers: bool = True) -> None:
         """Remove what can never answer again, by what the registry says now (a consistent read)."""
-        before = obsolete_before(self._registry.head(key))
+        head = self._registry.head(key)
+        if head is not None and pointers:
+            self._registry.unpoint(head)
+        before = obsolete_before(head)
         if before:
             for target in tenant.targets:
                 self._index.remove(tenant.part_of(target), key, before_revision=before, deadline=deadline)

@@ -1,0 +1,63 @@
+"""Pointers in memory: the part of the registry for tests that leads to documents."""
+
+# ruff: noqa: D102 - the port says what each method does
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import AbstractContextManager
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Detail, Head, PromotionLevel
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.pointers import (
+    MAX_PATHS_OF_A_NAME,
+    Name,
+    Promoted,
+    name_of,
+    nothing_answers_until,
+    nothing_is_promoted_until,
+)
+
+MAX_NAMES = 100
+
+
+class MemoryPointers:
+    """Pointers, each with the revision that wrote it."""
+
+    def __init__(self) -> None:
+        self._promoted: dict[DocumentKey, tuple[PromotionLevel, int]] = {}
+        self._names: dict[Name, dict[str, int]] = {}
+
+    def point(self, detail: Detail) -> None:
+        with self._call("point"):
+            key, revision, level = detail.key, detail.revision, detail.facts.promotion_level
+            paths = self._names.setdefault(name_of(key), {})
+            if key.path in paths or len(paths) < MAX_PATHS_OF_A_NAME:
+                paths[key.path] = max(revision, paths.get(key.path, 0))
+            if level != "standard" and self._promoted.get(key, (level, 0))[1] <= revision:
+                self._promoted[key] = level, revision
+
+    def unpoint(self, head: Head) -> None:
+        with self._call("unpoint"):
+            self._remove_pointers(head)
+
+    def promoted(self, tenant: str, deadline: Deadline) -> list[Promoted]:
+        with self._call("promoted"):
+            deadline.timeout_s(1.0, stage="registry")
+            return sorted(Promoted(key, level) for key, (level, _) in self._promoted.items() if key.tenant == tenant)
+
+    def named(self, names: Collection[Name], deadline: Deadline) -> dict[Name, tuple[str, ...]]:  # noqa: ARG002
+        with self._call("named"):
+            if len(set(names)) > MAX_NAMES:
+                raise ValueError(f"{len(set(names))} names asked for at once, at most {MAX_NAMES}")
+            return {name: tuple(sorted(self._names[name])) for name in names if self._names.get(name)}
+
+    def _remove_pointers(self, head: Head) -> None:
+        paths = self._names.get(name_of(head.key), {})
+        if paths.get(head.key.path, 1 << 62) <= nothing_answers_until(head):
+            del paths[head.key.path]
+        if self._promoted.get(head.key, ("", 1 << 62))[1] <= nothing_is_promoted_until(head):
+            del self._promoted[head.key]
+
+    def _call(self, name: str) -> AbstractContextManager[None]:
+        raise NotImplementedError

@@ -1,0 +1,159 @@
+"""What every Registry does with pointers: names and promoted documents, never too few, removed when nothing answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Detail, PromotionLevel
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.pointers import MAX_PATHS_OF_A_NAME, Name, Promoted
+from ragdrop.ports import Registry
+from tests.contract.aws_fixtures import ENGINES, registry_engine
+from tests.contract.registry_examples import FAILURE, NOW_S, buried, claimed, detail_of, new_tenant_name, now
+
+
+@pytest.fixture(params=ENGINES)
+def registry(request: pytest.FixtureRequest) -> Iterator[Registry]:
+    with registry_engine(request.param) as made:
+        yield made
+
+
+@pytest.fixture
+def key() -> DocumentKey:
+    return DocumentKey(new_tenant_name(), "team", "notes/Größe + 1 😀.md")
+
+
+def soon() -> Deadline:
+    return Deadline.after(10)
+
+
+def promoted(key: DocumentKey, revision: int, level: PromotionLevel) -> Detail:
+    detail = detail_of(key, revision)
+    return replace(detail, facts=replace(detail.facts, promotion_level=level))
+
+
+def flipped(registry: Registry, key: DocumentKey, level: PromotionLevel = "standard") -> None:
+    detail = promoted(key, claimed(registry, key).revision, level)
+    registry.point(detail)
+    assert registry.flip(detail, NOW_S) is not None
+
+
+def paths(registry: Registry, key: DocumentKey, name: str = "grösse + 1 😀") -> tuple[str, ...]:
+    wanted = Name(key.tenant, key.vault, name)
+    return registry.named([wanted], soon()).get(wanted, ())
+
+
+def test_a_promoted_document_is_listed_by_vault_and_path_within_its_tenant(
+    registry: Registry, key: DocumentKey
+) -> None:
+    other = replace(key, vault="alpha")
+    flipped(registry, key, "critical")
+    flipped(registry, other, "important")
+    flipped(registry, replace(key, path="plain.md"))
+    flipped(registry, replace(key, tenant=new_tenant_name()), "critical")
+
+    assert registry.promoted(key.tenant, soon()) == [Promoted(other, "important"), Promoted(key, "critical")]
+
+
+def test_a_document_that_is_standard_again_leaves_the_list(registry: Registry, key: DocumentKey) -> None:
+    flipped(registry, key, "critical")
+    flipped(registry, key)
+    registry.unpoint(now(registry, key))
+
+    assert registry.promoted(key.tenant, soon()) == []
+    assert paths(registry, key) == (key.path,)
+
+
+def test_a_clean_up_that_looked_too_early_leaves_a_later_revisions_pointer(
+    registry: Registry, key: DocumentKey
+) -> None:
+    flipped(registry, key, "critical")
+    flipped(registry, key)
+    seen = now(registry, key)
+    registry.point(promoted(key, claimed(registry, key).revision, "critical"))
+
+    registry.unpoint(seen)
+
+    assert registry.promoted(key.tenant, soon()) == [Promoted(key, "critical")]
+
+
+def test_a_document_that_comes_back_keeps_its_name_though_a_clean_up_of_its_death_is_late(
+    registry: Registry, key: DocumentKey
+) -> None:
+    flipped(registry, key)
+    dead = buried(registry, key)
+    flipped(registry, key)
+
+    registry.unpoint(dead)
+
+    assert paths(registry, key) == (key.path,)
+
+
+def test_a_pointer_of_an_older_revision_does_not_replace_a_newer_one(registry: Registry, key: DocumentKey) -> None:
+    registry.point(promoted(key, 9, "critical"))
+    registry.point(promoted(key, 8, "important"))
+
+    assert registry.promoted(key.tenant, soon()) == [Promoted(key, "critical")]
+
+
+def test_of_a_deleted_or_withdrawn_document_no_pointer_stays(registry: Registry, key: DocumentKey) -> None:
+    other = replace(key, path="other/größe + 1 😀.txt")
+    flipped(registry, key, "critical")
+    flipped(registry, other, "critical")
+    assert paths(registry, key) == (key.path, other.path)
+
+    registry.unpoint(buried(registry, key))
+    registry.fail(other, claimed(registry, other).revision, FAILURE, keep_live=False)
+    registry.unpoint(now(registry, other))
+
+    assert registry.promoted(key.tenant, soon()) == []
+    assert paths(registry, key) == ()
+
+
+def test_a_pending_replacement_takes_no_pointer_away(registry: Registry, key: DocumentKey) -> None:
+    flipped(registry, key, "critical")
+    claimed(registry, key)
+
+    registry.unpoint(now(registry, key))
+
+    assert registry.promoted(key.tenant, soon()) == [Promoted(key, "critical")]
+    assert paths(registry, key) == (key.path,)
+
+
+def test_a_purge_takes_the_pointers_along(registry: Registry, key: DocumentKey) -> None:
+    flipped(registry, key, "critical")
+    buried(registry, key)
+    registry.forget_document(key)
+
+    assert registry.promoted(key.tenant, soon()) == []
+    assert paths(registry, key) == ()
+
+
+def test_many_names_are_read_at_once_and_one_without_documents_is_left_out(
+    registry: Registry, key: DocumentKey
+) -> None:
+    flipped(registry, key)
+    flipped(registry, replace(key, path="PK.md"))
+    names = [Name(key.tenant, key.vault, name) for name in ("grösse + 1 😀", "pk", "nothing")]
+
+    assert registry.named(names, soon()) == {names[0]: (key.path,), names[1]: ("PK.md",)}
+    assert registry.named([], soon()) == {}
+    with pytest.raises(ValueError, match="at most 100"):
+        registry.named([replace(names[0], name=str(number)) for number in range(101)], soon())
+
+
+def test_a_name_has_room_for_twenty_paths_and_a_path_that_goes_makes_room(registry: Registry, key: DocumentKey) -> None:
+    keys = [replace(key, path=f"{number:02d}/README.md") for number in range(MAX_PATHS_OF_A_NAME + 1)]
+    for each in keys:
+        flipped(registry, each)
+    assert paths(registry, key, "readme") == tuple(each.path for each in keys[:-1])
+
+    registry.unpoint(buried(registry, keys[0]))
+    flipped(registry, keys[-1])
+    flipped(registry, keys[-1])
+
+    assert paths(registry, key, "readme") == tuple(each.path for each in keys[1:])
