@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # not at run time: `ragdrop ask` starts without them
     from ragdrop.config import Settings
     from ragdrop.domain.deadlines import Deadline
     from ragdrop.domain.sweep_report import Report as SweepReport
+    from ragdrop.usecases.calibrate import Calibrated
     from ragdrop.usecases.reindex import Progress, Report
 
 
@@ -70,6 +71,14 @@ class Sweeper(Protocol):
         ...
 
 
+class Calibrator(Protocol):
+    """Fits one tenant's calibration: see ragdrop.usecases.calibrate."""
+
+    def __call__(self, name: str, deadline: Deadline, *, dry_run: bool = ..., progress: Progress = ...) -> Calibrated:
+        """Learn from the tenant's own titles and headings."""
+        ...
+
+
 class DeadLetters(Protocol):
     """What was given up on."""
 
@@ -99,6 +108,11 @@ class Deployment(Protocol):
     @property
     def sweep(self) -> Sweeper:
         """The comparison of bucket, registry and index."""
+        ...
+
+    @property
+    def calibrate(self) -> Calibrator:
+        """The fit of what scores are worth."""
         ...
 
     @property

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from ragdrop import __version__
 from ragdrop.errors import RagdropError
-from ragdrop_cli import documents, invoke, operators, push, questions, reindex, removal, retry, sweep
+from ragdrop_cli import calibrate, documents, invoke, operators, push, questions, reindex, removal, retry, sweep
 from ragdrop_cli.failures import INTERRUPTED, body_of, describe, exit_code
 from ragdrop_cli.options import JSON_WANTED
 from ragdrop_cli.output import note, say, say_body
@@ -87,6 +87,7 @@ def build() -> typer.Typer:
         (app, "show", documents.show, "ragdrop show team/notes/pump.md"),
         (app, "rm", removal.rm, "ragdrop rm team/notes/pump.md"),
         (app, "retry", retry.retry, "ragdrop retry team/notes/pump.md"),
+        (app, "calibrate", calibrate.calibrate, "ragdrop calibrate --tenant acme --dry-run"),
         (app, "sweep", sweep.sweep, "ragdrop sweep --tenant acme --dry-run"),
         (app, "reindex", reindex.reindex, "ragdrop reindex --tenant acme --chunk-tokens 240"),
         (app, "invoke", invoke.invoke, "ragdrop invoke query events/search.json"),

@@ -180,6 +180,10 @@ class FakeDeployment:
         return self.world.app.sweep
 
     @property
+    def calibrate(self) -> Any:
+        return self.world.app.calibrate
+
+    @property
     def queue(self) -> Any:
         return self.world.queue
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.objects import ListedObject
-from ragdrop.errors import ObjectStoreError
+from ragdrop.errors import EmbeddingServiceError, ObjectStoreError
+from ragdrop.usecases.sweep_tenants import Round
 from tests.world import TENANT, World
 
 
@@ -26,6 +27,47 @@ def test_the_schedule_sweeps_every_active_tenant_and_one_that_fails_does_not_sto
     assert {report.tenant for report in done.reports} == {TENANT, "charlie"}
     assert world.queue.sent == ["charlie/team/a.md"]
     assert not done.sound
+
+
+def test_a_tenant_that_has_doubled_since_its_fit_is_calibrated_again_after_its_sweep() -> None:
+    world = World()
+    fill(world, 0, 20)
+    sweep(world)
+    first = pairs(world)
+    fill(world, 20, 39)
+    sweep(world)
+    before_the_double = pairs(world)
+    fill(world, 39, 40)
+    sweep(world)
+
+    assert (first, before_the_double, pairs(world)) == (20, 20, 40)
+
+
+def test_a_fit_that_fails_does_not_fail_the_sweep() -> None:
+    world = World()
+    fill(world, 0, 20)
+    world.embedder.fail_with = EmbeddingServiceError("down", service="embedding")
+
+    done = sweep(world)
+
+    assert done.sound
+    assert pairs(world) is None
+
+
+def fill(world: World, first: int, end: int) -> None:
+    for number in range(first, end):
+        world.put(f"team/{number}.md", f"# The keeper of mark {number}x\n\nHe keeps {number}x.\n")
+
+
+def sweep(world: World) -> Round:
+    world.now_s += 10
+    return world.app.sweep_tenants(Deadline.after(600))
+
+
+def pairs(world: World) -> int | None:
+    tenant = world.registry.tenant(TENANT)
+    assert tenant is not None
+    return tenant.calibration and tenant.calibration.pairs
 
 
 class _BreaksFor:

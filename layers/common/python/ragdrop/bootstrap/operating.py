@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ragdrop.bootstrap.writing import WritingParts
 
 if TYPE_CHECKING:
+    from ragdrop.usecases.calibrate import Calibrate
     from ragdrop.usecases.purge_documents import PurgeDocuments
     from ragdrop.usecases.retry_documents import RetryDocuments
     from ragdrop.usecases.sweep import Sweep
@@ -48,6 +49,20 @@ class OperatingParts(WritingParts):
         )
 
     @cached_property
+    def calibrate(self) -> Calibrate:
+        """What scores of a tenant's embedding model are worth."""
+        from ragdrop.usecases.calibrate import Calibrate
+        from ragdrop.usecases.calibration_sample import SampleDocuments
+
+        return Calibrate(
+            registry=self.registry,
+            index=self.index,
+            embedder=self.embedder,
+            sample=SampleDocuments(registry=self.registry, revisions=self.revisions),
+            clock=self.clock,
+        )
+
+    @cached_property
     def sweep(self) -> Sweep:
         """Comparing bucket, registry and index of one tenant."""
         from ragdrop.usecases.remove_orphans import RemoveOrphans
@@ -74,4 +89,4 @@ class OperatingParts(WritingParts):
         """The sweep of all tenants."""
         from ragdrop.usecases.sweep_tenants import SweepTenants
 
-        return SweepTenants(registry=self.registry, sweep=self.sweep, clock=self.clock)
+        return SweepTenants(registry=self.registry, sweep=self.sweep, calibrate=self.calibrate, clock=self.clock)

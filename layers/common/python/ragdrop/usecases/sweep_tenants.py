@@ -1,4 +1,7 @@
-"""Sweep all tenants: one after the other, each time another one first, and one that fails does not stop the others."""
+"""Sweep all tenants: one after the other, each time another one first, and one that fails does not stop the others.
+
+A tenant that grew, or changed its model, since its scores were calibrated is calibrated again after its sweep.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,17 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ragdrop.domain.calibration_fit import is_due
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.sweep_report import Report
-from ragdrop.errors import DependencyError
+from ragdrop.errors import ConflictError, DependencyError
 from ragdrop.ports import Registry
+from ragdrop.usecases.calibrate import Calibrate
 from ragdrop.usecases.sweep import Sweep
 
 logger = logging.getLogger(__name__)
 
+CALIBRATION_S = 120.0  # with less time left the next run calibrates
 TURN_S = 3_600  # the schedule's period: each run begins with the next tenant, so that a large one starves nobody
 
 
@@ -33,9 +39,10 @@ class Round:
 class SweepTenants:
     """Sweeps every active tenant, for the schedule."""
 
-    def __init__(self, *, registry: Registry, sweep: Sweep, clock: Callable[[], float]) -> None:
+    def __init__(self, *, registry: Registry, sweep: Sweep, calibrate: Calibrate, clock: Callable[[], float]) -> None:
         self._registry = registry
         self._sweep = sweep
+        self._calibrate = calibrate
         self._clock = clock
 
     def __call__(self, deadline: Deadline) -> Round:
@@ -54,7 +61,20 @@ class SweepTenants:
             logger.info("a tenant was swept", extra=_counts(report))
             if not report.finished:
                 break
+            self._refit(name, deadline)
         return done
+
+    def _refit(self, name: str, deadline: Deadline) -> None:
+        """Calibrate a tenant where that is due; what cannot be fitted now stays as it is and fails no sweep."""
+        tenant = self._registry.tenant(name)
+        if tenant is None or not is_due(tenant) or deadline.remaining_s() < CALIBRATION_S:
+            return
+        try:
+            fit = self._calibrate(name, deadline).after
+        except (ConflictError, DependencyError) as exc:
+            logger.warning("a tenant could not be calibrated", extra={"tenant": name, "code": exc.code})
+            return
+        logger.info("a tenant was calibrated", extra={"tenant": name, "pairs": fit.pairs})
 
 
 def _counts(report: Report) -> dict[str, object]:
