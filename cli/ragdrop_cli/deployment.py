@@ -44,7 +44,7 @@ class Tenants(Protocol):
 class Reindexer(Protocol):
     """Moves tenants from one index to another: see ragdrop.usecases.reindex."""
 
-    def run(self, name: str, wanted: ActiveIndex, progress: Progress = ...) -> Report | None:
+    def run(self, name: str, wanted: ActiveIndex, progress: Progress = ..., *, anew: bool = False) -> Report | None:
         """Bring a tenant to an index like *wanted*; None where it is there already."""
         ...
 

@@ -21,7 +21,10 @@ Status = Annotated[
 ]
 Failed = Annotated[bool, typer.Option("--failed", help="The same as --status failed.")]
 Outdated = Annotated[
-    bool, typer.Option("--outdated", help="Only documents chunked by older settings; a reindex brings them along.")
+    bool,
+    typer.Option(
+        "--outdated", help="Only documents chunked by older settings; `ragdrop reindex --outdated` brings them along."
+    ),
 ]
 
 
@@ -66,7 +69,7 @@ def ls(
 def _row(record: Mapping[str, Any]) -> list[object]:
     error = record.get("error") or {}
     problem = f"{error.get('code')}: {error.get('message')}" if error else ""
-    name = f"{record.get('vault')}/{record.get('path')}"
+    name = f"{record.get('vault')}/{record.get('path')}".removeprefix("/")  # a tenant's own settings have no vault
     chunks = record.get("chunk_count")
     return [record.get("status"), name, record.get("title") or "", "" if chunks is None else chunks, problem]
 

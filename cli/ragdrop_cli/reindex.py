@@ -40,6 +40,12 @@ Rollback = Annotated[
     bool, typer.Option("--rollback", help="Let the index before the last switch answer again; a second time undoes it.")
 ]
 DropOld = Annotated[bool, typer.Option("--drop-old", help="Remove the index before the last switch: no way back then.")]
+Outdated = Annotated[
+    bool,
+    typer.Option(
+        "--outdated", help="Build anew though nothing changed: what settings files cut otherwise comes along."
+    ),
+]
 Abort = Annotated[bool, typer.Option("--abort", help="Give up the index that is being built, and remove it.")]
 
 
@@ -49,6 +55,7 @@ def reindex(
     chunk_tokens: ChunkTokens = None,
     chunk_overlap_tokens: ChunkOverlapTokens = None,
     *,
+    outdated: Outdated = False,
     rollback: Rollback = False,
     drop_old: DropOld = False,
     abort: Abort = False,
@@ -63,7 +70,7 @@ def reindex(
     """
     sizes = {"chunk_tokens": chunk_tokens, "chunk_overlap_tokens": chunk_overlap_tokens}
     sizes = {name: size for name, size in sizes.items() if size is not None}
-    if rollback + drop_old + abort + bool(sizes) > 1:
+    if rollback + drop_old + abort + bool(sizes or outdated) > 1:
         raise typer.BadParameter("--rollback, --drop-old, --abort and the sizes of a new index exclude each other")
     deployment = session_of(context).deployment()
     tenants = named(deployment, tenant)
@@ -75,7 +82,7 @@ def reindex(
         step = give_up
         tenants = [each for each in tenants if tenant or each.building]
     else:
-        step = build(deployment.settings.model_copy(update=sizes).seed_index())
+        step = build(deployment.settings.model_copy(update=sizes).seed_index(), anew=outdated)
     if not tenants:
         note("there is no tenant to do that for")
     each_in_turn(deployment, tenants, step, as_json=as_json)

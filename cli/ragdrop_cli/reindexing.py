@@ -23,12 +23,15 @@ class Told:
 Step = Callable[[Deployment, Tenant], Told]
 
 
-def build(wanted: ActiveIndex) -> Step:
-    """The step that brings a tenant to an index of the same make as *wanted*; its name is chosen for each tenant."""
+def build(wanted: ActiveIndex, *, anew: bool = False) -> Step:
+    """The step that brings a tenant to an index of the same make as *wanted*; its name is chosen for each tenant.
+
+    *anew* builds also where the tenant's index is as wanted.
+    """
 
     def step(deployment: Deployment, tenant: Tenant) -> Told:
         now = tenant.active
-        if tenant.building is None and (now.space, now.chunking) == (wanted.space, wanted.chunking):
+        if not anew and tenant.building is None and (now.space, now.chunking) == (wanted.space, wanted.chunking):
             # asked here too: one that was just switched is not in the way of a command that goes on with the others
             return Told([f"{now.name} is as wanted already"], {"changed": False, "index": now.name})
         command = f"ragdrop reindex --tenant {tenant.name}"
@@ -36,7 +39,7 @@ def build(wanted: ActiveIndex) -> Step:
             move = deployment.reindex
         try:
             with progress(f"reindexing {tenant.name}", tenant.documents, unit="documents") as show:
-                report = move.run(tenant.name, wanted, show)
+                report = move.run(tenant.name, wanted, show, anew=anew)
         except KeyboardInterrupt:
             note(f"stopped; the same command goes on where it was, {command} --abort gives the new index up")
             raise

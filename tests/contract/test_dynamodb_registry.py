@@ -107,9 +107,9 @@ def test_every_read_of_the_table_is_consistent() -> None:
         "get_item",
         "batch_get_item",
         "get_item",
-        "get_item",
         "query",
-        "get_item",
+        "query",
+        "query",
         "get_item",
         "query",
     ]

@@ -147,7 +147,9 @@ class Watched:
     def __init__(self, total: int, stop_at: int | None = None) -> None:
         self.total, self.stop_at = total, stop_at
 
-    def run(self, name: str, wanted: ActiveIndex, progress: Callable[[int, int], None]) -> Report:
+    def run(
+        self, name: str, wanted: ActiveIndex, progress: Callable[[int, int], None], *, anew: bool = False
+    ) -> Report:
         for done in [*range(1, self.total + 1)] * 2:
             if done == self.stop_at:
                 raise KeyboardInterrupt

@@ -22,11 +22,34 @@ def test_keys_that_name_no_document_are_counted_and_not_sent(world: World) -> No
     assert world.queue.sent == []
 
 
-def test_a_settings_file_of_today_is_looked_at_again_and_an_old_one_is_not(world: World) -> None:
-    world.documents.put(f"{TENANT}/team/.ragdrop.json", b"{}", media_type="application/json")
-    world.documents.modified_at = "2027-01-15T08:00:00Z"
-    world.documents.put(f"{TENANT}/.ragdrop.json", b"{}", media_type="application/json")
+def test_a_lost_event_of_a_settings_file_is_made_up_for_once(world: World) -> None:
+    for name in (".ragdrop.json", "team/.ragdrop.json"):
+        world.put(name, '{"min_relevance": 0.5}', ingest=False)
+
+    report = sweep(world)
+    assert world.queue.sent == [f"{TENANT}/.ragdrop.json", f"{TENANT}/team/.ragdrop.json"]
+    world.changed(".ragdrop.json", "team/.ragdrop.json")
+    world.queue.sent.clear()
+    sweep(world)
+
+    assert world.queue.sent == []
+    assert report.objects == 0  # they are no documents
+
+
+def test_a_lost_delete_of_a_settings_file_is_made_up_for(world: World) -> None:
+    world.put(".ragdrop.json", '{"min_relevance": 0.5}')
+    world.delete(".ragdrop.json", ingest=False)
 
     sweep(world)
 
     assert world.queue.sent == [f"{TENANT}/.ragdrop.json"]
+
+
+def test_settings_files_are_in_no_counter(world: World) -> None:
+    world.put("team/a.md", "alpha")
+    world.put("team/.ragdrop.json", '{"min_relevance": 0.5}')
+
+    report = sweep(world)
+
+    assert report.corrected == {"documents": 0, "chunks": 0}
+    assert world.search("alpha").total_indexed == 1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from decimal import Decimal
 from typing import Any
@@ -13,13 +14,15 @@ from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 from ragdrop.domain.calibration import Calibration, Curve
 from ragdrop.domain.documents import Detail, Facts, Failure, Head, Status
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.tenants import ActiveIndex, ApiKey, ChunkingPlan, EmbeddingSpace, Tenant
+from ragdrop.domain.tenants import ActiveIndex, ApiKey, ChunkingPlan, EmbeddingSpace, KeptSettings, Tenant
 
 Item = dict[str, Any]
 
 HEAD_SK = "H"
 LISTING_SHARDS = 2  # a partition takes 1,000 writes a second: two let a bulk load of one tenant pass
 MAX_LINKS_BYTES = 200_000  # an item holds at most 400 KB
+TENANT_SK = "T"
+SETTINGS_SK = "S#"  # and the vault: items beside the tenant's, read with it in one query
 TENANT_LIST_PK = "TENANTS"  # one item a tenant: listing tenants reads one partition, never the table
 
 _serializer = TypeSerializer()
@@ -78,14 +81,14 @@ def decode(item: Mapping[str, Any]) -> Item:
 
 def head_of(item: Item) -> Head:
     """The head in a decoded item."""
-    tenant, vault, path = item["PK"].removeprefix("D#").split("/", 2)
+    tenant, *middle, path = item["PK"].removeprefix("D#").split("/", 2)
     known = _known(Head, item)
     for name in ("version_id", "sidecar_version_id", "live_version_id", "live_sidecar_version_id"):
         known[name] = known.get(name) or None  # a flip copies what is missing as an empty string
     known["lease_until_s"] = float(known.get("lease_until_s", 0))
     if error := known.get("error"):
         known["error"] = Failure(**_known(Failure, error))
-    return Head(**known | {"key": DocumentKey(tenant, vault, path), "status": Status(item["status"])})
+    return Head(**known | {"key": DocumentKey(tenant, "".join(middle), path), "status": Status(item["status"])})
 
 
 def detail_item(detail: Detail) -> Item:
@@ -111,15 +114,38 @@ def detail_of(item: Item, key: DocumentKey) -> Detail:
 def tenant_item(tenant: Tenant) -> Item:
     """A tenant as plain values; the vaults are a set, which a write can add to."""
     values = asdict(tenant) | {"vaults": set(tenant.vaults) or None}
-    return {"PK": f"T#{tenant.name}", "SK": "T"} | values
+    del values["settings"]  # they have items of their own
+    return {"PK": f"T#{tenant.name}", "SK": TENANT_SK} | values
 
 
-def tenant_of(item: Item) -> Tenant:
-    """The tenant in a decoded item."""
+def settings_key(tenant: str, vault: str) -> tuple[str, str]:
+    """PK and SK of what a settings file says.
+
+    >>> settings_key("acme", "team")
+    ('T#acme', 'S#team')
+    """
+    return f"T#{tenant}", f"{SETTINGS_SK}{vault}"
+
+
+def settings_changes(settings: KeptSettings) -> Item:
+    """What a settings file says as plain values; as JSON, so that what is read is what stood there."""
+    values = json.dumps(dict(settings.values), ensure_ascii=False)
+    return {"settings": values, "revision": settings.revision, "version_id": settings.version_id}
+
+
+def tenant_of(item: Item, others: Iterable[Item] = ()) -> Tenant:
+    """The tenant in a decoded item, with what the settings files say by the *others* of its partition."""
     known = _known(Tenant, item) | {"vaults": _sorted(item.get("vaults"))}
     known |= {name: _index_of(known[name]) for name in ("active", "building", "previous") if name in known}
     if "calibration" in known:
         known["calibration"] = _calibration_of(known["calibration"])
+    files = (each for each in others if each["SK"].startswith(SETTINGS_SK))
+    known["settings"] = {
+        each["SK"].removeprefix(SETTINGS_SK): KeptSettings(
+            json.loads(each["settings"]), each["revision"], each.get("version_id")
+        )
+        for each in files
+    }
     return Tenant(**known)
 
 

@@ -27,6 +27,7 @@ class Update:
         copies: Attribute to set from another one of the same item; from an absent one, to an empty string.
         additions: Numbers to add, or sets to add to.
         only_new: The item must not exist; `expected` does not count.
+        rising: An attribute of `changes` that must not fall; the item may be new, and `expected` does not count.
     """
 
     changes: Mapping[str, Any] = field(default_factory=dict)
@@ -34,6 +35,7 @@ class Update:
     copies: Mapping[str, str] = field(default_factory=dict)
     additions: Mapping[str, Any] = field(default_factory=dict)
     only_new: bool = False
+    rising: str | None = None
 
     def request(self) -> dict[str, Any]:
         """The parameters of UpdateItem; names and values are always placeholders, so no word is reserved.
@@ -53,7 +55,10 @@ class Update:
         names = {*self.changes, *self.additions, *self.copies, *self.copies.values()}
         if self.copies:
             values[":empty"] = ""
-        if self.only_new or not self.expected:
+        if self.rising:
+            names.add("PK")
+            condition = f"attribute_not_exists(#PK) OR #{self.rising} <= :{self.rising}"
+        elif self.only_new or not self.expected:
             names.add("PK")
             condition = "attribute_not_exists(#PK)" if self.only_new else "attribute_exists(#PK)"
         else:

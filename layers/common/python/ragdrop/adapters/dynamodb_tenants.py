@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from ragdrop.adapters.dynamodb_items import TENANT_LIST_PK, api_key_item, api_key_of, tenant_item, tenant_of
+from ragdrop.adapters.dynamodb_items import (
+    TENANT_LIST_PK,
+    TENANT_SK,
+    api_key_item,
+    api_key_of,
+    settings_changes,
+    settings_key,
+    tenant_item,
+    tenant_of,
+)
 from ragdrop.adapters.dynamodb_table import Table, Update
 from ragdrop.domain.calibration import Calibration
-from ragdrop.domain.tenants import ActiveIndex, ApiKey, Tenant
+from ragdrop.domain.tenants import ActiveIndex, ApiKey, KeptSettings, Tenant
 
 
 class DynamoDbTenants:
@@ -18,8 +27,9 @@ class DynamoDbTenants:
 
     def tenant(self, name: str) -> Tenant | None:
         """One tenant."""
-        item = self._table.get((f"T#{name}", "T"))
-        return tenant_of(item) if item else None
+        found = {item["SK"]: item for item in self._table.query(f"T#{name}")}
+        item = found.pop(TENANT_SK, None)
+        return tenant_of(item, found.values()) if item else None
 
     def create_tenant(self, tenant: Tenant) -> bool:
         """Write a new tenant; False where one of that name exists."""
@@ -51,6 +61,12 @@ class DynamoDbTenants:
         """Add to the counters, note the vault, raise the generation by one; nothing for an unknown tenant."""
         added = {"documents": documents, "chunks": chunks, "generation": 1, "vaults": {vault}}
         self._table.update((f"T#{name}", "T"), Update(additions=added), returning="NONE")
+
+    def keep_settings(self, name: str, vault: str, settings: KeptSettings) -> bool:
+        """Keep what a settings file says, in an item beside the tenant's; False where a newer one is kept."""
+        changes = settings_changes(settings)
+        outcome = self._table.update(settings_key(name, vault), Update(changes, rising="revision"), returning="NONE")
+        return outcome.won
 
     def api_key(self, sha256: str) -> ApiKey | None:
         """The key of that hash, expired and revoked ones too."""

@@ -11,12 +11,14 @@ from typing import Any
 
 from ragdrop.domain.documents import Detail, Failure, Head, Status
 from ragdrop.domain.times import rfc3339
+from ragdrop.errors import InvalidSettingsError
 from ragdrop.ports import Claim
 
 Changes = dict[str, Any]
 
 MAX_TITLE_CHARS = 200  # a head is read for every hit: it stays under 1 KB
 MAX_ERROR_CHARS = 200
+MAX_PROBLEMS_CHARS = 4_000  # of a settings file, which no query looks at: every problem is told
 
 
 def claimed(seen: Head | None, claim: Claim) -> Changes:
@@ -65,10 +67,11 @@ def failed(failure: Failure, *, keep_live: bool) -> Changes:
     >>> failed(Failure("TIMEOUT", "too slow", 1, "2026-01-01T00:00:00Z"), keep_live=True)["status"].value
     'failed'
     """
+    longest = MAX_PROBLEMS_CHARS if failure.code == InvalidSettingsError.code else MAX_ERROR_CHARS
     changes: Changes = {
         "status": Status.FAILED,
         "lease_until_s": 0.0,
-        "error": replace(failure, message=failure.message[:MAX_ERROR_CHARS]),
+        "error": replace(failure, message=failure.message[:longest]),
         "updated_at": failure.at,
     }
     return changes if keep_live else changes | _WITHDRAWN

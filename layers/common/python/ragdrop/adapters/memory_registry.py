@@ -16,7 +16,7 @@ from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.tenants import ActiveIndex, ApiKey, Tenant
+from ragdrop.domain.tenants import ActiveIndex, ApiKey, KeptSettings, Tenant
 from ragdrop.errors import DatabaseError, RagdropError
 from ragdrop.ports import Claim
 
@@ -165,6 +165,15 @@ class MemoryRegistry(MemoryPointers):
                     generation=tenant.generation + 1,
                     vaults=tuple(sorted({*tenant.vaults, vault})),
                 )
+
+    def keep_settings(self, name: str, vault: str, settings: KeptSettings) -> bool:
+        with self._call("keep_settings"):
+            tenant = self._tenants[name]
+            kept = tenant.settings.get(vault)
+            if kept is not None and kept.revision > settings.revision:
+                return False
+            self._tenants[name] = replace(tenant, settings={**tenant.settings, vault: settings})
+            return True
 
     def api_key(self, sha256: str) -> ApiKey | None:
         with self._call("api_key"):

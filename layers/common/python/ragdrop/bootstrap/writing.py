@@ -52,6 +52,7 @@ class WritingParts(AnsweringParts):
     @cached_property
     def converge_keys(self) -> ConvergeKeys:
         """Ingest."""
+        from ragdrop.usecases.apply_settings import ApplySettings
         from ragdrop.usecases.converge_keys import ConvergeKeys
         from ragdrop.usecases.index_revision import IndexRevision
         from ragdrop.usecases.known_vectors import KnownVectors
@@ -64,6 +65,14 @@ class WritingParts(AnsweringParts):
             known_vectors=KnownVectors(self.state, self.revisions),
             clock=self.clock,
         )
+        apply_settings = ApplySettings(
+            documents=self.documents,
+            registry=self.registry,
+            directory=self.directory,
+            prompter=lambda: self.prompter,
+            environment=self.settings.tunables(),
+            clock=self.clock,
+        )
         return ConvergeKeys(
             documents=self.documents,
             registry=self.registry,
@@ -71,6 +80,8 @@ class WritingParts(AnsweringParts):
             queue=self.queue,
             directory=self.directory,
             index_revision=index_revision,
+            apply_settings=apply_settings,
+            environment=self.settings.tunables(),
             retry_base_s=self.settings.ingest_retry_base_s,
             clock=self.clock,
         )

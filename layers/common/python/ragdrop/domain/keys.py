@@ -11,11 +11,15 @@ from ragdrop.errors import InvalidParamsError
 MAX_KEY_BYTES = 900  # S3 allows 1,024; the rest is room for the suffix of a sidecar
 NAME_PATTERN = re.compile(r"[a-z0-9-]{2,63}")
 SIDECAR_SUFFIX = ".metadata.json"
+SETTINGS_NAME = ".ragdrop.json"
 
 
 @dataclass(frozen=True, order=True, slots=True)
 class DocumentKey:
-    """Where a document lives: `{tenant}/{vault}/{path}` in the document bucket."""
+    """Where a document lives: `{tenant}/{vault}/{path}` in the document bucket.
+
+    The tenant's own settings file, `{tenant}/.ragdrop.json`, is the only key with an empty vault.
+    """
 
     tenant: str
     vault: str
@@ -28,12 +32,21 @@ class DocumentKey:
         >>> DocumentKey("acme", "team", "notes/a.md").s3_key
         'acme/team/notes/a.md'
         """
-        return f"{self.tenant}/{self.vault}/{self.path}"
+        return f"{self.tenant}/{self.vault_path}"
 
     @property
     def vault_path(self) -> str:
         """Vault and path, as a caller who knows only one tenant names the document."""
-        return f"{self.vault}/{self.path}"
+        return f"{self.vault}/{self.path}" if self.vault else self.path
+
+    @property
+    def is_settings(self) -> bool:
+        """Whether this is a settings file, of the tenant or of a vault: it is applied and never indexed.
+
+        >>> DocumentKey.parse("acme/.ragdrop.json").is_settings, DocumentKey("acme", "team", "a.md").is_settings
+        (True, False)
+        """
+        return self.path == SETTINGS_NAME
 
     @property
     def digest(self) -> str:
@@ -45,12 +58,15 @@ class DocumentKey:
         """Read an S3 key.
 
         Raises:
-            InvalidParamsError: It is not `{tenant}/{vault}/{path}`, a name has other characters, or it is too long.
+            InvalidParamsError: It is neither `{tenant}/{vault}/{path}` nor `{tenant}/.ragdrop.json`, a name has other
+                characters, or it is too long.
 
         >>> DocumentKey.parse("acme/team/notes/a b.md").path
         'notes/a b.md'
         """
         tenant, _, rest = s3_key.partition("/")
+        if rest == SETTINGS_NAME:
+            return cls(check_name("tenant", tenant), "", rest)
         vault, _, path = rest.partition("/")
         return cls.checked(tenant, vault, path)
 

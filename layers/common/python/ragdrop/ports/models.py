@@ -58,3 +58,7 @@ class Prompter(Protocol):
     def render(self, question: str, segments: Sequence[Segment]) -> list[Message]:
         """The messages to send: the system prompt, then sources and question."""
         ...
+
+    def problem(self, template: str) -> str | None:
+        """Why *template* cannot be rendered in place of a shipped one, in one line; None where it can."""
+        ...

@@ -10,7 +10,7 @@ from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.tenants import ActiveIndex, ApiKey, Tenant
+from ragdrop.domain.tenants import ActiveIndex, ApiKey, KeptSettings, Tenant
 from ragdrop.ports.pointers import PointerRegistry
 
 
@@ -111,6 +111,13 @@ class TenantRegistry(Protocol):
 
     def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int) -> None:
         """Add to the counters, note the vault, raise the generation by one; nothing for an unknown tenant."""
+
+    def keep_settings(self, name: str, vault: str, settings: KeptSettings) -> bool:
+        """Keep what the settings file of *vault* says, the tenant's own by an empty name.
+
+        False where a newer revision of it is kept; the same one again replaces.
+        """
+        ...
 
     def api_key(self, sha256: str) -> ApiKey | None:
         """A key by the hash of its secret; revoked and expired ones too."""

@@ -11,10 +11,12 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.deliveries import Change, Delivery
 from ragdrop.domain.documents import Failure, Head, Status
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
+from ragdrop.domain.settings_in_force import Tunables, in_force
 from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DatabaseError, DependencyError, DocumentError, InvalidParamsError
 from ragdrop.ports import ChunkIndex, Claim, MessageQueue, ObjectStore, Registry
+from ragdrop.usecases.apply_settings import ApplySettings
 from ragdrop.usecases.index_revision import Found, IndexRevision, Written
 from ragdrop.usecases.tenants import Directory
 
@@ -36,6 +38,8 @@ class ConvergeKeys:
         queue: MessageQueue,
         directory: Directory,
         index_revision: IndexRevision,
+        apply_settings: ApplySettings,
+        environment: Tunables,
         retry_base_s: int,
         clock: Callable[[], float],
         jitter: Callable[[], float] = random.random,
@@ -46,6 +50,8 @@ class ConvergeKeys:
         self._queue = queue
         self._directory = directory
         self._index_revision = index_revision
+        self._apply_settings = apply_settings
+        self._environment = environment
         self._retry_base_s = retry_base_s
         self._clock = clock
         self._jitter = jitter
@@ -130,9 +136,14 @@ class ConvergeKeys:
             if now is None or now.versions != found.versions:
                 continue  # it changed between the look and the claim: another claim would not see that
             try:
+                if key.is_settings:
+                    if self._apply_settings(claimed, found.document, tenant):
+                        return None
+                    continue
                 written = self._index_revision(claimed, found, tenant, deadline)
             except DocumentError as exc:
-                self._record(key, claimed, exc.code, exc.message, delivery, keep_live=False)
+                keep_live = key.is_settings or self._keeps_last_good(key, tenant)
+                self._record(key, claimed, exc.code, exc.message, delivery, keep_live=keep_live)
                 self._clean(key, tenant, deadline)
                 return None
             if written is not None:
@@ -151,13 +162,16 @@ class ConvergeKeys:
 
     def _removed(self, key: DocumentKey, head: Head | None, change: Change, tenant: Tenant, deadline: Deadline) -> bool:
         """Bury *key*; False where somebody else was faster and the key must be looked at again."""
-        if head is None:
-            return True
-        if head.status is not Status.DELETED:
-            if self._registry.tombstone(key, head, change.sequencer, self._clock()) is None:
+        buried = head
+        if head is not None and head.status is not Status.DELETED:
+            buried = self._registry.tombstone(key, head, change.sequencer, self._clock())
+            if buried is None:
                 return False
             self._count(tenant, key, head, documents=0, chunks=0)
-        self._clean(key, tenant, deadline)
+        if key.is_settings:
+            self._apply_settings.remove(key, buried.revision if buried else None)
+        if buried is not None:
+            self._clean(key, tenant, deadline)
         return True
 
     def _publish(
@@ -190,6 +204,8 @@ class ConvergeKeys:
 
     def _count(self, tenant: Tenant, key: DocumentKey, before: Head, *, documents: int, chunks: int) -> None:
         """Move the tenant's counters from what was live *before* to what is now."""
+        if key.is_settings:
+            return
         was_live = before.live_revision is not None
         self._registry.add_to_tenant(
             tenant.name,
@@ -197,6 +213,9 @@ class ConvergeKeys:
             documents=documents - int(was_live),
             chunks=chunks - (before.chunk_count if was_live else 0),
         )
+
+    def _keeps_last_good(self, key: DocumentKey, tenant: Tenant) -> bool:
+        return in_force(self._environment, tenant, vaults=[key.vault]).values.keep_last_good
 
     def _clean(self, key: DocumentKey, tenant: Tenant, deadline: Deadline, *, pointers: bool = True) -> None:
         """Remove what can never answer again, by what the registry says now (a consistent read)."""

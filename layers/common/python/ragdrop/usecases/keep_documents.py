@@ -9,6 +9,7 @@ from ragdrop.domain.detail_filters import DetailFilters
 from ragdrop.domain.documents import Detail, Head, Page, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.objects import UploadForm
+from ragdrop.domain.settings_in_force import chunking_in_force
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import DatabaseError, DocumentNotFoundError, InvalidParamsError, PayloadTooLargeError
 from ragdrop.ports import ObjectStore, Registry, StoredObject
@@ -135,13 +136,8 @@ class KeepDocuments:
                 return head
             buried = self._registry.tombstone(key, head, None, self._clock())
             if buried is not None:
-                was_live = head.live_revision is not None
-                self._registry.add_to_tenant(
-                    key.tenant,
-                    vault=key.vault,
-                    documents=-int(was_live),
-                    chunks=-head.chunk_count if was_live else 0,
-                )
+                if head.live_revision is not None and not key.is_settings:
+                    self._registry.add_to_tenant(key.tenant, vault=key.vault, documents=-1, chunks=-head.chunk_count)
                 return buried
         raise DatabaseError("the document kept changing while it was deleted", service="registry")
 
@@ -178,7 +174,7 @@ class KeepDocuments:
             return False
         if filters.outdated:
             sizes = self._revisions.chunk_sizes(head.key, head.live_revision, tenant.active.name)
-            if not sizes or tenant.active.chunking.made(sizes):
+            if not sizes or chunking_in_force(tenant, head.key.vault, tenant.active).made(sizes):
                 return False
         detail = self._registry.detail(head.key, head.live_revision)
         return detail is not None and filters.admit(detail.facts)

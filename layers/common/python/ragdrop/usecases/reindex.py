@@ -55,17 +55,18 @@ class Reindex:
         self._index = index
         self._write_chunks = write_chunks
 
-    def run(self, name: str, wanted: ActiveIndex, progress: Progress = _silent) -> Report | None:
+    def run(self, name: str, wanted: ActiveIndex, progress: Progress = _silent, *, anew: bool = False) -> Report | None:
         """Bring *name* to an index with the space and chunking of *wanted*; None where it is there already.
 
-        One that was cut off goes on where it was.  *progress* is told documents done and their total.
+        One that was cut off goes on where it was.  *progress* is told documents done and their total.  *anew* builds
+        also where it is there already: documents cut by older settings files then come along.
 
         Raises:
             InvalidParamsError: No such tenant.
             ConflictError: Another reindex is under way, or the index before the last switch is not dropped yet.
             DatabaseError: The copy is not whole; the old index goes on answering.
         """
-        tenant = self.begin(name, wanted)
+        tenant = self.begin(name, wanted, anew=anew)
         if tenant is None:
             return None
         if tenant.building is None:
@@ -80,7 +81,7 @@ class Reindex:
         self._move(self._tenant(name), active=tenant.building, building=None, previous=tenant.active)
         return Report(name, tenant.active.name, tenant.building.name, documents, chunks, copied)
 
-    def begin(self, name: str, wanted: ActiveIndex) -> Tenant | None:
+    def begin(self, name: str, wanted: ActiveIndex, *, anew: bool = False) -> Tenant | None:
         """Name the new index in the tenant's item: from here on ingest writes to both."""
         tenant = self._tenant(name)
         if tenant.building is not None:
@@ -89,7 +90,7 @@ class Reindex:
             raise ConflictError(
                 f"a reindex of {name!r} to {tenant.building.name!r} is under way: let it end, or abort it", tenant=name
             )
-        if _same_make(tenant.active, wanted):
+        if _same_make(tenant.active, wanted) and not anew:
             return None
         if tenant.previous is not None:
             raise ConflictError(
@@ -151,6 +152,8 @@ class Reindex:
         while True:
             page = self._registry.page(tenant, vault=None, prefix="", status=None, cursor=cursor, limit=100)
             for listed in page.heads:
+                if listed.key.is_settings:
+                    continue
                 head = self._registry.head(listed.key)
                 if head is not None and head.live_revision is not None:
                     yield head

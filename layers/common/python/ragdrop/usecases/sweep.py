@@ -34,8 +34,6 @@ from ragdrop.usecases.sweep_notes import Notes, SweepNotes
 
 logger = logging.getLogger(__name__)
 
-SETTINGS_NAME = ".ragdrop.json"
-SETTINGS_WINDOW_S = 86_400  # a settings file has no head to compare: one of the last day is looked at again
 STOP_S = 30.0  # with less time left the sweep ends, and the next one goes on
 PAGE = 1_000
 COUNT_PAUSE_S = 60.0  # counters are left alone while documents changed so lately: their own counting may be under way
@@ -121,12 +119,12 @@ class Sweep:
                 return False
             last = place.path if place.modified_at_s else last
             head = place.head
-            if head is not None:
+            if head is not None and not head.key.is_settings:
                 known += int(head.status is not Status.DELETED)
                 documents += int(head.live_revision is not None)
                 chunks += head.chunk_count if head.live_revision is not None else 0
                 notes.changed_at_s = max(notes.changed_at_s, seconds_of(head.updated_at))
-            kind = self._judge(place, vault, now_s, report)
+            kind = self._judge(place, now_s, report)
             if kind is None:
                 continue
             (gone if kind is Finding.GONE else wanted).append(place.path)
@@ -143,14 +141,12 @@ class Sweep:
         report.vaults += int(bool(vault))
         return True
 
-    def _judge(self, place: Place, vault: str, now_s: float, report: Report) -> Finding | None:
-        if place.head is None and place.path.rpartition("/")[2] == SETTINGS_NAME:
-            lately = now_s - place.modified_at_s < SETTINGS_WINDOW_S
-            return Finding.CHANGED if lately and not self._is_recent(place, now_s) else None
-        if place.head is None and not _names_a_document(report.tenant, vault, place.path):
+    def _judge(self, place: Place, now_s: float, report: Report) -> Finding | None:
+        key = _key_of(report.tenant, place)
+        if key is None:
             report.unusable += int(place.version_id is not None)
             return None
-        report.objects += int(place.version_id is not None)
+        report.objects += int(place.version_id is not None and not key.is_settings)
         kind = finding(place)
         if kind is not None and self._is_recent(place, now_s):
             report.recent += 1
@@ -231,9 +227,11 @@ def _vault_of(place: Place) -> str:
     return vault if slash else ""
 
 
-def _names_a_document(tenant: str, vault: str, path: str) -> bool:
+def _key_of(tenant: str, place: Place) -> DocumentKey | None:
+    """The key of a place; None where it names no document."""
+    if place.head is not None:
+        return place.head.key
     try:
-        DocumentKey.checked(tenant, vault, path.partition("/")[2])
+        return DocumentKey.parse(f"{tenant}/{place.path}")
     except InvalidParamsError:
-        return False
-    return True
+        return None

@@ -10,7 +10,8 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.domain.tenants import ActiveIndex, EmbeddingSpace, Tenant
+from ragdrop.domain.settings_in_force import chunking_in_force
+from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, EmbeddingSpace, Tenant
 from ragdrop.errors import EmptyDocumentError
 from ragdrop.ports import ChunkIndex, Embedder, Splitter
 from ragdrop.usecases.revision_store import RevisionStore
@@ -56,18 +57,18 @@ class WriteChunks:
             EmptyDocumentError: There is no text in the document.
             DependencyError: A service failed; the same call may succeed later.
         """
-        chunks = self._split(document, target)
+        plan = chunking_in_force(tenant, key.vault, target)
+        chunks = self._split(document, plan)
         vectors = self._vectors([chunk.in_context for chunk in chunks], target.space, deadline, known or {})
         ordered = [vectors[target.space, chunk.in_context] for chunk in chunks]
         pairs = zip(chunks, ordered, strict=True)
         indexed = [IndexedChunk(key, revision, chunk, facts, vector) for chunk, vector in pairs]
         self._index.upsert(tenant.part_of(target), indexed, deadline)
-        sizes = target.chunking.sizes_for(document.content_type or "")
+        sizes = plan.sizes_for(document.content_type or "")
         self._revisions.write_chunks(key, revision, target.name, chunks, ordered, sizes=sizes)
         return WrittenChunks(len(chunks), vectors)
 
-    def _split(self, document: ParsedDocument, target: ActiveIndex) -> list[Chunk]:
-        plan = target.chunking
+    def _split(self, document: ParsedDocument, plan: ChunkingPlan) -> list[Chunk]:
         code = document.content_type == "code"
         chunks = self._splitter.split(
             document,
