@@ -1,115 +1,191 @@
-"""Citations: every `[n]` of an answer is resolved to a span of the chunk it names, or removed."""
+"""Citations: an answer is read as it comes; a marker leaves only once its sentence has been checked."""
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from ragdrop.domain.answers import Citation, Segment
-from ragdrop.domain.sentences import Span, content_words, sentences
+from ragdrop.domain.answers import SENTINELS, AbstainReason, Citation, Segment, sentinel
+from ragdrop.domain.claims import UNKNOWN_MARKER, Claim, ClaimStatus, check
+from ragdrop.domain.markers import GROUP, held_back, resolve
+from ragdrop.domain.sentences import Span, sentences
 
-VERBATIM = 1.0
-MIN_SUPPORT = 0.6  # share of a sentence's content words that its evidence must hold; refined by the checks of part 5
-MAX_WINDOW_SENTENCES = 3
+CitationPolicy = Literal["mark", "drop", "abstain"]
+LONGEST_SENTINEL = max(len(word) for word in SENTINELS) + 8  # with the marks that models put around it
 
-_MARKERS = re.compile(r"\s*(?:\[\d{1,3}(?:\s*,\s*\d{1,3})*\])+")
-_NUMBER = re.compile(r"\d{1,3}")
-_FOLDS = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "\u00a0": " "})
+Released = str | Citation
+"""What may leave: a piece of text, or a citation that was checked."""
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """The slice of a chunk's text that supports a sentence best, and how much of the sentence it holds, in [0, 1]."""
+class CitedAnswer:
+    """A whole answer after its checks; `reason` is why it abstains, None where it answers."""
 
-    start: int
-    end: int
-    support: float
+    text: str
+    citations: list[Citation]
+    claims: list[Claim]
+    reason: AbstainReason | None = None
+
+    @property
+    def unsupported(self) -> list[Claim]:
+        """The claims that their sources do not support; spans are of `text`."""
+        return [claim for claim in self.claims if claim.status == "unsupported"]
 
 
-def cite(answer: str, segments: Sequence[Segment], *, bucket: str) -> tuple[str, list[Citation]]:
-    """Resolve the markers of *answer*.
+class AnswerReader:
+    """Reads one answer piece by piece.
+
+    With `mark` text passes at once, only what may become a marker is held; with `drop` and `abstain` text is held until
+    the next marker is checked.  A sentinel never passes.
+    """
+
+    def __init__(self, segments: Sequence[Segment], *, bucket: str, policy: CitationPolicy = "mark") -> None:
+        self._by_number = {segment.number: segment for segment in segments}
+        self._bucket = bucket
+        self._policy = policy
+        self._raw = ""
+        self._text = ""  # what is read, without what was removed
+        self._left = 0  # how much of it has been released
+        self._since = 0  # where the text behind the last marker begins
+        self._started = False
+        self._claims: list[Claim] = []
+        self._citations: list[Citation] = []
+        self._refused = False
+        self._after_drop = False
+
+    def feed(self, piece: str) -> list[Released]:
+        """Read the next piece; what may leave now, in order."""
+        self._raw += piece
+        if not self._started:
+            lead = self._raw.lstrip(" \n*`\"'")
+            if len(lead) < LONGEST_SENTINEL and any(_begins(lead, word) for word in SENTINELS):
+                return []
+            self._started = True
+            self._raw = self._raw.lstrip()
+        return self._read(last=False)
+
+    def finish(self) -> list[Released]:
+        """Read to the end; what was held back."""
+        if sentinel(self._raw) and not self._text:
+            return []
+        self._raw = self._raw if self._started else self._raw.lstrip()
+        self._started = True
+        released = self._read(last=True)
+        self._text = self._text.rstrip()
+        return released
+
+    @property
+    def answer(self) -> CitedAnswer:
+        """The answer; whole after `finish`."""
+        reason = sentinel(self._raw) if not self._text else None
+        if self._refused or (reason is None and not self._text.strip()):
+            reason = "insufficient_information"
+        if self._refused:
+            return CitedAnswer("", [], self._claims, reason)
+        return CitedAnswer(self._text, self._citations, self._all_claims(), reason)
+
+    def _read(self, *, last: bool) -> list[Released]:
+        released: list[Released] = []
+        while not self._refused:
+            group = GROUP.search(self._raw)
+            rest = self._raw[group.end() :] if group else ""
+            if group is None or (not last and held_back(rest) == 0):  # the group may go on
+                break
+            self._add(self._raw[: group.start()])
+            self._raw = rest
+            if _in_code(self._text):
+                self._add(group.group())
+                continue
+            released += self._marker(group.group())
+        if not self._refused:
+            cut = len(self._raw) if last else self._safe()
+            self._add(self._raw[:cut])
+            self._raw = self._raw[cut:]
+            if self._policy == "mark" or last:
+                released += self._release()
+        return released
+
+    def _add(self, piece: str) -> None:
+        if self._after_drop and piece:  # the full stop of a sentence that was dropped
+            piece = piece.lstrip(".,;:!?" if self._text else ".,;:!? \n")
+            self._after_drop = not piece
+        self._text += piece
+
+    def _safe(self) -> int:
+        group = GROUP.search(self._raw)
+        return group.start() if group else held_back(self._raw)
+
+    def _marker(self, group: str) -> list[Released]:
+        found = resolve(group, list(self._by_number.values()))
+        span = self._claim_span()
+        if span is None:
+            return []
+        said = self._text[span.start : span.end]
+        checked = check(said, [self._by_number[number] for number in found.numbers], bucket=self._bucket)
+        reason = checked.reason if found.numbers else UNKNOWN_MARKER
+        status: ClaimStatus = "verified" if reason is None else "unsupported"
+        claim = Claim(span.start, span.end, said, status, found.numbers, reason, checked.support)
+        if reason is not None and self._policy == "drop":
+            self._text = self._text[: span.start].rstrip(" ")
+            self._since = len(self._text)
+            self._after_drop = True
+            return self._release()
+        self._claims.append(claim)
+        if reason is not None and self._policy == "abstain":
+            self._refused = True
+            return []
+        if found.numbers:
+            self._text += " " + "".join(f"[{number}]" for number in found.numbers)
+        self._since = len(self._text)
+        self._citations += checked.citations
+        return [*self._release(), *checked.citations]
+
+    def _claim_span(self) -> Span | None:
+        """The sentence that ends here; that of the marker before where nothing stands between."""
+        spans = sentences(self._text[self._since :])
+        if spans and any(letter.isalnum() for letter in self._text[self._since + spans[-1].start :]):
+            return Span(self._since + spans[-1].start, self._since + spans[-1].end)
+        return Span(self._claims[-1].start, self._claims[-1].end) if self._claims else None
+
+    def _release(self) -> list[Released]:
+        piece = self._text[self._left :]
+        self._left = len(self._text)
+        return [piece] if piece else []
+
+    def _all_claims(self) -> list[Claim]:
+        """The claims in order, the sentences that cite nothing among them."""
+        found, place = list(self._claims), 0
+        ends = [*((claim.start, claim.end) for claim in self._claims), (len(self._text), len(self._text))]
+        for start, end in ends:
+            for span in sentences(self._text[place:start]) if place < start else []:
+                said = self._text[place + span.start : place + span.end]
+                if any(letter.isalpha() for letter in said):
+                    found.append(Claim(place + span.start, place + span.end, said, "uncited"))
+            place = max(place, end)
+        return sorted(found, key=lambda claim: claim.start)
+
+
+def cite(answer: str, segments: Sequence[Segment], *, bucket: str, policy: CitationPolicy = "mark") -> CitedAnswer:
+    """Resolve and check the markers of a whole *answer*.
 
     Args:
         answer: The model's text with markers such as `[2]` or `[1, 3]`.
         segments: What the model was shown; a marker names a segment by its number.
         bucket: The document bucket, named in every citation.
-
-    Returns:
-        The answer without markers that name nothing, and the citations in the order of their sentences.
+        policy: What becomes of a sentence that its sources do not support: it stays as it is (`mark`), it goes
+            (`drop`), or the whole answer does (`abstain`).
     """
-    by_number = {segment.number: segment for segment in segments}
-    text, citations, last = "", [], 0
-    for group in _MARKERS.finditer(answer):
-        text += answer[last : group.start()]
-        last = group.end()
-        known = [n for n in dict.fromkeys(map(int, _NUMBER.findall(group.group()))) if n in by_number]
-        claim = _last_sentence(text)
-        citations += [_citation(number, claim, by_number[number], bucket) for number in known if claim]
-        if known:
-            text += " " + "".join(f"[{number}]" for number in known)
-    return (text + answer[last:]).strip(), citations
+    reader = AnswerReader(segments, bucket=bucket, policy=policy)
+    reader.feed(answer)
+    reader.finish()
+    return reader.answer
 
 
-def evidence(claim: str, text: str) -> Evidence:
-    r"""Where *text* supports *claim* best: verbatim if it stands there, else the window of sentences that shares most.
-
-    >>> evidence("the pump is red", "A tank. The pump\nis red.")
-    Evidence(start=8, end=23, support=1.0)
-    """
-    verbatim = find_folded(claim, text)
-    if verbatim is not None:
-        return Evidence(verbatim.start, verbatim.end, VERBATIM)
-    wanted = set(content_words(claim))
-    spans = sentences(text) or [Span(0, len(text))]
-    best = Evidence(spans[0].start, spans[0].end, 0.0)
-    for first in range(len(spans)):
-        held: set[str] = set()
-        for last in range(first, min(first + MAX_WINDOW_SENTENCES, len(spans))):
-            held |= wanted & set(content_words(text[spans[last].start : spans[last].end]))
-            support = round(len(held) / len(wanted), 4) if wanted else 0.0
-            if support > best.support:
-                best = Evidence(spans[first].start, spans[last].end, support)
-    return best
+def _begins(lead: str, word: str) -> bool:
+    return word.startswith(lead.upper()) or lead.upper().startswith(word)
 
 
-def find_folded(wanted: str, text: str) -> Span | None:
-    r"""Where *wanted* stands in *text* if white space, case and typographic quotes are folded; None if nowhere.
-
-    >>> find_folded('He said “no”', 'Then he  said\n"NO".')
-    Span(start=5, end=18)
-    """
-    pieces = [re.escape(piece) for piece in wanted.translate(_FOLDS).split()]
-    if not pieces:
-        return None
-    found = re.search(r"\s+".join(pieces), text.translate(_FOLDS), re.IGNORECASE)
-    return Span(found.start(), found.end()) if found else None
-
-
-def _last_sentence(text: str) -> str:
-    """The sentence that a marker at the end of *text* stands for, without the markers before it."""
-    after = text
-    marks = list(_MARKERS.finditer(text))
-    if marks:
-        after = text[marks[-1].end() :]
-        if not after.strip(" \n.,;:"):  # two groups of markers behind one sentence
-            after = text[: marks[-1].start()]
-    spans = sentences(after)
-    return _MARKERS.sub("", after[spans[-1].start : spans[-1].end]).strip() if spans else ""
-
-
-def _citation(number: int, claim: str, segment: Segment, bucket: str) -> Citation:
-    hit = segment.hit
-    found = evidence(claim, hit.chunk.text)
-    return Citation(
-        marker=number,
-        bucket=bucket,
-        hit=hit,
-        start=hit.chunk.start + found.start,
-        end=hit.chunk.start + found.end,
-        quote=hit.chunk.text[found.start : found.end],
-        chunk_hash=hashlib.sha256(hit.chunk.text.encode()).hexdigest(),
-        support=found.support,
-        status="verified" if found.support >= MIN_SUPPORT else "unsupported",
-    )
+def _in_code(text: str) -> bool:
+    """Whether a bracket at the end of *text* stands in code, where it is no marker."""
+    return text.count("```") % 2 == 1 or text.rpartition("\n")[2].replace("```", "").count("`") % 2 == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 # A sentence ends at . ! ? … (with closing quotes or brackets) before white space and something that can begin one;
 # a blank line, a list item, a table row and a heading end one too.
@@ -155,6 +156,7 @@ def content_words(text: str) -> list[str]:
     return [stem(word) for word in words(text) if word not in STOP_WORDS]
 
 
+@lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
     """Cut a plain English ending, so that `pumps` meets `pump`; numbers and short words stay.
 

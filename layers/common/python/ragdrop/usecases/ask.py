@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, Citation, sentinel
+from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, Citation
 from ragdrop.domain.budget import document_tokens, fit
 from ragdrop.domain.citations import cite
 from ragdrop.domain.deadlines import Deadline
@@ -70,17 +70,16 @@ class Ask:
         shown = fit(retrieval.documents, tokens=tokens)
         messages = self._prompter.render(query.text, shown.segments)
         completion = self._chat.complete(messages, max_tokens=budget.answer, deadline=deadline)
-        reason = sentinel(completion.text)
-        text, citations = ("", []) if reason else cite(completion.text, shown.segments, bucket=self._bucket)
+        cited = cite(completion.text, shown.segments, bucket=self._bucket)
         return Answer(
-            text=ABSTENTIONS[reason] if reason else text or ABSTENTIONS["insufficient_information"],
+            text=ABSTENTIONS[cited.reason] if cited.reason else cited.text,
             retrieval=retrieval,
             prompt_version=self._prompter.version,
-            citations=citations,
+            citations=cited.citations,
             shown=shown.documents,
             segments=shown.segments,
             excluded=shown.excluded,
-            abstain_reason=reason or (None if text else "insufficient_information"),
+            abstain_reason=cited.reason,
             model=completion.model,
             finish_reason=completion.finish_reason,
             prompt_tokens=completion.prompt_tokens,

@@ -1,0 +1,146 @@
+"""Negation and opposites: whether a sentence says of its words what the evidence says of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragdrop.domain.sentences import STOP_WORDS, stem
+
+_NEGATING_WORDS = (
+    "not never no none nobody nothing nowhere neither nor without cannot hardly barely n't lacks lack lacked"
+)
+NEGATIONS = frozenset(_NEGATING_WORDS.split())
+SCOPE_WORDS = 3  # how many meaningful words behind a negation it is taken to deny
+_OPPOSITES = (
+    "increase decrease",
+    "increases decreases",
+    "increased decreased",
+    "increasing decreasing",
+    "higher lower",
+    "high low",
+    "more less",
+    "more fewer",
+    "most least",
+    "larger smaller",
+    "large small",
+    "largest smallest",
+    "before after",
+    "above below",
+    "over under",
+    "always never",
+    "first last",
+    "early late",
+    "earlier later",
+    "north south",
+    "northern southern",
+    "east west",
+    "eastern western",
+    "enable disable",
+    "enabled disabled",
+    "enables disables",
+    "allow forbid",
+    "allowed forbidden",
+    "rise fall",
+    "rose fell",
+    "win lose",
+    "won lost",
+    "minimum maximum",
+    "best worst",
+    "older younger",
+    "oldest youngest",
+    "faster slower",
+    "open closed",
+    "opened closed",
+    "true false",
+    "begin end",
+    "began ended",
+    "starts ends",
+    "male female",
+    "internal external",
+    "inside outside",
+    "left right",
+    "upper lower",
+    "positive negative",
+    "required optional",
+    "public private",
+    "with without",
+    "accepted rejected",
+    "majority minority",
+)
+OPPOSITES: dict[str, frozenset[str]] = {}
+for _pair in _OPPOSITES:
+    for _word, _other in (_pair.split(), _pair.split()[::-1]):
+        OPPOSITES[_word] = OPPOSITES.get(_word, frozenset()) | {_other}
+
+_TOKEN = re.compile(r"(?:(?!n['’]t)\w)+(?=n['’]t\b)|n['’]t\b|\w+(?:[.,:/-]\w+)*|[,;:.()]", re.IGNORECASE)
+_NO_DENIAL = re.compile(
+    r"\bnot (?:only|just|merely|necessarily)\b|\bno\.\s?(?=\d)|\bno doubt\b|\bnotwithstanding\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """A negation and the stems of the words that it denies, nearest first."""
+
+    words: tuple[str, ...]
+
+
+def denials(text: str) -> list[Denial]:
+    """The negations of *text*.
+
+    >>> denials("It doesn't leak, and it was not only red.")
+    [Denial(words=('leak',))]
+    """
+    tokens = [token.casefold().replace("’", "'") for token in _TOKEN.findall(_NO_DENIAL.sub(" ", text))]
+    return [Denial(_scope(tokens[place + 1 :])) for place, token in enumerate(tokens) if token in NEGATIONS]
+
+
+def contradicts(claim: str, evidence: str) -> bool:
+    """Whether one denies what the other says: a "not" that only one of them has, or a word and its opposite.
+
+    >>> contradicts("The pump is red.", "The pump is not red."), contradicts("It is red.", "It is red, not blue.")
+    (True, False)
+    >>> contradicts("Sales increased in May.", "Sales decreased in May.")
+    True
+    """
+    said, shown = set(_stems(claim)), set(_stems(evidence))
+    ours, theirs = denials(claim), denials(evidence)
+    for denial in ours:
+        if not _matched(denial, theirs) and (not denial.words or any(word in shown for word in denial.words)):
+            return True
+    for denial in theirs:
+        if denial.words and denial.words[0] in said and not _matched(denial, ours):
+            return True
+    return _opposed(claim, evidence)
+
+
+def _opposed(claim: str, evidence: str) -> bool:
+    said, shown = set(_words(claim)), set(_words(evidence))
+    return any(
+        word in OPPOSITES and word not in shown and bool(OPPOSITES[word] & shown) and not OPPOSITES[word] & said
+        for word in said
+    )
+
+
+def _matched(denial: Denial, others: Sequence[Denial]) -> bool:
+    return any(not denial.words or not other.words or set(denial.words) & set(other.words) for other in others)
+
+
+def _scope(tokens: Sequence[str]) -> tuple[str, ...]:
+    words: list[str] = []
+    for token in tokens:
+        if token in {",", ";", ":", ".", "(", ")", "but"} or len(words) == SCOPE_WORDS:
+            break
+        if token not in STOP_WORDS and token not in NEGATIONS:
+            words.append(stem(token))
+    return tuple(words)
+
+
+def _words(text: str) -> list[str]:
+    return [token.casefold() for token in _TOKEN.findall(text) if token[0].isalnum()]
+
+
+def _stems(text: str) -> list[str]:
+    return [stem(word) for word in _words(text)]
