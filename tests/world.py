@@ -13,6 +13,7 @@ from ragdrop.adapters.memory_object_store import MemoryObjectStore
 from ragdrop.adapters.memory_registry import MemoryRegistry
 from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
 from ragdrop.bootstrap import App, bootstrap
+from ragdrop.domain.calibration import Calibration, Curve
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.deliveries import Change, Delivery
 from ragdrop.domain.documents import Head
@@ -22,6 +23,7 @@ from ragdrop.domain.tenants import Caller
 
 TENANT = "acme"
 DIMENSION = 64
+EVERYTHING = Curve(operating_point=0.02, width=0.02)  # what shares a word with the question is relevant
 ENVIRONMENT = {
     "INDEX_URL": "sqlite:///unused",
     "EMBEDDING_URL": "http://127.0.0.1:1",
@@ -60,9 +62,17 @@ class World:
         )
         if self.registry.tenant(tenant) is None:
             self.app.operator.create_tenant(tenant)
+            self.calibrate(EVERYTHING)
         self.caller = Caller(tenant, "admin")
         self._messages = itertools.count(1)
         self._sequence = itertools.count(1)
+
+    def calibrate(self, curve: Curve) -> None:
+        """Say what cosines are worth in the world's tenant."""
+        tenant = self.registry.tenant(self.tenant)
+        assert tenant is not None
+        self.registry.put_calibration(self.tenant, Calibration(tenant.active.space, curve))
+        self.app.directory.forget(self.tenant)
 
     def put(self, path: str, text: str | bytes, *, ingest: bool = True, **metadata: str) -> str:
         """Put an object and, unless *ingest* is False, let its event arrive; its version id."""

@@ -16,7 +16,6 @@ from ragdrop.domain.chunks import (
     Candidates,
     ChunkRange,
     Filters,
-    Folder,
     Hit,
     IndexedChunk,
     IndexedRevision,
@@ -145,7 +144,7 @@ def matches(filters: Filters, key: DocumentKey, facts: Facts) -> bool:
     )
     return (
         all(not wanted or value in wanted for value, wanted in pairs)
-        and (not filters.folders or any(_inside(folder, key) for folder in filters.folders))
+        and (not filters.folders or any(folder.holds(key) for folder in filters.folders))
         and (not filters.tags or not set(filters.tags).isdisjoint(facts.tags))
         and all(facts.attributes.get(name) == value for name, value in filters.attributes.items())
         and (filters.date_from is None or (facts.date is not None and facts.date >= filters.date_from))
@@ -155,12 +154,6 @@ def matches(filters: Filters, key: DocumentKey, facts: Facts) -> bool:
 
 def _until(date: str, last: str) -> bool:
     return (date[:10] if len(last) == len("2026-01-31") else date) <= last  # a day includes all of its times
-
-
-def _inside(folder: Folder, key: DocumentKey) -> bool:
-    if folder.vault not in (None, key.vault):
-        return False
-    return not folder.path or key.path == folder.path or key.path.startswith(folder.path + "/")
 
 
 def _candidates(held: list[IndexedChunk], query: CandidateQuery) -> Candidates:

@@ -183,7 +183,7 @@ def source_of(indexed: IndexedChunk) -> str:
         "ordinal": chunk.ordinal,
         "start": chunk.start,
         "end": chunk.end,
-        "text": chunk.text,
+        "text": chunk.text + chunk.after,  # start and end say where the chunk ends and the white space begins
         "title": facts.title,
         "headings": chunk.heading_path,
         "tags": [term(tag) for tag in facts.tags],
@@ -218,13 +218,16 @@ def hit_of(source: dict[str, Any], score: float, known: Documents) -> Hit:
     if shared is None:
         key = DocumentKey(source["tenant"], source["vault"], source["path"])
         shared = known[name] = key, source["revision"], _facts_of(source["facts"])
+    text, size = source["text"], source["end"] - source["start"]
     chunk = Chunk(  # by position, here and below: a query makes sixty of them, and names cost a fifth more
         source["ordinal"],
         source["start"],
         source["end"],
-        source["text"],
+        text[:size],
         tuple(source["headings"]),
         source.get("page"),
+        "",
+        text[size:],
     )
     return Hit(shared[0], shared[1], chunk, shared[2], score)
 

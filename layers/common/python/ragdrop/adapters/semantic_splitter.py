@@ -20,7 +20,7 @@ from ragdrop.domain.chunk_units import (
     spans,
     windows,
 )
-from ragdrop.domain.chunks import Chunk
+from ragdrop.domain.chunks import Chunk, with_white_space
 from ragdrop.domain.parsed import ParsedDocument, Table
 from ragdrop.domain.token_estimates import estimate_passage_tokens
 
@@ -57,7 +57,7 @@ class SemanticSplitter:
             if text.strip():
                 path, page = document.heading_path(start), document.page(start)
                 chunks.append(Chunk(len(chunks), start, end, text, path, page, context))
-        return chunks
+        return with_white_space(chunks, document.text)
 
     def _build(self, markdown: bool, max_tokens: int) -> Any:  # noqa: FBT001
         kind = MarkdownSplitter if markdown else TextSplitter

@@ -120,7 +120,16 @@ def insert(connection: apsw.Connection, chunk: IndexedChunk) -> None:
     text = storable(piece.text)
     connection.execute(
         "INSERT INTO bodies VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (number, piece.start, piece.end, piece.page, json.dumps(piece.heading_path), facts_json(facts), text),
+        # the body goes on with the white space behind the chunk; where it begins, start and stop say
+        (
+            number,
+            piece.start,
+            piece.end,
+            piece.page,
+            json.dumps(piece.heading_path),
+            facts_json(facts),
+            text + piece.after,
+        ),
     )
     if has_direction(chunk.vector):
         connection.execute("INSERT INTO vectors VALUES (?, ?, ?)", (number, chunk.id, chunk.vector.tobytes()))
@@ -134,7 +143,8 @@ def insert(connection: apsw.Connection, chunk: IndexedChunk) -> None:
 def hit(tenant: str, row: tuple[Any, ...], score: float) -> Hit:
     """The Hit of a row of HIT_COLUMNS."""
     vault, path, revision, ordinal, start, stop, page, heading_path, facts, text = row
-    chunk = Chunk(ordinal, start, stop, text, tuple(json.loads(heading_path)), page)
+    size = stop - start
+    chunk = Chunk(ordinal, start, stop, text[:size], tuple(json.loads(heading_path)), page, after=text[size:])
     return Hit(DocumentKey(tenant, vault, path), revision, chunk, facts_of(facts), score)
 
 

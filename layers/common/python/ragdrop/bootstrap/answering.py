@@ -28,7 +28,13 @@ class AnsweringParts(Adapters):
         """Search."""
         from ragdrop.usecases.search import Search
 
-        return Search(registry=self.registry, index=self.index, embedder=self.embedder, directory=self.directory)
+        return Search(
+            registry=self.registry,
+            index=self.index,
+            query_vectors=lambda text, _tenant, space, deadline: self.embedder.query(text, space, deadline),
+            directory=self.directory,
+            environment=self.settings.tunables(),
+        )
 
     @cached_property
     def ask(self) -> Ask:

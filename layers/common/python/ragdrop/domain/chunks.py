@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from ragdrop.domain.documents import Facts, PromotionLevel
 from ragdrop.domain.keys import DocumentKey, chunk_id
+from ragdrop.errors import DatabaseError
 
 Vector: TypeAlias = "array[float]"
 """An `array('f')` of the model's dimension, normalised to length 1."""
@@ -30,7 +31,8 @@ class Chunk:
     """A slice of the parsed text: `text == parsed.text[start:end]`, in code points, `end` exclusive.
 
     `context` is what must be read before it to understand it, and stands elsewhere: the header of the table whose rows
-    it holds.  It counts for embedding, lexical search and prompts, not for offsets and quotes.
+    it holds.  It counts for embedding, lexical search and prompts, not for offsets and quotes.  `after` is the white
+    space between this chunk and the next, which no chunk holds: with it the text can be put together again exactly.
     """
 
     ordinal: int
@@ -40,11 +42,23 @@ class Chunk:
     heading_path: tuple[str, ...] = ()
     page: int | None = None
     context: str = ""
+    after: str = ""
 
     @property
     def in_context(self) -> str:
         """What is embedded, searched by words, and shown to the chat model."""
         return f"{self.context}\n{self.text}" if self.context else self.text
+
+
+def with_white_space(chunks: Sequence[Chunk], text: str) -> list[Chunk]:
+    """*chunks* of *text*, in order, each with the white space that stands between it and the next, or the text's end.
+
+    >>> [chunk.after for chunk in with_white_space([Chunk(0, 0, 1, "a"), Chunk(1, 3, 4, "b")], "a  b ")]
+    ['  ', ' ']
+    """
+    starts = [*(chunk.start for chunk in chunks[1:]), len(text)]
+    gaps = [text[chunk.end : start] for chunk, start in zip(chunks, starts, strict=True)] if chunks else []
+    return [replace(chunk, after=gap) if gap.isspace() else chunk for chunk, gap in zip(chunks, gaps, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +104,16 @@ class Folder:
     path: str
     vault: str | None = None
 
+    def holds(self, key: DocumentKey) -> bool:
+        """Whether a document lies in this folder, or is what it names.
+
+        >>> Folder("notes").holds(DocumentKey("acme", "team", "notes-old/a.md"))
+        False
+        """
+        if self.vault not in (None, key.vault):
+            return False
+        return not self.path or key.path == self.path or key.path.startswith(self.path + "/")
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:
@@ -132,10 +156,15 @@ class CandidateQuery:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What one scope gave: each list best first, raw scores."""
+    """What one scope gave: each list best first, raw scores.
+
+    Where the index failed for a part of one scope and not for all, that part is empty and its error says why.
+    """
 
     vector: list[Hit]
     lexical: list[Hit]
+    vector_error: DatabaseError | None = None
+    lexical_error: DatabaseError | None = None
 
 
 @dataclass(frozen=True, slots=True)

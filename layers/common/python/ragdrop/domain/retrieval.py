@@ -1,43 +1,52 @@
-"""A question, what was found for it, and the steps between: pure."""
+"""What was found for a question, and the pure steps between candidates and documents."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 from ragdrop.domain.chunks import Candidates, Hit
 from ragdrop.domain.documents import Facts, Head
-from ragdrop.domain.fusion import Fused
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.queries import Query
 
-DEFAULT_LIMIT = 5
+if TYPE_CHECKING:
+    from ragdrop.domain.explanations import Explanation
+
 MAX_CANDIDATES = 200
 MAX_VERIFIED = 100  # one BatchGetItem takes at most 100 keys
 CHUNKS_PER_DOCUMENT = 3
 
+ScoreBasis = Literal["hybrid", "lexical"]
+ServedBy = Literal["index", "snapshot", "cache", "none"]
+
+__all__ = ["FoundChunk", "FoundDocument", "Query", "Retrieval", "candidate_limit", "documents_of", "verified"]
+
 
 @dataclass(frozen=True, slots=True)
-class Query:
-    """A question to the documents.  `text` is 1 to 1,000 characters, trimmed; `limit` counts documents, 1 to 20."""
+class FoundChunk:
+    """A chunk that matches; `score` is its relevance in [0, 1], None where it cannot be known."""
 
-    text: str
-    vaults: tuple[str, ...] = ()
-    folders: tuple[str, ...] = ()
-    limit: int = DEFAULT_LIMIT
-    include_context: bool = False
-    agent: str | None = None
+    hit: Hit
+    score: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class FoundDocument:
-    """A document with its matching chunks, best first.  Scores are in [0, 1]; `text` is `text_start` to `text_end`."""
+    """A document with its matching chunks, best first, at most 3.
+
+    `raw_score` is the relevance of its best chunk and `score` the same with its boost, in [0, 1]; None where that
+    cannot be known (a critical document that was not searched).  `text` is the parsed text's `text_start` to
+    `text_end`, exactly.
+    """
 
     key: DocumentKey
     revision: int
     facts: Facts
-    raw_score: float
-    score: float
-    chunks: tuple[Fused, ...]
+    raw_score: float | None
+    score: float | None
+    chunks: tuple[FoundChunk, ...]
     text: str
     text_start: int
     text_end: int
@@ -45,13 +54,32 @@ class FoundDocument:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """What a search found.  `total_matches` counts documents before the limit; times are in milliseconds."""
+    """What a search found, and how.
+
+    `documents` are the results, best first, without those that stand in `critical`.  `total_matches` counts documents
+    over the threshold, before the limit, the critical ones among them too; times are in milliseconds; `fallback_level`
+    is 1 to 4 (CONTRACT 2); `degraded` says that something asked for is missing, `warnings` what.
+    """
 
     documents: list[FoundDocument]
     total_matches: int
     total_indexed: int
     timings_ms: dict[str, float]
     warnings: list[str] = field(default_factory=list)
+    critical: list[FoundDocument] = field(default_factory=list)
+    degraded: bool = False
+    fallback_level: int = 1
+    circuit_breaker_open: bool = False
+    served_by: ServedBy = "index"
+    snapshot_age_s: float | None = None
+    score_basis: ScoreBasis = "hybrid"
+    context: str | None = None
+    explanation: Explanation | None = None
+
+    @property
+    def abstained(self) -> bool:
+        """Whether nothing passed the threshold: critical documents alone do not change that."""
+        return self.total_matches == 0
 
 
 def candidate_limit(limit: int) -> int:
@@ -63,12 +91,20 @@ def candidate_limit(limit: int) -> int:
     return 2 * max(15, limit)
 
 
-def documents_of(candidates: Sequence[Candidates]) -> list[DocumentKey]:
-    """The documents of all hits, each once, in rank order (the lists taken in turns), at most MAX_VERIFIED."""
+def merged(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
+    """The hits of one retriever in several scopes: each chunk once, best first, ties by chunk id."""
+    if len(lists) == 1:
+        return list(lists[0])
+    hits = {hit.chunk_id: hit for found in lists for hit in found}
+    return sorted(hits.values(), key=lambda hit: (-hit.score, hit.chunk_id))
+
+
+def documents_of(candidates: Sequence[Candidates], *, at_most: int = MAX_VERIFIED) -> list[DocumentKey]:
+    """The documents of all hits, each once, in rank order (the lists taken in turns), the first *at_most*."""
     lists = [hits for found in candidates for hits in (found.vector, found.lexical)]
     depth = max((len(hits) for hits in lists), default=0)
     ranked = (hits[rank].key for rank in range(depth) for hits in lists if rank < len(hits))
-    return list(dict.fromkeys(ranked))[:MAX_VERIFIED]
+    return list(dict.fromkeys(ranked))[:at_most]
 
 
 def verified(hits: Sequence[Hit], heads: Mapping[DocumentKey, Head]) -> list[Hit]:
@@ -79,27 +115,3 @@ def verified(hits: Sequence[Hit], heads: Mapping[DocumentKey, Head]) -> list[Hit
 def superseded(hits: Sequence[Hit], heads: Mapping[DocumentKey, Head]) -> set[tuple[DocumentKey, int]]:
     """The revisions among *hits* that are not live: a second round asks without them."""
     return {(hit.key, hit.revision) for hit in hits} - {(hit.key, hit.revision) for hit in verified(hits, heads)}
-
-
-def group(fused: Sequence[Fused]) -> list[FoundDocument]:
-    """Chunks by document, best first; the best chunk gives the document's score and text."""
-    by_document: dict[DocumentKey, list[Fused]] = {}
-    for found in fused[:MAX_CANDIDATES]:
-        by_document.setdefault(found.hit.key, []).append(found)
-    return [_document(chunks) for chunks in by_document.values()]
-
-
-def _document(chunks: list[Fused]) -> FoundDocument:
-    best = chunks[0]
-    hit = best.hit
-    return FoundDocument(
-        key=hit.key,
-        revision=hit.revision,
-        facts=hit.facts,
-        raw_score=best.score,
-        score=best.score,
-        chunks=tuple(chunks[:CHUNKS_PER_DOCUMENT]),
-        text=hit.chunk.text,
-        text_start=hit.chunk.start,
-        text_end=hit.chunk.end,
-    )

@@ -11,9 +11,9 @@ from ragdrop.domain.chunks import Hit
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller
 from ragdrop.http import deadline_of
-from ragdrop.routes.search import flags, query_of
+from ragdrop.routes.requests import AskRequest, query_of
+from ragdrop.routes.search import flags
 from ragdrop.routes.shapes import (
-    AskRequest,
     AskResponse,
     CitationShape,
     ExcludedShape,

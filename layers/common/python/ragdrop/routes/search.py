@@ -7,11 +7,19 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.fusion import Fused
-from ragdrop.domain.retrieval import DEFAULT_LIMIT, FoundDocument, Query, Retrieval
+from ragdrop.domain.explanations import Explanation
+from ragdrop.domain.retrieval import FoundChunk, FoundDocument, Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.http import deadline_of
-from ragdrop.routes.shapes import ChunkShape, DocumentShape, SearchRequest, SearchResponse
+from ragdrop.routes.requests import SearchRequest, query_of
+from ragdrop.routes.shapes import (
+    CandidateShape,
+    ChunkShape,
+    DebugShape,
+    DocumentShape,
+    FoldersShape,
+    SearchResponse,
+)
 from ragdrop.usecases.search import Search
 
 SearchPart = Callable[[], Search]
@@ -21,7 +29,7 @@ def search_router(search: SearchPart, caller: Callable[..., Caller]) -> APIRoute
     """The route over *search*; *search* is called at the first request, so that declaring the route costs nothing."""
     router = APIRouter(tags=["search"])
 
-    @router.post("/search", response_model=SearchResponse, summary="Find documents")
+    @router.post("/search", response_model=SearchResponse, response_model_exclude_unset=True, summary="Find documents")
     def post_search(
         body: SearchRequest,
         request: Request,
@@ -31,21 +39,27 @@ def search_router(search: SearchPart, caller: Callable[..., Caller]) -> APIRoute
         """Find the documents that answer a question, best first."""
         start = time.perf_counter()
         found = search()(query_of(body), who, deadline)
-        results = [_document(document) for document in found.documents]
-        return SearchResponse(
-            results=results,
-            total_char_count=sum(len(result.text) for result in results),
-            abstained=not results,
-            abstain_reason=None if results else "no_relevant_context",
-            **flags(found, request, start),
-        )
+        return _response(found, request, start)
 
     return router
 
 
-def query_of(body: SearchRequest) -> Query:
-    """The domain's query of a request."""
-    return Query(body.query, tuple(body.vaults), tuple(body.folders), body.limit or DEFAULT_LIMIT)
+def _response(found: Retrieval, request: Request, start_s: float) -> SearchResponse:
+    optional: dict[str, Any] = {}
+    if found.context is not None:
+        optional["context"] = found.context
+    if found.explanation is not None:
+        optional["debug"] = _debug(found.explanation)
+    return SearchResponse(
+        results=[_document(document) for document in found.documents],
+        critical=[_document(document) for document in found.critical],
+        linked=[],
+        total_char_count=sum(len(document.text) for document in (*found.critical, *found.documents)),
+        abstained=found.abstained,
+        abstain_reason="no_relevant_context" if found.abstained else None,
+        **flags(found, request, start_s),
+        **optional,
+    )
 
 
 def flags(found: Retrieval, request: Request, start_s: float) -> dict[str, Any]:
@@ -54,7 +68,13 @@ def flags(found: Retrieval, request: Request, start_s: float) -> dict[str, Any]:
         "request_id": request.state.request_id,
         "total_matches": found.total_matches,
         "total_indexed": found.total_indexed,
-        "degraded": bool(found.warnings),
+        "fallback": found.fallback_level > 1,
+        "fallback_level": found.fallback_level,
+        "circuit_breaker_open": found.circuit_breaker_open,
+        "served_by": found.served_by,
+        "degraded": found.degraded,
+        "snapshot_age_s": found.snapshot_age_s,
+        "score_basis": found.score_basis,
         "warnings": found.warnings,
         "latency_ms": round((time.perf_counter() - start_s) * 1_000, 3),
         "timings_ms": found.timings_ms,
@@ -89,7 +109,7 @@ def _document(found: FoundDocument) -> DocumentShape:
     )
 
 
-def _chunk(found: Fused) -> ChunkShape:
+def _chunk(found: FoundChunk) -> ChunkShape:
     chunk = found.hit.chunk
     return ChunkShape(
         id=found.hit.chunk_id,
@@ -100,4 +120,30 @@ def _chunk(found: Fused) -> ChunkShape:
         end=chunk.end,
         page=chunk.page,
         score=found.score,
+    )
+
+
+def _debug(found: Explanation) -> DebugShape:
+    return DebugShape(
+        candidates=[
+            CandidateShape(
+                chunk_id=one.chunk_id,
+                vault=one.vault,
+                path=one.path,
+                heading_path=list(one.heading_path),
+                text=one.text,
+                score_vector=one.score_vector,
+                score_lexical=one.score_lexical,
+                score_final=one.score_final,
+                relevance=one.relevance,
+                rank=one.rank,
+                kept=one.kept,
+                reason=one.reason,
+            )
+            for one in found.candidates
+        ],
+        candidates_left_out=found.left_out,
+        folders=FoldersShape(selected=found.folders_selected, available=found.folders_available),
+        scopes=found.scopes,
+        settings=found.settings,
     )

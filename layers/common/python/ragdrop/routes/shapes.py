@@ -1,36 +1,12 @@
-"""What search and ask give and take: the shapes of CONTRACT 1, every field there from the first day."""
+"""What search and ask give: the shapes of CONTRACT 1."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, Field
 
 from ragdrop.domain.documents import ContentType, PromotionLevel
-
-QueryText = Annotated[
-    str,
-    StringConstraints(strip_whitespace=True, min_length=1, max_length=1_000),
-    Field(description="The question, 1 to 1,000 characters after trimming.", examples=["How long is a backup kept?"]),
-]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=900)]
-
-
-class SearchRequest(BaseModel):
-    """A question to the documents; unknown fields are refused."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    query: QueryText
-    vaults: list[Name] = Field(default=[], max_length=100, description="Only these vaults; empty means all.")
-    folders: list[Name] = Field(
-        default=[], max_length=100, description="Only these folders: `a/b` or `vault/a/b`, on segment boundaries."
-    )
-    limit: int | None = Field(default=None, ge=1, le=20, description="Documents, 1 to 20; 5 where it is not given.")
-
-
-class AskRequest(SearchRequest):
-    """A question to be answered from the documents."""
 
 
 class ChunkShape(BaseModel):
@@ -43,7 +19,7 @@ class ChunkShape(BaseModel):
     start: int
     end: int
     page: int | None
-    score: float
+    score: float | None
 
 
 class DocumentShape(BaseModel):
@@ -65,8 +41,8 @@ class DocumentShape(BaseModel):
     agent: str | None
     attributes: dict[str, str]
     char_count: int
-    raw_score: float
-    score: float
+    raw_score: float | None = Field(description="Relevance of its best chunk; null where it was not searched.")
+    score: float | None = Field(description="The same with its boost.")
     chunks: list[ChunkShape]
     text: str
     text_start: int
@@ -87,7 +63,7 @@ class Flags(BaseModel):
     """What every answer says of itself."""
 
     request_id: str
-    total_matches: int = Field(description="Documents that matched, before the limit.")
+    total_matches: int = Field(description="Documents over the threshold, before the limit.")
     total_indexed: int = Field(description="Live documents of the tenant.")
     abstained: bool
     abstain_reason: Literal["no_relevant_context", "insufficient_information", "ambiguous_question"] | None
@@ -103,13 +79,49 @@ class Flags(BaseModel):
     timings_ms: Timings
 
 
+class CandidateShape(BaseModel):
+    """A candidate: scores in [0, 1], the lexical one normalised within the query; why it was kept or dropped."""
+
+    chunk_id: str
+    vault: str
+    path: str
+    heading_path: list[str]
+    text: str
+    score_vector: float | None
+    score_lexical: float | None
+    score_final: float | None
+    relevance: float | None
+    rank: int | None
+    kept: bool
+    reason: str
+
+
+class FoldersShape(BaseModel):
+    """Folders that were chosen, and those there are."""
+
+    selected: list[str]
+    available: list[str]
+
+
+class DebugShape(BaseModel):
+    """Why the results are what they are."""
+
+    candidates: list[CandidateShape]
+    candidates_left_out: int = Field(description="Candidates that had no room in the response.")
+    folders: FoldersShape
+    scopes: list[dict[str, Any]]
+    settings: dict[str, Any]
+
+
 class SearchResponse(Flags):
     """What was found."""
 
     results: list[DocumentShape]
     critical: list[DocumentShape] = []
     linked: list[DocumentShape] = []
-    total_char_count: int
+    total_char_count: int = Field(description="Characters of the texts of all documents given.")
+    context: str | None = None
+    debug: DebugShape | None = None
 
 
 class CitationShape(BaseModel):
@@ -148,7 +160,7 @@ class SourceShape(BaseModel):
     path: str
     title: str
     char_count: int
-    relevance_score: float
+    relevance_score: float | None
     promotion_level: PromotionLevel
 
 

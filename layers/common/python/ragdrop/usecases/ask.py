@@ -61,13 +61,13 @@ class Ask:
 
     def _answer(self, query: Query, caller: Caller, deadline: Deadline) -> Answer:
         retrieval = self._search(query, caller, deadline)
-        if not retrieval.documents:
+        if retrieval.abstained:
             return self._abstain("no_relevant_context", retrieval)
         budget = self._budget
         tokens = document_tokens(
             context=budget.context, answer=budget.answer, prompt=budget.prompt, system_prompt=self._prompter.system
         )
-        shown = fit(retrieval.documents, tokens=tokens)
+        shown = fit([*retrieval.critical, *retrieval.documents], tokens=tokens)
         messages = self._prompter.render(query.text, shown.segments)
         completion = self._chat.complete(messages, max_tokens=budget.answer, deadline=deadline)
         cited = cite(completion.text, shown.segments, bucket=self._bucket)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragdrop.domain.chunks import Chunk, Vector
+from ragdrop.domain.chunks import Chunk, Vector, with_white_space
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.parsed import ParsedDocument, document_of
 from ragdrop.ports import ObjectStore
@@ -103,13 +103,12 @@ class RevisionStore:
         places = json.loads(body[4 : 4 + size])
         numbers = array("f", body[4 + size :])
         dimension = len(numbers) // max(len(places), 1)
-        return [
-            (
-                Chunk(i, start, end, text[start:end], tuple(path), page, *context),
-                numbers[i * dimension : (i + 1) * dimension],
-            )
+        chunks = [
+            Chunk(i, start, end, text[start:end], tuple(path), page, *context)
             for i, (start, end, path, page, *context) in enumerate(places)
         ]
+        parts = (numbers[i * dimension : (i + 1) * dimension] for i in range(len(chunks)))
+        return list(zip(with_white_space(chunks, text), parts, strict=True))
 
     def _manifest(self, key: DocumentKey, revision: int) -> dict[str, Any] | None:
         body = self._state.get(_name(key, revision, "manifest.json"))

@@ -1,107 +1,253 @@
-"""Search: candidates from the index, every hit checked against the registry, fused, grouped by document."""
+"""Search: candidates of every scope, verified, fused, judged, ordered, and put together with the critical documents."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from ragdrop.domain.chunks import CandidateQuery, Candidates, Filters
+from ragdrop.domain.boosting import Boosts
+from ragdrop.domain.budget import CHARACTERS_PER_TOKEN
+from ragdrop.domain.calibration import Calibration
+from ragdrop.domain.chunks import CandidateQuery, Filters, Vector
+from ragdrop.domain.context_text import context_text
+from ragdrop.domain.critical import MAX_CRITICAL, live_critical
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Heads
+from ragdrop.domain.documents import Head
+from ragdrop.domain.explanations import Decision, Explanation, explained, scopes_told
 from ragdrop.domain.fusion import Fused, blend
-from ragdrop.domain.retrieval import Query, Retrieval, candidate_limit, documents_of, group, superseded, verified
-from ragdrop.domain.scopes import resolve
-from ragdrop.domain.tenants import Caller, Tenant
-from ragdrop.errors import InvalidParamsError, ProjectNotActivatedError
-from ragdrop.ports import ChunkIndex, Embedder, Registry
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.limits import document_limit
+from ragdrop.domain.queries import Query
+from ragdrop.domain.ranking import RankedDocument, rank
+from ragdrop.domain.relevance import Judged, above_noise, judged
+from ragdrop.domain.retrieval import FoundChunk, Retrieval
+from ragdrop.domain.scopes import Scopes, resolve
+from ragdrop.domain.settings_in_force import SettingsInForce, Tunables, in_force
+from ragdrop.domain.shipped_calibrations import in_force as calibration_in_force
+from ragdrop.domain.tenants import Caller, EmbeddingSpace, Tenant
+from ragdrop.errors import (
+    CircuitOpenError,
+    DependencyError,
+    EmbeddingServiceError,
+    InvalidDocTypeError,
+    InvalidParamsError,
+    ModelNotFoundError,
+    ProjectNotActivatedError,
+)
+from ragdrop.ports import ChunkIndex, Registry
+from ragdrop.usecases.assemble import Assemble, Room
+from ragdrop.usecases.find_candidates import FindCandidates, FoundCandidates, Wanted
 from ragdrop.usecases.tenants import Directory
+from ragdrop.usecases.timer import Timer
+from ragdrop.usecases.together import together
+
+QueryVectors = Callable[[str, str, EmbeddingSpace, Deadline], Vector]
+"""The vector of a question, as a tenant asks it, in an embedding space."""
+CHUNKS_A_CRITICAL = 5  # vector hits asked for, for each critical document, so that each has its score
 
 
-class Timer:
-    """Milliseconds by stage, on a monotonic clock."""
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query with all that it means for one tenant."""
 
-    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
-        self._clock = clock
-        self.stages: dict[str, float] = dict.fromkeys(("embed", "retrieve", "registry", "links", "assemble"), 0.0)
+    query: Query
+    tenant: Tenant
+    scopes: Scopes
+    settings: SettingsInForce
+    limit: int
+    calibration: Calibration
 
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Add the time of the block to *name*."""
-        start = self._clock()
-        try:
-            yield
-        finally:
-            self.stages[name] = round(self.stages.get(name, 0.0) + (self._clock() - start) * 1_000, 3)
+    @property
+    def boosts(self) -> Boosts:
+        """What promotion adds to a score."""
+        values = self.settings.values
+        on = self.query.apply_boosting
+        return Boosts(values.boost_critical, values.boost_important) if on else Boosts(0.0, 0.0)
+
+    @property
+    def room(self) -> Room:
+        """The document budget in characters."""
+        values = self.settings.values
+        tokens = values.max_context_tokens - values.reserved_answer_tokens - values.reserved_prompt_tokens
+        characters = max(0, tokens) * CHARACTERS_PER_TOKEN
+        return Room(characters, int(characters * values.critical_share))
 
 
 class Search:
     """Find what answers a query among what the caller may see."""
 
-    def __init__(self, *, registry: Registry, index: ChunkIndex, embedder: Embedder, directory: Directory) -> None:
+    def __init__(
+        self,
+        *,
+        registry: Registry,
+        index: ChunkIndex,
+        query_vectors: QueryVectors,
+        directory: Directory,
+        environment: Tunables,
+    ) -> None:
         self._registry = registry
         self._index = index
-        self._embedder = embedder
+        self._query_vectors = query_vectors
         self._directory = directory
+        self._environment = environment
+        self._find = FindCandidates(registry=registry, index=index)
+        self._assemble = Assemble(index)
 
     def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
-        """Retrieve, verify, fuse, group.
+        """Retrieve, verify, fuse, judge, order, assemble.
 
         Raises:
             InvalidParamsError: A vault of the query does not exist.
-            EmbeddingServiceError: The query could not be embedded.
+            InvalidDocTypeError: A doc_type of the query does not exist.
+            EmbeddingServiceError: The query could not be embedded, and must not be answered by words alone.
             DatabaseError: The index did not answer, or no hit could be verified.
             DeadlineError: The time was used up.
         """
         timer = Timer()
-        tenant, filters = self._scope(query, caller)
+        question = self._understood(query, caller)
         with timer.stage("embed"):
-            vector = self._embedder.query(query.text, tenant.active.space, deadline)
-        question = CandidateQuery(query.text, vector, filters, candidate_limit(query.limit))
-        live, heads = self._live(question, tenant, query.limit, deadline, timer)
+            critical_keys, (vector, missing) = together(
+                lambda: self._critical_keys(question, deadline), lambda: self._vector(question, deadline)
+            )
+        found = self._find(_wanted(question, vector, critical_keys), question.tenant, deadline, timer)
         with timer.stage("assemble"):
-            documents = group(live)
-        return Retrieval(
-            documents=documents[: query.limit],
-            total_matches=len(documents),
-            total_indexed=tenant.documents,
-            timings_ms=timer.stages,
-            warnings=[f"{len(heads.unread)} documents could not be verified and are left out"] if heads.unread else [],
-        )
+            return self._retrieval(question, found, critical_keys, missing, timer, deadline)
 
-    def _scope(self, query: Query, caller: Caller) -> tuple[Tenant, Filters]:
+    def _understood(self, query: Query, caller: Caller) -> Question:
         tenant = self._directory.tenant(caller.tenant)
         if tenant is None:
             raise ProjectNotActivatedError("the project of this API key is not active")
         try:
-            return tenant, self._resolved(query, tenant, caller)
-        except InvalidParamsError:  # the vault may be younger than the tenant's item that we hold
+            scopes = _scopes(query, tenant, caller)
+        except (InvalidParamsError, InvalidDocTypeError):  # it may be younger than the tenant's item that we hold
             tenant = self._directory.tenant(caller.tenant, fresh=True) or tenant
-            return tenant, self._resolved(query, tenant, caller)
+            scopes = _scopes(query, tenant, caller)
+        asked = {
+            "min_relevance": query.min_relevance,
+            "max_results": query.limit,
+            "max_linked_docs": query.max_linked_docs,
+            "max_link_depth": query.max_link_depth,
+        }
+        settings = in_force(self._environment, tenant, vaults=query.vaults, request=asked)
+        limit = document_limit(query, settings.values.max_results)
+        return Question(query, tenant, scopes, settings, limit, calibration_in_force(tenant))
 
-    @staticmethod
-    def _resolved(query: Query, tenant: Tenant, caller: Caller) -> Filters:
-        return resolve(vaults=query.vaults, folders=query.folders, known=tenant.vaults, allowed=caller.vaults)
+    def _vector(self, question: Question, deadline: Deadline) -> tuple[Vector | None, list[str]]:
+        """The query's vector; None, and why, where words alone must do."""
+        tenant = question.tenant
+        try:
+            return self._query_vectors(question.query.text, tenant.name, tenant.active.space, deadline), []
+        except (EmbeddingServiceError, ModelNotFoundError, CircuitOpenError) as exc:
+            if not question.query.allow_fallback or not _may_recover(exc):
+                raise
+            return None, ["the embedding service did not answer: found by words alone"]
 
-    def _live(
-        self, question: CandidateQuery, tenant: Tenant, wanted: int, deadline: Deadline, timer: Timer
-    ) -> tuple[list[Fused], Heads]:
-        """Verified candidates, fused; a second round, never a third, where superseded revisions took the room."""
-        found, heads = self._round(question, tenant, deadline, timer)
-        hits = [*found.vector, *found.lexical]
-        dropped = superseded(hits, heads.found)
-        was_full = question.limit in {len(found.vector), len(found.lexical)}
-        if dropped and was_full and len({hit.key for hit in verified(hits, heads.found)}) < wanted:
-            again = replace(question, without=frozenset(dropped))
-            found, heads = self._round(again, tenant, deadline, timer)
-        return blend(verified(found.vector, heads.found), verified(found.lexical, heads.found)), heads
+    def _critical_keys(self, question: Question, deadline: Deadline) -> tuple[DocumentKey, ...]:
+        if not question.query.include_critical:
+            return ()
+        vaults = question.scopes.vaults
+        promoted = self._registry.promoted(question.tenant.name, deadline)
+        return tuple(
+            each.key for each in promoted if each.level == "critical" and (not vaults or each.key.vault in vaults)
+        )
 
-    def _round(
-        self, question: CandidateQuery, tenant: Tenant, deadline: Deadline, timer: Timer
-    ) -> tuple[Candidates, Heads]:
-        with timer.stage("retrieve"):
-            found = self._index.candidates(tenant.index, [question], deadline)[0]
-        with timer.stage("registry"):
-            keys = documents_of([found])
-            return found, self._registry.heads(keys, deadline) if keys else Heads({})
+    def _retrieval(
+        self,
+        question: Question,
+        found: FoundCandidates,
+        critical_keys: Sequence[DocumentKey],
+        missing: list[str],
+        timer: Timer,
+        deadline: Deadline,
+    ) -> Retrieval:
+        query, calibration = question.query, question.calibration
+        threshold = question.settings.values.min_relevance
+        vector = above_noise(found.vector, calibration, keep_all=threshold == 0)
+        fused = blend(vector, found.lexical)
+        by = judged(calibration, threshold=threshold, vectors=found.vectors, floor=found.floor)
+        ranked = rank(
+            fused,
+            relevance=by.relevance,
+            threshold=by.threshold,
+            boosts=question.boosts,
+            weight=question.scopes.weight,
+        )
+        heads = live_critical(critical_keys[:MAX_CRITICAL], found.heads.found, query.doc_types)
+        first = {head.key for head in heads}
+        assembled = self._assemble(
+            [one.found for one in ranked if one.found.key not in first][: question.limit],
+            [(head, _chunks_of(head, ranked, found, by)) for head in heads],
+            index=question.tenant.index,
+            expand=query.expand,
+            boosts=question.boosts,
+            room=question.room,
+            deadline=deadline,
+        )
+        notes = _notes(question, len(assembled.shortened) + len(critical_keys[MAX_CRITICAL:]))
+        missing = [*missing, *found.warnings]
+        level_2 = by.basis == "lexical"
+        if level_2 and not missing:
+            missing.append("the vector search did not answer: found by words alone")
+        decision = Decision(assembled.documents, assembled.critical, by.threshold, question.limit, by.relevance)
+        return Retrieval(
+            documents=assembled.documents,
+            critical=assembled.critical,
+            total_matches=len(ranked),
+            total_indexed=question.tenant.documents,
+            timings_ms=timer.stages,
+            warnings=[*missing, *notes],
+            degraded=bool(missing),
+            fallback_level=2 if level_2 else 1,
+            score_basis=by.basis,
+            context=context_text(assembled.critical, assembled.documents) if query.include_context else None,
+            explanation=_explanation(question, decision, fused, found) if query.debug else None,
+        )
+
+
+def _scopes(query: Query, tenant: Tenant, caller: Caller) -> Scopes:
+    return resolve(query, known=tenant.vaults, allowed=caller.vaults)
+
+
+def _wanted(question: Question, vector: Vector | None, critical: tuple[DocumentKey, ...]) -> Wanted:
+    beside = None
+    if critical and vector is not None:
+        scope = Filters(
+            vaults=question.scopes.vaults, doc_types=question.query.doc_types, promotion_levels=("critical",)
+        )
+        limit = min(200, max(30, CHUNKS_A_CRITICAL * len(critical)))
+        beside = CandidateQuery(None, vector, scope, limit)
+    return Wanted(question.query.text, vector, question.scopes, question.limit, critical[:MAX_CRITICAL], beside)
+
+
+def _chunks_of(head: Head, ranked: Sequence[RankedDocument], found: FoundCandidates, by: Judged) -> list[FoundChunk]:
+    """The best chunks of a critical document: those that matched, else the nearest ones."""
+    matching = next((one.found.chunks for one in ranked if one.found.key == head.key), ())
+    if matching:
+        return list(matching)
+    near = [hit for hit in found.beside if hit.key == head.key]
+    return [FoundChunk(hit, by.relevance(Fused(hit, 0.0, hit.score, None))) for hit in near]
+
+
+def _may_recover(exc: DependencyError) -> bool:
+    return exc.retryable or isinstance(exc, ModelNotFoundError)
+
+
+def _notes(question: Question, shortened: int) -> list[str]:
+    if not shortened:
+        return []
+    share = question.settings.values.critical_share
+    return [f"{shortened} critical documents are shortened or left out: they may take {share:.0%} of the budget"]
+
+
+def _explanation(question: Question, decision: Decision, fused: Sequence[Fused], found: FoundCandidates) -> Explanation:
+    ranked = {one.hit.chunk_id for one in fused}
+    noise = [hit for hit in found.vector if hit.chunk_id not in ranked]
+    candidates, left_out = explained(fused, decision, noise=noise, dropped=found.dropped)
+    return Explanation(
+        candidates=candidates,
+        folders_selected=[*question.query.folders, *question.query.prefer_folders],
+        folders_available=[],
+        scopes=scopes_told(question.scopes.each()),
+        settings=question.settings.told(),
+        left_out=left_out,
+    )

@@ -1,0 +1,152 @@
+"""What search and ask take: every field of CONTRACT 1, strictly typed; unknown fields are refused."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+
+from ragdrop.domain.documents import ContentType, PromotionLevel
+from ragdrop.domain.queries import DetailLevel, Expand, Mode, Query
+
+MAX_NAMES = 100
+
+
+def _many(value: object) -> object:
+    """One word is a list of one: the values of a field are ORed."""
+    return [value] if isinstance(value, str) else value
+
+
+def _moment(value: str) -> str:
+    """A day as it is; a time in the form that documents' dates are kept in, so that both compare as text.
+
+    >>> _moment("2026-01-31"), _moment("2026-01-31T10:00:00Z")
+    ('2026-01-31', '2026-01-31T10:00:00+00:00')
+    """
+    try:
+        if len(value) == len("2026-01-31"):
+            return datetime.date.fromisoformat(value).isoformat()
+        return datetime.datetime.fromisoformat(value).isoformat()
+    except ValueError:
+        raise ValueError("a day (2026-01-31) or a time (2026-01-31T10:00:00Z) of RFC 3339 is expected") from None
+
+
+def _plain(value: dict[str, str | int | float | bool]) -> dict[str, str | int | float | bool]:
+    if any(not name or len(name) > 1_000 or len(str(held)) > 1_000 for name, held in value.items()):
+        raise ValueError("names have 1 to 1,000 characters, values at most 1,000")
+    return value
+
+
+QueryText = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=1_000),
+    Field(description="The question, 1 to 1,000 characters after trimming.", examples=["How long is a backup kept?"]),
+]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=900)]
+Word = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
+Words = Annotated[list[Word], BeforeValidator(_many), Field(max_length=MAX_NAMES)]
+Moment = Annotated[str, StringConstraints(max_length=40), AfterValidator(_moment)]
+Attributes = Annotated[dict[str, str | int | float | bool], Field(max_length=20), AfterValidator(_plain)]
+
+
+class SearchRequest(BaseModel):
+    """A question to the documents; unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    query: QueryText
+    vaults: list[Name] = Field(default=[], max_length=MAX_NAMES, description="Only these vaults; empty means all.")
+    folders: list[Name] = Field(
+        default=[], max_length=MAX_NAMES, description="Only these folders: `a/b` or `vault/a/b`, on segment boundaries."
+    )
+    prefer_folders: list[Name] = Field(
+        default=[],
+        max_length=10,
+        description="These folders first, weights 1.0, 0.9 … 0.1: they change the order only.",
+    )
+    rank_folders: bool = Field(default=False, description="The chat model ranks the remaining folders behind these.")
+    limit: int | None = Field(
+        default=None, ge=1, le=20, description="Documents, 1 to 20; where it is not given 3 to 8, by the question."
+    )
+    detail: DetailLevel = Field(default="normal", description="How much is wanted; moves the automatic limit.")
+    mode: Mode = Field(default="normal", description="`fast`: limit 3, no links, no folder ranking, cached.")
+    min_relevance: float | None = Field(
+        default=None, ge=0, le=1, description="On the calibrated scale; 0.7 unless settings say otherwise."
+    )
+    doc_types: Words = Field(default=[], description="Only documents of these types.")
+    content_type: Annotated[list[ContentType], BeforeValidator(_many)] = Field(
+        default=[], max_length=4, description="Only chat, decision, code or documentation."
+    )
+    category: Words = Field(default=[], description="Only these categories.")
+    tags: Words = Field(default=[], description="Only documents with one of these tags.")
+    session_id: Words = Field(default=[], description="Only documents of these sessions.")
+    date_from: Moment | None = Field(default=None, description="Only documents dated then or later.")
+    date_to: Moment | None = Field(default=None, description="Only documents dated then or earlier; a day is whole.")
+    attributes: Attributes = Field(default={}, description="Only documents with exactly these values.")
+    min_promotion_level: PromotionLevel | None = Field(default=None, description="Only this level and those above it.")
+    include_critical: bool = Field(default=True, description="Put the critical documents in scope first.")
+    follow_links: bool = Field(default=True, description="Follow the links of what was found.")
+    apply_boosting: bool = Field(default=True, description="Important and critical documents rise.")
+    max_linked_docs: int | None = Field(default=None, ge=0, le=20, description="Linked documents; 0 follows none.")
+    max_link_depth: int | None = Field(
+        default=None, ge=0, le=5, description="How far links are followed; 0 not at all."
+    )
+    expand: Expand = Field(
+        default="auto",
+        description="What `text` is: whole documents of up to 500 lines, else neighbours (`auto`); or always one.",
+    )
+    session: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = Field(
+        default=None, description="Links are not followed twice in one session; no filter (that is `session_id`)."
+    )
+    include_context: bool = Field(default=False, description="Add `context`, the text for a model of your own.")
+    allow_fallback: bool = Field(default=True, description="false: an outage is an error, not a degraded answer.")
+    agent: Annotated[str, StringConstraints(min_length=1, max_length=100)] | None = Field(
+        default=None, description="Who asks: a label for metrics."
+    )
+    debug: bool = Field(default=False, description="Add `debug`: every candidate, and why it was kept or dropped.")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> SearchRequest:
+        if self.date_from and self.date_to and self.date_from[:10] > self.date_to[:10]:
+            raise ValueError("date_from is after date_to")
+        return self
+
+
+class AskRequest(SearchRequest):
+    """A question to be answered from the documents."""
+
+
+def query_of(body: SearchRequest) -> Query:
+    """The domain's query of a request."""
+    return Query(
+        text=body.query,
+        vaults=tuple(body.vaults),
+        folders=tuple(body.folders),
+        prefer_folders=tuple(body.prefer_folders),
+        rank_folders=body.rank_folders,
+        limit=body.limit,
+        detail=body.detail,
+        mode=body.mode,
+        min_relevance=body.min_relevance,
+        doc_types=tuple(body.doc_types),
+        content_types=tuple(body.content_type),
+        categories=tuple(body.category),
+        tags=tuple(body.tags),
+        session_ids=tuple(body.session_id),
+        date_from=body.date_from,
+        date_to=body.date_to,
+        attributes={name: str(value) for name, value in body.attributes.items()},
+        min_promotion_level=body.min_promotion_level,
+        include_critical=body.include_critical,
+        follow_links=body.follow_links,
+        apply_boosting=body.apply_boosting,
+        max_linked_docs=body.max_linked_docs,
+        max_link_depth=body.max_link_depth,
+        expand=body.expand,
+        session=body.session,
+        include_context=body.include_context,
+        allow_fallback=body.allow_fallback,
+        agent=body.agent,
+        debug=body.debug,
+    )

@@ -1,0 +1,132 @@
+"""Assembly: one round trip for neighbours, whole documents and critical ones, put together by their offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ragdrop.domain.assembly import expanded, range_to_read
+from ragdrop.domain.boosting import Boosts
+from ragdrop.domain.chunks import ChunkRange, Hit
+from ragdrop.domain.critical import as_document, in_order, within_share
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Head
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.queries import Expand
+from ragdrop.domain.retrieval import FoundChunk, FoundDocument
+from ragdrop.domain.tenants import IndexRef
+from ragdrop.ports import ChunkIndex
+
+MAX_CHARACTERS = 1_000_000  # of all texts together, whatever the budget says: a Lambda response has 6 MB
+MAX_CRITICAL_CHUNKS = 300  # read of critical documents at most; more would not fit any share of a usual budget
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Characters there is room for: `documents` is the whole, `critical` what critical ones may take of it."""
+
+    documents: int
+    critical: int
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """Documents with their texts, and the critical ones that were shortened or left out."""
+
+    documents: list[FoundDocument]
+    critical: list[FoundDocument]
+    shortened: list[FoundDocument]
+
+
+class Assemble:
+    """Reads what `expand` asks for, and makes texts of it."""
+
+    def __init__(self, index: ChunkIndex) -> None:
+        self._index = index
+
+    def __call__(
+        self,
+        documents: Sequence[FoundDocument],
+        critical: Sequence[tuple[Head, Sequence[FoundChunk]]],
+        *,
+        index: IndexRef,
+        expand: Expand,
+        boosts: Boosts,
+        room: Room,
+        deadline: Deadline,
+    ) -> Assembled:
+        """Put texts together.
+
+        Args:
+            documents: Ranked, best first; the first ones have the room.
+            critical: Heads of critical documents with their best chunks.
+            index: The tenant's part of the index.
+            expand: What the text of a document is to be.
+            boosts: What is added to the score of critical documents.
+            room: In characters.
+            deadline: Of the request.
+
+        Raises:
+            DatabaseError: The index did not answer.
+        """
+        ranges = _of_critical(critical)
+        ranges |= _of_results(documents, expand, min(room.documents, MAX_CHARACTERS))
+        read = self._index.read(index, list(ranges.values()), deadline) if ranges else []
+        by_key: Mapping[DocumentKey, list[Hit]] = dict(zip(ranges, read, strict=True))
+        first, left, shortened = within_share(self._critical(critical, by_key, boosts), room.critical)
+        left += min(room.documents, MAX_CHARACTERS) - room.critical
+        return Assembled(_within(documents, by_key, expand, left), first, shortened)
+
+    @staticmethod
+    def _critical(
+        critical: Sequence[tuple[Head, Sequence[FoundChunk]]],
+        by_key: Mapping[DocumentKey, list[Hit]],
+        boosts: Boosts,
+    ) -> list[FoundDocument]:
+        found = []
+        for head, chunks in critical:
+            read = [hit for hit in by_key.get(head.key, []) if hit.revision == head.live_revision]
+            document = as_document(head, chunks, read, boosts)
+            if document is not None:
+                found.append(expanded(document, read, "document"))
+        return in_order(found)
+
+
+def _of_critical(critical: Sequence[tuple[Head, Sequence[FoundChunk]]]) -> dict[DocumentKey, ChunkRange]:
+    """Whole documents while there is room for their chunks; then the best chunk with its neighbours."""
+    ranges: dict[DocumentKey, ChunkRange] = {}
+    left = MAX_CRITICAL_CHUNKS
+    for head, chunks in critical:
+        if head.live_revision is None:
+            continue
+        best = chunks[0].hit.chunk.ordinal if chunks else 0
+        first, last = (0, head.chunk_count) if head.chunk_count <= left else (max(0, best - 1), best + 1)
+        left -= last - first
+        ranges[head.key] = ChunkRange(head.key, head.live_revision, first, last)
+    return ranges
+
+
+def _of_results(documents: Sequence[FoundDocument], expand: Expand, characters: int) -> dict[DocumentKey, ChunkRange]:
+    """Whole documents, best first, while all that is read fits; neighbours of the rest."""
+    ranges = {}
+    for document in documents:
+        best = document.chunks[0].hit.chunk.ordinal
+        first, last = range_to_read(expand, best, document.facts.char_count, characters)
+        if first == 0 and last > best + 1:
+            characters -= document.facts.char_count
+        ranges[document.key] = ChunkRange(document.key, document.revision, first, last)
+    return ranges
+
+
+def _within(
+    documents: Sequence[FoundDocument], by_key: Mapping[DocumentKey, list[Hit]], expand: Expand, characters: int
+) -> list[FoundDocument]:
+    """Expanded texts while they fit; a document whose whole text does not gets its neighbours, or stays as found."""
+    made = []
+    for document in documents:
+        read = by_key.get(document.key, [])
+        choices = (expanded(document, read, expand), expanded(document, read, "neighbours"))
+        chosen = next((choice for choice in choices if len(choice.text) <= characters), document)
+        characters -= len(chosen.text)
+        made.append(chosen)
+    return made

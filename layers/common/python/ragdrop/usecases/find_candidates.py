@@ -1,0 +1,144 @@
+"""Candidates: what the index found in every scope, each hit checked against the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ragdrop.domain.chunks import CandidateQuery, Candidates, Hit, Vector
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Heads
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.retrieval import (
+    MAX_VERIFIED,
+    candidate_limit,
+    documents_of,
+    merged,
+    superseded,
+    verified,
+)
+from ragdrop.domain.scopes import Scopes
+from ragdrop.domain.tenants import Tenant
+from ragdrop.ports import ChunkIndex, Registry
+from ragdrop.usecases.timer import Timer
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to look for.
+
+    Args:
+        vector: None searches by words alone.
+        limit: Live documents wanted.
+        critical: Documents whose heads are read with those of the candidates, so that they can be put first.
+        beside: A further query whose vector hits are given as `beside`: how near the critical documents are.
+    """
+
+    text: str
+    vector: Vector | None
+    scopes: Scopes
+    limit: int
+    critical: tuple[DocumentKey, ...] = ()
+    beside: CandidateQuery | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCandidates:
+    """Live hits of all scopes, merged: each list best first, raw scores.
+
+    `dropped` are hits whose revision is not the live one; `floor` is the lowest cosine of a vector list that was full,
+    None where every chunk in scope has its cosine: no chunk that is missing from it is nearer.
+    """
+
+    vector: list[Hit]
+    lexical: list[Hit]
+    beside: list[Hit]
+    dropped: list[Hit]
+    heads: Heads
+    floor: float | None
+    vectors: bool
+    warnings: list[str] = field(default_factory=list)
+
+
+class FindCandidates:
+    """One round trip to the index and one batch read of heads; once more where superseded revisions took the room."""
+
+    def __init__(self, *, registry: Registry, index: ChunkIndex) -> None:
+        self._registry = registry
+        self._index = index
+
+    def __call__(self, wanted: Wanted, tenant: Tenant, deadline: Deadline, timer: Timer) -> FoundCandidates:
+        """Find and verify.
+
+        Raises:
+            DatabaseError: The index did not answer in any scope, or no hit could be verified.
+        """
+        asked = candidate_limit(wanted.limit)
+        queries = [CandidateQuery(wanted.text, wanted.vector, each, asked) for each in wanted.scopes.each()]
+        answers, heads = self._round(queries, wanted, tenant, deadline, timer)
+        lost = _lost(answers, heads)
+        if lost and _starved(answers, heads, asked, wanted.limit):
+            queries = [replace(query, without=frozenset(lost)) for query in queries]
+            answers, heads = self._round(queries, wanted, tenant, deadline, timer)
+        scopes, beside = answers[: len(queries)], answers[len(queries) :]
+        near = merged([found.vector for found in scopes])
+        worded = merged([found.lexical for found in scopes])
+        live = verified(near, heads.found)
+        full = any(len(found.vector) >= asked for found in scopes)
+        return FoundCandidates(
+            vector=live,
+            lexical=verified(worded, heads.found),
+            beside=verified([hit for found in beside for hit in found.vector], heads.found),
+            dropped=[hit for hit in merged([near, worded]) if hit not in live and not verified([hit], heads.found)],
+            heads=heads,
+            floor=min((hit.score for hit in near), default=None) if full else None,
+            vectors=wanted.vector is not None and any(found.vector_error is None for found in scopes),
+            warnings=_warnings(scopes, heads),
+        )
+
+    def _round(
+        self,
+        queries: list[CandidateQuery],
+        wanted: Wanted,
+        tenant: Tenant,
+        deadline: Deadline,
+        timer: Timer,
+    ) -> tuple[list[Candidates], Heads]:
+        beside = [wanted.beside] if wanted.beside else []
+        with timer.stage("retrieve"):
+            answers = self._index.candidates(tenant.index, [*queries, *beside], deadline)
+        scopes = answers[: len(queries)]
+        _raise_if_none_answered(scopes)
+        critical = wanted.critical[: MAX_VERIFIED // 2]
+        keys = dict.fromkeys(critical)
+        keys |= dict.fromkeys(documents_of(scopes, at_most=MAX_VERIFIED))
+        with timer.stage("registry"):
+            heads = self._registry.heads(list(keys)[:MAX_VERIFIED], deadline) if keys else Heads({})
+        return answers, heads
+
+
+def _lost(answers: Sequence[Candidates], heads: Heads) -> set[tuple[DocumentKey, int]]:
+    return superseded([hit for found in answers for hit in (*found.vector, *found.lexical)], heads.found)
+
+
+def _starved(answers: Sequence[Candidates], heads: Heads, asked: int, limit: int) -> bool:
+    """Whether lists were full, and yet fewer live documents than wanted are among them."""
+    was_full = any(asked in {len(found.vector), len(found.lexical)} for found in answers)
+    hits = [hit for found in answers for hit in (*found.vector, *found.lexical)]
+    return was_full and len({hit.key for hit in verified(hits, heads.found)}) < limit
+
+
+def _raise_if_none_answered(scopes: Sequence[Candidates]) -> None:
+    errors = [
+        found.lexical_error for found in scopes if found.lexical_error and (found.vector_error or not found.vector)
+    ]
+    if errors and len(errors) == len(scopes):
+        raise errors[0]
+
+
+def _warnings(scopes: Sequence[Candidates], heads: Heads) -> list[str]:
+    failed = sum(1 for found in scopes if found.vector_error or found.lexical_error)
+    warnings = [f"{failed} of {len(scopes)} scopes were searched in part or not at all"] if failed else []
+    if heads.unread:
+        warnings.append(f"{len(heads.unread)} documents could not be verified and are left out")
+    return warnings
