@@ -17,8 +17,9 @@ from moto import mock_aws
 
 from ragdrop.adapters.hashing_embedder import HashingEmbedder
 from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
+from ragdrop.domain.calibration import Calibration
 from tests.contract.aws_fixtures import registry_table
-from tests.world import ENVIRONMENT
+from tests.world import ENVIRONMENT, EVERYTHING
 
 ROOT = Path(__file__).parents[2]
 EVENTS = ROOT / "events"
@@ -64,7 +65,8 @@ class Deployment:
         self.chat = ScriptedChatModel("It is so. [1]")
         self.handlers = {name: self._load(name) for name in ("ingest", "query", "generate")}
         operator = self.handlers["query"].app.operator
-        operator.create_tenant("demo")
+        tenant = operator.create_tenant("demo")
+        self.handlers["query"].app.registry.put_calibration("demo", Calibration(tenant.active.space, EVERYTHING))
         self.key, _ = operator.create_key("demo", "admin")
 
     def _load(self, name: str) -> ModuleType:
