@@ -17,9 +17,8 @@ from moto import mock_aws
 
 from ragdrop.adapters.hashing_embedder import HashingEmbedder
 from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
-from ragdrop.domain.calibration import Calibration
 from tests.contract.aws_fixtures import registry_table
-from tests.world import ENVIRONMENT, EVERYTHING
+from tests.world import ENVIRONMENT
 
 ROOT = Path(__file__).parents[2]
 EVENTS = ROOT / "events"
@@ -65,8 +64,7 @@ class Deployment:
         self.chat = ScriptedChatModel("It is so. [1]")
         self.handlers = {name: self._load(name) for name in ("ingest", "query", "generate")}
         operator = self.handlers["query"].app.operator
-        tenant = operator.create_tenant("demo")
-        self.handlers["query"].app.registry.put_calibration("demo", Calibration(tenant.active.space, EVERYTHING))
+        operator.create_tenant("demo")
         self.key, _ = operator.create_key("demo", "admin")
 
     def _load(self, name: str) -> ModuleType:

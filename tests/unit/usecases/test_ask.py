@@ -15,7 +15,7 @@ from tests.world import World
 
 
 def ask(world: World, text: str) -> Answer:
-    return world.app.ask(Query(text, min_relevance=0), world.caller, Deadline.after(10))
+    return world.app.ask(Query(text), world.caller, Deadline.after(10))
 
 
 def test_a_cited_sentence_carries_bucket_key_version_span_and_quote(world: World) -> None:
