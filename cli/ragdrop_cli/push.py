@@ -12,7 +12,7 @@ import typer
 
 from ragdrop.client import RagdropClient
 from ragdrop_cli.failures import FAILED
-from ragdrop_cli.mirroring import delete_path, holdings, is_held, may_delete, surplus_of
+from ragdrop_cli.mirroring import Holdings, delete_path, holdings, is_held, may_delete, surplus_of
 from ragdrop_cli.options import AsJson
 from ragdrop_cli.output import note, say, say_body, say_object, say_reply, say_table
 from ragdrop_cli.progress import progress
@@ -65,8 +65,8 @@ def push(
         held = holdings(client, vault, "" if delete else shared_start(paths)) if delete or not send_all else {}
         surplus = sorted(surplus_of(held, paths)) if delete else []
         may_delete(surplus, len(held), vault, yes=yes, allow_mass_delete=allow_mass_delete)
-        wanted = paths if send_all else [path for path in paths if not is_held(held, folder, path)]
-        outcomes = _send(client, folder, vault, wanted)
+        outcomes = _send(client, folder, vault, paths, {} if send_all else held)
+        sent = len(outcomes)
         gone = []
         if not any(outcome.problem for outcome in outcomes):
             gone = several(partial(delete_path, client, vault), surplus)
@@ -74,16 +74,21 @@ def push(
             waiting = Waiting(client, vault, outcomes, Pause(session.clock, session.sleep))
             with progress("indexing", len(outcomes)) as show:
                 outcomes = waiting.wait(timeout_s, show)
-    same = len(paths) - len(wanted)
+    same = len(paths) - sent
     what = f"{'file' if len(outcomes + gone) == 1 else 'files'} to vault {vault}"
     report(outcomes + gone, what, as_json=as_json, more=f"{same} unchanged" if same else "")
 
 
-def _send(client: RagdropClient, folder: Path, vault: str, paths: Sequence[str]) -> list[Outcome]:
-    sent = itertools.count(1)
+def _send(client: RagdropClient, folder: Path, vault: str, paths: Sequence[str], held: Holdings) -> list[Outcome]:
+    """Send the files that the vault has not; each is compared only when its turn comes."""
+
+    def send(path: str) -> Outcome | None:
+        return None if is_held(held, folder, path) else push_file(client, folder, vault, path)
+
+    looked_at = itertools.count(1)
     with progress("sending", len(paths)) as show:
-        work = partial(push_file, client, folder, vault)
-        return several(work, paths, done=lambda _outcome: show(next(sent), len(paths)))
+        outcomes = several(send, paths, done=lambda _outcome: show(next(looked_at), len(paths)))
+    return [outcome for outcome in outcomes if outcome is not None]
 
 
 def report(outcomes: Sequence[Outcome], what: str, *, as_json: bool, more: str = "") -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import pytest
 
 from tests.unit.cli.world import CommandLine
@@ -117,3 +119,22 @@ def test_an_almost_empty_folder_does_not_empty_a_vault(ragdrop: CommandLine) -> 
     assert sent(ragdrop, "DELETE") == []
     assert push(ragdrop, "--delete", "--yes", "--allow-mass-delete").exit_code == 0
     assert len(sent(ragdrop, "DELETE")) == 25
+
+
+def test_a_push_that_was_interrupted_goes_on_where_it_was(ragdrop: CommandLine) -> None:
+    for number in range(60):
+        ragdrop.write(f"in/{number:02}.md", f"words {number}")
+    ragdrop.api.routes["PUT", "/documents/team/30.md"] = interrupt
+
+    assert push(ragdrop).exit_code == 130
+    first = set(sent(ragdrop)) - {"30.md"}
+    ragdrop.api.routes.clear()
+
+    assert push(ragdrop).exit_code == 0
+    second = set(sent(ragdrop))
+    assert 0 < len(first) < 60
+    assert second == {f"{number:02}.md" for number in range(60)} - first
+
+
+def interrupt(_request: object) -> NoReturn:
+    raise KeyboardInterrupt

@@ -133,6 +133,16 @@ def test_off_a_terminal_a_line_is_told_every_100_files(ragdrop: CommandLine) -> 
     assert push(ragdrop).stderr.splitlines() == ["sending: 100 of 205 files", "sending: 200 of 205 files"]
 
 
+def test_on_a_terminal_a_bar_is_drawn_instead(ragdrop: CommandLine) -> None:
+    for number in range(105):
+        ragdrop.write(f"in/{number}.md")
+
+    shown = ragdrop.run("push", str(ragdrop.folder / "in"), "--vault", "team", terminal=True).stderr
+
+    assert "105/105" in shown
+    assert "100 of 105" not in shown
+
+
 def test_an_empty_folder_is_told_and_no_failure(ragdrop: CommandLine) -> None:
     ragdrop.write("in/.hidden")
 
