@@ -77,8 +77,7 @@ def _sweep(deployment: Deployment, tenant: Tenant, *, dry_run: bool, allow_mass_
 
 def _say(report: Report) -> None:
     verb = "would be looked at" if report.dry_run else "are looked at"
-    total = sum(report.found.values())
-    say(f"{report.tenant}: {report.objects} documents in {report.vaults} vaults; {total} {verb} again")
+    say(f"{report.tenant}: {report.objects} documents in {report.vaults} vaults; {report.asked} {verb} again")
     for kind, count in report.found.items():
         if count:
             say(f"{count} {kind} ({MEANINGS[kind]}): {_some(report.names[kind], count)}", indent=2)

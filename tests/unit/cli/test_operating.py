@@ -119,6 +119,7 @@ def test_a_sweep_that_refuses_says_so_loudly_and_ends_with_1(ragdrop: CommandLin
 
     assert result.exit_code == 1
     assert "REFUSED: 30 of 30 documents of vault team are gone" in result.stderr
+    assert "; 0 are looked at again" in result.stdout
     assert world.queue.sent == []
     assert ragdrop.run("sweep", "--allow-mass-delete").exit_code == 0
     assert len(world.queue.sent) == 30

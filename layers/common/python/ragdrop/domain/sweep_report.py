@@ -23,7 +23,8 @@ class Report:
     """What a sweep of one tenant found and did; in a dry run what it would have done.
 
     `objects` counts documents in the bucket, `recent` those left for later, `unusable` keys that name no document;
-    `found` counts keys to look at by finding, `names` shows some of each; `corrected` is what the counters were off by.
+    `found` counts keys by finding, `names` shows some of each, `asked` are those that ingest is asked to look at, which
+    the gone of a refused vault are not; `corrected` is what the counters were off by.
     """
 
     tenant: str
@@ -34,6 +35,7 @@ class Report:
     unusable: int = 0
     found: dict[str, int] = field(default_factory=lambda: {each.value: 0 for each in Finding})
     names: dict[str, list[str]] = field(default_factory=lambda: {each.value: [] for each in Finding})
+    asked: int = 0
     refused: list[Refusal] = field(default_factory=list)
     orphans: int = 0
     orphan_chunks: int = 0
@@ -41,7 +43,7 @@ class Report:
     finished: bool = True
 
     def note(self, kind: Finding, name: str) -> None:
-        """Count a key that is to be looked at."""
+        """Count a key on which bucket and registry disagree."""
         self.found[kind.value] += 1
         if len(self.names[kind.value]) < SHOWN:
             self.names[kind.value].append(name)

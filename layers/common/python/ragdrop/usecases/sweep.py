@@ -175,6 +175,7 @@ class Sweep:
             del notes.gone[vault]
 
     def _send(self, names: list[str], report: Report) -> None:
+        report.asked += len(names)
         if names and not report.dry_run:
             self._queue.send_all([f"{report.tenant}/{name}" for name in names])
         names.clear()
