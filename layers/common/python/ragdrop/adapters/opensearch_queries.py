@@ -16,10 +16,11 @@ from ragdrop.domain.keys import DocumentKey
 Clause = dict[str, Any]
 EF_SEARCH = 256  # chosen by benchmarks/opensearch_adapter.py: docs/opensearch.md has the table
 PAGE_SIZE = 1_000  # chunks of one range that one search brings; OpenSearch allows at most 10,000
-# One weight a field; the plain variants find what English stemming and stop words hide, at half the worth.
-WEIGHTED = ("text^10", "title^5", "headings^5", "tags.words^5")
+# One weight a field, 10 to 5 in small numbers: they multiply how often a word stands there before BM25 saturates, and
+# below 1 the server takes none.  The plain variants find what stemming and stop words hide, at half the worth.
+WEIGHTED = ("text^2", "title^1", "headings^1", "tags.words^1")
 PLAIN = ("text.plain", "title.plain", "headings.plain", "tags.plain")
-WEIGHTED_PLAIN = ("text.plain^10", "title.plain^5", "headings.plain^5", "tags.plain^5")
+WEIGHTED_PLAIN = ("text.plain^2", "title.plain^1", "headings.plain^1", "tags.plain^1")
 PLAIN_BOOST = 0.5
 BEST_FIRST = [{"_score": "desc"}, {"chunk_id": "asc"}]
 MAX_WORDS = 128  # a question of 1,000 characters has fewer; OpenSearch takes 1,024 clauses

@@ -2,12 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from ragdrop.domain.chunks import Hit
 
-DEFAULT_VECTOR_WEIGHT = 0.5  # the best of the weights measured on SciFact, Cranfield and HotpotQA, see docs/quality.md
+DEFAULT_VECTOR_WEIGHT = 0.5  # docs/quality.md has the table, docs/adr/0006-fusion.md the reasons
+HEADING_BONUS = 0.1  # CONTRACT 1: for a chunk whose headings hold every word of the question
+RRF_RANKS = 60  # Cormack, Clarke, Buettcher, "Reciprocal Rank Fusion", SIGIR 2009
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """How two lists become one: `blend` by scores, `weight` being the vector's share in [0, 1], or `rrf` by ranks."""
+
+    method: Literal["blend", "rrf"] = "blend"
+    weight: float = DEFAULT_VECTOR_WEIGHT
+    heading_bonus: float = HEADING_BONUS
+
+    @classmethod
+    def of(cls, setting: str) -> Fusion:
+        """The fusion that the setting FUSION names: `blend`, `blend:W` or `rrf`.
+
+        Raises:
+            ValueError: It is none of these, or W is no number in [0, 1].
+
+        >>> Fusion.of("blend:0.4").weight, Fusion.of("rrf").method
+        (0.4, 'rrf')
+        """
+        method, _, weight = setting.partition(":")
+        if setting == "rrf":
+            return cls("rrf")
+        share = float(weight) if weight else DEFAULT_VECTOR_WEIGHT
+        if method != "blend" or not 0 <= share <= 1:
+            raise ValueError(f"{setting!r} is neither rrf nor blend nor blend:W with W from 0 to 1")
+        return cls("blend", share)
+
+
+DEFAULT_FUSION = Fusion()
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +56,32 @@ class Fused:
     lexical_score: float | None
 
 
-def blend(vector: Sequence[Hit], lexical: Sequence[Hit], *, weight: float = DEFAULT_VECTOR_WEIGHT) -> list[Fused]:
-    """Fuse two result lists by a convex combination of min-max normalised scores.
+def fuse(
+    vector: Sequence[Hit], lexical: Sequence[Hit], fusion: Fusion = DEFAULT_FUSION, *, question: str = ""
+) -> list[Fused]:
+    """Fuse two result lists as *fusion* says, then add the heading bonus for the words of *question*.
 
-    A chunk that one list does not hold has 0 in it.  With one list empty the other alone decides.
+    Returns:
+        Every chunk of either list once, best first, scores in [0, 1]; ties by chunk id, so the order is repeatable.
+    """
+    found = blend(vector, lexical, weight=fusion.weight) if fusion.method == "blend" else rrf(vector, lexical)
+    words = _words(question)
+    if not words or not fusion.heading_bonus:
+        return found
+    return _best_first(
+        [
+            replace(each, score=min(1.0, each.score + fusion.heading_bonus * heading_match(each.hit, words)))
+            for each in found
+        ]
+    )
+
+
+def blend(vector: Sequence[Hit], lexical: Sequence[Hit], *, weight: float = DEFAULT_VECTOR_WEIGHT) -> list[Fused]:
+    """Fuse two result lists by a convex combination of scores, each as a share of the best of its list.
+
+    The lower end of both scales is their theoretical one, 0: a cosine below says as little as 0, and BM25 has none.  So
+    the scores do not depend on how many hits were asked for, as those scaled by the worst hit of a list do.  A chunk
+    that one list does not hold has 0 in it.  With one list empty the other alone decides.
 
     Args:
         vector, lexical: Hits with raw scores; the scales need not agree.
@@ -33,27 +91,41 @@ def blend(vector: Sequence[Hit], lexical: Sequence[Hit], *, weight: float = DEFA
         Every chunk of either list once, best first, scores in [0, 1]; ties by chunk id, so the order is repeatable.
 
     References:
-        Bruch, Gai, Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", ACM TOIS 2023.
+        Bruch, Gai, Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", ACM TOIS 2023: TMM.
     """
     if not vector or not lexical:
         weight = 1.0 if vector else 0.0
-    hits = {hit.chunk_id: hit for hit in (*lexical, *vector)}
-    raw_vector = {hit.chunk_id: hit.score for hit in vector}
-    raw_lexical = {hit.chunk_id: hit.score for hit in lexical}
-    scaled_vector, scaled_lexical = min_max(raw_vector), min_max(raw_lexical)
-    fused = [
-        Fused(
-            hit,
-            weight * scaled_vector.get(id_, 0.0) + (1 - weight) * scaled_lexical.get(id_, 0.0),
-            raw_vector.get(id_),
-            raw_lexical.get(id_),
-        )
-        for id_, hit in hits.items()
-    ]
-    return sorted(fused, key=lambda found: (-found.score, found.hit.chunk_id))
+    near, worded = share_of_best(_scores(vector)), share_of_best(_scores(lexical))
+    both = {id_: weight * near.get(id_, 0.0) + (1 - weight) * worded.get(id_, 0.0) for id_ in {**near, **worded}}
+    return _fused(vector, lexical, both)
 
 
-def min_max(scores: dict[str, float]) -> dict[str, float]:
+def rrf(vector: Sequence[Hit], lexical: Sequence[Hit]) -> list[Fused]:
+    """Fuse two result lists, best first each, by their ranks alone; a chunk that leads both has 1."""
+    best = 2 / (RRF_RANKS + 1)
+    both: dict[str, float] = {}
+    for hits in (vector, lexical):
+        for rank, hit in enumerate(hits, start=1):
+            both[hit.chunk_id] = both.get(hit.chunk_id, 0.0) + 1 / (RRF_RANKS + rank) / best
+    return _fused(vector, lexical, {id_: min(1.0, score) for id_, score in both.items()})
+
+
+def heading_match(hit: Hit, words: frozenset[str]) -> float:
+    """The share of *words*, case folded, that the headings over a chunk hold, in [0, 1]."""
+    return len(words & _words(" ".join(hit.chunk.heading_path))) / len(words)
+
+
+def share_of_best(scores: Mapping[str, float]) -> dict[str, float]:
+    """Scores as shares of the best, those below 0 as 0; all 0 where the best is not over 0.
+
+    >>> share_of_best({"a": 2.0, "b": 4.0, "c": -1.0})
+    {'a': 0.5, 'b': 1.0, 'c': 0.0}
+    """
+    best = max(scores.values(), default=0.0)
+    return {id_: max(0.0, score) / best if best > 0 else 0.0 for id_, score in scores.items()}
+
+
+def min_max(scores: Mapping[str, float]) -> dict[str, float]:
     """Scale scores linearly to [0, 1]; where all are equal each is 1.
 
     >>> min_max({"a": 2.0, "b": 4.0, "c": 3.0})
@@ -65,3 +137,21 @@ def min_max(scores: dict[str, float]) -> dict[str, float]:
     if high == low:
         return dict.fromkeys(scores, 1.0)
     return {id_: (score - low) / (high - low) for id_, score in scores.items()}
+
+
+def _fused(vector: Sequence[Hit], lexical: Sequence[Hit], scores: Mapping[str, float]) -> list[Fused]:
+    near, worded = _scores(vector), _scores(lexical)
+    hits = {hit.chunk_id: hit for hit in (*lexical, *vector)}
+    return _best_first([Fused(hit, scores[id_], near.get(id_), worded.get(id_)) for id_, hit in hits.items()])
+
+
+def _best_first(fused: list[Fused]) -> list[Fused]:
+    return sorted(fused, key=lambda found: (-found.score, found.hit.chunk_id))
+
+
+def _scores(hits: Sequence[Hit]) -> dict[str, float]:
+    return {hit.chunk_id: hit.score for hit in hits}
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))
