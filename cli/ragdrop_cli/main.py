@@ -12,7 +12,19 @@ from typer.core import TyperGroup
 
 from ragdrop import __version__
 from ragdrop.errors import RagdropError
-from ragdrop_cli import calibrate, documents, invoke, operators, push, questions, reindex, removal, retry, sweep
+from ragdrop_cli import (
+    calibrate,
+    documents,
+    evaluation,
+    invoke,
+    operators,
+    push,
+    questions,
+    reindex,
+    removal,
+    retry,
+    sweep,
+)
 from ragdrop_cli.failures import INTERRUPTED, body_of, describe, exit_code
 from ragdrop_cli.options import JSON_WANTED
 from ragdrop_cli.output import note, say, say_body
@@ -90,6 +102,7 @@ def build() -> typer.Typer:
         (app, "calibrate", calibrate.calibrate, "ragdrop calibrate --tenant acme --dry-run"),
         (app, "sweep", sweep.sweep, "ragdrop sweep --tenant acme --dry-run"),
         (app, "reindex", reindex.reindex, "ragdrop reindex --tenant acme --chunk-tokens 240"),
+        (app, "eval", evaluation.evaluate, "ragdrop eval questions.jsonl --vault team --gate 0.8"),
         (app, "invoke", invoke.invoke, "ragdrop invoke query events/search.json"),
         (tenant, "create", operators.create_tenant, "ragdrop tenant create acme --if-missing"),
         (key, "create", operators.create_key, "ragdrop key create acme --role writer --vault team"),

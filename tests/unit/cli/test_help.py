@@ -7,7 +7,7 @@ import pytest
 from ragdrop import __version__
 from tests.unit.cli.world import CommandLine
 
-COMMANDS = ["push", "search", "ask", "ls", "show", "rm", "retry", "sweep", "reindex", "invoke"]
+COMMANDS = ["push", "search", "ask", "ls", "show", "rm", "retry", "sweep", "reindex", "eval", "invoke"]
 COMMANDS += ["tenant", "tenant create", "key", "key create"]
 
 

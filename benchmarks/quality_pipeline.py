@@ -1,0 +1,96 @@
+"""A collection pushed through ragdrop itself: real parsing, chunking, embedded index and search, stores in memory."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.collections import Collection
+from benchmarks.local_embeddings import DIMENSION, MODEL, LocalEmbeddings
+from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
+from ragdrop.adapters.memory_object_store import MemoryObjectStore
+from ragdrop.adapters.memory_registry import MemoryRegistry
+from ragdrop.adapters.semantic_splitter import SemanticSplitter
+from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
+from ragdrop.bootstrap import App, bootstrap
+from ragdrop.domain.chunks import CandidateQuery, Candidates, Filters
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deliveries import Change, Delivery
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.tenants import Caller
+
+TENANT = "bench"
+BATCH = 50
+SETTINGS = {
+    "INDEX_URL": "sqlite:///unused",
+    "EMBEDDING_URL": "http://127.0.0.1:1",
+    "EMBEDDING_MODEL": MODEL,
+    "EMBEDDING_DIMENSION": str(DIMENSION),
+    "CHAT_URL": "http://127.0.0.1:1",
+    "CHAT_MODELS": "none",
+    "DOCUMENT_BUCKET": "documents",
+    "STATE_BUCKET": "state",
+    "REGISTRY_TABLE": "registry",
+    "VISITED_TABLE": "visited",
+    "TELEMETRY_TABLE": "telemetry",
+    "QUEUE_URL": "http://127.0.0.1:1/queue",
+}
+
+
+def soon() -> Deadline:
+    """A deadline that only a hang reaches."""
+    return Deadline.after(900.0)
+
+
+class Pushed:
+    """A collection that was pushed and ingested: the vault has the collection's name."""
+
+    def __init__(self, app: App, collection: Collection, model: LocalEmbeddings) -> None:
+        self.app, self.collection, self._model = app, collection, model
+        self.caller = Caller(TENANT, "admin")
+        tenant = app.registry.tenant(TENANT)
+        assert tenant is not None
+        self._index = tenant.index
+
+    def candidates(self, question: str, limit: int) -> Candidates:
+        """What the index gives for *question*: up to *limit* hits of each retriever."""
+        vector = self._model.embed([question])[0]
+        asked = CandidateQuery(question, vector, Filters(), limit)
+        return self.app.index.candidates(self._index, [asked], soon())[0]
+
+
+@contextmanager
+def pushed(collection: Collection, model: LocalEmbeddings) -> Iterator[Pushed]:
+    """Push every document of *collection* and let ingest index it; the index goes with the block."""
+    model.embed(list(collection.questions.values()))
+    with tempfile.TemporaryDirectory(prefix="ragdrop-quality-") as folder:
+        documents = MemoryObjectStore("documents")
+        app = bootstrap(
+            SETTINGS,
+            documents=documents,
+            state=MemoryObjectStore("state"),
+            registry=MemoryRegistry(),
+            queue=MemoryMessageQueue(),
+            index=SqliteChunkIndex(Path(folder)),
+            embedder=model,
+            splitter=SemanticSplitter(lambda: model.tokenizer),
+        )
+        app.operator.create_tenant(TENANT)
+        _ingest(app, documents, collection)
+        yield Pushed(app, collection, model)
+
+
+def _ingest(app: App, documents: MemoryObjectStore, collection: Collection) -> None:
+    for first in range(0, len(collection.documents), BATCH):
+        deliveries = []
+        for number, source in enumerate(collection.documents[first : first + BATCH], start=first):
+            key = DocumentKey(TENANT, collection.name, source.path)
+            documents.put(key.s3_key, source.markdown.encode(), media_type="text/markdown", metadata={})
+            name = f"m{number}"
+            deliveries.append(Delivery(name, name, 1, (Change(key.s3_key, f"{number:018X}"),)))
+        failed = app.converge_keys.batch(deliveries, soon())
+        if failed:
+            sys.exit(f"{collection.name}: {len(failed)} documents were not indexed")

@@ -1,0 +1,144 @@
+"""`ragdrop eval`: how often what is expected is found."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ragdrop import __version__
+from ragdrop.client import RagdropClient
+from ragdrop.errors import ConfigurationError
+from ragdrop_cli.eval_questions import Question, read_questions
+from ragdrop_cli.eval_scores import Outcome, changes, measures, outcome, standing
+from ragdrop_cli.failures import FAILED
+from ragdrop_cli.options import AsObject, ManyVaults
+from ragdrop_cli.output import note, say, say_object, say_table
+from ragdrop_cli.progress import progress
+from ragdrop_cli.pushing import several
+from ragdrop_cli.session import session_of, vault_list
+
+MISSES_SHOWN = 20
+
+Place = Annotated[Path, typer.Argument(help="A .jsonl file of questions, or a folder in the BEIR layout.")]
+Gate = Annotated[
+    float | None,
+    typer.Option(
+        "--gate", min=0, max=1, show_default="none", help="Fail under this share of expected texts in the top 3."
+    ),
+]
+Save = Annotated[Path | None, typer.Option("--save", help="Write this run to a file.", show_default="no")]
+Compare = Annotated[Path | None, typer.Option("--compare", help="Say what changed since a run.", show_default="no")]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=20, help="Documents asked for; the measures are at this.")]
+MinRelevance = Annotated[
+    float | None,
+    typer.Option("--min-relevance", min=0, max=1, help="The threshold.", show_default="the service's"),
+]
+Split = Annotated[str, typer.Option("--split", help="Which judgements of a BEIR folder.")]
+PathFormat = Annotated[str, typer.Option("--path-format", help="The path of a BEIR document by its id.")]
+
+
+def evaluate(
+    context: typer.Context,
+    place: Place,
+    vault: ManyVaults = None,
+    *,
+    gate: Gate = None,
+    save: Save = None,
+    compare: Compare = None,
+    limit: Limit = 10,
+    min_relevance: MinRelevance = None,
+    split: Split = "test",
+    path_format: PathFormat = "{id}.md",
+    as_json: AsObject = False,
+) -> None:
+    """Ask questions whose answers are known, and measure how often what is expected is found."""
+    questions = read_questions(place, split=split, path_format=path_format)
+    before = None if compare is None else _read_run(compare)
+    fields = {"vaults": vault_list(vault), "limit": limit, "min_relevance": min_relevance}
+    with session_of(context).client() as client:
+        outcomes = _ask_all(client, questions, fields, limit)
+    run = _run(place, limit, outcomes, questions)
+    if save is not None:
+        _write_run(save, run)
+    if as_json:
+        say_object(run if before is None else {**run, "changes": changes(before, outcomes)})
+    else:
+        _show(run["measures"], outcomes)
+        if before is not None:
+            _show_changes(changes(before, outcomes))
+    _hold_gate(gate, run["measures"]["expected_in_top_3"])
+
+
+def _ask_all(
+    client: RagdropClient, questions: Sequence[Question], fields: Mapping[str, object], limit: int
+) -> list[Outcome]:
+    with progress("Asking", len(questions), unit="questions") as tell:
+        done = 0
+
+        def asked(_outcome: Outcome) -> None:
+            nonlocal done
+            done += 1
+            tell(done, len(questions))
+
+        return several(lambda one: outcome(one, client.search(one.text, **fields), limit=limit), questions, done=asked)
+
+
+def _run(place: Path, limit: int, outcomes: Sequence[Outcome], questions: Sequence[Question]) -> dict[str, Any]:
+    return {
+        "ragdrop": __version__,
+        "at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "file": place.name,
+        "limit": limit,
+        "measures": measures(outcomes, questions),
+        "questions": [asdict(one) for one in outcomes],
+    }
+
+
+def _read_run(place: Path) -> list[dict[str, Any]]:
+    try:
+        run = json.loads(place.read_text(encoding="utf-8"))
+        return [dict(one) for one in run["questions"]]
+    except (OSError, ValueError, KeyError, TypeError) as exc:
+        raise ConfigurationError(f"{place} is no run that --save wrote: {exc}") from exc
+
+
+def _write_run(place: Path, run: Mapping[str, Any]) -> None:
+    try:
+        place.write_text(json.dumps(run, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    except OSError as exc:
+        raise ConfigurationError(f"{place} cannot be written: {exc.strerror}") from exc
+
+
+def _show(measured: Mapping[str, float | int | None], outcomes: Sequence[Outcome]) -> None:
+    say_table(("measure", "value"), [(name, "-" if value is None else value) for name, value in measured.items()])
+    missed = [one for one in outcomes if not (one.in_top if one.answerable else one.abstained)]
+    if missed:
+        say()
+        say(f"{len(missed)} of {len(outcomes)} are not as expected:", style="bold")
+        say_table(("what came", "question"), [(standing(asdict(one)), one.question) for one in missed[:MISSES_SHOWN]])
+    if len(missed) > MISSES_SHOWN:
+        say(f"and {len(missed) - MISSES_SHOWN} more: --json shows all", style="dim")
+
+
+def _show_changes(told: Sequence[tuple[str, str, str, str]]) -> None:
+    say()
+    say(f"{len(told)} questions changed" if told else "No question changed.", style="bold")
+    if told:
+        say_table(("change", "before", "now", "question"), [(kind, old, now, name) for kind, name, old, now in told])
+
+
+def _hold_gate(gate: float | None, share: float | None) -> None:
+    if gate is None:
+        return
+    if share is None:
+        raise ConfigurationError("--gate needs questions that expect a document or a text")
+    held = share >= gate
+    note(f"gate {'held' if held else 'MISSED'}: {share:.1%} of what is expected is in the top 3, {gate:.0%} is wanted")
+    if not held:
+        raise typer.Exit(FAILED)

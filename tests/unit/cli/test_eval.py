@@ -1,0 +1,129 @@
+"""`ragdrop eval`: what is asked, what is measured, when it fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.unit.cli.world import CommandLine
+
+BACKUP = {"vault": "team", "path": "backup.md", "score": 0.9, "text": "Kept for\n35 days.", "chunks": []}
+PUMP = {"vault": "team", "path": "pump.md", "score": 0.8, "text": "Code QX-5521.", "chunks": []}
+FOUND = {"backups?": [BACKUP, PUMP], "pump?": [BACKUP, PUMP], "salary?": []}
+QUESTIONS = (
+    {"question": "backups?", "document": "backup.md", "text": "kept for 35 days"},
+    {"question": "pump?", "document": "team/pump.md", "text": None},
+    {"question": "salary?", "document": None, "text": None},
+)
+
+
+@pytest.fixture
+def asked(ragdrop: CommandLine) -> CommandLine:
+    def search(request: httpx.Request) -> httpx.Response:
+        results = FOUND[json.loads(request.content)["query"]]
+        return httpx.Response(200, json={"results": results, "critical": [], "abstained": not results})
+
+    ragdrop.api.routes["POST", "/search"] = search
+    write_questions(ragdrop, *QUESTIONS)
+    return ragdrop
+
+
+def write_questions(ragdrop: CommandLine, *lines: dict[str, object]) -> Path:
+    return ragdrop.write("questions.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+
+
+def evaluate(ragdrop: CommandLine, *options: str):  # noqa: ANN201 -- Typer's Result
+    return ragdrop.run("eval", str(ragdrop.folder / "questions.jsonl"), *options)
+
+
+def test_places_of_documents_and_texts_become_the_measures(asked: CommandLine) -> None:
+    measured = json.loads(evaluate(asked, "--json").stdout)["measures"]
+
+    assert measured == {
+        "questions": 3,
+        "answerable": 2,
+        "expected_in_top_3": 1.0,
+        "hit_rate_at_1": 0.5,
+        "hit_rate_at_3": 1.0,
+        "recall": 1.0,
+        "mrr": 0.75,
+        "ndcg": 0.8155,
+        "abstained_rightly": 1.0,
+        "abstained_wrongly": 0.0,
+    }
+
+
+def test_the_gate_fails_where_too_few_expected_texts_are_in_the_top_3(asked: CommandLine) -> None:
+    write_questions(asked, QUESTIONS[0], {**QUESTIONS[1], "text": "a text that no document has"})
+
+    assert evaluate(asked, "--gate", "0.5").exit_code == 0
+    missed = evaluate(asked, "--gate", "0.8")
+    assert missed.exit_code == 1
+    assert "gate MISSED: 50.0% of what is expected is in the top 3, 80% is wanted" in missed.stderr
+
+
+def test_two_runs_are_compared_question_by_question(asked: CommandLine) -> None:
+    run = asked.folder / "run.json"
+    evaluate(asked, "--save", str(run))
+    asked.api.routes["POST", "/search"] = lambda _request: httpx.Response(
+        200, json={"results": [PUMP], "abstained": False}
+    )
+
+    told = json.loads(evaluate(asked, "--compare", str(run), "--json").stdout)["changes"]
+
+    assert told == [
+        ["worse", "backups?", "place 1", "not found"],
+        ["worse", "salary?", "abstained", "answered"],
+        ["better", "pump?", "place 2", "place 1"],
+    ]
+
+
+def test_a_critical_document_counts_where_its_own_score_puts_it(asked: CommandLine) -> None:
+    low = {**PUMP, "score": 0.1}
+    asked.api.routes["POST", "/search"] = lambda _request: httpx.Response(
+        200, json={"results": [BACKUP], "critical": [low], "abstained": False}
+    )
+
+    outcomes = json.loads(evaluate(asked, "--json").stdout)["questions"]
+
+    assert outcomes[1]["found"] == ["team/backup.md", "team/pump.md"]
+
+
+def test_a_beir_folder_is_read_with_its_grades_and_paths(asked: CommandLine) -> None:
+    asked.write("set/queries.jsonl", '{"_id": "q1", "text": "pump?"}\n{"_id": "q2", "text": "not judged"}\n')
+    asked.write("set/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\tpump\t2\nq1\tbackup\t0\n")
+
+    result = asked.run("eval", str(asked.folder / "set"), "--vault", "team", "--json")
+
+    run = json.loads(result.stdout)
+    assert [one["place"] for one in run["questions"]] == [2]
+    assert json.loads(asked.api.requests[-1].content)["vaults"] == ["team"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "line 1 is no JSON"),
+        ("[]", "line 1 is no JSON object"),
+        ("{}", "line 1 has no question"),
+        ("", "holds no"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_with_the_line(ragdrop: CommandLine, line: str, said: str) -> None:
+    ragdrop.write("questions.jsonl", line)
+
+    result = evaluate(ragdrop)
+
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_the_threshold_is_sent_only_where_it_is_given(asked: CommandLine) -> None:
+    evaluate(asked)
+    assert "min_relevance" not in json.loads(asked.api.requests[-1].content)
+
+    evaluate(asked, "--min-relevance", "0")
+    assert json.loads(asked.api.requests[-1].content)["min_relevance"] == 0
