@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import random
+import socket
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import httpx
@@ -52,12 +55,34 @@ class OpenAiHttp:
             httpx.TransportError: The endpoint could not be reached, or was too slow.
             DeadlineError: No time was left to try.
         """
+        return self._send(path, body, deadline, stage=stage, stream=False)
+
+    @contextmanager
+    def stream(
+        self, path: str, body: dict[str, Any], deadline: Deadline, *, limit: Deadline, stage: str
+    ) -> Iterator[httpx.Response]:
+        """The same, as soon as its headers are there, by *deadline*; what arrives is read until *limit* cuts it off.
+
+        Nothing is tried again once the headers are there.  Leaving the block closes the connection.
+        """
+        response = self._send(path, body, deadline, stage=stage, stream=True)
+        cutoff = threading.Timer(max(0.0, limit.remaining_s()), _cut, [response])
+        cutoff.daemon = True
+        cutoff.start()
+        try:
+            yield response
+        finally:
+            cutoff.cancel()
+            response.close()
+
+    def _send(self, path: str, body: dict[str, Any], deadline: Deadline, *, stage: str, stream: bool) -> httpx.Response:
+        client = self._connected()
         for attempt in range(1, ATTEMPTS + 1):
             timeout_s = deadline.timeout_s(self._timeout_s, stage=stage)
+            timeout = httpx.Timeout(timeout_s, connect=min(timeout_s, 5.0))
             try:
-                response = self._connected().post(
-                    f"{self.url}{path}", json=body, timeout=httpx.Timeout(timeout_s, connect=min(timeout_s, 5.0))
-                )
+                request = client.build_request("POST", f"{self.url}{path}", json=body, timeout=timeout)
+                response = client.send(request, stream=stream)
             except httpx.TransportError:
                 if attempt == ATTEMPTS or not self._wait(attempt, None, deadline):
                     raise
@@ -66,6 +91,7 @@ class OpenAiHttp:
                 return response
             if not self._wait(attempt, response.headers.get("retry-after"), deadline):
                 return response
+            response.close()
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     def _connected(self) -> httpx.Client:
@@ -83,6 +109,13 @@ class OpenAiHttp:
             return False
         self._sleep(pause_s)
         return True
+
+
+def _cut(response: httpx.Response) -> None:
+    """End a response that is still being read by another thread: its next read fails."""
+    connection = response.extensions["network_stream"].get_extra_info("socket")
+    with suppress(OSError):  # it ended by itself just now
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 def problem(response: httpx.Response) -> str:

@@ -38,3 +38,11 @@ class Deadline:
         if left <= 0:
             raise DeadlineError(f"no time was left for {stage}", service=stage, stage=stage)
         return min(left, cap_s)
+
+    def share(self, parts: int) -> Deadline:
+        """A deadline after one of *parts* equal shares of the time left, so that the other parts get their turn.
+
+        >>> Deadline.after(10.0, clock=lambda: 100.0).share(2).remaining_s()
+        5.0
+        """
+        return Deadline(self._clock() + self.remaining_s() / max(parts, 1), clock=self._clock)

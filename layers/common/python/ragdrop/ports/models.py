@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -42,10 +42,25 @@ class Completion:
 
 
 class ChatModel(Protocol):
-    """An OpenAI-compatible chat endpoint.  Raises GenerationError, ModelNotFoundError or DeadlineError."""
+    """An OpenAI-compatible chat endpoint with one model or several, tried in order.
 
-    def complete(self, messages: Sequence[Message], *, max_tokens: int, deadline: Deadline) -> Completion:
-        """The whole answer, of at most *max_tokens* tokens."""
+    Raises GenerationError (`reason`: `content_filter, empty, unreadable, broken_off, refused, unreachable`),
+    ModelNotFoundError, or DeadlineError with the stage `generate`.
+    """
+
+    def complete(
+        self, messages: Sequence[Message], *, max_tokens: int, deadline: Deadline, model: str | None = None
+    ) -> Completion:
+        """The whole answer, of at most *max_tokens* tokens; by *model* alone where one is named."""
+        ...
+
+    def stream(
+        self, messages: Sequence[Message], *, max_tokens: int, deadline: Deadline, model: str | None = None
+    ) -> Iterator[str | Completion]:
+        """The answer piece by piece, then the Completion, whose text is the whole.
+
+        Another model is only tried while nothing has been given out.  Closing the iterator ends the model's work.
+        """
         ...
 
 
