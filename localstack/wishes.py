@@ -27,6 +27,9 @@ PASSED_ON = {
     "EMBEDDING_API_KEY": "EmbeddingApiKey",
     "CHAT_MODELS": "ChatModels",
     "CHAT_API_KEY": "ChatApiKey",
+    "RERANK_URL": "RerankUrl",
+    "RERANK_MODEL": "RerankModel",
+    "RERANK_API_KEY": "RerankApiKey",
     "INDEX_PASSWORD": "IndexPassword",
     "INGEST_RETRY_BASE_S": "IngestRetryBaseS",
     "INGEST_CONCURRENCY": "IngestConcurrency",
@@ -78,6 +81,9 @@ CLEARABLE = frozenset(
         "EmbeddingPassagePrefix",
         "EmbeddingApiKey",
         "ChatApiKey",
+        "RerankUrl",
+        "RerankModel",
+        "RerankApiKey",
         "IndexPassword",
     }
 )

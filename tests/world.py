@@ -11,6 +11,7 @@ from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
 from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
 from ragdrop.adapters.memory_registry import MemoryRegistry
+from ragdrop.adapters.memory_telemetry import MemoryTelemetry
 from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
 from ragdrop.bootstrap import App, bootstrap
 from ragdrop.domain.calibration import Calibration, Curve
@@ -56,7 +57,8 @@ class World:
         self.queue = parts.get("queue") or MemoryMessageQueue()
         self.embedder = parts.get("embedder") or HashingEmbedder(dimension=DIMENSION)
         self.chat = ScriptedChatModel()
-        names = ("documents", "state", "registry", "index", "queue", "embedder", "chat")
+        self.telemetry = parts.get("telemetry") or MemoryTelemetry()
+        names = ("documents", "state", "registry", "index", "queue", "embedder", "chat", "telemetry")
         self.app: App = bootstrap(
             ENVIRONMENT, clock=lambda: self.now_s, **{name: getattr(self, name) for name in names}
         )

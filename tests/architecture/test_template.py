@@ -139,9 +139,12 @@ def test_a_star_stands_only_for_the_objects_of_one_bucket_or_the_paths_of_one_do
                 assert text.endswith("/*") or text in {f"${{IndexDomain.Arn}}/*/{path}" for path in paths}, name
 
 
-def test_generate_changes_nothing(resources: dict[str, Resource]) -> None:
+def test_generate_changes_nothing_but_what_may_be_lost(resources: dict[str, Resource]) -> None:
     reading = ("Get", "BatchGet", "Query", "List")
+    may_be_lost = {"Fn::GetAtt": "TelemetryTable.Arn"}
     for name, statement in allowed_statements(resources):
+        if statement["Resource"] == may_be_lost:
+            continue
         for action in listed(statement["Action"]):
             if name == "GenerateRole" and not action.startswith("logs:"):
                 assert action.partition(":")[2].startswith(reading), action

@@ -19,13 +19,16 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from ragdrop.adapters.dynamodb_registry import DynamoDbRegistry
+from ragdrop.adapters.dynamodb_telemetry import DynamoDbTelemetry
 from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
 from ragdrop.adapters.memory_registry import MemoryRegistry
+from ragdrop.adapters.memory_telemetry import MemoryTelemetry
 from ragdrop.adapters.s3_object_store import S3ObjectStore
 from ragdrop.adapters.sqs_message_queue import SqsMessageQueue
 from ragdrop.domain.deliveries import look_at
 from ragdrop.ports import MessageQueue, ObjectStore, Registry
+from ragdrop.ports.telemetry import Telemetry
 
 ENGINES = ("memory", "aws", "emulator")
 REGION = "eu-central-1"
@@ -42,10 +45,15 @@ _Loader.add_multi_constructor("!", lambda _loader, _suffix, _node: None)
 
 def registry_table() -> dict[str, Any]:
     """The registry's table as the template defines it, as CreateTable takes it."""
+    return table_definition("RegistryTable")
+
+
+def table_definition(resource: str) -> dict[str, Any]:
+    """A table as the template defines it, as CreateTable takes it."""
     template = yaml.load(TEMPLATE.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - a safe loader
-    properties = template["Resources"]["RegistryTable"]["Properties"]
+    properties = template["Resources"][resource]["Properties"]
     names = ("BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes")
-    return {name: properties[name] for name in names}
+    return {name: properties[name] for name in names if name in properties}
 
 
 @dataclass
@@ -109,6 +117,22 @@ def registry_engine(engine: str) -> Iterator[Registry]:
             return
         client.create_table(TableName="registry", **registry_table())
         yield DynamoDbRegistry("registry", client)
+
+
+@contextmanager
+def telemetry_engine(engine: str) -> Iterator[Telemetry]:
+    """A telemetry table; on the emulator the stack's own, so tests take a tenant of their own."""
+    if engine == "memory":
+        yield MemoryTelemetry()
+        return
+    with clients(engine) as make:
+        client = make("dynamodb")
+        running = stack() if engine == "emulator" else None
+        if running:
+            yield DynamoDbTelemetry(running["environment"]["TELEMETRY_TABLE"], client)
+            return
+        client.create_table(TableName="telemetry", **table_definition("TelemetryTable"))
+        yield DynamoDbTelemetry("telemetry", client)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from moto import mock_aws
 
 from ragdrop.adapters.hashing_embedder import HashingEmbedder
 from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
-from tests.contract.aws_fixtures import registry_table
+from tests.contract.aws_fixtures import table_definition
 from tests.world import ENVIRONMENT
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +49,9 @@ class Deployment:
         for bucket in (EXAMPLE_BUCKET, "state"):
             self.s3.create_bucket(Bucket=bucket)
             self.s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
-        boto3.client("dynamodb", region_name=REGION).create_table(TableName="registry", **registry_table())
+        dynamodb = boto3.client("dynamodb", region_name=REGION)
+        for table, resource in (("registry", "RegistryTable"), ("telemetry", "TelemetryTable")):
+            dynamodb.create_table(TableName=table, **table_definition(resource))
         queue_url = self.sqs.create_queue(QueueName="ingest")["QueueUrl"]
         settings = {
             **ENVIRONMENT,

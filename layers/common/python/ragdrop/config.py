@@ -47,12 +47,20 @@ class Settings(BaseModel):
     chat_timeout_s: Annotated[float, Field(ge=1, le=600)] = 60
     chat_api_key: str | None = None
 
+    rerank_url: str | None = None
+    rerank_model: str | None = None
+    rerank_api_key: str | None = None
+
     document_bucket: str
     state_bucket: str
     registry_table: str
     visited_table: str
     telemetry_table: str
     queue_url: str
+
+    cache_size: Annotated[int, Field(ge=0, le=100_000)] = 1_000
+    cache_ttl_s: Annotated[int, Field(ge=0, le=86_400)] = 300
+    embedding_cache_size: Annotated[int, Field(ge=0, le=100_000)] = 1_000
 
     ingest_retry_base_s: Annotated[int, Field(ge=1, le=900)] = 30
     sweep_min_age_s: Annotated[int, Field(ge=0, le=86_400)] = 900
@@ -93,9 +101,11 @@ class Settings(BaseModel):
             raise ValueError("at least one model must be named")
         return value
 
-    @field_validator("index_url", "embedding_url", "chat_url")
+    @field_validator("index_url", "embedding_url", "chat_url", "rerank_url")
     @classmethod
-    def _known_scheme(cls, value: str, info: ValidationInfo) -> str:
+    def _known_scheme(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is None:
+            return None
         schemes = ("sqlite:///", "http://", "https://") if info.field_name == "index_url" else ("http://", "https://")
         if not value.startswith(schemes):
             raise ValueError(f"must start with one of {', '.join(schemes)}")

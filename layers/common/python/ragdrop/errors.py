@@ -32,6 +32,7 @@
     - ModelNotFoundError            MODEL_NOT_FOUND -> 502
     - CircuitOpenError              CIRCUIT_OPEN
     - DeadlineError                 TIMEOUT -> 504
+    - RerankError                   never leaves: the order stays as it was, with a warning
   + ConfigurationError          the deployment is wrong        -> the first invocation fails, never one request
 
 Messages carry the offending value and the limit, never document text, another tenant's existence, or a secret.
@@ -232,6 +233,10 @@ class DeadlineError(DependencyError):
     """The time was used up; `stage` says by what."""
 
     code = "TIMEOUT"
+
+
+class RerankError(DependencyError):
+    """The reranker did not score; whoever asked keeps the order that there was."""
 
 
 class ConfigurationError(RagdropError):

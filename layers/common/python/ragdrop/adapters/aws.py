@@ -32,7 +32,9 @@ _THROTTLED = frozenset(
     | {"SlowDown", "RequestTimeout", "TransactionInProgressException"}
 )
 
-_clients: dict[str, AwsClient] = {}
+QUICK_TIMEOUT_S = 0.25  # a query waits no longer for what it can do without
+
+_clients: dict[tuple[str, bool], AwsClient] = {}
 _lock = Lock()
 
 
@@ -42,20 +44,33 @@ def client(service: str) -> AwsClient:
     Raises:
         ConfigurationError: The environment names no region.
     """
+    return _made(service, quick=False)
+
+
+def quick_client(service: str) -> AwsClient:
+    """Like `client`, but one that tries once and waits a quarter of a second: for what a request can do without.
+
+    Raises:
+        ConfigurationError: The environment names no region.
+    """
+    return _made(service, quick=True)
+
+
+def _made(service: str, *, quick: bool) -> AwsClient:
     with _lock:  # making a client is not thread-safe, using one is
-        if service not in _clients:
+        if (service, quick) not in _clients:
             import boto3
 
             config = Config(
-                connect_timeout=CONNECT_TIMEOUT_S,
-                read_timeout=READ_TIMEOUT_S,
-                retries={"mode": "standard", "total_max_attempts": MAX_ATTEMPTS},
+                connect_timeout=QUICK_TIMEOUT_S if quick else CONNECT_TIMEOUT_S,
+                read_timeout=QUICK_TIMEOUT_S if quick else READ_TIMEOUT_S,
+                retries={"mode": "standard", "total_max_attempts": 1 if quick else MAX_ATTEMPTS},
             )
             try:
-                _clients[service] = boto3.client(service, config=config)
+                _clients[service, quick] = boto3.client(service, config=config)
             except NoRegionError as exc:
                 raise ConfigurationError("AWS_REGION or AWS_DEFAULT_REGION must name a region") from exc
-        return _clients[service]
+        return _clients[service, quick]
 
 
 def error_code(exc: ClientError) -> str:

@@ -7,12 +7,13 @@ from collections.abc import Callable
 
 from ragdrop.adapters.aws import AwsClient
 from ragdrop.adapters.dynamodb_documents import DynamoDbDocuments
+from ragdrop.adapters.dynamodb_folders import DynamoDbFolders
 from ragdrop.adapters.dynamodb_listing import DynamoDbListing
 from ragdrop.adapters.dynamodb_table import Table
 from ragdrop.adapters.dynamodb_tenants import DynamoDbTenants
 
 
-class DynamoDbRegistry(DynamoDbDocuments, DynamoDbListing, DynamoDbTenants):
+class DynamoDbRegistry(DynamoDbDocuments, DynamoDbListing, DynamoDbTenants, DynamoDbFolders):
     """A Registry; every read but `page` is consistent.
 
     Args:

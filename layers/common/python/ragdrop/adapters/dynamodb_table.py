@@ -28,6 +28,8 @@ class Update:
         additions: Numbers to add, or sets to add to.
         only_new: The item must not exist; `expected` does not count.
         rising: An attribute of `changes` that must not fall; the item may be new, and `expected` does not count.
+        whatever_is_there: No condition: the item is made where there is none; `expected` does not count.
+        fewer_than: Sets that must have fewer members than this, or not be there; the item is made where there is none.
     """
 
     changes: Mapping[str, Any] = field(default_factory=dict)
@@ -36,6 +38,8 @@ class Update:
     additions: Mapping[str, Any] = field(default_factory=dict)
     only_new: bool = False
     rising: str | None = None
+    whatever_is_there: bool = False
+    fewer_than: Mapping[str, int] = field(default_factory=dict)
 
     def request(self) -> dict[str, Any]:
         """The parameters of UpdateItem; names and values are always placeholders, so no word is reserved.
@@ -55,9 +59,17 @@ class Update:
         names = {*self.changes, *self.additions, *self.copies, *self.copies.values()}
         if self.copies:
             values[":empty"] = ""
+        condition: str | None
         if self.rising:
             names.add("PK")
             condition = f"attribute_not_exists(#PK) OR #{self.rising} <= :{self.rising}"
+        elif self.whatever_is_there:
+            condition = None
+        elif self.fewer_than:
+            condition = " AND ".join(
+                f"(attribute_not_exists(#{name}) OR size(#{name}) < :bound_{name})" for name in self.fewer_than
+            )
+            values |= {f":bound_{name}": bound for name, bound in self.fewer_than.items()}
         elif self.only_new or not self.expected:
             names.add("PK")
             condition = "attribute_not_exists(#PK)" if self.only_new else "attribute_exists(#PK)"
@@ -65,12 +77,12 @@ class Update:
             names |= set(self.expected)
             condition = " AND ".join(f"#{name} = :expected_{name}" for name in self.expected)
             values |= {f":expected_{name}": value for name, value in self.expected.items()}
-        return {
+        request = {
             "UpdateExpression": " ".join(clauses),
-            "ConditionExpression": condition,
             "ExpressionAttributeNames": {f"#{name}": name for name in sorted(names)},
             "ExpressionAttributeValues": encode(values),
         }
+        return request if condition is None else request | {"ConditionExpression": condition}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +96,13 @@ class Outcome:
 class Table:
     """The calls the registry makes, on plain values.
 
-    All raise DatabaseError, and ConfigurationError where the table does not exist.
+    All raise DatabaseError, and ConfigurationError where the table does not exist.  *service* is what the errors name.
     """
 
-    def __init__(self, name: str, client: AwsClient = None) -> None:
+    def __init__(self, name: str, client: AwsClient = None, *, service: str = "registry") -> None:
         self.name = name
         self._given = client
+        self._service = service
 
     def get(self, key: ItemKey) -> Item | None:
         """One item, read consistently."""
@@ -117,6 +130,13 @@ class Table:
                     raise
                 return False
         return True
+
+    def batch_put(self, items: Sequence[Item]) -> None:
+        """Write up to 25 items whole, in one request; what the table does not process is not tried again."""
+        with self._translated():
+            self._client.batch_write_item(
+                RequestItems={self.name: [{"PutRequest": {"Item": encode(item)}} for item in items]}
+            )
 
     def update(self, key: ItemKey, update: Update, *, returning: Literal["ALL_OLD", "ALL_NEW", "NONE"]) -> Outcome:
         """Write some attributes of an item if the condition holds."""
@@ -212,7 +232,7 @@ class Table:
         return self._given or aws_client("dynamodb")
 
     def _translated(self) -> AbstractContextManager[None]:
-        return translated(DatabaseError, service="registry", resource=f"table {self.name}")
+        return translated(DatabaseError, service=self._service, resource=f"table {self.name}")
 
 
 def _typed(key: ItemKey) -> dict[str, dict[str, str]]:

@@ -19,6 +19,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import ActiveIndex, ApiKey, KeptSettings, Tenant
 from ragdrop.errors import DatabaseError, RagdropError
 from ragdrop.ports import Claim
+from ragdrop.ports.registry import MAX_FOLDERS
 
 MAX_HEADS = 100
 
@@ -40,6 +41,7 @@ class MemoryRegistry(MemoryPointers):
         self._details: dict[tuple[DocumentKey, int], Detail] = {}
         self._tenants: dict[str, Tenant] = {}
         self._api_keys: dict[str, ApiKey] = {}
+        self._folders: dict[str, frozenset[str]] = {}
 
     def head(self, key: DocumentKey) -> Head | None:
         with self._call("head"):
@@ -182,6 +184,16 @@ class MemoryRegistry(MemoryPointers):
     def put_api_key(self, key: ApiKey) -> None:
         with self._call("put_api_key"):
             self._api_keys[key.sha256] = key
+
+    def folders(self, tenant: str) -> frozenset[str]:
+        with self._call("folders"):
+            return self._folders.get(tenant, frozenset())
+
+    def note_folder(self, tenant: str, folder: str) -> None:
+        with self._call("note_folder"):
+            known = self._folders.get(tenant, frozenset())
+            if len(known) < MAX_FOLDERS:
+                self._folders[tenant] = known | {folder}
 
     def _take(self, key: DocumentKey, changes: Changes, *, free: bool) -> Head | None:
         head = self._heads.get(key)

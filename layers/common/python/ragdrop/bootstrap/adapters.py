@@ -12,6 +12,8 @@ from ragdrop.config import Settings
 
 if TYPE_CHECKING:
     from ragdrop.ports import ChatModel, ChunkIndex, Embedder, MessageQueue, ObjectStore, Prompter, Registry
+    from ragdrop.ports.reranker import Reranker
+    from ragdrop.ports.telemetry import Telemetry
 
 SQLITE_SCHEME = "sqlite:///"
 
@@ -43,6 +45,13 @@ class Adapters:
         from ragdrop.adapters.dynamodb_registry import DynamoDbRegistry
 
         return DynamoDbRegistry(self.settings.registry_table)
+
+    @cached_property
+    def telemetry(self) -> Telemetry:
+        """The telemetry table."""
+        from ragdrop.adapters.dynamodb_telemetry import DynamoDbTelemetry
+
+        return DynamoDbTelemetry(self.settings.telemetry_table)
 
     @cached_property
     def queue(self) -> MessageQueue:
@@ -85,6 +94,18 @@ class Adapters:
             settings.chat_url, api_key=self._secret(settings.chat_api_key), timeout_s=settings.chat_timeout_s
         )
         return OpenAiChatModel(http, models=settings.chat_models)
+
+    @cached_property
+    def reranker(self) -> Reranker | None:
+        """The reranker, if RERANK_URL names one."""
+        from ragdrop.adapters.http_reranker import HttpReranker
+        from ragdrop.adapters.openai_http import OpenAiHttp
+
+        settings = self.settings
+        if settings.rerank_url is None:
+            return None
+        http = OpenAiHttp(settings.rerank_url, api_key=self._secret(settings.rerank_api_key), timeout_s=10)
+        return HttpReranker(http, model=settings.rerank_model)
 
     @cached_property
     def prompter(self) -> Prompter:

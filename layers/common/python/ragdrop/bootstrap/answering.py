@@ -9,6 +9,10 @@ from ragdrop.bootstrap.adapters import Adapters
 
 if TYPE_CHECKING:
     from ragdrop.usecases.ask import Ask
+    from ragdrop.usecases.cached_search import CachedSearch
+    from ragdrop.usecases.query_vectors import QueryVectors
+    from ragdrop.usecases.rank_folders import RankFolders
+    from ragdrop.usecases.rerank import Rerank
     from ragdrop.usecases.search import Search
     from ragdrop.usecases.tenants import Directory
 
@@ -24,16 +28,57 @@ class AnsweringParts(Adapters):
         return Directory(self.registry, clock=self.clock)
 
     @cached_property
-    def search(self) -> Search:
+    def query_vectors(self) -> QueryVectors:
+        """Vectors of questions."""
+        from ragdrop.usecases.query_vectors import QueryVectors
+
+        size = self.settings.embedding_cache_size
+        return QueryVectors(embedder=self.embedder, store=self.telemetry, size=size, clock=self.clock)
+
+    @cached_property
+    def rank_folders(self) -> RankFolders:
+        """Folders by the chat model."""
+        from ragdrop.usecases.rank_folders import RankFolders
+
+        return RankFolders(registry=self.registry, chat=self.chat)
+
+    @cached_property
+    def rerank(self) -> Rerank:
+        """The reranker's order, where RERANK_URL names one."""
+        from ragdrop.usecases.rerank import Rerank
+
+        return Rerank(self.reranker)
+
+    @cached_property
+    def uncached_search(self) -> Search:
         """Search."""
         from ragdrop.usecases.search import Search
 
         return Search(
             registry=self.registry,
             index=self.index,
-            query_vectors=lambda text, _tenant, space, deadline: self.embedder.query(text, space, deadline),
+            query_vectors=self.query_vectors,
             directory=self.directory,
             environment=self.settings.tunables(),
+            rank_folders=self.rank_folders,
+            rerank=self.rerank,
+        )
+
+    @cached_property
+    def search(self) -> CachedSearch:
+        """Search that remembers its answers."""
+        from ragdrop.usecases.cached_search import CachedSearch
+        from ragdrop.usecases.usage_counter import UsageCounter
+
+        return CachedSearch(
+            search=self.uncached_search,
+            registry=self.registry,
+            directory=self.directory,
+            usage=UsageCounter(self.telemetry, clock=self.clock),
+            query_vectors=self.query_vectors,
+            size=self.settings.cache_size,
+            ttl_s=self.settings.cache_ttl_s,
+            clock=self.clock,
         )
 
     @cached_property

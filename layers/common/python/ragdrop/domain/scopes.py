@@ -46,6 +46,10 @@ class Scopes:
         place = next((at for at, folder in enumerate(self.preferred) if folder.holds(key)), len(self.preferred))
         return max(MIN_WEIGHT, round(1.0 - WEIGHT_STEP * place, 1))
 
+    def then(self, folders: Sequence[Folder]) -> Scopes:
+        """These scopes with *folders* preferred behind those that are, ten in all at most."""
+        return replace(self, preferred=tuple(dict.fromkeys((*self.preferred, *folders)))[:MAX_PREFERRED])
+
     def _askable(self) -> list[Folder]:
         """The preferred folders that lie in the strict ones: the index ORs folders, so both cannot be asked at once."""
         strict = self.whole.folders

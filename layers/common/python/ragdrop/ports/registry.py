@@ -13,6 +13,8 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import ActiveIndex, ApiKey, KeptSettings, Tenant
 from ragdrop.ports.pointers import PointerRegistry
 
+MAX_FOLDERS = 1_000  # of a tenant: the item then has at most 300 KB of the 400 that DynamoDB allows
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -128,7 +130,18 @@ class TenantRegistry(Protocol):
         ...
 
 
-class Registry(DocumentRegistry, PointerRegistry, TenantRegistry, Protocol):
+class FolderRegistry(Protocol):
+    """Which folders a tenant has: for ranking them.  There may be too many, of deleted documents; never an answer."""
+
+    def folders(self, tenant: str) -> frozenset[str]:
+        """The folders noted, as `vault/a/b`."""
+        ...
+
+    def note_folder(self, tenant: str, folder: str) -> None:
+        """Add a folder, unless MAX_FOLDERS are there."""
+
+
+class Registry(DocumentRegistry, PointerRegistry, TenantRegistry, FolderRegistry, Protocol):
     """The truth about which revision of every document answers.  All reads here but `page` are consistent.
 
     All methods raise DatabaseError when the registry does not answer.  A conditional write that loses gives None or

@@ -20,9 +20,9 @@ from ragdrop.routes.shapes import (
     FoldersShape,
     SearchResponse,
 )
-from ragdrop.usecases.search import Search
+from ragdrop.usecases.cached_search import Searching
 
-SearchPart = Callable[[], Search]
+SearchPart = Callable[[], Searching]
 
 
 def search_router(search: SearchPart, caller: Callable[..., Caller]) -> APIRouter:

@@ -11,7 +11,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Query, Retrieval, verified
 from ragdrop.domain.tenants import Caller
 from ragdrop.ports import ChatModel, Prompter, Registry
-from ragdrop.usecases.search import Search
+from ragdrop.usecases.cached_search import Searching
 
 TRIES = 2  # a document that changes while the model writes makes the answer begin again, once
 
@@ -31,7 +31,7 @@ class Ask:
     def __init__(
         self,
         *,
-        search: Search,
+        search: Searching,
         registry: Registry,
         chat: ChatModel,
         prompter: Prompter,

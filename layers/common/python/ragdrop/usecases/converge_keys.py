@@ -6,10 +6,12 @@ import logging
 import random
 from collections.abc import Callable, Sequence
 
+from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.convergence import LEASE_S, MAX_RECEIVES, is_older, is_settled, obsolete_before, retry_delay_s
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.deliveries import Change, Delivery
 from ragdrop.domain.documents import Failure, Head, Status
+from ragdrop.domain.folder_ranking import folder_of
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.settings_in_force import Tunables, in_force
 from ragdrop.domain.tenants import Tenant
@@ -55,6 +57,7 @@ class ConvergeKeys:
         self._retry_base_s = retry_base_s
         self._clock = clock
         self._jitter = jitter
+        self._folders: BoundedCache[tuple[str, str], str] = BoundedCache(size=10_000, ttl_s=3_600.0)
 
     def batch(self, deliveries: Sequence[Delivery], deadline: Deadline) -> list[Delivery]:
         """Converge all keys of a batch; the deliveries that failed and must come again.
@@ -196,6 +199,7 @@ class ConvergeKeys:
         before = self._registry.flip(written.detail, self._clock())
         if before is not None:
             self._count(written.tenant, written.key, before, documents=1, chunks=written.detail.chunk_count)
+            self._note_folder(written.key)
         tenant = self._directory.tenant(written.key.tenant, fresh=True) or written.tenant
         if before is not None and tenant.targets != written.targets:
             self._index_revision.catch_up(written, tenant, deadline)
@@ -216,6 +220,14 @@ class ConvergeKeys:
 
     def _keeps_last_good(self, key: DocumentKey, tenant: Tenant) -> bool:
         return in_force(self._environment, tenant, vaults=[key.vault]).values.keep_last_good
+
+    def _note_folder(self, key: DocumentKey) -> None:
+        """Let the folder of a live document be known, once an environment."""
+        folder = folder_of(key)
+        if folder is None or self._folders.get((key.tenant, folder), now_s=self._clock()):
+            return
+        self._registry.note_folder(key.tenant, folder)
+        self._folders.put((key.tenant, folder), folder, now_s=self._clock())
 
     def _clean(self, key: DocumentKey, tenant: Tenant, deadline: Deadline, *, pointers: bool = True) -> None:
         """Remove what can never answer again, by what the registry says now (a consistent read)."""

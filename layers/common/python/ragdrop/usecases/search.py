@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from ragdrop.domain.boosting import Boosts
 from ragdrop.domain.budget import CHARACTERS_PER_TOKEN
@@ -37,6 +37,8 @@ from ragdrop.errors import (
 from ragdrop.ports import ChunkIndex, Registry
 from ragdrop.usecases.assemble import Assemble, Room
 from ragdrop.usecases.find_candidates import FindCandidates, FoundCandidates, Wanted
+from ragdrop.usecases.rank_folders import RankedFolders, RankFolders
+from ragdrop.usecases.rerank import Rerank
 from ragdrop.usecases.tenants import Directory
 from ragdrop.usecases.timer import Timer
 from ragdrop.usecases.together import together
@@ -56,6 +58,7 @@ class Question:
     settings: SettingsInForce
     limit: int
     calibration: Calibration
+    folders: RankedFolders = field(default_factory=RankedFolders)
 
     @property
     def boosts(self) -> Boosts:
@@ -84,12 +87,16 @@ class Search:
         query_vectors: QueryVectors,
         directory: Directory,
         environment: Tunables,
+        rank_folders: RankFolders,
+        rerank: Rerank,
     ) -> None:
         self._registry = registry
         self._index = index
         self._query_vectors = query_vectors
         self._directory = directory
         self._environment = environment
+        self._rank_folders = rank_folders
+        self._rerank = rerank
         self._find = FindCandidates(registry=registry, index=index)
         self._assemble = Assemble(index)
 
@@ -106,9 +113,11 @@ class Search:
         timer = Timer()
         question = self._understood(query, caller)
         with timer.stage("embed"):
-            critical_keys, (vector, missing) = together(
-                lambda: self._critical_keys(question, deadline), lambda: self._vector(question, deadline)
+            critical_keys, (folders, (vector, missing)) = together(
+                lambda: self._critical_keys(question, deadline),
+                lambda: (self._folders(question, deadline), self._vector(question, deadline)),
             )
+        question = replace(question, scopes=question.scopes.then(folders.folders), folders=folders)
         found = self._find(_wanted(question, vector, critical_keys), question.tenant, deadline, timer)
         with timer.stage("assemble"):
             return self._retrieval(question, found, critical_keys, missing, timer, deadline)
@@ -142,6 +151,19 @@ class Search:
                 raise
             return None, ["the embedding service did not answer: found by words alone"]
 
+    def _folders(self, question: Question, deadline: Deadline) -> RankedFolders:
+        """The folders that the chat model chose, where it was asked to."""
+        query = question.query
+        if not query.rank_folders or query.fast:
+            return RankedFolders()
+        return self._rank_folders(query.text, question.tenant.name, question.scopes.whole, deadline)
+
+    def _reranked(self, query: Query, fused: list[Fused], deadline: Deadline) -> tuple[list[Fused], list[str]]:
+        """The candidates in the reranker's order, their scores dealt out anew in it: boosts and folders still count."""
+        moved = self._rerank(query.text, fused, deadline, text_of=lambda one: one.hit.chunk.in_context)
+        dealt = [replace(one, score=place.score) for one, place in zip(moved.found, fused, strict=True)]
+        return dealt, [moved.warning] if moved.warning else []
+
     def _critical_keys(self, question: Question, deadline: Deadline) -> tuple[DocumentKey, ...]:
         if not question.query.include_critical:
             return ()
@@ -163,7 +185,7 @@ class Search:
         query, calibration = question.query, question.calibration
         threshold = question.settings.values.min_relevance
         vector = above_noise(found.vector, calibration, keep_all=threshold == 0)
-        fused = blend(vector, found.lexical)
+        fused, not_reranked = self._reranked(query, blend(vector, found.lexical), deadline)
         by = judged(calibration, threshold=threshold, vectors=found.vectors, floor=found.floor)
         ranked = rank(
             fused,
@@ -184,7 +206,8 @@ class Search:
             deadline=deadline,
         )
         notes = _notes(question, len(assembled.shortened) + len(critical_keys[MAX_CRITICAL:]))
-        missing = [*missing, *found.warnings]
+        unranked = [question.folders.warning] if question.folders.warning else []
+        missing = [*missing, *found.warnings, *unranked, *not_reranked]
         level_2 = by.basis == "lexical"
         if level_2 and not missing:
             missing.append("the vector search did not answer: found by words alone")
@@ -245,8 +268,8 @@ def _explanation(question: Question, decision: Decision, fused: Sequence[Fused],
     candidates, left_out = explained(fused, decision, noise=noise, dropped=found.dropped)
     return Explanation(
         candidates=candidates,
-        folders_selected=[*question.query.folders, *question.query.prefer_folders],
-        folders_available=[],
+        folders_selected=[*question.query.folders, *question.query.prefer_folders, *question.folders.selected],
+        folders_available=list(question.folders.available),
         scopes=scopes_told(question.scopes.each()),
         settings=question.settings.told(),
         left_out=left_out,

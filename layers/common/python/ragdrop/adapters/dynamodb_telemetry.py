@@ -1,0 +1,80 @@
+"""The telemetry table: vectors of questions under `V#tenant`, counts of documents under `U#tenant`."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Mapping, Sequence
+
+from boto3.dynamodb.types import Binary
+
+from ragdrop.adapters.aws import AwsClient, quick_client
+from ragdrop.adapters.dynamodb_items import Item
+from ragdrop.adapters.dynamodb_table import Table, Update
+from ragdrop.domain.chunks import Vector
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.usage import Usage
+
+
+class DynamoDbTelemetry:
+    """Telemetry in one table; by default over a client that gives up quickly, as nothing here is worth waiting for.
+
+    Args:
+        table: The table's name.
+        client: A low-level DynamoDB client.
+    """
+
+    def __init__(self, table: str, client: AwsClient = None) -> None:
+        self._name = table
+        self._given = client
+
+    def query_vector(self, tenant: str, name: str, now_s: float) -> Vector | None:
+        """The vector of a question; one whose time has passed may still be in the table, for two days at most."""
+        item = self._table.get((f"V#{tenant}", name))
+        if item is None or item["expires_at"] <= now_s:
+            return None
+        return _vector(item["vector"])
+
+    def put_query_vectors(self, tenant: str, vectors: Mapping[str, Vector], expires_at_s: float) -> None:
+        """Keep vectors, in one request; what the table does not take at once is lost."""
+        self._table.batch_put([_item(tenant, name, found, expires_at_s) for name, found in vectors.items()])
+
+    def add_use(self, key: DocumentKey, count: int, last_retrieved: str) -> None:
+        """Add to the counts of a document."""
+        update = Update({"last_retrieved": last_retrieved}, additions={"query_count": count}, whatever_is_there=True)
+        self._table.update(_usage_key(key), update, returning="NONE")
+
+    def usage(self, keys: Sequence[DocumentKey]) -> dict[DocumentKey, Usage]:
+        """The counts of up to 100 documents; those that the table does not give at once are left out."""
+        by_item = {_usage_key(key): key for key in keys}
+        items = self._table.batch_get(list(by_item))[0] if by_item else []
+        return {
+            by_item[(item["PK"], item["SK"])]: Usage(item.get("query_count", 0), item.get("last_retrieved"))
+            for item in items
+        }
+
+    def forget_use(self, key: DocumentKey) -> None:
+        """Remove the counts of a document."""
+        self._table.delete(_usage_key(key))
+
+    @property
+    def _table(self) -> Table:
+        return Table(self._name, self._given or quick_client("dynamodb"), service="telemetry")
+
+
+def _usage_key(key: DocumentKey) -> tuple[str, str]:
+    return f"U#{key.tenant}", key.vault_path
+
+
+def _item(tenant: str, name: str, found: Vector, expires_at_s: float) -> Item:
+    raw = array("f", found)
+    if sys.byteorder == "big":
+        raw.byteswap()
+    return {"PK": f"V#{tenant}", "SK": name, "vector": raw.tobytes(), "expires_at": int(expires_at_s)}
+
+
+def _vector(stored: Binary) -> Vector:
+    raw = array("f", bytes(stored))
+    if sys.byteorder == "big":
+        raw.byteswap()
+    return raw

@@ -1,0 +1,45 @@
+"""Reranking by any endpoint that takes `POST /rerank` as Jina's, Cohere's, vLLM's and llama.cpp's servers do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import httpx
+
+from ragdrop.adapters.openai_http import OpenAiHttp, problem
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.errors import RerankError
+
+SERVICE = "rerank"
+
+
+class HttpReranker:
+    """A Reranker over `{model, query, documents}` -> `results[] {index, relevance_score}`; *model* is sent if given."""
+
+    def __init__(self, http: OpenAiHttp, *, model: str | None) -> None:
+        self._http = http
+        self._model = {"model": model} if model else {}
+
+    def scores(self, query: str, texts: Sequence[str], deadline: Deadline) -> list[float]:
+        """One score a text; an answer that leaves one out, or scores one twice, is refused whole."""
+        if not texts:
+            return []
+        body = {**self._model, "query": query, "documents": list(texts), "top_n": len(texts)}
+        try:
+            response = self._http.post("/rerank", body, deadline, stage="rerank")
+        except httpx.TransportError as exc:
+            kind = "did not answer in time" if isinstance(exc, httpx.TimeoutException) else "could not be reached"
+            raise RerankError(f"the reranker {kind}", service=SERVICE) from exc
+        if response.status_code != httpx.codes.OK:
+            raise RerankError(f"the reranker refused: {problem(response)}", service=SERVICE)
+        try:
+            results = response.json()["results"]
+            scored = {int(result["index"]): float(result["relevance_score"]) for result in results}
+        except (ValueError, KeyError, TypeError) as exc:
+            raise RerankError("the reranker gave an answer that cannot be read", service=SERVICE) from exc
+        if len(results) != len(texts) or sorted(scored) != list(range(len(texts))):
+            raise RerankError(f"the reranker scored {len(scored)} of {len(texts)} texts", service=SERVICE)
+        if not all(map(math.isfinite, scored.values())):
+            raise RerankError("the reranker gave a score that is no number", service=SERVICE)
+        return [scored[place] for place in range(len(texts))]

@@ -1,0 +1,72 @@
+"""Rank folders: the chat model says which folders a question is about; whatever goes wrong, all of them count alike."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from ragdrop.domain.chunks import Filters, Folder
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.folder_ranking import INSTRUCTIONS, MAX_RANKED, ranking_request, read_ranking
+from ragdrop.errors import DependencyError
+from ragdrop.ports import ChatModel, Message, Registry
+
+logger = logging.getLogger(__name__)
+
+ANSWER_TOKENS = 500
+SHARE_OF_TIME = 0.5  # of what is left: the search itself must still be possible
+ALL_FOLDERS = "the folders could not be ranked, all count alike"
+
+
+@dataclass(frozen=True, slots=True)
+class RankedFolders:
+    """`selected` and `available` are `vault/folder`, the first best first; `warning` says why there is no selection."""
+
+    selected: tuple[str, ...] = ()
+    available: tuple[str, ...] = ()
+    warning: str | None = None
+
+    @property
+    def folders(self) -> tuple[Folder, ...]:
+        """The selected ones as scopes."""
+        return tuple(Folder(path, vault) for vault, _, path in (name.partition("/") for name in self.selected))
+
+
+class RankFolders:
+    """Asks the chat model for the folders of a question."""
+
+    def __init__(self, *, registry: Registry, chat: ChatModel) -> None:
+        self._registry = registry
+        self._chat = chat
+
+    def __call__(self, question: str, tenant: str, within: Filters, deadline: Deadline) -> RankedFolders:
+        """The folders that *question* is about, best first, of those that *within* (vaults and folders) lets through.
+
+        Never fails: without an answer that can be read nothing is selected, and the warning says so.
+        """
+        try:
+            known = self._registry.folders(tenant)
+            available = tuple(name for name in sorted(known) if _within(name, within))[:MAX_RANKED]
+            if not available:
+                return RankedFolders()
+            seconds = deadline.timeout_s(3_600.0, stage="folders") * SHARE_OF_TIME
+            messages = [Message("system", INSTRUCTIONS), Message("user", ranking_request(question, available))]
+            reply = self._chat.complete(messages, max_tokens=ANSWER_TOKENS, deadline=Deadline.after(seconds))
+        except DependencyError as exc:
+            logger.warning("folders could not be ranked", extra={"service": exc.service, "code": exc.code})
+            return RankedFolders((), (), ALL_FOLDERS)
+        selected = read_ranking(reply.text, available)
+        if selected is None:
+            return RankedFolders((), available, ALL_FOLDERS)
+        return RankedFolders(selected, available)
+
+
+def _within(name: str, filters: Filters) -> bool:
+    """Whether a folder lies in the vaults and folders of a query, or holds one of them."""
+    vault, _, path = name.partition("/")
+    if filters.vaults and vault not in filters.vaults:
+        return False
+    asked = [folder for folder in filters.folders if folder.vault in {None, vault}]
+    return not filters.folders or any(
+        f"{path}/".startswith(f"{folder.path}/") or f"{folder.path}/".startswith(f"{path}/") for folder in asked
+    )

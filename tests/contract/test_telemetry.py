@@ -1,0 +1,66 @@
+"""What every Telemetry does: vectors of questions for a while, counts of documents for good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ragdrop.domain.chunks import vector
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.usage import Usage
+from ragdrop.ports.telemetry import Telemetry
+from tests.contract.aws_fixtures import ENGINES, telemetry_engine
+from tests.contract.registry_examples import NOW_S, new_tenant_name
+
+AT = "2026-01-02T03:04:05Z"
+
+
+@pytest.fixture(params=ENGINES)
+def telemetry(request: pytest.FixtureRequest) -> Iterator[Telemetry]:
+    with telemetry_engine(request.param) as made:
+        yield made
+
+
+@pytest.fixture
+def tenant() -> str:
+    return new_tenant_name()
+
+
+def test_a_vector_comes_back_as_it_was_until_its_time_has_passed(telemetry: Telemetry, tenant: str) -> None:
+    found = vector([0.25, -3.0, 1e-3])
+    telemetry.put_query_vectors(tenant, {"name": found}, NOW_S + 10)
+
+    assert telemetry.query_vector(tenant, "name", NOW_S) == found
+    assert telemetry.query_vector(tenant, "name", NOW_S + 10) is None
+    assert telemetry.query_vector(tenant, "other", NOW_S) is None
+
+
+def test_a_tenant_does_not_see_the_vectors_of_another(telemetry: Telemetry, tenant: str) -> None:
+    telemetry.put_query_vectors(tenant, {"name": vector([1.0])}, NOW_S + 10)
+
+    assert telemetry.query_vector(new_tenant_name(), "name", NOW_S) is None
+
+
+def test_twenty_five_vectors_go_in_at_once(telemetry: Telemetry, tenant: str) -> None:
+    telemetry.put_query_vectors(tenant, {str(n): vector([1.0, float(n)]) for n in range(25)}, NOW_S + 10)
+
+    assert telemetry.query_vector(tenant, "24", NOW_S) == vector([1.0, 24.0])
+
+
+def test_uses_add_up_and_the_last_one_is_told(telemetry: Telemetry, tenant: str) -> None:
+    used, unused = (DocumentKey(tenant, "team", name) for name in ("notes/größe.md", "b.md"))
+    telemetry.add_use(used, 2, "2026-01-01T00:00:00Z")
+    telemetry.add_use(used, 3, AT)
+
+    assert telemetry.usage([used, unused]) == {used: Usage(5, AT)}
+    assert telemetry.usage([]) == {}
+
+
+def test_the_uses_of_a_document_can_be_forgotten(telemetry: Telemetry, tenant: str) -> None:
+    key = DocumentKey(tenant, "team", "a.md")
+    telemetry.add_use(key, 1, AT)
+    telemetry.forget_use(key)
+    telemetry.forget_use(key)
+
+    assert telemetry.usage([key]) == {}
