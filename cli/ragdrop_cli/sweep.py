@@ -88,6 +88,9 @@ def _say(report: Report) -> None:
     if report.orphans:
         done = "would be removed" if report.dry_run else f"removed, {report.orphan_chunks} chunks"
         say(f"{report.orphans} orphaned revisions {done}", indent=2)
+    if report.expired:
+        done = "would be removed" if report.dry_run else "removed"
+        say(f"{report.expired} revisions gone for 30 days {done}, {report.expired_objects} objects", indent=2)
     if any(report.corrected.values()):
         off = ", ".join(f"{name} {amount:+}" for name, amount in report.corrected.items())
         say(f"counters {'are off by' if report.dry_run else 'corrected by'}: {off}", indent=2)

@@ -4,6 +4,7 @@ import pytest
 import yaml
 
 from ragdrop.config import environment_names
+from ragdrop.domain.retention import DERIVED_AGE_S
 from tests.architecture.cloudformation import REPOSITORY, Resource, allowed_statements, listed, of_type, read_template
 
 FUNCTIONS = ("IngestFunction", "QueryFunction", "GenerateFunction", "SweepFunction")
@@ -174,6 +175,16 @@ def test_replaced_documents_can_be_restored_for_the_retention_time(resources: di
         "NoncurrentDays": {"Ref": "RetentionDays"}
     }
     assert rules["abort-unfinished-uploads"]["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
+
+
+def test_derived_state_with_a_prefix_of_its_own_expires_and_revisions_are_left_to_the_sweep(
+    resources: dict[str, Resource],
+) -> None:
+    rules = resources["StateBucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
+    expiring = {rule["Prefix"]: rule["ExpirationInDays"] for rule in rules if "ExpirationInDays" in rule}
+
+    assert expiring == {"texts/": 90}
+    assert DERIVED_AGE_S == 30 * 86_400
 
 
 def test_every_table_is_kept_and_can_be_restored(resources: dict[str, Resource]) -> None:

@@ -65,6 +65,8 @@ class OperatingParts(WritingParts):
     @cached_property
     def sweep(self) -> Sweep:
         """Comparing bucket, registry and index of one tenant."""
+        from ragdrop.domain.retention import DERIVED_AGE_S
+        from ragdrop.usecases.remove_derived import RemoveDerived
         from ragdrop.usecases.remove_orphans import RemoveOrphans
         from ragdrop.usecases.sweep import Sweep
         from ragdrop.usecases.sweep_notes import SweepNotes
@@ -78,6 +80,13 @@ class OperatingParts(WritingParts):
                 registry=self.registry,
                 index=self.index,
                 min_age_s=self.settings.sweep_orphan_age_s,
+                clock=self.clock,
+            ),
+            remove_derived=RemoveDerived(
+                state=self.state,
+                registry=self.registry,
+                revisions=self.revisions,
+                age_s=DERIVED_AGE_S,
                 clock=self.clock,
             ),
             min_age_s=self.settings.sweep_min_age_s,

@@ -25,6 +25,7 @@ class Report:
     `objects` counts documents in the bucket, `recent` those left for later, `unusable` keys that name no document;
     `found` counts keys by finding, `names` shows some of each, `asked` are those that ingest is asked to look at, which
     the gone of a refused vault are not; `corrected` is what the counters were off by.
+    `expired` revisions, of so many objects of the state bucket, stopped answering 30 days ago.
     """
 
     tenant: str
@@ -39,6 +40,8 @@ class Report:
     refused: list[Refusal] = field(default_factory=list)
     orphans: int = 0
     orphan_chunks: int = 0
+    expired: int = 0
+    expired_objects: int = 0
     corrected: dict[str, int] = field(default_factory=lambda: {"documents": 0, "chunks": 0})
     finished: bool = True
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import zlib
 from array import array
@@ -21,6 +22,7 @@ from ragdrop.ports import ObjectStore
 
 BLOCK_CHARACTERS = 65_536
 FORMAT_VERSION = 1
+OWNER = "document"  # of the manifest: the S3 key in base64, as metadata holds only ASCII
 CHUNK_COUNT = "chunk-count"  # of the object that holds an index's chunks
 CHUNK_SIZES = "chunk-sizes"  # of the same: what they were cut by
 
@@ -49,7 +51,14 @@ class RevisionStore:
             "document": {**document.fields(), "text": ""},
         }
         encoded = json.dumps(manifest, ensure_ascii=False, default=str).encode()
-        self._state.put(_name(key, revision, "manifest.json"), encoded, media_type="application/json")
+        name, owner = _name(key, revision, "manifest.json"), base64.urlsafe_b64encode(key.s3_key.encode()).decode()
+        self._state.put(name, encoded, media_type="application/json", metadata={OWNER: owner})
+
+    def owner(self, prefix: str) -> DocumentKey | None:
+        """The document that the revision under *prefix* is of; None where its manifest is not there or does not say."""
+        stored = self._state.head(f"{prefix}manifest.json")
+        noted = stored.metadata.get(OWNER) if stored is not None else None
+        return None if noted is None else DocumentKey.parse(base64.urlsafe_b64decode(noted).decode())
 
     def read_span(self, key: DocumentKey, revision: int, start: int, end: int) -> str | None:
         """Code points *start* to *end* (exclusive, cut to the text); None where the revision is not kept."""
@@ -130,9 +139,23 @@ class RevisionStore:
         return "".join(pieces)[start - first.start : end - first.start]
 
 
+def tenant_prefix(tenant: str) -> str:
+    """What the names of all that is derived of a tenant's documents begin with; the digests follow."""
+    return f"revisions/{tenant}/"
+
+
+def revision_of(prefix: str, name: str) -> int:
+    """The revision that an object under a document's prefix belongs to.
+
+    >>> revision_of("revisions/acme/d/", "revisions/acme/d/0000000000000012/text")
+    12
+    """
+    return int(name.removeprefix(prefix).partition("/")[0])
+
+
 def revisions_prefix(key: DocumentKey) -> str:
     """What the names of all that is derived of a document begin with; the revision's number follows."""
-    return f"revisions/{key.tenant}/{key.digest}/"
+    return f"{tenant_prefix(key.tenant)}{key.digest}/"
 
 
 def _name(key: DocumentKey, revision: int, part: str) -> str:

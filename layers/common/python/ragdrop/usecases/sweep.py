@@ -29,6 +29,7 @@ from ragdrop.domain.sweeping import (
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import InvalidParamsError
 from ragdrop.ports import MessageQueue, ObjectStore, Registry
+from ragdrop.usecases.remove_derived import RemoveDerived
 from ragdrop.usecases.remove_orphans import RemoveOrphans
 from ragdrop.usecases.sweep_notes import Notes, SweepNotes
 
@@ -50,6 +51,7 @@ class Sweep:
         queue: MessageQueue,
         notes: SweepNotes,
         remove_orphans: RemoveOrphans,
+        remove_derived: RemoveDerived,
         min_age_s: float,
         clock: Callable[[], float],
     ) -> None:
@@ -58,6 +60,7 @@ class Sweep:
         self._queue = queue
         self._notes = notes
         self._remove_orphans = remove_orphans
+        self._remove_derived = remove_derived
         self._min_age_s = min_age_s
         self._clock = clock
 
@@ -81,7 +84,7 @@ class Sweep:
             raise InvalidParamsError(f"there is no tenant named {name!r}", field="tenant", value=name)
         notes = self._notes.read(name)
         if dry_run:
-            notes = Notes(gone=notes.gone)
+            notes = Notes(gone=notes.gone, derived_after=notes.derived_after)
         if notes.after is None:
             notes.generation = tenant.generation
         report = Report(name, dry_run)
@@ -95,7 +98,7 @@ class Sweep:
         if not report.refused:
             self._end(tenant, notes, report, deadline)
         if not dry_run:
-            self._notes.write(name, Notes(gone=notes.gone))
+            self._notes.write(name, Notes(gone=notes.gone, derived_after=notes.derived_after))
         return report
 
     def _vault(
@@ -181,9 +184,12 @@ class Sweep:
         names.clear()
 
     def _end(self, tenant: Tenant, notes: Notes, report: Report, deadline: Deadline) -> None:
-        """Remove orphans and correct the counters, now that all vaults were seen."""
+        """Remove orphans and the state of revisions long gone, correct the counters: all vaults were seen."""
         removed = self._remove_orphans(tenant, deadline, dry_run=report.dry_run)
         report.orphans, report.orphan_chunks = removed.revisions, removed.chunks
+        expired = self._remove_derived(tenant.name, deadline, after=notes.derived_after, dry_run=report.dry_run)
+        report.expired, report.expired_objects = expired.revisions, expired.objects
+        notes.derived_after = expired.after
         now = self._registry.tenant(tenant.name)
         quiet_s = min(self._min_age_s, COUNT_PAUSE_S)
         if now is None or now.generation != notes.generation or self._clock() - notes.changed_at_s < quiet_s:

@@ -15,7 +15,8 @@ class Notes:
     `after` is the last vault that was done, None at the start of a round; `last` the last path that the bucket listed
     up to there, `cursor` the registry's page that goes on behind it.  `documents`, `chunks`, `vaults` and
     `changed_at_s` were counted so far in this round, `generation` is the tenant's at its start.  `gone` names the
-    documents found gone in the last 24 hours: by vault, when (seconds since 1970) by path.
+    documents found gone in the last 24 hours: by vault, when (seconds since 1970) by path.  `derived_after` is
+    where the next round goes on with what is derived.
     """
 
     after: str | None = None
@@ -27,6 +28,7 @@ class Notes:
     changed_at_s: float = 0.0
     generation: int = 0
     gone: dict[str, dict[str, float]] = field(default_factory=dict)
+    derived_after: str = ""
 
 
 class SweepNotes:

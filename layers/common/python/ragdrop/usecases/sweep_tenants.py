@@ -84,6 +84,7 @@ def _counts(report: Report) -> dict[str, object]:
         "objects": report.objects,
         "found": report.found,
         "orphans": report.orphans,
+        "expired": report.expired,
         "refused": len(report.refused),
         "finished": report.finished,
     }
