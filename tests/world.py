@@ -12,6 +12,7 @@ from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
 from ragdrop.adapters.memory_registry import MemoryRegistry
 from ragdrop.adapters.memory_telemetry import MemoryTelemetry
+from ragdrop.adapters.memory_visited import MemoryVisitedCache
 from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
 from ragdrop.bootstrap import App, bootstrap
 from ragdrop.domain.calibration import Calibration, Curve
@@ -55,10 +56,11 @@ class World:
         self.registry = parts.get("registry") or MemoryRegistry()
         self.index = parts.get("index") or MemoryChunkIndex()
         self.queue = parts.get("queue") or MemoryMessageQueue()
+        self.visited = parts.get("visited") or MemoryVisitedCache()
         self.embedder = parts.get("embedder") or HashingEmbedder(dimension=DIMENSION)
         self.chat = ScriptedChatModel()
         self.telemetry = parts.get("telemetry") or MemoryTelemetry()
-        names = ("documents", "state", "registry", "index", "queue", "embedder", "chat", "telemetry")
+        names = ("documents", "state", "registry", "index", "queue", "embedder", "chat", "telemetry", "visited")
         self.app: App = bootstrap(
             ENVIRONMENT, clock=lambda: self.now_s, **{name: getattr(self, name) for name in names}
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragdrop.adapters.content_parser import ContentParser, read_here
+from ragdrop.domain.links import Link
 from ragdrop.domain.parsed import Heading, ParsedDocument, document_of
 from ragdrop.errors import (
     CorruptDocumentError,
@@ -72,7 +73,7 @@ def test_html_gives_what_is_read_and_not_what_is_run_or_hidden() -> None:
 
     assert document.text == "# Pump\n\n## Parts\n\nA seal and a rotor.\n\n- one\n- two\n\nnext\n"
     assert document.heading_path(30) == ("Pump", "Parts")
-    assert document.links == ("b.html",)
+    assert document.links == (Link("b.html", "next"),)
 
 
 def test_an_html_table_becomes_rows_under_their_header() -> None:

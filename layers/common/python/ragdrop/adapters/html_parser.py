@@ -8,6 +8,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from ragdrop.adapters.markdown_writer import MarkdownWriter, one_line
 from ragdrop.adapters.text_decoder import decode
+from ragdrop.domain.links import MAX_TARGET_CHARACTERS, MAX_TEXT_CHARACTERS, Link
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import UnsafeDocumentError
 
@@ -108,7 +109,7 @@ class _Page:
 
     def __init__(self) -> None:
         self.writer = MarkdownWriter()
-        self.links: list[str] = []
+        self.links: list[Link] = []
         self._buffer: list[str] = []
         self._lists: list[int | None] = []  # the number of the last item, None for bullets
         self._bullet: str | None = None
@@ -186,7 +187,8 @@ class _Page:
     def _note_link(self, node: LexborNode, tag: str) -> None:
         target = (node.attributes.get("href") or "").strip() if tag == "a" else ""
         if target and not target.startswith(("#", "javascript:", "data:")):
-            self.links.append(target[:2_000])
+            text = " ".join((node.text(deep=True) or "").split())
+            self.links.append(Link(target[:MAX_TARGET_CHARACTERS], text[:MAX_TEXT_CHARACTERS]))
 
 
 def _is_hidden(node: LexborNode) -> bool:

@@ -1,4 +1,4 @@
-"""Where the headings and tables of a Markdown text are: by markdown-it, by a line scan where the text is long."""
+"""Where headings, tables and code of a Markdown text are: by markdown-it, by a line scan where the text is long."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ def markdown_parser() -> MarkdownIt:
     return parser
 
 
-def outline(text: str, body_start: int, parser: MarkdownIt) -> tuple[list[Heading], list[Table]]:
-    """Headings and tables of *text* from *body_start* on, in order; offsets into the whole text."""
+Outline = tuple[list[Heading], list[Table], list[tuple[int, int]]]
+
+
+def outline(text: str, body_start: int, parser: MarkdownIt) -> Outline:
+    """Headings, tables and spans of code of *text* from *body_start* on, in order; offsets into the whole text."""
     if len(text) - body_start > MAX_PARSED_CHARACTERS:
         return scan(text, body_start)
     body = text[body_start:]
@@ -43,18 +46,25 @@ def outline(text: str, body_start: int, parser: MarkdownIt) -> tuple[list[Headin
         if token.type == "table_open" and token.level == 0 and token.map
         for first, last in [token.map]
     ]
-    return headings, tables
+    code = [
+        (starts[min(token.map[0], len(starts) - 1)], starts[min(token.map[1], len(starts) - 1)])
+        for token in tokens
+        if token.type in {"fence", "code_block"} and token.map
+    ]
+    return headings, tables, code
 
 
-def scan(text: str, body_start: int) -> tuple[list[Heading], list[Table]]:
+def scan(text: str, body_start: int) -> Outline:
     r"""The same by looking at lines: `#` headings and tables outside of fences, in linear time.
 
     >>> scan("# A\n```\n# no\n```\n|a|b|\n|-|-|\n|1|2|\n\nend", 0)
-    ([Heading(level=1, text='A', start=0)], [Table(start=17, rows_start=29, end=35)])
+    ([Heading(level=1, text='A', start=0)], [Table(start=17, rows_start=29, end=35)], [(4, 17)])
     """
     headings: list[Heading] = []
     tables: list[Table] = []
+    code: list[tuple[int, int]] = []
     fence: str | None = None
+    fence_start = body_start
     table: list[int] = []  # where the table that is open starts, its rows start, and its last row ended
     before = (body_start, "")
     for start, line, end in _lines(text, body_start):
@@ -63,9 +73,11 @@ def scan(text: str, body_start: int) -> tuple[list[Heading], list[Table]]:
             table = []
         mark = _FENCE.match(line)
         if fence is not None:
-            fence = None if mark and mark.group(1).startswith(fence) else fence
+            if mark and mark.group(1).startswith(fence):
+                fence = None
+                code.append((fence_start, end))
         elif mark:
-            fence = mark.group(1)
+            fence, fence_start = mark.group(1), start
         elif table:
             table[2] = end
         elif "|" in before[1] and _DELIMITERS.match(line[:2_000]):
@@ -75,7 +87,9 @@ def scan(text: str, body_start: int) -> tuple[list[Heading], list[Table]]:
         before = (start, line)
     if table:
         tables.append(Table(*table))
-    return headings, tables
+    if fence is not None:
+        code.append((fence_start, len(text)))
+    return headings, tables, code
 
 
 def _lines(text: str, start: int) -> Iterator[tuple[int, str, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ragdrop.domain.documents import ContentType
+from ragdrop.domain.links import Link
 from ragdrop.domain.parsed import Heading, ParsedDocument, Table
 from ragdrop.domain.text_decoding import clean
 from ragdrop.errors import EmptyDocumentError, UnsafeDocumentError
@@ -79,7 +80,7 @@ class MarkdownWriter:
         media_type: str,
         *,
         content_type: ContentType = "documentation",
-        links: Iterable[str] = (),
+        links: Iterable[Link] = (),
         warnings: Iterable[str] = (),
     ) -> ParsedDocument:
         """What was collected.
@@ -96,7 +97,7 @@ class MarkdownWriter:
             media_type,
             headings=tuple(self._headings),
             content_type=content_type,
-            links=tuple(dict.fromkeys(links)),
+            links=tuple(links),
             warnings=tuple(dict.fromkeys(warnings)),
             tables=tuple(self._tables),
         )

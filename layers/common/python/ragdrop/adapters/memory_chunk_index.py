@@ -9,6 +9,7 @@ import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from ragdrop.adapters.vector_checks import check_dimension, has_direction
 from ragdrop.domain.chunks import (
@@ -77,6 +78,23 @@ class MemoryChunkIndex:
             ]
             for wanted in ranges
         ]
+
+    def nearest_of(
+        self,
+        index: IndexRef,
+        wanted: Vector | None,
+        revisions: Sequence[tuple[DocumentKey, int]],
+        deadline: Deadline,
+    ) -> list[Hit]:
+        """Of each revision the chunk nearest to *wanted*."""
+        self._called("nearest_of", deadline)
+        found: dict[tuple[DocumentKey, int], list[IndexedChunk]] = {}
+        for chunk in sorted(self._held(index), key=lambda chunk: chunk.chunk.ordinal):
+            if (chunk.key, chunk.revision) in set(revisions):
+                found.setdefault((chunk.key, chunk.revision), []).append(chunk)
+        return sorted(
+            (_nearest(chunks, wanted) for chunks in found.values()), key=lambda hit: (-hit.score, hit.chunk_id)
+        )
 
     def remove(
         self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
@@ -197,6 +215,13 @@ def _bm25(wanted: set[str], held: list[IndexedChunk]) -> dict[str, float]:
     return scores
 
 
+def _nearest(chunks: list[IndexedChunk], wanted: Vector | None) -> Hit:
+    near = [chunk for chunk in chunks if wanted and has_direction(wanted) and has_direction(chunk.vector)]
+    hits = [_hit(chunk, _cosine(wanted, chunk.vector)) for chunk in near if wanted]
+    best = min(hits, key=lambda hit: (-hit.score, hit.chunk_id), default=_hit(chunks[0], 0.0))
+    return replace(best, links=chunks[0].links)
+
+
 def _words(text: str) -> list[str]:
     bare = "".join(
         character for character in unicodedata.normalize("NFKD", text) if not unicodedata.combining(character)
@@ -209,7 +234,7 @@ def _stem(word: str) -> str:
 
 
 def _hit(chunk: IndexedChunk, score: float) -> Hit:
-    return Hit(chunk.key, chunk.revision, chunk.chunk, chunk.facts, score)
+    return Hit(chunk.key, chunk.revision, chunk.chunk, chunk.facts, score, chunk.links)
 
 
 def _check_held(held: Iterable[IndexedChunk], index: IndexRef) -> None:

@@ -21,6 +21,7 @@ from ragdrop.adapters.opensearch_errors import (
     translated,
 )
 from ragdrop.adapters.opensearch_mapping import SHARDS, Documents, hit_of, source_of
+from ragdrop.adapters.opensearch_nearest import nearest_of
 from ragdrop.adapters.opensearch_queries import (
     EF_SEARCH,
     PAGE_SIZE,
@@ -37,7 +38,7 @@ from ragdrop.adapters.opensearch_queries import (
     words_of,
 )
 from ragdrop.adapters.opensearch_revisions import read_revisions
-from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, RevisionPage
+from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, RevisionPage, Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
@@ -150,6 +151,12 @@ class OpenSearchChunkIndex:
                     next_first = found[place][-1].chunk.ordinal + 1
                     open_ranges[place] = ChunkRange(part.key, part.revision, next_first, part.last)
         return found
+
+    def nearest_of(
+        self, index: IndexRef, wanted: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
+    ) -> list[Hit]:
+        """Of each revision the chunk nearest to *wanted*, by one `_msearch`."""
+        return nearest_of(lambda searches: self._search(index, searches, deadline), index, wanted, revisions)
 
     def remove(
         self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from ragdrop.domain.chunks import Chunk, Hit, IndexedChunk, Vector
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.links import Link
 
 MAX_TERM_BYTES = 1_000  # Lucene refuses terms over 32,766 bytes; a longer value is compared by its hash
 # What has its usual value is not written: half of a hit's decoding time went into fields that say nothing.
@@ -190,6 +191,8 @@ def source_of(indexed: IndexedChunk) -> str:
         "attributes": [attribute_term(name, value) for name, value in facts.attributes.items()],
         "facts": {name: value for name, default in FACT_DEFAULTS if (value := getattr(facts, name)) != default},
     }
+    if indexed.links:  # beside the facts, which no search looks into, so that an index needs no field for them
+        fields["facts"]["links"] = [[link.target, link.text] for link in indexed.links]
     for name in ("doc_type", "content_type", "promotion_level", "category", "session_id", "date"):
         value = getattr(facts, name)
         if value is not None:
@@ -229,7 +232,13 @@ def hit_of(source: dict[str, Any], score: float, known: Documents) -> Hit:
         "",
         text[size:],
     )
-    return Hit(shared[0], shared[1], chunk, shared[2], score)
+    links = links_of(source["facts"]) if source["ordinal"] == 0 else ()
+    return Hit(shared[0], shared[1], chunk, shared[2], score, links)
+
+
+def links_of(stored: dict[str, Any]) -> tuple[Link, ...]:
+    """The links that stand with a document's first chunk."""
+    return tuple(Link(*link) for link in stored.get("links", ()))
 
 
 def _facts_of(stored: dict[str, Any]) -> Facts:

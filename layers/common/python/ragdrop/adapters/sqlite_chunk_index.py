@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import apsw
 from ragdrop.adapters.sqlite_files import SqliteFiles
 from ragdrop.adapters.sqlite_filters import Condition, condition
 from ragdrop.adapters.sqlite_match import match_expression
-from ragdrop.adapters.sqlite_schema import BM25, HIT_COLUMNS, check_stored_dimension, facts_of, hit, insert
+from ragdrop.adapters.sqlite_schema import BM25, HIT_COLUMNS, check_stored_dimension, facts_of, hit, insert, links_of
 from ragdrop.adapters.vector_checks import check_dimension, has_direction
 from ragdrop.domain.chunks import (
     CandidateQuery,
@@ -46,6 +47,23 @@ _REVISIONS = """SELECT found.path, found.vault, found.revision, bodies.facts FRO
     SELECT path, vault, revision, min(number) AS number FROM chunks WHERE (path, vault, revision) > (?, ?, ?)
     GROUP BY path, vault, revision ORDER BY path, vault, revision LIMIT ?
 ) AS found JOIN bodies ON bodies.number = found.number ORDER BY found.path, found.vault, found.revision"""
+
+
+# Of the rows of a group SQLite shows the one that holds the maximum ("bare columns in an aggregate query").
+_NEAREST = f"""WITH wanted AS (SELECT value ->> 0 AS vault, value ->> 1 AS path, value ->> 2 AS revision
+    FROM json_each(:revisions)),
+scored AS (SELECT chunks.number, chunks.vault, chunks.path, chunks.revision, chunks.id,
+    max(CASE WHEN :vector IS NULL OR vectors.vector IS NULL THEN -2.0 - chunks.ordinal
+        ELSE 1.0 - vec_distance_cosine(vectors.vector, :vector) END) AS score
+    FROM wanted CROSS JOIN chunks USING (path, vault, revision)
+    LEFT JOIN vectors ON vectors.number = chunks.number
+    GROUP BY chunks.path, chunks.vault, chunks.revision)
+SELECT {HIT_COLUMNS}, first_body.facts, scored.score FROM scored
+JOIN chunks ON chunks.number = scored.number JOIN bodies ON bodies.number = chunks.number
+LEFT JOIN chunks AS first ON (first.path, first.vault, first.revision, first.ordinal)
+    = (chunks.path, chunks.vault, chunks.revision, 0)
+LEFT JOIN bodies AS first_body ON first_body.number = first.number
+ORDER BY max(scored.score, -2.0) DESC, chunks.id"""
 
 
 class SqliteChunkIndex:
@@ -95,6 +113,29 @@ class SqliteChunkIndex:
             if connection is None:
                 return [[] for _ in ranges]
             return [_read(connection, index.tenant, wanted) for wanted in ranges]
+
+    def nearest_of(
+        self,
+        index: IndexRef,
+        wanted: Vector | None,
+        revisions: Sequence[tuple[DocumentKey, int]],
+        deadline: Deadline,
+    ) -> list[Hit]:
+        """Of each revision the chunk nearest to *wanted*, all of one moment."""
+        asked = sorted({(key.vault, key.path, revision) for key, revision in revisions if key.tenant == index.tenant})
+        with self._files.reading(index, deadline) as connection:
+            if connection is None or not asked:
+                return []
+            check_stored_dimension(connection, index)
+            vector = wanted.tobytes() if wanted is not None and has_direction(wanted) else None
+            rows = connection.execute(_NEAREST, {"revisions": json.dumps(asked), "vector": vector})
+            return [
+                replace(
+                    hit(index.tenant, row[:-2], 0.0 if row[-1] <= -2.0 else max(-1.0, min(1.0, row[-1]))),
+                    links=links_of(row[-2]) if row[-2] else (),
+                )
+                for row in rows
+            ]
 
     def remove(
         self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0

@@ -18,6 +18,7 @@ from ragdrop.adapters.vector_checks import check_dimension, has_direction
 from ragdrop.domain.chunks import Chunk, Hit, IndexedChunk
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.links import Link
 from ragdrop.domain.tenants import IndexRef
 
 FLOAT32_BYTES = 4
@@ -130,7 +131,7 @@ def insert(connection: apsw.Connection, chunk: IndexedChunk) -> None:
             piece.end,
             piece.page,
             json.dumps(piece.heading_path),
-            facts_json(facts),
+            facts_json(facts, chunk.links),
             text + piece.after,
         ),
     )
@@ -148,12 +149,19 @@ def hit(tenant: str, row: tuple[Any, ...], score: float) -> Hit:
     vault, path, revision, ordinal, start, stop, page, heading_path, facts, text = row
     size = stop - start
     chunk = Chunk(ordinal, start, stop, text[:size], tuple(json.loads(heading_path)), page, after=text[size:])
-    return Hit(DocumentKey(tenant, vault, path), revision, chunk, facts_of(facts), score)
+    links = links_of(facts) if ordinal == 0 else ()
+    return Hit(DocumentKey(tenant, vault, path), revision, chunk, facts_of(facts), score, links)
 
 
-def facts_json(facts: Facts) -> str:
-    """Facts as a JSON object of its fields."""
-    return json.dumps({name: getattr(facts, name) for name in Facts.__slots__})
+def facts_json(facts: Facts, links: tuple[Link, ...] = ()) -> str:
+    """Facts as a JSON object of its fields, and the links, where there are any."""
+    fields = {name: getattr(facts, name) for name in Facts.__slots__}
+    return json.dumps(fields | {"links": [[link.target, link.text] for link in links]} if links else fields)
+
+
+def links_of(text: str) -> tuple[Link, ...]:
+    """The links in what `facts_json` wrote."""
+    return tuple(Link(*link) for link in json.loads(text).get("links", ()))
 
 
 def facts_of(text: str) -> Facts:
@@ -164,6 +172,7 @@ def facts_of(text: str) -> Facts:
     True
     """
     fields = json.loads(text)
+    fields.pop("links", None)
     return Facts(**{**fields, "tags": tuple(fields["tags"])})
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from ragdrop.adapters.markdown_links import links_of
 from ragdrop.adapters.markdown_outline import markdown_parser, outline
 from ragdrop.adapters.text_decoder import decode
 from ragdrop.domain.parsed import ParsedDocument
@@ -18,7 +19,7 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|
 
 
 class TextParser:
-    """Reads Markdown (front matter, headings, tables) and plain text.  Not a port: ContentParser says which it is."""
+    """Reads Markdown (front matter, headings, tables, links) and plain text.  Not a port: ContentParser is."""
 
     def __init__(self) -> None:
         self._markdown = markdown_parser()
@@ -42,7 +43,7 @@ class TextParser:
 
     def _markdown_document(self, text: str, warnings: tuple[str, ...]) -> ParsedDocument:
         metadata, body_start, wrong = _front_matter(text)
-        headings, tables = outline(text, body_start, self._markdown)
+        headings, tables, code = outline(text, body_start, self._markdown)
         return ParsedDocument(
             text=text,
             syntax="markdown",
@@ -51,6 +52,7 @@ class TextParser:
             headings=tuple(headings),
             metadata=metadata,
             content_type="chat" if is_chat(text[body_start:]) else "documentation",
+            links=links_of(text, body_start, code),
             warnings=(*warnings, *wrong),
             tables=tuple(tables),
         )

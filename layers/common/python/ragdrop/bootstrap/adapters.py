@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ragdrop.ports import ChatModel, ChunkIndex, Embedder, MessageQueue, ObjectStore, Prompter, Registry
     from ragdrop.ports.reranker import Reranker
     from ragdrop.ports.telemetry import Telemetry
+    from ragdrop.ports.visited import VisitedCache
 
 SQLITE_SCHEME = "sqlite:///"
 
@@ -52,6 +53,13 @@ class Adapters:
         from ragdrop.adapters.dynamodb_telemetry import DynamoDbTelemetry
 
         return DynamoDbTelemetry(self.settings.telemetry_table)
+
+    @cached_property
+    def visited(self) -> VisitedCache:
+        """The visited cache of link following."""
+        from ragdrop.adapters.dynamodb_visited import DynamoDbVisitedCache
+
+        return DynamoDbVisitedCache(self.settings.visited_table)
 
     @cached_property
     def queue(self) -> MessageQueue:

@@ -10,6 +10,7 @@ from ragdrop.bootstrap.adapters import Adapters
 if TYPE_CHECKING:
     from ragdrop.usecases.ask import Ask
     from ragdrop.usecases.cached_search import CachedSearch
+    from ragdrop.usecases.follow_links import FollowLinks
     from ragdrop.usecases.query_vectors import QueryVectors
     from ragdrop.usecases.rank_folders import RankFolders
     from ragdrop.usecases.rerank import Rerank
@@ -26,6 +27,13 @@ class AnsweringParts(Adapters):
         from ragdrop.usecases.tenants import Directory
 
         return Directory(self.registry, clock=self.clock)
+
+    @cached_property
+    def follow_links(self) -> FollowLinks:
+        """Following links from the documents found."""
+        from ragdrop.usecases.follow_links import FollowLinks
+
+        return FollowLinks(registry=self.registry, index=self.index, visited=self.visited, clock=self.clock)
 
     @cached_property
     def query_vectors(self) -> QueryVectors:

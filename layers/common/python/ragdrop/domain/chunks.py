@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from ragdrop.domain.documents import Facts, PromotionLevel
 from ragdrop.domain.keys import DocumentKey, chunk_id
+from ragdrop.domain.links import Link
 from ragdrop.errors import DatabaseError
 
 Vector: TypeAlias = "array[float]"
@@ -63,13 +64,17 @@ def with_white_space(chunks: Sequence[Chunk], text: str) -> list[Chunk]:
 
 @dataclass(frozen=True, slots=True)
 class IndexedChunk:
-    """A chunk with all that the index needs to find, filter and show it."""
+    """A chunk with all that the index needs to find, filter and show it.
+
+    `links` are the document's links that may be followed, at most 100; they stand with its first chunk.
+    """
 
     key: DocumentKey
     revision: int
     chunk: Chunk
     facts: Facts
     vector: Vector
+    links: tuple[Link, ...] = ()
 
     @property
     def id(self) -> str:
@@ -82,7 +87,7 @@ class Hit:
     """A chunk as the index found it.
 
     `score` is raw: the cosine in [-1, 1] of a vector hit, the BM25 score of a lexical one, 0.0 of a chunk that was
-    read and not searched.
+    read and not searched.  `links` are those that the index keeps with a document's first chunk.
     """
 
     key: DocumentKey
@@ -90,6 +95,7 @@ class Hit:
     chunk: Chunk
     facts: Facts
     score: float = 0.0
+    links: tuple[Link, ...] = ()
 
     @property
     def chunk_id(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from ragdrop.domain.documents import ContentType
+from ragdrop.domain.links import Link
 
 Syntax = Literal["markdown", "text"]
 
@@ -45,7 +46,7 @@ class ParsedDocument:
         headings: In order of their position.
         metadata: What the document says of itself, as written (front matter).
         content_type: Which chunking suits it.
-        links: Link targets as written, in order, each once.
+        links: As written, in order.
         warnings: What was wrong but did not prevent reading.
         pages: Where each page starts, in order; empty where the format has no pages.
         tables: In order of their position, none inside another.
@@ -58,7 +59,7 @@ class ParsedDocument:
     headings: tuple[Heading, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
     content_type: ContentType = "documentation"
-    links: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
     warnings: tuple[str, ...] = ()
     pages: tuple[int, ...] = ()
     tables: tuple[Table, ...] = ()
@@ -102,8 +103,9 @@ def document_of(fields: Mapping[str, Any]) -> ParsedDocument:
     True
     """
     values = dict(fields)
-    for name in ("links", "warnings", "pages"):
+    for name in ("warnings", "pages"):
         values[name] = tuple(values.get(name, ()))
+    values["links"] = tuple(Link(**link) for link in values.get("links", ()))
     values["headings"] = tuple(Heading(**heading) for heading in values.get("headings", ()))
     values["tables"] = tuple(Table(**table) for table in values.get("tables", ()))
     return ParsedDocument(**values)

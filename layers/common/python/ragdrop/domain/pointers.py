@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 
 from ragdrop.domain.documents import Head, PromotionLevel, Status
 from ragdrop.domain.keys import DocumentKey
 
+_SUFFIX = re.compile(r"(?<=.)\.[A-Za-z][A-Za-z0-9]{0,9}$")  # so that "v1.2" has none
 MAX_PATHS_OF_A_NAME = 20  # an item that every README.md of a large vault joins must stay small
 
 
@@ -31,12 +33,11 @@ class Name:
 def folded_name(path: str) -> str:
     """The name of a file without folder and suffix, its case folded, composed as NFC.
 
-    >>> folded_name("notes/Pump Guide.md"), folded_name(".hidden"), folded_name("v1.2 notes.md")
-    ('pump guide', '.hidden', 'v1.2 notes')
+    >>> folded_name("notes/Pump Guide.md"), folded_name(".hidden"), folded_name("v1.2")
+    ('pump guide', '.hidden', 'v1.2')
     """
     file = path.rsplit("/", 1)[-1]
-    stem, dot, _ = file.rpartition(".")
-    return unicodedata.normalize("NFC", (stem if dot and stem else file)).casefold()
+    return unicodedata.normalize("NFC", _SUFFIX.sub("", file)).casefold()
 
 
 def name_of(key: DocumentKey) -> Name:

@@ -9,6 +9,7 @@ from ragdrop.ports.models import ChatModel, Completion, Embedder, Message, Promp
 from ragdrop.ports.object_store import ObjectStore, StoredObject
 from ragdrop.ports.reading import Parser, Splitter
 from ragdrop.ports.registry import Claim, Registry
+from ragdrop.ports.visited import VisitedCache
 
 __all__ = [
     "ChatModel",
@@ -24,4 +25,5 @@ __all__ = [
     "Registry",
     "Splitter",
     "StoredObject",
+    "VisitedCache",
 ]

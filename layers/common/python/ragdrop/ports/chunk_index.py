@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, RevisionPage
+from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, RevisionPage, Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
@@ -29,6 +29,19 @@ class ChunkIndex(Protocol):
 
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
         """The chunks of each range in order of their ordinals, in one round trip."""
+
+    def nearest_of(
+        self,
+        index: IndexRef,
+        wanted: Vector | None,
+        revisions: Sequence[tuple[DocumentKey, int]],
+        deadline: Deadline,
+    ) -> list[Hit]:
+        """Of each of up to 100 revisions the chunk that is nearest to *wanted*, in one round trip; best first.
+
+        Each hit carries the links that stand with the revision's first chunk.  Without *wanted*, and for a revision
+        without any vector, that first chunk comes, its score 0.0.  A revision without chunks is left out.
+        """
 
     def remove(
         self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0

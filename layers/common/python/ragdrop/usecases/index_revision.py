@@ -148,6 +148,6 @@ class IndexRevision:
             etag=stored.etag,
             media_type=document.media_type,
             content_type_basis=basis,
-            links=document.links,
+            links=tuple(link.target for link in document.links),
             warnings=(*sidecar[1], *warnings),
         )

@@ -9,6 +9,7 @@ from ragdrop.domain.chunks import Chunk, IndexedChunk, Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.links import followable
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.settings_in_force import chunking_in_force
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, EmbeddingSpace, Tenant
@@ -62,7 +63,10 @@ class WriteChunks:
         vectors = self._vectors([chunk.in_context for chunk in chunks], target.space, deadline, known or {})
         ordered = [vectors[target.space, chunk.in_context] for chunk in chunks]
         pairs = zip(chunks, ordered, strict=True)
-        indexed = [IndexedChunk(key, revision, chunk, facts, vector) for chunk, vector in pairs]
+        links = followable(document.links)
+        indexed = [
+            IndexedChunk(key, revision, chunk, facts, vector, () if chunk.ordinal else links) for chunk, vector in pairs
+        ]
         self._index.upsert(tenant.part_of(target), indexed, deadline)
         sizes = plan.sizes_for(document.content_type or "")
         self._revisions.write_chunks(key, revision, target.name, chunks, ordered, sizes=sizes)

@@ -1,0 +1,168 @@
+"""Follow links: from the documents found to those that they link to, breadth first, within a budget."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from ragdrop.domain.chunks import ChunkRange, Hit, Vector
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.linked import (
+    Followed,
+    LinkedDocument,
+    Target,
+    keys_to_read,
+    linked_document,
+    meanings,
+    names_of,
+    order,
+    targets_of,
+)
+from ragdrop.domain.links import Link
+from ragdrop.domain.retrieval import FoundDocument
+from ragdrop.domain.tenants import Caller, Tenant
+from ragdrop.errors import DatabaseError
+from ragdrop.ports import ChunkIndex, Registry, VisitedCache
+
+logger = logging.getLogger(__name__)
+
+Page = tuple[DocumentKey, tuple[Link, ...]]
+
+
+class FollowLinks:
+    """Finds what the documents found link to.  A document is expanded when its links are followed."""
+
+    def __init__(
+        self, *, registry: Registry, index: ChunkIndex, visited: VisitedCache, clock: Callable[[], float]
+    ) -> None:
+        self._registry = registry
+        self._index = index
+        self._visited = visited
+        self._clock = clock
+
+    def __call__(
+        self,
+        roots: Sequence[FoundDocument],
+        query_vector: Vector | None,
+        tenant: Tenant,
+        caller: Caller,
+        *,
+        max_docs: int,
+        max_depth: int,
+        across_vaults: bool,
+        session: str | None,
+        exclude: Collection[DocumentKey],
+        deadline: Deadline,
+    ) -> Followed:
+        """The linked documents of *roots*, at most *max_docs*, at most *max_depth* links away.
+
+        A level costs at most one batch read of names, one of heads and one search of the index; the roots' links one
+        more read of it, unless their hits brought them.  With *session* the visited cache is read once and written at
+        most once; without it cycles are cut here.
+
+        Args:
+            roots: Documents found, best first.
+            query_vector: What the order goes by; None where the query could not be embedded: then by place.
+            tenant: Whose documents they are.
+            caller: Whose vaults may be seen.
+            max_docs: 0 or more.
+            max_depth: 0 or more.
+            across_vaults: Whether links may leave their vault.
+            session: In one session no document is expanded twice within an hour.
+            exclude: Documents that must not come again: results and critical ones.
+            deadline: When the answer must have left.
+
+        Raises:
+            DatabaseError: Registry or index did not answer.
+            DeadlineError: The time was used up.
+        """
+        warnings: list[str] = []
+        if max_docs < 1 or max_depth < 1 or not roots:
+            return Followed([], warnings)
+        expanded = self._seen(tenant, session, warnings)
+        before = set(expanded)
+        found: list[LinkedDocument] = []
+        known = {*exclude, *(root.key for root in roots)}
+        fresh = [root for root in roots if root.key.digest not in expanded]
+        pages = self._pages(fresh, tenant, deadline)
+        for depth in range(1, max_depth + 1):
+            expanded |= {key.digest for key, _ in pages}
+            level = self._level(pages, query_vector, tenant, caller, known, across_vaults, depth, deadline)
+            found += level[: max_docs - len(found)]
+            known |= {document.key for document in level}
+            left = [document for document in level if document.key.digest not in expanded]
+            pages = [(document.key, document.chunks[0].hit.links) for document in left]
+            if len(found) >= max_docs or not pages:
+                break
+        if session is not None and expanded != before:
+            self._note(tenant, session, expanded, warnings)
+        return Followed(found, warnings)
+
+    def _pages(self, roots: Sequence[FoundDocument], tenant: Tenant, deadline: Deadline) -> list[Page]:
+        """The roots with their links, which stand with the first chunks."""
+        firsts = {root.key: _first(chunk.hit for chunk in root.chunks) for root in roots}
+        missing = [root for root in roots if firsts[root.key] is None]
+        if missing:
+            ranges = [ChunkRange(root.key, root.revision, 0, 0) for root in missing]
+            for root, hits in zip(missing, self._index.read(tenant.index, ranges, deadline), strict=True):
+                firsts[root.key] = _first(hits)
+        return [(key, first.links) for key, first in firsts.items() if first is not None]
+
+    def _level(
+        self,
+        pages: Sequence[Page],
+        query_vector: Vector | None,
+        tenant: Tenant,
+        caller: Caller,
+        known: Collection[DocumentKey],
+        across_vaults: bool,  # noqa: FBT001 - private
+        depth: int,
+        deadline: Deadline,
+    ) -> list[LinkedDocument]:
+        """The documents one link away from *pages*, best first; none that is *known* or may not be seen."""
+        targets = [
+            target for target in targets_of(pages, across_vaults=across_vaults) if caller.may_see(target.means.vault)
+        ]
+        if not targets:
+            return []
+        names = names_of(targets)
+        meant = meanings(targets, self._registry.named(names, deadline) if names else {})
+        keys = keys_to_read(meant)
+        heads = self._registry.heads(keys, deadline).found if keys else {}
+        live = {key: head.live_revision for key, head in heads.items() if head.live_revision is not None}
+        by: dict[DocumentKey, list[Target]] = {}
+        for target, possible in zip(targets, meant, strict=True):
+            key = next((key for key in possible if key in live), None)
+            if key is not None and key not in known and key != target.source:
+                by.setdefault(key, []).append(target)
+        if not by:
+            return []
+        hits = self._index.nearest_of(tenant.index, query_vector, [(key, live[key]) for key in by], deadline)
+        if query_vector is None:
+            places = {key: place for place, key in enumerate(by)}
+            hits = sorted(hits, key=lambda hit: places[hit.key])
+        else:
+            hits = order(hits, {key: len({target.source for target in links}) for key, links in by.items()})
+        return [linked_document(hit, by[hit.key][0], depth) for hit in hits]
+
+    def _seen(self, tenant: Tenant, session: str | None, warnings: list[str]) -> set[str]:
+        if session is None:
+            return set()
+        try:
+            return set(self._visited.visited(tenant.name, session, self._clock()))
+        except DatabaseError as exc:
+            logger.warning("the visited cache could not be read", extra={"code": exc.code})
+            warnings.append("what this session has followed before is not known: links may come again")
+            return set()
+
+    def _note(self, tenant: Tenant, session: str, expanded: set[str], warnings: list[str]) -> None:
+        try:
+            self._visited.note(tenant.name, session, expanded, self._clock())
+        except DatabaseError as exc:
+            logger.warning("the visited cache could not be written", extra={"code": exc.code})
+            warnings.append("what this session has followed could not be noted: links may come again")
+
+
+def _first(hits: Iterable[Hit]) -> Hit | None:
+    return next((hit for hit in hits if hit.chunk.ordinal == 0), None)
