@@ -19,12 +19,13 @@ MIN_LEXICAL_SEPARATION = 0.9
 MIN_GAP = 1e-3  # between noise and operating point: a curve needs a width
 GROWTH = 2  # a tenant is fitted again once it has so many times the documents of the last fit
 MIN_DOCUMENTS = 20  # the automatic fit leaves smaller tenants to the shipped curve
-OPERATING_SHARE = 0.4
+OPERATING_SHARE = 0.35
 """Where the operating point lies between the off-topic ceiling (0) and the typical own cosine (1).
 
 Under the middle, as titles and headings are nearer to their chunks than users' questions are.  docs/calibration.md
 shows what other shares do.
 """
+LEXICAL_SHARE = 0.1  # a title repeats the very words of its text, and BM25 adds them up: far over any question
 PRIOR_PAIRS: dict[Basis, int] = {"measured": 200, "estimated": 30, "generic": 8}
 """What a shipped curve weighs, in pseudo-queries: the better known the model, the less one tenant moves it."""
 
@@ -55,19 +56,19 @@ class Evidence:
         return below / (2 * len(ordered) * len(self.own)) if ordered and self.own else 0.5
 
 
-def fit_curve(evidence: Evidence) -> Curve:
-    """The curve that these scores alone ask for.
+def fit_curve(evidence: Evidence, *, share: float = OPERATING_SHARE) -> Curve:
+    """The curve that these scores alone ask for, its operating point at *share* of the way to the typical own score.
 
     The off-topic ceiling is the upper quartile of the off-topic scores (a tenant may well answer a few of those
     questions), or the median of the random ones where that is higher.  The median off-topic score is worth 0.05.
 
     >>> fit_curve(Evidence(own=(0.7,) * 4, random=(0.1,) * 4, off_topic=(0.2,) * 4)).operating_point
-    0.4
+    0.375
     """
     noise = median(evidence.off_topic)
     ceiling = max(quantiles(evidence.off_topic, n=4, method="inclusive")[2], median(evidence.random or (noise,)))
     own = max(median(evidence.own), ceiling)
-    point = ceiling + OPERATING_SHARE * (own - ceiling)
+    point = ceiling + share * (own - ceiling)
     odds = math.log(OPERATING_RELEVANCE / (1 - OPERATING_RELEVANCE))
     odds -= math.log(NOISE_RELEVANCE / (1 - NOISE_RELEVANCE))
     return Curve(round(point, 6), max(point - noise, MIN_GAP) / odds)
@@ -141,4 +142,4 @@ def _lexical_curve(evidence: Evidence) -> Curve | None:
     if min(len(evidence.own), len(scores)) < MIN_LEXICAL_PAIRS:
         return None
     against_noise = Evidence(evidence.own, tuple(scores), ())
-    return fit_curve(evidence) if against_noise.separation >= MIN_LEXICAL_SEPARATION else None
+    return fit_curve(evidence, share=LEXICAL_SHARE) if against_noise.separation >= MIN_LEXICAL_SEPARATION else None
