@@ -11,243 +11,16 @@ least 95 % of the questions of another collection find nothing, at least 90 % of
 from __future__ import annotations
 
 import argparse
-import random
 import sys
-import tempfile
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from itertools import groupby
-from pathlib import Path
+from collections.abc import Sequence
 from statistics import median
 
-from benchmarks.collection_chunks import REVISION, index_ref, indexed_chunks
-from benchmarks.collections import RETRIEVAL, Collection, data_folder, load
-from benchmarks.local_embeddings import SPACE, LocalEmbeddings
-from ragdrop.adapters.memory_object_store import MemoryObjectStore
-from ragdrop.adapters.memory_registry import MemoryRegistry
-from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
-from ragdrop.domain.calibration import OPERATING_RELEVANCE, Calibration
-from ragdrop.domain.calibration_fit import Evidence, fit_curve
-from ragdrop.domain.chunks import CandidateQuery, Filters, IndexedChunk, Vector
-from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Detail
-from ragdrop.domain.shipped_calibrations import for_space
-from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, IndexRef, Tenant
-from ragdrop.ports import Claim
-from ragdrop.usecases.calibrate import Calibrate
-from ragdrop.usecases.calibration_sample import SampleDocuments, best, cosine
-from ragdrop.usecases.revision_store import RevisionStore
+from benchmarks.calibration_evidence import Measured, measure, passing_share
+from benchmarks.calibration_tables import percent, shares_table, table, words_table
+from benchmarks.collections import RETRIEVAL
+from ragdrop.domain.calibration import OPERATING_RELEVANCE
 
-RANDOM_PAIRS = 50  # a question
-SHARES = (0.2, 0.3, 0.4, 0.5, 0.6)  # of the way from the off-topic ceiling to the typical own score
 REQUIRED_OWN, REQUIRED_FOREIGN, REQUIRED_RANDOM = 0.90, 0.95, 0.02
-MAX_CHUNKS_WRITTEN = 500  # at once
-
-
-@dataclass(frozen=True, slots=True)
-class Best:
-    """The best raw scores that a question finds in a collection."""
-
-    cosine: float
-    lexical: float
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """One collection, calibrated by itself: scores as they are, to be read by any curve."""
-
-    name: str
-    fit: Calibration
-    cosines: Evidence
-    relevant: list[float]
-    random: list[float]
-    found: dict[str, list[Best]]  # by the collection that the questions are of
-
-    def passing(self, calibration: Calibration, questions: str) -> float:
-        """Share of questions that find something over the threshold."""
-        return _share(calibration.relevance(each.cosine) for each in self.found[questions])
-
-    def passing_by_words(self, calibration: Calibration, questions: str) -> float | None:
-        """The same where only the lexical part answers; None without a lexical fit."""
-        if calibration.lexical is None:
-            return None
-        return _share(calibration.relevance(None, each.lexical) for each in self.found[questions])
-
-
-class _Watched(Calibrate):
-    """Calibrate, keeping what it saw."""
-
-    seen: Evidence
-
-    def _evidence(self, *args: object) -> tuple[Evidence, Evidence]:
-        both = super()._evidence(*args)  # type: ignore[arg-type]
-        self.seen = both[0]
-        return both
-
-
-def bounded(collection: Collection, documents: int) -> Collection:
-    """About *documents* documents: for one half what answers some questions, for the other any."""
-    chance = random.Random(collection.name)
-    questions = chance.sample(sorted(collection.questions), len(collection.questions))
-    kept: set[str] = set()
-    asked: dict[str, str] = {}
-    for question in questions:
-        if len(kept) < documents // 2:
-            asked[question] = collection.questions[question]
-            kept |= set(collection.relevant[question])
-    others = [each.id for each in collection.documents if each.id not in kept]
-    kept |= set(chance.sample(others, min(len(others), max(documents - len(kept), 0))))
-    relevant = {question: collection.relevant[question] for question in asked}
-    chosen = [each for each in collection.documents if each.id in kept]
-    return replace(collection, documents=chosen, questions=asked, relevant=relevant)
-
-
-def measure(names: Sequence[str] = RETRIEVAL, *, documents: int | None = None) -> list[Measured]:
-    """Calibrate each collection, then ask all questions of all."""
-    folder = data_folder()
-    if folder is None:
-        return []
-    collections = [load(folder / name) for name in names]
-    if documents is not None:
-        collections = [bounded(each, documents) for each in collections]
-    with LocalEmbeddings() as model, tempfile.TemporaryDirectory() as place:
-        index = SqliteChunkIndex(Path(place))
-        asked = {
-            each.name: dict(zip(each.questions, model.embed(list(each.questions.values())), strict=True))
-            for each in collections
-        }
-        return [_measured(each, collections, asked, index, model) for each in collections]
-
-
-def _measured(
-    collection: Collection,
-    collections: Sequence[Collection],
-    asked: Mapping[str, Mapping[str, Vector]],
-    index: SqliteChunkIndex,
-    model: LocalEmbeddings,
-) -> Measured:
-    chunks = indexed_chunks(collection, model, tenant=collection.name)
-    part = index_ref(collection.name)
-    for start in range(0, len(chunks), MAX_CHUNKS_WRITTEN):
-        index.upsert(part, chunks[start : start + MAX_CHUNKS_WRITTEN], Deadline.after(600))
-    registry, revisions = _registered(collection.name, part, chunks)
-    calibrate = _Watched(
-        registry=registry,
-        index=index,
-        embedder=model,
-        sample=SampleDocuments(registry=registry, revisions=revisions),
-        clock=time.time,
-    )
-    with _timed(f"{collection.name} calibrated"):
-        fit = calibrate(collection.name, Deadline.after(600)).after
-    own: dict[str, list[Vector]] = {}
-    for chunk in chunks:
-        own.setdefault(chunk.key.path.removesuffix(".md"), []).append(chunk.vector)
-    chance = random.Random(collection.name)
-    questions = asked[collection.name]
-    return Measured(
-        collection.name,
-        fit,
-        calibrate.seen,
-        [
-            best(questions[question], own[document])
-            for question, documents in collection.relevant.items()
-            for document in documents
-            if document in own
-        ],
-        [cosine(vector, chance.choice(chunks).vector) for vector in questions.values() for _ in range(RANDOM_PAIRS)],
-        {
-            each.name: [_best(index, part, each.questions[id_], vector) for id_, vector in asked[each.name].items()]
-            for each in collections
-        },
-    )
-
-
-def _registered(name: str, part: IndexRef, chunks: Sequence[IndexedChunk]) -> tuple[MemoryRegistry, RevisionStore]:
-    """A registry and a state bucket in which these chunks are live."""
-    registry, revisions = MemoryRegistry(), RevisionStore(MemoryObjectStore("state"))
-    registry.create_tenant(Tenant(name, ActiveIndex(part.name, SPACE, ChunkingPlan())))
-    documents = 0
-    for key, group in groupby(chunks, key=lambda chunk: chunk.key):
-        held = list(group)
-        # a first revision is the time in milliseconds
-        registry.claim(key, None, Claim("v1", None, "m", 0.0, None, REVISION / 1_000))
-        registry.flip(Detail(key, REVISION, held[0].facts, len(held), "", 0, "", "text/markdown", "stated"), 0.0)
-        pieces = [each.chunk for each in held]
-        revisions.write_chunks(key, REVISION, part.name, pieces, [each.vector for each in held])
-        documents += 1
-    registry.add_to_tenant(name, vault=name, documents=documents, chunks=len(chunks))
-    return registry, revisions
-
-
-def _best(index: SqliteChunkIndex, part: IndexRef, text: str, vector: Vector) -> Best:
-    [found] = index.candidates(part, [CandidateQuery(text, vector, Filters(), 1)], Deadline.after(60))
-    return Best(found.vector[0].score, found.lexical[0].score if found.lexical else 0.0)
-
-
-def _share(relevances: Iterator[float]) -> float:
-    held = list(relevances)
-    return sum(each >= OPERATING_RELEVANCE for each in held) / len(held)
-
-
-@contextmanager
-def _timed(what: str) -> Iterator[None]:
-    began = time.monotonic()
-    yield
-    print(f"{what} in {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)
-
-
-def table(measured: Sequence[Measured]) -> list[str]:
-    """What each calibration does, in Markdown."""
-    names = [each.name for each in measured]
-    heads = ["collection", "calibration", "0.7 is a cosine of", "relevant pairs, median", "random pairs over 0.7"]
-    rows = [[*heads, "own questions answered", *(f"questions of {name} that find nothing" for name in names)]]
-    for each in measured:
-        for label, calibration in (("shipped", for_space(SPACE)), ("fitted", each.fit)):
-            foreign = ("–" if name == each.name else _percent(1 - each.passing(calibration, name)) for name in names)
-            rows.append(
-                [
-                    each.name,
-                    label,
-                    f"{calibration.vector.operating_point:.3f}",
-                    f"{median(map(calibration.relevance, each.relevant)):.2f}",
-                    _percent(_share(map(calibration.relevance, each.random))),
-                    _percent(each.passing(calibration, each.name)),
-                    *foreign,
-                ]
-            )
-    return _markdown(rows)
-
-
-def shares_table(measured: Sequence[Measured]) -> list[str]:
-    """What other places of the operating point would do, with the fit alone and no shipped curve beside it."""
-    rows = [["share", *(f"{each.name}: cosine, own answered, others' that find nothing" for each in measured)]]
-    for share in SHARES:
-        cells = []
-        for each in measured:
-            curve = fit_curve(each.cosines, share=share)
-            calibration = replace(each.fit, vector=curve)
-            others = [1 - each.passing(calibration, name) for name in each.found if name != each.name]
-            own = _percent(each.passing(calibration, each.name))
-            cells.append(f"{curve.operating_point:.3f}, {own}, {_percent(min(others))}" if others else "–")
-        rows.append([str(share), *cells])
-    return _markdown(rows)
-
-
-def words_table(measured: Sequence[Measured]) -> list[str]:
-    """What the lexical curve does where no vectors answer."""
-    rows = [["collection", "0.7 is a BM25 score of", "own questions answered", "others' that find nothing, least"]]
-    for each in measured:
-        own = each.passing_by_words(each.fit, each.name)
-        others = [1 - (each.passing_by_words(each.fit, name) or 0.0) for name in each.found if name != each.name]
-        curve = each.fit.lexical
-        if own is None or curve is None or not others:
-            rows.append([each.name, "no fit", "all", "–"])
-        else:
-            rows.append([each.name, f"{curve.operating_point:.1f}", _percent(own), _percent(min(others))])
-    return _markdown(rows)
 
 
 def broken(measured: Sequence[Measured]) -> list[str]:
@@ -256,25 +29,16 @@ def broken(measured: Sequence[Measured]) -> list[str]:
     for each in measured:
         if each.name == "scifact":
             middle = median(map(each.fit.relevance, each.relevant))
-            passing = _share(map(each.fit.relevance, each.random))
+            passing = passing_share(map(each.fit.relevance, each.random))
             wrong += [f"scifact: median of relevant pairs {middle:.2f}"] if middle < OPERATING_RELEVANCE else []
-            wrong += [f"scifact: {_percent(passing)} of random pairs pass"] if passing > REQUIRED_RANDOM else []
+            wrong += [f"scifact: {percent(passing)} of random pairs pass"] if passing > REQUIRED_RANDOM else []
         for name in each.found:
             share = each.passing(each.fit, name)
             if name == each.name and share < REQUIRED_OWN:
-                wrong.append(f"{name}: only {_percent(share)} of its own questions are answered")
+                wrong.append(f"{name}: only {percent(share)} of its own questions are answered")
             if name != each.name and 1 - share < REQUIRED_FOREIGN:
-                wrong.append(f"{each.name}: only {_percent(1 - share)} of the questions of {name} find nothing")
+                wrong.append(f"{each.name}: only {percent(1 - share)} of the questions of {name} find nothing")
     return wrong
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-def _markdown(rows: Sequence[Sequence[str]]) -> list[str]:
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    return [lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]
 
 
 def from_arguments() -> list[Measured]:

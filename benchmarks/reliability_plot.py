@@ -16,7 +16,9 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib import pyplot as plt
 
-from benchmarks.calibration import Measured, from_arguments, shares_table, table, words_table
+from benchmarks.calibration import from_arguments
+from benchmarks.calibration_evidence import Measured
+from benchmarks.calibration_tables import shares_table, table, words_table
 
 PAGE, PLOT = Path("docs/calibration.md"), Path("docs/calibration.svg")
 EDGES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)

@@ -19,10 +19,10 @@ MIN_LEXICAL_SEPARATION = 0.9
 MIN_GAP = 1e-3  # between noise and operating point: a curve needs a width
 GROWTH = 2  # a tenant is fitted again once it has so many times the documents of the last fit
 MIN_DOCUMENTS = 20  # the automatic fit leaves smaller tenants to the shipped curve
-OPERATING_SHARE = 0.35
+OPERATING_SHARE = 0.25
 """Where the operating point lies between the off-topic ceiling (0) and the typical own cosine (1).
 
-Under the middle, as titles and headings are nearer to their chunks than users' questions are.  docs/calibration.md
+Well under the middle, as titles and headings are nearer to their chunks than users' questions are.  docs/calibration.md
 shows what other shares do.
 """
 LEXICAL_SHARE = 0.1  # a title repeats the very words of its text, and BM25 adds them up: far over any question
@@ -63,7 +63,7 @@ def fit_curve(evidence: Evidence, *, share: float = OPERATING_SHARE) -> Curve:
     questions), or the median of the random ones where that is higher.  The median off-topic score is worth 0.05.
 
     >>> fit_curve(Evidence(own=(0.7,) * 4, random=(0.1,) * 4, off_topic=(0.2,) * 4)).operating_point
-    0.375
+    0.325
     """
     noise = median(evidence.off_topic)
     ceiling = max(quantiles(evidence.off_topic, n=4, method="inclusive")[2], median(evidence.random or (noise,)))

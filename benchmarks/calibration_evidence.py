@@ -1,0 +1,187 @@
+"""Raw scores of collections that calibrate themselves from their titles: own, random, and of all questions."""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+
+from benchmarks.collection_chunks import REVISION, index_ref, indexed_chunks
+from benchmarks.collections import RETRIEVAL, Collection, data_folder, load
+from benchmarks.local_embeddings import SPACE, LocalEmbeddings
+from ragdrop.adapters.memory_object_store import MemoryObjectStore
+from ragdrop.adapters.memory_registry import MemoryRegistry
+from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
+from ragdrop.domain.calibration import OPERATING_RELEVANCE, Calibration
+from ragdrop.domain.calibration_fit import Evidence
+from ragdrop.domain.chunks import CandidateQuery, Filters, IndexedChunk, Vector
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Detail
+from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, IndexRef, Tenant
+from ragdrop.ports import Claim
+from ragdrop.usecases.calibrate import Calibrate
+from ragdrop.usecases.calibration_sample import SampleDocuments, best, cosine
+from ragdrop.usecases.revision_store import RevisionStore
+
+RANDOM_PAIRS = 50  # a question
+MAX_CHUNKS_WRITTEN = 500  # at once
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best raw scores that a question finds in a collection."""
+
+    cosine: float
+    lexical: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One collection, calibrated by itself: scores as they are, to be read by any curve."""
+
+    name: str
+    fit: Calibration
+    cosines: Evidence
+    relevant: list[float]
+    random: list[float]
+    found: dict[str, list[Best]]  # by the collection that the questions are of
+
+    def passing(self, calibration: Calibration, questions: str) -> float:
+        """Share of questions that find something over the threshold."""
+        return passing_share(calibration.relevance(each.cosine) for each in self.found[questions])
+
+    def passing_by_words(self, calibration: Calibration, questions: str) -> float | None:
+        """The same where only the lexical part answers; None without a lexical fit."""
+        if calibration.lexical is None:
+            return None
+        return passing_share(calibration.relevance(None, each.lexical) for each in self.found[questions])
+
+
+class _Watched(Calibrate):
+    """Calibrate, keeping what it saw."""
+
+    seen: Evidence
+
+    def _evidence(self, *args: object) -> tuple[Evidence, Evidence]:
+        both = super()._evidence(*args)  # type: ignore[arg-type]
+        self.seen = both[0]
+        return both
+
+
+def bounded(collection: Collection, documents: int) -> Collection:
+    """About *documents* documents: for one half what answers some questions, for the other any."""
+    chance = random.Random(collection.name)
+    questions = chance.sample(sorted(collection.questions), len(collection.questions))
+    kept: set[str] = set()
+    asked: dict[str, str] = {}
+    for question in questions:
+        if len(kept) < documents // 2:
+            asked[question] = collection.questions[question]
+            kept |= set(collection.relevant[question])
+    others = [each.id for each in collection.documents if each.id not in kept]
+    kept |= set(chance.sample(others, min(len(others), max(documents - len(kept), 0))))
+    relevant = {question: collection.relevant[question] for question in asked}
+    chosen = [each for each in collection.documents if each.id in kept]
+    return replace(collection, documents=chosen, questions=asked, relevant=relevant)
+
+
+def measure(names: Sequence[str] = RETRIEVAL, *, documents: int | None = None) -> list[Measured]:
+    """Calibrate each collection, then ask all questions of all."""
+    folder = data_folder()
+    if folder is None:
+        return []
+    collections = [load(folder / name) for name in names]
+    if documents is not None:
+        collections = [bounded(each, documents) for each in collections]
+    with LocalEmbeddings() as model, tempfile.TemporaryDirectory() as place:
+        index = SqliteChunkIndex(Path(place))
+        asked = {
+            each.name: dict(zip(each.questions, model.embed(list(each.questions.values())), strict=True))
+            for each in collections
+        }
+        return [_measured(each, collections, asked, index, model) for each in collections]
+
+
+def _measured(
+    collection: Collection,
+    collections: Sequence[Collection],
+    asked: Mapping[str, Mapping[str, Vector]],
+    index: SqliteChunkIndex,
+    model: LocalEmbeddings,
+) -> Measured:
+    chunks = indexed_chunks(collection, model, tenant=collection.name)
+    part = index_ref(collection.name)
+    for start in range(0, len(chunks), MAX_CHUNKS_WRITTEN):
+        index.upsert(part, chunks[start : start + MAX_CHUNKS_WRITTEN], Deadline.after(600))
+    registry, revisions = _registered(collection.name, part, chunks)
+    calibrate = _Watched(
+        registry=registry,
+        index=index,
+        embedder=model,
+        sample=SampleDocuments(registry=registry, revisions=revisions),
+        clock=time.time,
+    )
+    with _timed(f"{collection.name} calibrated"):
+        fit = calibrate(collection.name, Deadline.after(600)).after
+    own: dict[str, list[Vector]] = {}
+    for chunk in chunks:
+        own.setdefault(chunk.key.path.removesuffix(".md"), []).append(chunk.vector)
+    chance = random.Random(collection.name)
+    questions = asked[collection.name]
+    return Measured(
+        collection.name,
+        fit,
+        calibrate.seen,
+        [
+            best(questions[question], own[document])
+            for question, documents in collection.relevant.items()
+            for document in documents
+            if document in own
+        ],
+        [cosine(vector, chance.choice(chunks).vector) for vector in questions.values() for _ in range(RANDOM_PAIRS)],
+        {
+            each.name: [_best(index, part, each.questions[id_], vector) for id_, vector in asked[each.name].items()]
+            for each in collections
+        },
+    )
+
+
+def _registered(name: str, part: IndexRef, chunks: Sequence[IndexedChunk]) -> tuple[MemoryRegistry, RevisionStore]:
+    """A registry and a state bucket in which these chunks are live."""
+    registry, revisions = MemoryRegistry(), RevisionStore(MemoryObjectStore("state"))
+    registry.create_tenant(Tenant(name, ActiveIndex(part.name, SPACE, ChunkingPlan())))
+    documents = 0
+    for key, group in groupby(chunks, key=lambda chunk: chunk.key):
+        held = list(group)
+        # a first revision is the time in milliseconds
+        registry.claim(key, None, Claim("v1", None, "m", 0.0, None, REVISION / 1_000))
+        registry.flip(Detail(key, REVISION, held[0].facts, len(held), "", 0, "", "text/markdown", "stated"), 0.0)
+        pieces = [each.chunk for each in held]
+        revisions.write_chunks(key, REVISION, part.name, pieces, [each.vector for each in held])
+        documents += 1
+    registry.add_to_tenant(name, vault=name, documents=documents, chunks=len(chunks))
+    return registry, revisions
+
+
+def _best(index: SqliteChunkIndex, part: IndexRef, text: str, vector: Vector) -> Best:
+    [found] = index.candidates(part, [CandidateQuery(text, vector, Filters(), 1)], Deadline.after(60))
+    return Best(found.vector[0].score, found.lexical[0].score if found.lexical else 0.0)
+
+
+def passing_share(relevances: Iterable[float]) -> float:
+    """Share of relevances at or over the threshold."""
+    held = list(relevances)
+    return sum(each >= OPERATING_RELEVANCE for each in held) / len(held)
+
+
+@contextmanager
+def _timed(what: str) -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    print(f"{what} in {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)
