@@ -77,7 +77,9 @@ def test_an_index_that_does_not_know_its_models_window_takes_no_larger_chunks_th
 
 
 def test_without_an_environment_the_defaults_are_those_of_the_domain() -> None:
-    assert Settings.from_environment(ENVIRONMENT).tunables() == Tunables()
+    stated = {name: value for name, value in ENVIRONMENT.items() if name != "MIN_RELEVANCE"}
+
+    assert Settings.from_environment(stated).tunables() == Tunables()
 
 
 def test_every_setting_that_a_file_may_change_has_a_rule_and_every_rule_a_setting() -> None:
