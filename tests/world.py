@@ -62,7 +62,10 @@ class World:
         self.telemetry = parts.get("telemetry") or MemoryTelemetry()
         names = ("documents", "state", "registry", "index", "queue", "embedder", "chat", "telemetry", "visited")
         self.app: App = bootstrap(
-            ENVIRONMENT, clock=lambda: self.now_s, **{name: getattr(self, name) for name in names}
+            ENVIRONMENT,
+            clock=lambda: self.now_s,
+            **{name: getattr(self, name) for name in names},
+            **{name: parts[name] for name in ("hop_limits", "revisions") if name in parts},
         )
         if self.registry.tenant(tenant) is None:
             self.app.operator.create_tenant(tenant)
@@ -108,6 +111,11 @@ class World:
     def deliver(self, *deliveries: Delivery, left_s: float = 60.0) -> list[Delivery]:
         """One Lambda batch; what failed."""
         return self.app.converge_keys.batch(deliveries, Deadline.after(left_s))
+
+    def handed_over(self) -> list[Delivery]:
+        """The messages by which large documents were handed over since this was asked last."""
+        continued, self.queue.continued = self.queue.continued, []
+        return [self.message(Change(each.key, handed_over=each)) for each in continued]
 
     def search(self, text: str, **fields: Any) -> Retrieval:
         """Search as the tenant's admin."""

@@ -8,6 +8,7 @@ import pytest
 
 from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
 from ragdrop.adapters.sqs_message_queue import SqsMessageQueue
+from ragdrop.domain.deliveries import Continuation
 from ragdrop.errors import ConfigurationError, QueueError
 from tests.contract.aws_fixtures import ENGINES, QueueEngine, clients, queue_engine
 
@@ -22,6 +23,12 @@ def test_a_key_that_was_sent_arrives_as_it_was(engine: QueueEngine) -> None:
     engine.queue.send("acme/team/notes/größe + 1 😀.md")
 
     assert [key for _, key in engine.receive()] == ["acme/team/notes/größe + 1 😀.md"]
+
+
+def test_a_large_document_that_is_handed_over_arrives_by_its_key(engine: QueueEngine) -> None:
+    engine.queue.go_on(Continuation("acme/team/größe.txt", 7, 2, 1))
+
+    assert [key for _, key in engine.receive()] == ["acme/team/größe.txt"]
 
 
 def test_a_message_stays_away_for_its_delay(engine: QueueEngine) -> None:

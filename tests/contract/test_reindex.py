@@ -76,8 +76,9 @@ def places(world: World, index: str) -> set[Place]:
     found = set()
     for n in range(1, DOCUMENTS):
         head = world.head(f"team/{n}.md")
-        kept = world.app.revisions.read_chunks(head.key, head.live_revision or 0, index, f"# Log {n}\n\n{TEXT}")
-        found |= {(head.key.path, chunk.start, chunk.end) for chunk, _ in kept or []}
+        kept = world.app.revisions.open(head.key, head.live_revision or 0)
+        chunks = kept.chunks_between(index) if kept else []
+        found |= {(head.key.path, chunk.start, chunk.end) for chunk, _ in chunks}
     return found
 
 

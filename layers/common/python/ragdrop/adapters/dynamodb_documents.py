@@ -9,6 +9,8 @@ from ragdrop.adapters import head_changes
 from ragdrop.adapters.dynamodb_batches import read_batch
 from ragdrop.adapters.dynamodb_items import (
     HEAD_SK,
+    checkpoint_attributes,
+    checkpoint_of,
     detail_item,
     detail_of,
     detail_sk,
@@ -20,6 +22,7 @@ from ragdrop.adapters.dynamodb_items import (
 from ragdrop.adapters.dynamodb_pointers import DynamoDbPointers
 from ragdrop.adapters.dynamodb_table import Table, Update
 from ragdrop.adapters.head_changes import Changes
+from ragdrop.domain.checkpoints import Checkpoint
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Status
 from ragdrop.domain.keys import DocumentKey
@@ -54,6 +57,28 @@ class DynamoDbDocuments(DynamoDbPointers):
         """What is kept of one revision."""
         item = self._table.get((document_pk(key), detail_sk(revision)))
         return detail_of(item, key) if item else None
+
+    def begin(self, detail: Detail, checkpoint: Checkpoint) -> None:
+        """Keep the detail and the first checkpoint in one item, which the flip replaces."""
+        self._table.put(detail_item(detail) | checkpoint_attributes(checkpoint))
+
+    def checkpoint(self, key: DocumentKey, revision: int) -> Checkpoint | None:
+        """How far a large revision is."""
+        item = self._table.get((document_pk(key), detail_sk(revision)))
+        return checkpoint_of(item) if item else None
+
+    def advance(self, key: DocumentKey, revision: int, before: Checkpoint, after: Checkpoint) -> bool:
+        """Move the checkpoint on the condition that nobody else did."""
+        update = Update(checkpoint_attributes(after), expected={"position": before.position})
+        outcome = self._table.update((document_pk(key), detail_sk(revision)), update, returning="NONE")
+        # a write whose answer was lost is repeated by the SDK, and finds itself in its way
+        return outcome.won or (outcome.item is not None and checkpoint_of(outcome.item) == after)
+
+    def renew(self, key: DocumentKey, revision: int, message_id: str, lease_until_s: float) -> bool:
+        """Take the lease over; repeated, the same write is won again."""
+        changes = {"message_id": message_id, "lease_until_s": lease_until_s}
+        update = Update(changes, expected={"revision": revision, "status": Status.PENDING})
+        return self._table.update((document_pk(key), HEAD_SK), update, returning="NONE").won
 
     def claim(self, key: DocumentKey, seen: Head | None, claim: Claim) -> Head | None:
         """Take the next revision; None where another claim or tombstone was first.

@@ -12,6 +12,7 @@ from typing import Any
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
 from ragdrop.domain.calibration import Calibration, Curve
+from ragdrop.domain.checkpoints import Checkpoint
 from ragdrop.domain.documents import Detail, Facts, Failure, Head, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import ActiveIndex, ApiKey, ChunkingPlan, EmbeddingSpace, KeptSettings, Tenant
@@ -109,6 +110,17 @@ def detail_of(item: Item, key: DocumentKey) -> Detail:
     known |= {"facts": Facts(**facts), "links": tuple(item.get("links", ()))}
     known |= {"warnings": tuple(item.get("warnings", ())), "key": key}
     return Detail(**known)
+
+
+def checkpoint_attributes(checkpoint: Checkpoint) -> Item:
+    """A checkpoint as attributes of its revision's detail; `position` is what a move is conditional on."""
+    return {"position": checkpoint.position, "checkpoint": asdict(checkpoint)}
+
+
+def checkpoint_of(item: Item) -> Checkpoint | None:
+    """The checkpoint in the decoded item of a detail; None where there is none."""
+    held = item.get("checkpoint")
+    return Checkpoint(**_known(Checkpoint, held)) if held else None
 
 
 def tenant_item(tenant: Tenant) -> Item:

@@ -69,7 +69,7 @@ def scan(text: str, body_start: int) -> Outline:
     before = (body_start, "")
     for start, line, end in _lines(text, body_start):
         if table and ("|" not in line or not line.strip()):
-            tables.append(Table(*table))
+            tables.append(Table(table[0], table[1], table[2]))
             table = []
         mark = _FENCE.match(line)
         if fence is not None:
@@ -86,7 +86,7 @@ def scan(text: str, body_start: int) -> Outline:
             headings.append(Heading(len(heading.group(1)), (heading.group(2) or "").strip(), start))
         before = (start, line)
     if table:
-        tables.append(Table(*table))
+        tables.append(Table(table[0], table[1], table[2]))
     if fence is not None:
         code.append((fence_start, len(text)))
     return headings, tables, code

@@ -7,18 +7,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import RLock
 
+from ragdrop.domain.deliveries import Continuation
 from ragdrop.errors import RagdropError
 
 
 class MemoryMessageQueue:
     """MessageQueue for tests; time stands still, so a message that was delayed stays away.
 
-    `sent` holds the keys that were sent, in order; `dead` those of the dead-letter queue; `delays` the receipt handles
-    with their seconds, in order; `fail_with` is raised by every call while it is set; `calls` names the calls made.
+    `sent` holds the keys that were sent, in order; `continued` the large documents to go on with; `dead` the keys of
+    the dead-letter queue; `delays` the receipt handles with their seconds, in order; `fail_with` is raised by every
+    call while it is set; `calls` names the calls made.
     """
 
     def __init__(self) -> None:
         self.sent: list[str] = []
+        self.continued: list[Continuation] = []
         self.dead: list[str] = []
         self.delays: list[tuple[str, int]] = []
         self.fail_with: RagdropError | None = None
@@ -32,6 +35,10 @@ class MemoryMessageQueue:
     def send_all(self, keys: Sequence[str]) -> None:
         with self._call("send_all"):
             self.sent += keys
+
+    def go_on(self, continuation: Continuation) -> None:
+        with self._call("go_on"):
+            self.continued.append(continuation)
 
     def redrive(self) -> int:
         with self._call("redrive"):
@@ -48,7 +55,8 @@ class MemoryMessageQueue:
         """Receipt handle and key of the messages that were sent and are not delayed, as a consumer sees them."""
         with self._lock:
             away = {handle for handle, delay_s in self.delays if delay_s > 0}
-            numbered = [(f"receipt-{number}", key) for number, key in enumerate(self.sent)]
+            keys = [*self.sent, *(each.key for each in self.continued)]
+            numbered = [(f"receipt-{number}", key) for number, key in enumerate(keys)]
             return [(handle, key) for handle, key in numbered if handle not in away]
 
     @contextmanager

@@ -13,6 +13,7 @@ from ragdrop.adapters.head_changes import Changes
 from ragdrop.adapters.listing_cursor import Listing
 from ragdrop.adapters.memory_pointers import MemoryPointers
 from ragdrop.domain.calibration import Calibration
+from ragdrop.domain.checkpoints import Checkpoint
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
 from ragdrop.domain.keys import DocumentKey
@@ -39,6 +40,7 @@ class MemoryRegistry(MemoryPointers):
         self._lock = RLock()
         self._heads: dict[DocumentKey, Head] = {}
         self._details: dict[tuple[DocumentKey, int], Detail] = {}
+        self._checkpoints: dict[tuple[DocumentKey, int], Checkpoint] = {}
         self._tenants: dict[str, Tenant] = {}
         self._api_keys: dict[str, ApiKey] = {}
         self._folders: dict[str, frozenset[str]] = {}
@@ -61,6 +63,31 @@ class MemoryRegistry(MemoryPointers):
         with self._call("detail"):
             return self._details.get((key, revision))
 
+    def begin(self, detail: Detail, checkpoint: Checkpoint) -> None:
+        with self._call("begin"):
+            self._details[detail.key, detail.revision] = detail
+            self._checkpoints[detail.key, detail.revision] = checkpoint
+
+    def checkpoint(self, key: DocumentKey, revision: int) -> Checkpoint | None:
+        with self._call("checkpoint"):
+            return self._checkpoints.get((key, revision))
+
+    def advance(self, key: DocumentKey, revision: int, before: Checkpoint, after: Checkpoint) -> bool:
+        with self._call("advance"):
+            held = self._checkpoints.get((key, revision))
+            if held is None or held.position != before.position:
+                return held is not None and held == after
+            self._checkpoints[key, revision] = after
+            return True
+
+    def renew(self, key: DocumentKey, revision: int, message_id: str, lease_until_s: float) -> bool:
+        with self._call("renew"):
+            head = self._heads.get(key)
+            if head is None or head.revision != revision or head.status is not Status.PENDING:
+                return False
+            self._heads[key] = replace(head, message_id=message_id, lease_until_s=lease_until_s)
+            return True
+
     def claim(self, key: DocumentKey, seen: Head | None, claim: Claim) -> Head | None:
         with self._call("claim"):
             changes = head_changes.claimed(seen, claim)
@@ -76,6 +103,7 @@ class MemoryRegistry(MemoryPointers):
     def flip(self, detail: Detail, now_s: float) -> Head | None:
         with self._call("flip"):
             self._details[detail.key, detail.revision] = detail
+            self._checkpoints.pop((detail.key, detail.revision), None)
             changes = head_changes.flipped(detail, now_s)
             if head := self._heads.get(detail.key):
                 changes["live_version_id"] = head.version_id
@@ -98,6 +126,7 @@ class MemoryRegistry(MemoryPointers):
             for of, revision in list(self._details):
                 if of == key and revision < before_revision:
                     del self._details[of, revision]
+                    self._checkpoints.pop((of, revision), None)
 
     def forget_document(self, key: DocumentKey) -> int:
         with self._call("forget_document"):
@@ -106,6 +135,7 @@ class MemoryRegistry(MemoryPointers):
             revisions = [held for held in self._details if held[0] == key]
             for held in revisions:
                 del self._details[held]
+                self._checkpoints.pop(held, None)
             return len(revisions) + int(self._heads.pop(key, None) is not None)
 
     def page(

@@ -112,7 +112,7 @@ class _Cutter:
 
     def _table(self, table: Table) -> Iterator[Piece]:
         """Rows together, each group but the first with the header as context."""
-        header = self._text[table.start : table.rows_start].strip()
+        header = table.header or self._text[table.start : table.rows_start].strip()
         size = estimate_passage_tokens(header)
         if size > self._max_tokens * MAX_HEADER_SHARE or not header:
             yield from self._units(rows(self._text, table.start, table.end))

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 
 from ragdrop.adapters.aws import AwsClient, translated
 from ragdrop.adapters.aws import client as aws_client
-from ragdrop.domain.deliveries import look_at
+from ragdrop.domain.deliveries import Continuation, go_on, look_at
 from ragdrop.errors import ConfigurationError, QueueError
 
 MAX_VISIBILITY_S = 43_200  # SQS: 12 hours
@@ -38,6 +38,11 @@ class SqsMessageQueue:
         for first in range(0, len(keys), BATCH):
             bodies = [look_at(key) for key in keys[first : first + BATCH]]
             self._send_batch(bodies)
+
+    def go_on(self, continuation: Continuation) -> None:
+        """Ask ingest to go on with a large document."""
+        with self._translated():
+            self._client.send_message(QueueUrl=self.url, MessageBody=go_on(continuation))
 
     def redrive(self) -> int:
         """Move up to ten messages of the dead-letter queue back, as they are.

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 from ragdrop.bootstrap.answering import AnsweringParts
 
 if TYPE_CHECKING:
+    from ragdrop.domain.checkpoints import HopLimits
     from ragdrop.ports import Parser, Splitter
     from ragdrop.usecases.converge_keys import ConvergeKeys
+    from ragdrop.usecases.copy_revision import CopyRevision
     from ragdrop.usecases.keep_documents import KeepDocuments
+    from ragdrop.usecases.known_vectors import KnownVectors
     from ragdrop.usecases.reindex import Reindex
     from ragdrop.usecases.revision_store import RevisionStore
     from ragdrop.usecases.write_chunks import WriteChunks
+    from ragdrop.usecases.write_parts import WriteParts
 
 
 class WritingParts(AnsweringParts):
@@ -50,19 +54,64 @@ class WritingParts(AnsweringParts):
         return WriteChunks(revisions=self.revisions, index=self.index, embedder=self.embedder, splitter=self.splitter)
 
     @cached_property
+    def copy_revision(self) -> CopyRevision:
+        """One revision into one more index."""
+        from ragdrop.usecases.copy_revision import CopyRevision
+
+        return CopyRevision(revisions=self.revisions, write_chunks=self.write_chunks)
+
+    @cached_property
+    def known_vectors(self) -> KnownVectors:
+        """Vectors by text, of revisions that were embedded before."""
+        from ragdrop.usecases.known_vectors import KnownVectors
+
+        return KnownVectors(self.state, self.revisions)
+
+    @cached_property
+    def hop_limits(self) -> HopLimits:
+        """How many invocations a large document may take."""
+        from ragdrop.domain.checkpoints import HopLimits
+
+        return HopLimits()
+
+    @cached_property
+    def write_parts(self) -> WriteParts:
+        """Large documents."""
+        from ragdrop.usecases.write_parts import WriteParts
+
+        return WriteParts(
+            registry=self.registry,
+            queue=self.queue,
+            revisions=self.revisions,
+            write_chunks=self.write_chunks,
+            known_vectors=self.known_vectors,
+            limits=self.hop_limits,
+            clock=self.clock,
+        )
+
+    @cached_property
     def converge_keys(self) -> ConvergeKeys:
         """Ingest."""
         from ragdrop.usecases.apply_settings import ApplySettings
         from ragdrop.usecases.converge_keys import ConvergeKeys
         from ragdrop.usecases.index_revision import IndexRevision
-        from ragdrop.usecases.known_vectors import KnownVectors
+        from ragdrop.usecases.publish_revisions import PublishRevisions
 
         index_revision = IndexRevision(
             documents=self.documents,
             revisions=self.revisions,
             parser=self.parser,
+            registry=self.registry,
             write_chunks=self.write_chunks,
-            known_vectors=KnownVectors(self.state, self.revisions),
+            copy_revision=self.copy_revision,
+            known_vectors=self.known_vectors,
+            clock=self.clock,
+        )
+        publish = PublishRevisions(
+            registry=self.registry,
+            index=self.index,
+            directory=self.directory,
+            index_revision=index_revision,
             clock=self.clock,
         )
         apply_settings = ApplySettings(
@@ -76,12 +125,13 @@ class WritingParts(AnsweringParts):
         return ConvergeKeys(
             documents=self.documents,
             registry=self.registry,
-            index=self.index,
             queue=self.queue,
             directory=self.directory,
             index_revision=index_revision,
+            publish=publish,
             apply_settings=apply_settings,
             environment=self.settings.tunables(),
+            write_parts=self.write_parts,
             retry_base_s=self.settings.ingest_retry_base_s,
             clock=self.clock,
         )
@@ -92,7 +142,7 @@ class WritingParts(AnsweringParts):
         from ragdrop.usecases.reindex import Reindex
 
         return Reindex(
-            registry=self.registry, revisions=self.revisions, index=self.index, write_chunks=self.write_chunks
+            registry=self.registry, revisions=self.revisions, index=self.index, copy_revision=self.copy_revision
         )
 
     @cached_property

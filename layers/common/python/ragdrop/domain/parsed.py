@@ -27,11 +27,15 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Lines that are a table: `start` to `rows_start` is its header, `rows_start` to `end` its rows."""
+    """Lines that are a table: `start` to `rows_start` is its header, `rows_start` to `end` its rows.
+
+    `header` is the header's text where it stands in another part of the document.
+    """
 
     start: int
     rows_start: int
     end: int
+    header: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +76,7 @@ class ParsedDocument:
         >>> document.heading_path(9), document.heading_path(0)
         (('A', 'B'), ('A',))
         """
-        path: list[Heading] = []
-        level = 7
-        for heading in reversed(self.headings[: bisect_right(self.headings, start, key=lambda held: held.start)]):
-            if heading.level < level:
-                path.append(heading)
-                level = heading.level
-            if level == 1:
-                break
-        return tuple(heading.text for heading in reversed(path))
+        return tuple(heading.text for heading in self.headings_at(start))
 
     def page(self, start: int) -> int | None:
         """The page, from 1 on, that holds the character at *start*; None where the format has no pages.
@@ -89,6 +85,18 @@ class ParsedDocument:
         2
         """
         return max(bisect_right(self.pages, start), 1) if self.pages else None
+
+    def headings_at(self, start: int) -> list[Heading]:
+        """The headings in force at *start*, outermost first."""
+        path: list[Heading] = []
+        level = 7
+        for heading in reversed(self.headings[: bisect_right(self.headings, start, key=lambda held: held.start)]):
+            if heading.level < level:
+                path.append(heading)
+                level = heading.level
+            if level == 1:
+                break
+        return path[::-1]
 
     def fields(self) -> dict[str, Any]:
         """All of it as plain values, for JSON; `document_of` is the way back."""

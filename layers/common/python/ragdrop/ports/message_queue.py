@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from ragdrop.domain.deliveries import Continuation
+
 
 class MessageQueue(Protocol):
     """The queue that feeds ingest.  All methods raise QueueError."""
@@ -14,6 +16,9 @@ class MessageQueue(Protocol):
 
     def send_all(self, keys: Sequence[str]) -> None:
         """The same for many keys, with few requests; after an error some of them may have been sent."""
+
+    def go_on(self, continuation: Continuation) -> None:
+        """Ask ingest to go on with a large document."""
 
     def retry_after(self, receipt_handle: str, delay_s: int) -> None:
         """Show a message again only after *delay_s* seconds."""

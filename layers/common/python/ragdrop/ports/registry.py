@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ragdrop.domain.calibration import Calibration
+from ragdrop.domain.checkpoints import Checkpoint
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
 from ragdrop.domain.keys import DocumentKey
@@ -41,7 +42,22 @@ class DocumentRegistry(Protocol):
         """The heads of up to 100 documents in one batch read; raises only where none could be read."""
 
     def detail(self, key: DocumentKey, revision: int) -> Detail | None:
-        """What is kept of one revision; None where it was never flipped, or was forgotten."""
+        """What is kept of one revision; None where it neither began nor was flipped, or was forgotten."""
+        ...
+
+    def begin(self, detail: Detail, checkpoint: Checkpoint) -> None:
+        """Keep the detail of a large revision before its flip, with its first checkpoint."""
+
+    def checkpoint(self, key: DocumentKey, revision: int) -> Checkpoint | None:
+        """How far a large revision is; None where it never began, was flipped, or was forgotten."""
+        ...
+
+    def advance(self, key: DocumentKey, revision: int, before: Checkpoint, after: Checkpoint) -> bool:
+        """Move the checkpoint of a revision; False where it is not at *before* any more."""
+        ...
+
+    def renew(self, key: DocumentKey, revision: int, message_id: str, lease_until_s: float) -> bool:
+        """Give *message_id* the lease of *revision*; False where that is not pending, or not the last claimed."""
         ...
 
     def claim(self, key: DocumentKey, seen: Head | None, claim: Claim) -> Head | None:

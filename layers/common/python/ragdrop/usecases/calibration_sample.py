@@ -89,7 +89,8 @@ class SampleDocuments:
         self, head: Head, tenant: Tenant, vectors: dict[DocumentKey, list[Vector]]
     ) -> dict[str, list[Vector]]:
         """The document's title and headings, each with the vectors under it; adds all of them to *vectors*."""
-        kept = self._revisions.read_chunks(head.key, head.live_revision or 0, tenant.active.name, text="") or []
+        revision = self._revisions.open(head.key, head.live_revision or 0)
+        kept = list(revision.chunks_between(tenant.active.name, texts=False)) if revision else []
         if not kept:
             return {}
         vectors[head.key] = [vector for _, vector in kept]

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
+from ragdrop.domain.checkpoints import Checkpoint
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Head
 from ragdrop.domain.facts import facts_of
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.sidecars import MAX_SIDECAR_BYTES, read_sidecar
-from ragdrop.domain.tenants import ActiveIndex, Tenant
+from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DocumentTooLargeError
-from ragdrop.ports import ObjectStore, Parser, StoredObject
+from ragdrop.ports import ObjectStore, Parser, Registry, StoredObject
+from ragdrop.usecases.copy_revision import CopyRevision
+from ragdrop.usecases.kept_revision import KeptRevision
 from ragdrop.usecases.known_vectors import KnownVectors
 from ragdrop.usecases.revision_store import RevisionStore
-from ragdrop.usecases.write_chunks import WriteChunks
+from ragdrop.usecases.write_chunks import Cut, Known, WriteChunks
+from ragdrop.usecases.write_parts import Unfinished, Written
 
 MAX_OBJECT_BYTES = 50 * 1024 * 1024
 
@@ -38,12 +41,17 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """A revision whose chunks are written, to these indexes of its tenant, and wait for their flip."""
+class Prepared:
+    """A revision that is parsed and cut for every index of its tenant, and fits into this invocation.
 
+    `known` are the vectors that it need not be embedded for.
+    """
+
+    kept: KeptRevision
     detail: Detail
     tenant: Tenant
-    targets: tuple[ActiveIndex, ...]
+    cuts: tuple[Cut, ...]
+    known: Known
 
     @property
     def key(self) -> DocumentKey:
@@ -58,89 +66,101 @@ class IndexRevision:
         self,
         *,
         documents: ObjectStore,
+        registry: Registry,
         revisions: RevisionStore,
         parser: Parser,
         write_chunks: WriteChunks,
+        copy_revision: CopyRevision,
         known_vectors: KnownVectors,
         clock: Callable[[], float],
     ) -> None:
         self._documents = documents
+        self._registry = registry
         self._revisions = revisions
         self._parser = parser
         self._write_chunks = write_chunks
+        self._copy_revision = copy_revision
         self._known_vectors = known_vectors
         self._clock = clock
 
-    def __call__(self, claimed: Head, found: Found, tenant: Tenant, deadline: Deadline) -> Written | None:
-        """Write the revision *claimed* from the versions *found*; None where one of them is gone by now.
+    def prepare(self, claimed: Head, found: Found, tenant: Tenant) -> Prepared | Unfinished | None:
+        """Read and cut the revision *claimed* of the versions *found*; None where one of them is gone by now.
 
-        Text that was embedded before is not embedded again.
+        A long text is only parsed and kept, and what is left is to be done in parts.
 
         Raises:
             DocumentError: The document can never be indexed as it is.
             DependencyError: A service failed; the same call may succeed later.
         """
-        key, revision = claimed.key, claimed.revision
         stored = found.document
         if stored.size_bytes > MAX_OBJECT_BYTES:
             message = f"the object has {stored.size_bytes} bytes, at most {MAX_OBJECT_BYTES} are allowed"
             raise DocumentTooLargeError(message, limit_bytes=MAX_OBJECT_BYTES, size_bytes=stored.size_bytes)
+        parsed = self._parsed(claimed, found)
+        if parsed is None:
+            return None
+        document, detail = parsed
+        kept = self._revisions.write_text(claimed.key, claimed.revision, document)
+        sources = self._known_vectors.sources(kept, claimed.live_revision)
+        if len(kept.parts) > 1:
+            checkpoint = Checkpoint(len(kept.parts), chunks={target.name: 0 for target in tenant.targets})
+            self._registry.begin(detail, checkpoint)
+            return Unfinished(kept, detail, tenant, checkpoint, sources)
+        cuts = tuple(
+            self._write_chunks.cut(kept, 0, document, detail.facts, tenant=tenant, target=target)
+            for target in tenant.targets
+        )
+        return Prepared(kept, detail, tenant, cuts, KnownVectors.between(sources, tenant.targets, kept.parts[0]))
+
+    def vectors(self, prepared: Iterable[Prepared], deadline: Deadline) -> Known:
+        """The vectors of several documents, in shared requests; the same text is embedded once.
+
+        Raises:
+            DependencyError: The embedding service failed; the same call may succeed later.
+        """
+        several = list(prepared)
+        known = {place: vector for each in several for place, vector in each.known.items()}
+        return self._write_chunks.vectors((cut for each in several for cut in each.cuts), known, deadline)
+
+    def write(self, prepared: Prepared, vectors: Known, deadline: Deadline) -> Written:
+        """Write the chunks; they wait for the flip of their revision.
+
+        Raises:
+            DependencyError: A service failed; the same call may succeed later.
+        """
+        counts = [self._write_chunks.write(cut, vectors, deadline) for cut in prepared.cuts]
+        self._known_vectors.remember(prepared.kept)
+        detail = replace(prepared.detail, chunk_count=counts[0])
+        return Written(detail, prepared.tenant, tuple(cut.target for cut in prepared.cuts))
+
+    def catch_up(self, written: Written, tenant: Tenant, deadline: Deadline) -> None:
+        """Write a flipped revision to the indexes that its tenant has got since it was written."""
+        missing = [target for target in tenant.targets if target not in written.targets]
+        kept = self._revisions.open(written.key, written.detail.revision) if missing else None
+        for target in missing if kept is not None else ():
+            if kept is not None:
+                self._copy_revision(kept, written.detail.facts, tenant=tenant, target=target, deadline=deadline)
+
+    def _parsed(self, claimed: Head, found: Found) -> tuple[ParsedDocument, Detail] | None:
+        """The document and its detail; the object's bytes end here, as a large one is too much to be held twice."""
+        stored = found.document
         body = self._documents.get(stored.key, version_id=stored.version_id)
         beside = self._sidecar(found)
         if body is None or beside is None:
             return None
-        document = self._parser.parse(body, name=key.path)
-        detail = self._detail(key, revision, stored, body, document, read_sidecar(beside) if beside else ({}, ()))
-        self._revisions.write_text(key, revision, document)
-        vectors = self._known_vectors.find(key, claimed.live_revision, document.text, tenant)
-        counts = []
-        for target in tenant.targets:
-            made = self._write_chunks(
-                key, revision, document, detail.facts, tenant=tenant, target=target, deadline=deadline, known=vectors
-            )
-            counts.append(made.count)
-            vectors.update(made.vectors)
-        self._known_vectors.remember(key, revision, document.text)
-        return Written(replace(detail, chunk_count=counts[0]), tenant, tenant.targets)
-
-    def catch_up(self, written: Written, tenant: Tenant, deadline: Deadline) -> Written:
-        """Write a flipped revision to the indexes that its tenant has got since it was written."""
-        missing = tuple(target for target in tenant.targets if target not in written.targets)
-        document = self._revisions.read_document(written.key, written.detail.revision) if missing else None
-        if document is None:
-            return written
-        for target in missing:
-            facts, revision = written.detail.facts, written.detail.revision
-            self._write_chunks(written.key, revision, document, facts, tenant=tenant, target=target, deadline=deadline)
-        return Written(written.detail, tenant, (*written.targets, *missing))
-
-    def _sidecar(self, found: Found) -> bytes | None:
-        """The sidecar's bytes, none where there is no sidecar; None where its version is gone by now."""
-        if found.sidecar is None:
-            return b""
-        return self._documents.get(found.sidecar.key, version_id=found.sidecar.version_id, end=MAX_SIDECAR_BYTES + 1)
-
-    def _detail(
-        self,
-        key: DocumentKey,
-        revision: int,
-        stored: StoredObject,
-        body: bytes,
-        document: ParsedDocument,
-        sidecar: tuple[dict[str, Any], tuple[str, ...]],
-    ) -> Detail:
-        indexed_at = rfc3339(self._clock(), precision="milliseconds")
+        document = self._parser.parse(body, name=claimed.key.path)
+        stated, problems = read_sidecar(beside) if beside else ({}, ())
         facts, warnings, basis = facts_of(
-            key,
+            claimed.key,
             document,
             version_id=stored.version_id,
-            indexed_at=indexed_at,
+            indexed_at=rfc3339(self._clock(), precision="milliseconds"),
             object_metadata=stored.metadata,
-            sidecar=sidecar[0],
+            sidecar=stated,
         )
-        return Detail(
-            key=key,
-            revision=revision,
+        detail = Detail(
+            key=claimed.key,
+            revision=claimed.revision,
             facts=facts,
             chunk_count=0,
             content_hash=hashlib.sha256(body).hexdigest(),
@@ -149,5 +169,12 @@ class IndexRevision:
             media_type=document.media_type,
             content_type_basis=basis,
             links=tuple(link.target for link in document.links),
-            warnings=(*sidecar[1], *warnings),
+            warnings=(*problems, *warnings),
         )
+        return document, detail
+
+    def _sidecar(self, found: Found) -> bytes | None:
+        """The sidecar's bytes, none where there is no sidecar; None where its version is gone by now."""
+        if found.sidecar is None:
+            return b""
+        return self._documents.get(found.sidecar.key, version_id=found.sidecar.version_id, end=MAX_SIDECAR_BYTES + 1)

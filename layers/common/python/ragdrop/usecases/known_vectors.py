@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+from collections.abc import Sequence
 
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.tenants import EmbeddingSpace, Tenant
+from ragdrop.domain.tenants import ActiveIndex, EmbeddingSpace
 from ragdrop.ports import ObjectStore
+from ragdrop.usecases.kept_revision import KeptRevision
 from ragdrop.usecases.revision_store import RevisionStore
 
 Vectors = dict[tuple[EmbeddingSpace, str], Vector]
@@ -21,35 +22,38 @@ class KnownVectors:
         self._state = state
         self._revisions = revisions
 
-    def find(self, key: DocumentKey, live_revision: int | None, text: str, tenant: Tenant) -> Vectors:
-        """The vectors of the live revision's chunks, and of the last document that had exactly this text.
-
-        The same model and prefixes are part of the key, so that vectors of another space are never taken.
-        """
-        found = self._of(key, live_revision, tenant) if live_revision is not None else {}
-        twin = self._state.get(twin_name(tenant.name, text))
+    def sources(self, kept: KeptRevision, live_revision: int | None) -> list[KeptRevision]:
+        """Where vectors for *kept* may be: its live revision, and the last document that had exactly its text."""
+        places = [(kept.key, live_revision)] if live_revision is not None else []
+        twin = self._state.get(twin_name(kept.key.tenant, kept.text_digest or ""))
         if twin is not None:
             place = json.loads(twin)
-            found |= self._of(DocumentKey(tenant.name, place["vault"], place["path"]), place["revision"], tenant)
-        return found
+            places.append((DocumentKey(kept.key.tenant, place["vault"], place["path"]), place["revision"]))
+        opened = (self._revisions.open(key, revision) for key, revision in places)
+        return [source for source in opened if source is not None]
 
-    def remember(self, key: DocumentKey, revision: int, text: str) -> None:
-        """Note that this revision holds the vectors of *text*."""
-        place = {"vault": key.vault, "path": key.path, "revision": revision}
-        body = json.dumps(place, ensure_ascii=False).encode()
-        self._state.put(twin_name(key.tenant, text), body, media_type="application/json")
+    @staticmethod
+    def between(
+        sources: Sequence[KeptRevision], targets: Sequence[ActiveIndex], span: tuple[int, int] | None = None
+    ) -> Vectors:
+        """The vectors of the chunks that *sources* have in *span* of their texts (all of it if None).
 
-    def _of(self, key: DocumentKey, revision: int, tenant: Tenant) -> Vectors:
-        document = self._revisions.read_document(key, revision)
-        if document is None:
-            return {}
+        Model and prefixes are part of the key, so that vectors of another space are never taken.
+        """
         return {
             (target.space, chunk.in_context): vector
-            for target in tenant.targets
-            for chunk, vector in self._revisions.read_chunks(key, revision, target.name, document.text) or []
+            for source in sources
+            for target in targets
+            for chunk, vector in source.chunks_between(target.name, *(span or ()))
         }
 
+    def remember(self, kept: KeptRevision) -> None:
+        """Note that this revision holds the vectors of its text."""
+        place = {"vault": kept.key.vault, "path": kept.key.path, "revision": kept.revision}
+        body = json.dumps(place, ensure_ascii=False).encode()
+        self._state.put(twin_name(kept.key.tenant, kept.text_digest or ""), body, media_type="application/json")
 
-def twin_name(tenant: str, text: str) -> str:
-    """The object that says which revision holds the vectors of exactly this text."""
-    return f"texts/{tenant}/{hashlib.sha256(text.encode()).hexdigest()}"
+
+def twin_name(tenant: str, text_digest: str) -> str:
+    """The object that says which revision holds the vectors of the text with this SHA-256."""
+    return f"texts/{tenant}/{text_digest}"

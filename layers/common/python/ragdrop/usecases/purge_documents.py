@@ -11,8 +11,9 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DocumentNotFoundError
 from ragdrop.ports import ChunkIndex, ObjectStore, Registry
 from ragdrop.usecases.keep_documents import KeepDocuments
+from ragdrop.usecases.kept_revision import revisions_prefix
 from ragdrop.usecases.known_vectors import twin_name
-from ragdrop.usecases.revision_store import RevisionStore, revisions_prefix
+from ragdrop.usecases.revision_store import RevisionStore
 from ragdrop.usecases.tenants import Directory
 
 EVERY_REVISION = 1 << 53  # above any: the first one is milliseconds since 1970
@@ -88,10 +89,10 @@ class PurgeDocuments:
         kept = {int(entry.key.removeprefix(prefix).partition("/")[0]) for entry in self._state.entries(prefix)}
         twins = 0
         for revision in sorted(kept):
-            document = self._revisions.read_document(key, revision)
-            if document is None:
+            stored = self._revisions.open(key, revision)
+            if stored is None or stored.text_digest is None:
                 continue
-            name = twin_name(key.tenant, document.text)
+            name = twin_name(key.tenant, stored.text_digest)
             place = json.loads(self._state.get(name) or b"{}")
             if (place.get("vault"), place.get("path")) == (key.vault, key.path):
                 twins += self._state.purge(name)

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from ragdrop.domain.chunks import CandidateQuery, Filters, Vector
+from ragdrop.domain.chunks import CandidateQuery, Filters
 from ragdrop.domain.convergence import obsolete_before
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.tenants import ActiveIndex, EmbeddingSpace, Tenant, index_name
+from ragdrop.domain.tenants import ActiveIndex, Tenant, index_name
 from ragdrop.errors import ConflictError, DatabaseError, InvalidParamsError
 from ragdrop.ports import ChunkIndex, Registry
+from ragdrop.usecases.copy_revision import CopyRevision
 from ragdrop.usecases.revision_store import RevisionStore
-from ragdrop.usecases.write_chunks import WriteChunks
 
 MAX_PASSES = 10  # each pass copies what changed during the one before: under writes the last ones are short
 SAMPLE = 20  # documents whose own vectors must find them before the switch
@@ -48,12 +48,12 @@ class Reindex:
     """Moves tenants from one index to another: begin, copy, verify, switch; then roll back or drop the old one."""
 
     def __init__(
-        self, *, registry: Registry, revisions: RevisionStore, index: ChunkIndex, write_chunks: WriteChunks
+        self, *, registry: Registry, revisions: RevisionStore, index: ChunkIndex, copy_revision: CopyRevision
     ) -> None:
         self._registry = registry
         self._revisions = revisions
         self._index = index
-        self._write_chunks = write_chunks
+        self._copy_revision = copy_revision
 
     def run(self, name: str, wanted: ActiveIndex, progress: Progress = _silent, *, anew: bool = False) -> Report | None:
         """Bring *name* to an index with the space and chunking of *wanted*; None where it is there already.
@@ -174,31 +174,23 @@ class Reindex:
         key, revision = head.key, head.live_revision or 0
         if self._revisions.chunk_count(key, revision, building.name) is not None:
             return False
-        document = self._revisions.read_document(key, revision)
+        kept = self._revisions.open(key, revision)
         detail = self._registry.detail(key, revision)
-        if document is None or detail is None:
+        copied = None
+        if kept is not None and detail is not None:
+            deadline = Deadline.after(STEP_S)
+            copied = self._copy_revision(kept, detail.facts, tenant=tenant, target=building, deadline=deadline)
+        if copied is None:
             now = self._registry.head(key)
             if now is not None and now.live_revision == revision:
                 raise DatabaseError(
                     f"the parsed text of {key.vault_path!r} is not kept: put the object again", service="object_store"
                 )
             return True  # it was replaced or deleted while we looked
-        known = self._vectors(key, revision, tenant.active, document.text)
-        deadline = Deadline.after(STEP_S)
-        self._write_chunks(
-            key, revision, document, detail.facts, tenant=tenant, target=building, deadline=deadline, known=known
-        )
         before = obsolete_before(self._registry.head(key))
         if before > revision:  # replaced or deleted meanwhile: what was just written would be a stray
             self._index.remove(tenant.part_of(building), key, before_revision=before, deadline=deadline)
         return True
-
-    def _vectors(
-        self, key: DocumentKey, revision: int, active: ActiveIndex, text: str
-    ) -> dict[tuple[EmbeddingSpace, str], Vector]:
-        """The vectors that the old index has for this text: where model and prefix are the same they are used again."""
-        kept = self._revisions.read_chunks(key, revision, active.name, text) or []
-        return {(active.space, chunk.in_context): vector for chunk, vector in kept}
 
     def _verify(self, tenant: Tenant, building: ActiveIndex) -> tuple[int, int]:
         """Compare counts, and let a sample of chunks find themselves; documents and chunks of the new index."""
@@ -224,11 +216,11 @@ class Reindex:
         head = self._registry.head(key)
         if head is None or head.live_revision is None:
             return
-        text = self._revisions.read_span(key, head.live_revision, 0, 1 << 40) or ""
-        kept = self._revisions.read_chunks(key, head.live_revision, building.name, text)
-        if not kept or not any(kept[0][1]):
+        kept = self._revisions.open(key, head.live_revision)
+        chunks = kept.chunks(building.name, 0) if kept else None
+        if not chunks or not any(chunks[0][1]):
             return
-        question = CandidateQuery(None, kept[0][1], Filters(vaults=(key.vault,)), 10)
+        question = CandidateQuery(None, chunks[0][1], Filters(vaults=(key.vault,)), 10)
         [found] = self._index.candidates(tenant.part_of(building), [question], deadline)
         if not found.vector or found.vector[0].score < MIN_SELF_COSINE:
             message = f"{building.name!r} does not find {key.vault_path!r} by its own vector"

@@ -11,7 +11,8 @@ from ragdrop.domain.objects import ListedObject
 from ragdrop.domain.retention import KeptRevision, expired
 from ragdrop.domain.sweeping import seconds_of
 from ragdrop.ports import ObjectStore, Registry
-from ragdrop.usecases.revision_store import RevisionStore, revision_of, tenant_prefix
+from ragdrop.usecases.kept_revision import revision_of, tenant_prefix
+from ragdrop.usecases.revision_store import RevisionStore
 
 MAX_LOOKED_AT = 1_000  # documents whose heads are read in one run; the next one goes on behind them
 STOP_S = 20.0  # with less time left a run ends

@@ -1,32 +1,45 @@
-"""Write a parsed revision into one index: split, embed what has no vector yet, keep the chunks, index them."""
+"""Write parts of revisions into indexes: cut, embed what has no vector yet, index, keep the chunks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ragdrop.domain.chunks import Chunk, IndexedChunk, Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
-from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.links import followable
+from ragdrop.domain.links import Link, followable
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.settings_in_force import chunking_in_force
-from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, EmbeddingSpace, Tenant
+from ragdrop.domain.tenants import ActiveIndex, EmbeddingSpace, IndexRef, Tenant
 from ragdrop.errors import EmptyDocumentError
 from ragdrop.ports import ChunkIndex, Embedder, Splitter
+from ragdrop.usecases.kept_revision import KeptRevision
 from ragdrop.usecases.revision_store import RevisionStore
 
-Known = Mapping[tuple[EmbeddingSpace, str], Vector]
-"""Vectors that need not be computed again, by space and text."""
+Place = tuple[EmbeddingSpace, str]
+"""What a vector belongs to: a space and a text."""
+Known = Mapping[Place, Vector]
+"""Vectors that need not be computed again."""
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenChunks:
-    """How many chunks a revision has in an index, and their vectors, for the next index to use."""
+class Cut:
+    """One part of a revision, cut for one index; `chunks` have ordinals and offsets of the whole document."""
 
-    count: int
-    vectors: Known
+    kept: KeptRevision
+    number: int
+    facts: Facts
+    target: ActiveIndex
+    index: IndexRef
+    chunks: Sequence[Chunk]
+    sizes: str
+    links: tuple[Link, ...]
+
+    @property
+    def places(self) -> list[Place]:
+        """What must have a vector, in order of the chunks."""
+        return [(self.target.space, chunk.in_context) for chunk in self.chunks]
 
 
 class WriteChunks:
@@ -38,56 +51,71 @@ class WriteChunks:
         self._embedder = embedder
         self._splitter = splitter
 
-    def __call__(
+    def cut(
         self,
-        key: DocumentKey,
-        revision: int,
+        kept: KeptRevision,
+        number: int,
         document: ParsedDocument,
         facts: Facts,
         *,
         tenant: Tenant,
         target: ActiveIndex,
-        deadline: Deadline,
-        known: Known | None = None,
-    ) -> WrittenChunks:
-        """Write *revision* into *target*.
-
-        The chunks are kept in the state bucket last: where they are, the index has them all.
+        first_ordinal: int = 0,
+    ) -> Cut:
+        """Cut part *number* of *kept*, which *document* holds, as *target* wants it.
 
         Raises:
-            EmptyDocumentError: There is no text in the document.
-            DependencyError: A service failed; the same call may succeed later.
+            EmptyDocumentError: There is no text in the whole document.
         """
-        plan = chunking_in_force(tenant, key.vault, target)
-        chunks = self._split(document, plan)
-        vectors = self._vectors([chunk.in_context for chunk in chunks], target.space, deadline, known or {})
-        ordered = [vectors[target.space, chunk.in_context] for chunk in chunks]
-        pairs = zip(chunks, ordered, strict=True)
-        links = followable(document.links)
-        indexed = [
-            IndexedChunk(key, revision, chunk, facts, vector, () if chunk.ordinal else links) for chunk, vector in pairs
-        ]
-        self._index.upsert(tenant.part_of(target), indexed, deadline)
-        sizes = plan.sizes_for(document.content_type or "")
-        self._revisions.write_chunks(key, revision, target.name, chunks, ordered, sizes=sizes)
-        return WrittenChunks(len(chunks), vectors)
-
-    def _split(self, document: ParsedDocument, plan: ChunkingPlan) -> list[Chunk]:
+        plan = chunking_in_force(tenant, kept.key.vault, target)
         code = document.content_type == "code"
         chunks = self._splitter.split(
             document,
             max_tokens=plan.code_max_tokens if code else plan.max_tokens,
             overlap_tokens=plan.code_overlap_tokens if code else plan.overlap_tokens,
         )
-        if not chunks:
+        if not chunks and len(kept.parts) == 1:
             raise EmptyDocumentError("there is no text in this document")
-        return chunks
+        offset = kept.parts[number][0]
+        if offset or first_ordinal:
+            chunks = [
+                replace(c, ordinal=c.ordinal + first_ordinal, start=c.start + offset, end=c.end + offset)
+                for c in chunks
+            ]
+        sizes = plan.sizes_for(document.content_type or "")
+        return Cut(kept, number, facts, target, tenant.part_of(target), chunks, sizes, followable(document.links))
 
-    def _vectors(
-        self, texts: Iterable[str], space: EmbeddingSpace, deadline: Deadline, known: Known
-    ) -> dict[tuple[EmbeddingSpace, str], Vector]:
-        wanted = dict.fromkeys((space, text) for text in texts)
-        missing = [text for place, text in wanted if (place, text) not in known]
-        made = self._embedder.passages(missing, space, deadline)
-        found = {(space, text): vector for text, vector in zip(missing, made, strict=True)}
-        return {place: found[place] if place in found else known[place] for place in wanted}
+    def vectors(self, cuts: Iterable[Cut], known: Known, deadline: Deadline) -> dict[Place, Vector]:
+        """The vectors of all chunks of *cuts*; each text that is not *known* is embedded once, whoever has it.
+
+        Raises:
+            DependencyError: The embedding service failed; the same call may succeed later.
+        """
+        wanted = dict.fromkeys(place for cut in cuts for place in cut.places)
+        found = {place: known[place] for place in wanted if place in known}
+        missing: dict[EmbeddingSpace, list[str]] = {}
+        for space, text in wanted:
+            if (space, text) not in found:
+                missing.setdefault(space, []).append(text)
+        for space, texts in missing.items():
+            made = self._embedder.passages(texts, space, deadline)
+            found |= {(space, text): vector for text, vector in zip(texts, made, strict=True)}
+        return found
+
+    def write(self, cut: Cut, vectors: Known, deadline: Deadline) -> int:
+        """Index the chunks of *cut*, then keep them: where they are kept, the index has them all.  How many.
+
+        Raises:
+            DependencyError: A service failed; the same call may succeed later.
+        """
+        ordered = [vectors[place] for place in cut.places]
+        pairs = zip(cut.chunks, ordered, strict=True)
+        key, revision = cut.kept.key, cut.kept.revision
+        indexed = [
+            IndexedChunk(key, revision, chunk, cut.facts, found, () if chunk.ordinal else cut.links)
+            for chunk, found in pairs
+        ]
+        if indexed:
+            self._index.upsert(cut.index, indexed, deadline)
+        self._revisions.write_chunks(cut.kept, cut.target.name, cut.chunks, ordered, number=cut.number, sizes=cut.sizes)
+        return len(indexed)
