@@ -17,6 +17,7 @@ import boto3
 import pytest
 
 from tests.contract.opensearch_node import opensearch_url
+from tests.integration.stub_embeddings import StubEmbeddings
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 UP_TIMEOUT_S = 400
@@ -105,6 +106,29 @@ def opensearch_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local
     node = opensearch_url()
     options = ("--index", "opensearch", "--tenant", f"stack-{secrets.token_hex(4)}")
     with running_stack(tmp_path_factory.mktemp("opensearch-stack"), *options, OPENSEARCH_URL=node) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def embeddings() -> Iterator[StubEmbeddings]:
+    """The embedding service of the stack below: it counts texts and can be stopped."""
+    service = StubEmbeddings()
+    service.start()
+    yield service
+    service.stop()
+
+
+@pytest.fixture(scope="session")
+def counted_stack(tmp_path_factory: pytest.TempPathFactory, embeddings: StubEmbeddings) -> Iterator[LocalStack]:
+    """A stack whose embedding service belongs to the tests; it answers no questions, only searches."""
+    models = {
+        "EMBEDDING_URL": embeddings.url,
+        "EMBEDDING_MODEL": embeddings.model.name,
+        "EMBEDDING_DIMENSION": str(embeddings.model.dimension),
+        "CHAT_URL": embeddings.url,
+        "CHAT_MODELS": "none",
+    }
+    with running_stack(tmp_path_factory.mktemp("counted-stack"), **models) as running:
         yield running
 
 
