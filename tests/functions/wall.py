@@ -1,0 +1,111 @@
+"""A wall to attack: tenants with planted secrets, the whole HTTP surface, and what an answer may not show."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+from urllib.parse import parse_qs
+
+from mangum import Mangum
+
+from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
+from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.tenants import IndexRef
+from ragdrop.http import authenticated, create_api
+from ragdrop.routes.ask import ask_router
+from ragdrop.routes.documents import documents_router
+from ragdrop.routes.search import search_router
+from tests.functions.conftest import LocalContext
+from tests.world import World
+
+HIDDEN = "Vjqz"  # stands in each planted text and in no attack
+VOLATILE = ("request_id", "latency_ms", "timings_ms", "expires_at", "fields", "url", "restorable_until")
+
+
+class Wall:
+    """A world of tenants over one deployment.  `plant` gives a tenant documents full of words that only it may see."""
+
+    def __init__(self, index: Any = None) -> None:
+        self.world = World("acme", index=index)
+        self.world.chat.reply = lambda messages: f"{messages[-1].content} [1]"  # says all that it was shown
+        self.keys: dict[str, str] = {}
+        app = self.world.app
+        reader, writer = (authenticated(app.directory, role) for role in ("reader", "writer"))
+        routers = [
+            search_router(lambda: app.search, reader),
+            ask_router(lambda: app.ask, reader),
+            documents_router(
+                lambda: app.keep_documents, lambda: app.retry_documents, lambda: app.purge_documents, reader, writer
+            ),
+        ]
+        self._serve = Mangum(create_api(routers), lifespan="off")
+
+    def plant(self, tenant: str, word: str, count: int = 1, vault: str | None = None) -> None:
+        """Give *tenant* documents that are about the pump, with *word* wherever a document can say one."""
+        world = self.world
+        if world.registry.tenant(tenant) is None:
+            world.app.operator.create_tenant(tenant)
+        facts = {"title": f"Pump {word}", "doc_type": word, "category": word, "session_id": word, "agent": word}
+        front = "\n".join(f"{name}: {value}" for name, value in facts.items())
+        for number in range(count):
+            text = f"---\n{front}\ntags: [{word}]\npromotion_level: critical\nroom: {word}\n---\n\n# Pump {word}\n\n"
+            text += f"The pump stands in room {HIDDEN}{tenant} {number}. See [it](../../acme/home/a.md).\n"
+            world.tenant = tenant
+            world.put(f"{vault or word}/{word}/{number}.md", text)
+        world.tenant = "acme"
+
+    def key(self, tenant: str, *vaults: str) -> str:
+        """A writer's key of *tenant*, for *vaults* only where they are given."""
+        name = f"{tenant}/{','.join(vaults)}"
+        if name not in self.keys:
+            self.keys[name] = self.world.app.operator.create_key(tenant, "writer", vaults)[0]
+        return self.keys[name]
+
+    def send(self, key: str, method: str, path: str, *, body: Any = None) -> tuple[int, Any]:
+        """Status and body of a request, without what differs from one request to the next."""
+        route, _, query = path.partition("?")
+        headers = {"x-api-key": key, "x-request-id": "r", "host": "api.example", "content-type": "application/json"}
+        event = {
+            "resource": "/{proxy+}",
+            "path": route,
+            "httpMethod": method,
+            "headers": headers,
+            "multiValueHeaders": {name: [value] for name, value in headers.items()},
+            "multiValueQueryStringParameters": parse_qs(query, keep_blank_values=True),
+            "requestContext": {"identity": {"sourceIp": "127.0.0.1"}, "stage": "prod"},
+            "body": None if body is None else json.dumps(body),
+            "isBase64Encoded": False,
+        }
+        answer = self._serve(event, LocalContext())
+        return answer["statusCode"], without_volatile(json.loads(answer["body"]))
+
+    def search(self, key: str, **fields: Any) -> Any:
+        """The body of a search that shows its candidates."""
+        return self.send(key, "POST", "/search", body={"query": "pump room", "debug": True, **fields})[1]
+
+
+def without_volatile(value: Any) -> Any:
+    """*value* without the fields that differ from one request to the next."""
+    if isinstance(value, dict):
+        return {name: without_volatile(held) for name, held in value.items() if name not in VOLATILE}
+    return [without_volatile(one) for one in value] if isinstance(value, list) else value
+
+
+class LeakyIndex(MemoryChunkIndex):
+    """An index that was built wrong: whoever asks also gets the chunks of tenant `other`."""
+
+    def candidates(self, index: IndexRef, queries: list[CandidateQuery], deadline: Deadline) -> list[Candidates]:
+        """What the tenant asked for, and what is not its own."""
+        own = super().candidates(index, queries, deadline)
+        open_ = [replace(query, filters=replace(query.filters, vaults=(), folders=())) for query in queries]
+        theirs = super().candidates(replace(index, tenant="other"), open_, deadline)
+        pairs = zip(own, theirs, strict=True)
+        return [Candidates([*a.vector, *b.vector], [*a.lexical, *b.lexical]) for a, b in pairs]
+
+    def read(self, index: IndexRef, ranges: list[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
+        """The chunks of any tenant's documents."""
+        return [
+            super(LeakyIndex, self).read(replace(index, tenant=one.key.tenant), [one], deadline)[0] for one in ranges
+        ]
