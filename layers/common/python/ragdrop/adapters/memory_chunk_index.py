@@ -8,7 +8,7 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from ragdrop.adapters.vector_checks import check_dimension, has_direction
@@ -27,17 +27,22 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.errors import RagdropError
+from ragdrop.errors import DatabaseError, RagdropError
 
 _BM25_K1, _BM25_B = 1.2, 0.75  # the usual ones, those of Lucene and FTS5 too
 
 
 class MemoryChunkIndex:
-    """A ChunkIndex without a disk.  `calls` names the operations in order; set `fail_with` and every one raises it."""
+    """A ChunkIndex without a disk.
+
+    `calls` names the operations in order; set `fail_with` and every one raises it.  `fails` may say of each query which
+    of its parts, `vector` or `lexical`, fail.
+    """
 
     def __init__(self) -> None:
         self.fail_with: RagdropError | None = None
         self.calls: list[str] = []
+        self.fails: Callable[[CandidateQuery], Collection[str]] = lambda _query: ()
         self._chunks: dict[tuple[str, str], dict[str, IndexedChunk]] = {}
         self._lock = threading.Lock()
 
@@ -63,7 +68,11 @@ class MemoryChunkIndex:
             if query.vector is not None:
                 check_dimension(index.dimension, len(query.vector))
                 _check_held(held, index)
-        return [_candidates(held, query) for query in queries]
+        found = [_without(_candidates(held, query), self.fails(query)) for query in queries]
+        failed = [each.vector_error or each.lexical_error for each in found]
+        if failed and all(each.vector_error and each.lexical_error for each in found) and failed[0]:
+            raise failed[0]
+        return found
 
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
         """The chunks of each range in order of their ordinals."""
@@ -185,6 +194,18 @@ def _candidates(held: list[IndexedChunk], query: CandidateQuery) -> Candidates:
         near = {chunk.id: _cosine(query.vector, chunk.vector) for chunk in allowed if has_direction(chunk.vector)}
     found = _bm25(set(_words(query.text or "")), held)
     return Candidates(_best(allowed, near, query.limit), _best(allowed, found, query.limit))
+
+
+def _without(found: Candidates, parts: Collection[str]) -> Candidates:
+    if not parts:
+        return found
+    error = DatabaseError("a part of the index does not answer", service="index")
+    return Candidates(
+        [] if "vector" in parts else found.vector,
+        [] if "lexical" in parts else found.lexical,
+        error if "vector" in parts else None,
+        error if "lexical" in parts else None,
+    )
 
 
 def _best(allowed: list[IndexedChunk], scores: dict[str, float], limit: int) -> list[Hit]:

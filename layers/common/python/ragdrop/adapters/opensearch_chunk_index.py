@@ -49,6 +49,10 @@ WRITE_TIMEOUT_S = 30.0
 DELETE_TIMEOUT_S = 120.0
 DELETE_ROUNDS = 10
 
+Part = tuple[list[dict[str, Any]], DatabaseError | None]
+"""What one search of several gave, or why it failed."""
+_NOTHING: Part = ([], None)
+
 
 class OpenSearchChunkIndex:
     """Chunks of all tenants side by side; the tenant is in every filter, and its routing value in every request."""
@@ -102,7 +106,7 @@ class OpenSearchChunkIndex:
             self._call("POST", f"/{names}/_refresh", "refresh", deadline, WRITE_TIMEOUT_S, params=params)
 
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
-        """Vector and lexical hits of all queries by one `_msearch`."""
+        """Vector and lexical hits of all queries by one `_msearch`; what fails for some queries alone is told by them."""
         routing = routing_values(index.tenant, index.routes)
         searches: list[tuple[str, str]] = []
         plan: list[tuple[int | None, int | None]] = []  # of each query: where its two answers will be
@@ -120,19 +124,19 @@ class OpenSearchChunkIndex:
                 searches.append((routing, lexical_search(words, clause, query.limit, combined=self._combined)))
             plan.append((places[0], places[1]))
         try:
-            answers = self._search(index, searches, deadline)
+            answers = self._parts(index, searches, deadline)
         except _UnknownQueryError:
             self._combined = False
             return self.candidates(index, queries, deadline)
         known: Documents = {}
         found = []
         for vector_place, lexical_place in plan:
-            vector_hits = [] if vector_place is None else answers[vector_place]
+            vector_hits, vector_error = _NOTHING if vector_place is None else answers[vector_place]
             # Lucene's score of a cosine is (1 + cosine) / 2, so that it is never negative
             nearest = [_hit(index, hit, max(-1.0, min(1.0, 2.0 * hit["_score"] - 1.0)), known) for hit in vector_hits]
-            lexical_hits = [] if lexical_place is None else answers[lexical_place]
+            lexical_hits, lexical_error = _NOTHING if lexical_place is None else answers[lexical_place]
             worded = [_hit(index, hit, hit["_score"], known) for hit in lexical_hits]
-            found.append(Candidates(nearest, worded))
+            found.append(Candidates(nearest, worded, vector_error, lexical_error))
         return found
 
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
@@ -245,6 +249,10 @@ class OpenSearchChunkIndex:
     def _search(
         self, index: IndexRef, searches: Sequence[tuple[str, str]], deadline: Deadline
     ) -> list[list[dict[str, Any]]]:
+        return [_or_raise(part) for part in self._parts(index, searches, deadline)]
+
+    def _parts(self, index: IndexRef, searches: Sequence[tuple[str, str]], deadline: Deadline) -> list[Part]:
+        """The hits of every search, or why it failed; raises where all failed."""
         if not searches:
             return []
         path = f"/{path_of(index.name)}/_msearch"
@@ -257,18 +265,21 @@ class OpenSearchChunkIndex:
             if is_unknown_query(exc):
                 raise _UnknownQueryError from exc
             raise translated(exc, "search") from exc
-        return [self._hits(index, response, deadline) for response in answer["responses"]]
+        parts = [self._hits(index, response, deadline) for response in answer["responses"]]
+        if all(error is not None for _, error in parts):
+            _or_raise(parts[0])
+        return parts
 
-    def _hits(self, index: IndexRef, response: Mapping[str, Any], deadline: Deadline) -> list[dict[str, Any]]:
+    def _hits(self, index: IndexRef, response: Mapping[str, Any], deadline: Deadline) -> Part:
         error = response.get("error")
         if error is None:
-            return list(response["hits"]["hits"])
+            return list(response["hits"]["hits"]), None
         if error.get("type") == MISSING_INDEX:
-            return []
+            return _NOTHING
         reasons = causes(error)
         if DIMENSION.search(reasons):
             raise self._admin.wrong_dimension(index, index.dimension, deadline)
-        raise of_status(int(response["status"]), str(error.get("type", "")), "search")
+        return [], of_status(int(response["status"]), str(error.get("type", "")), "search")
 
     def _call(
         self,
@@ -282,6 +293,13 @@ class OpenSearchChunkIndex:
         params: Mapping[str, str] | None = None,
     ) -> Json:
         return self._caller.call(method, path, deadline=deadline, cap_s=cap_s, stage=stage, body=body, params=params)
+
+
+def _or_raise(part: Part) -> list[dict[str, Any]]:
+    hits, error = part
+    if error is not None:
+        raise error
+    return hits
 
 
 class _UnknownQueryError(Exception):
