@@ -72,6 +72,9 @@ def stub() -> Iterator[Stub]:
     server.server_close()
 
 
+FAILED_SEARCH = {"error": {"type": "search_phase_execution_exception", "reason": "x"}, "status": 503}
+
+
 def bulk_answer(statuses: list[tuple[int, str | None]]) -> Answer:
     items = [
         {
@@ -154,9 +157,18 @@ def test_an_index_that_is_blocked_by_a_full_disk_may_recover(stub: Stub) -> None
     assert raised.value.retryable is True
 
 
-def test_one_search_of_several_that_failed_fails_the_request(stub: Stub) -> None:
-    bad = {"error": {"type": "search_phase_execution_exception", "reason": "x"}, "status": 503}
-    stub.answer = lambda *_: (200, {"responses": [{"hits": {"hits": []}}, bad]})
+def test_one_search_of_several_that_failed_is_told_by_its_query_and_the_others_answer(stub: Stub) -> None:
+    stub.answer = lambda *_: (200, {"responses": [{"hits": {"hits": []}}, FAILED_SEARCH]})
+    queries = [CandidateQuery("a", None, Filters(), 5), CandidateQuery("b", None, Filters(), 5)]
+
+    one, other = stub.index().candidates(REF, queries, soon())
+
+    assert (one.lexical_error, one.vector_error, other.vector_error) == (None, None, None)
+    assert "503 search_phase_execution_exception" in str(other.lexical_error)
+
+
+def test_searches_that_all_failed_fail_the_request(stub: Stub) -> None:
+    stub.answer = lambda *_: (200, {"responses": [FAILED_SEARCH, FAILED_SEARCH]})
     queries = [CandidateQuery("a", None, Filters(), 5), CandidateQuery("b", None, Filters(), 5)]
 
     with pytest.raises(DatabaseError, match="503 search_phase_execution_exception"):

@@ -212,16 +212,17 @@ def test_all_tenants_are_listed_once_by_name(registry: Registry, tenant: str) ->
     assert names == [tenant + "-a", tenant + "-b"]
 
 
-def test_counters_add_up_and_note_the_vaults(registry: Registry, tenant: str) -> None:
+def test_counters_add_up_and_note_vaults_and_doc_types(registry: Registry, tenant: str) -> None:
     registry.create_tenant(tenant_of(tenant))
 
     registry.add_to_tenant(tenant, vault="team", documents=2, chunks=10)
-    registry.add_to_tenant(tenant, vault="ops", documents=-1, chunks=-4)
+    registry.add_to_tenant(tenant, vault="ops", documents=-1, chunks=-4, doc_type="a/b")
     registry.add_to_tenant(tenant, vault="team", documents=0, chunks=0)
 
     found = registry.tenant(tenant)
     assert found is not None
     assert (found.documents, found.chunks, found.generation, found.vaults) == (1, 6, 3, ("ops", "team"))
+    assert found.doc_types == ("ops/a/b",)
 
 
 def test_counters_of_an_unknown_tenant_are_not_made(registry: Registry, tenant: str) -> None:

@@ -124,8 +124,8 @@ def checkpoint_of(item: Item) -> Checkpoint | None:
 
 
 def tenant_item(tenant: Tenant) -> Item:
-    """A tenant as plain values; the vaults are a set, which a write can add to."""
-    values = asdict(tenant) | {"vaults": set(tenant.vaults) or None}
+    """A tenant as plain values; vaults and doc_types are sets, which a write can add to."""
+    values = asdict(tenant) | {name: set(getattr(tenant, name)) or None for name in ("vaults", "doc_types")}
     del values["settings"]  # they have items of their own
     return {"PK": f"T#{tenant.name}", "SK": TENANT_SK} | values
 
@@ -147,7 +147,7 @@ def settings_changes(settings: KeptSettings) -> Item:
 
 def tenant_of(item: Item, others: Iterable[Item] = ()) -> Tenant:
     """The tenant in a decoded item, with what the settings files say by the *others* of its partition."""
-    known = _known(Tenant, item) | {"vaults": _sorted(item.get("vaults"))}
+    known = _known(Tenant, item) | {name: _sorted(item.get(name)) for name in ("vaults", "doc_types")}
     known |= {name: _index_of(known[name]) for name in ("active", "building", "previous") if name in known}
     if "calibration" in known:
         known["calibration"] = _calibration_of(known["calibration"])

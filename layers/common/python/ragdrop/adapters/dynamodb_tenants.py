@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 from ragdrop.adapters.dynamodb_items import (
     TENANT_LIST_PK,
@@ -57,9 +58,11 @@ class DynamoDbTenants:
         update = Update({"calibration": asdict(calibration)}, additions={"generation": 1})
         return self._table.update((f"T#{name}", "T"), update, returning="NONE").won
 
-    def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int) -> None:
-        """Add to the counters, note the vault, raise the generation by one; nothing for an unknown tenant."""
-        added = {"documents": documents, "chunks": chunks, "generation": 1, "vaults": {vault}}
+    def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int, doc_type: str | None = None) -> None:
+        """Add to the counters, note vault and doc_type, raise the generation by one; nothing for an unknown tenant."""
+        added: dict[str, Any] = {"documents": documents, "chunks": chunks, "generation": 1, "vaults": {vault}}
+        if doc_type is not None:
+            added["doc_types"] = {f"{vault}/{doc_type}"}
         self._table.update((f"T#{name}", "T"), Update(additions=added), returning="NONE")
 
     def keep_settings(self, name: str, vault: str, settings: KeptSettings) -> bool:

@@ -187,7 +187,7 @@ class MemoryRegistry(MemoryPointers):
                 self._tenants[name] = replace(tenant, calibration=calibration, generation=generation)
             return tenant is not None
 
-    def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int) -> None:
+    def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int, doc_type: str | None = None) -> None:
         with self._call("add_to_tenant"):
             if tenant := self._tenants.get(name):
                 self._tenants[name] = replace(
@@ -196,6 +196,7 @@ class MemoryRegistry(MemoryPointers):
                     chunks=tenant.chunks + chunks,
                     generation=tenant.generation + 1,
                     vaults=tuple(sorted({*tenant.vaults, vault})),
+                    doc_types=tuple(sorted({*tenant.doc_types, *([f"{vault}/{doc_type}"] if doc_type else [])})),
                 )
 
     def keep_settings(self, name: str, vault: str, settings: KeptSettings) -> bool:

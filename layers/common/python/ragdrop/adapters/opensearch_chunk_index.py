@@ -106,7 +106,7 @@ class OpenSearchChunkIndex:
             self._call("POST", f"/{names}/_refresh", "refresh", deadline, WRITE_TIMEOUT_S, params=params)
 
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
-        """Vector and lexical hits of all queries by one `_msearch`; what fails for some queries alone is told by them."""
+        """Vector and lexical hits of all queries by one `_msearch`; a query that fails alone says so itself."""
         routing = routing_values(index.tenant, index.routes)
         searches: list[tuple[str, str]] = []
         plan: list[tuple[int | None, int | None]] = []  # of each query: where its two answers will be

@@ -74,7 +74,7 @@ def resolve(
         query: As asked; no vaults means all that the caller may see.
         known: The tenant's vaults.
         allowed: The vaults that the caller's key is scoped to; empty means all.
-        doc_types: Those that exist; None where that is not known.
+        doc_types: Those that there are; None where that is not known.
 
     Raises:
         InvalidParamsError: A vault is unknown to the caller; one out of its scope is as if it were not there.

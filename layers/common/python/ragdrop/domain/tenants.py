@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -132,7 +132,8 @@ class Tenant:
     While a reindex runs, `building` is the index to come; after the switch `previous` is the one that answered before,
     until it is dropped.  `moves` counts these changes: each is a write conditional on it.  `calibration` is the last
     fit, of whatever embedding space: `shipped_calibrations.in_force` says what holds.  `settings` holds what the
-    settings files say, by vault; the tenant's own by an empty name.
+    settings files say, by vault; the tenant's own by an empty name.  `doc_types` are `vault/doc_type` of all
+    documents that were ever live.
     """
 
     name: str
@@ -142,6 +143,7 @@ class Tenant:
     chunks: int = 0
     generation: int = 0
     vaults: tuple[str, ...] = ()
+    doc_types: tuple[str, ...] = ()
     created_at: str = ""
     building: ActiveIndex | None = None
     previous: ActiveIndex | None = None
@@ -153,6 +155,16 @@ class Tenant:
         """What the settings file of *vault*, or of the tenant where it is None, says; empty where there is none."""
         kept = self.settings.get(vault or "")
         return {} if kept is None else kept.values
+
+    def doc_types_in(self, vaults: Collection[str]) -> list[str]:
+        """The doc_types that a query to *vaults* may name: those of their documents, and those that settings list.
+
+        >>> Tenant("acme", None, doc_types=("hr/contract", "team/a/b")).doc_types_in(["team"])
+        ['a/b']
+        """
+        stored = (name.partition("/") for name in self.doc_types)
+        listed = [self.settings_of(vault).get("doc_types") or () for vault in (None, *vaults)]
+        return sorted({kind for vault, _, kind in stored if vault in vaults}.union(*listed))
 
     @property
     def settings_revision(self) -> str:

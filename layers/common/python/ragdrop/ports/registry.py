@@ -127,8 +127,8 @@ class TenantRegistry(Protocol):
         """Write a tenant's fit over the last one and raise the generation by one; False for an unknown tenant."""
         ...
 
-    def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int) -> None:
-        """Add to the counters, note the vault, raise the generation by one; nothing for an unknown tenant."""
+    def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int, doc_type: str | None = None) -> None:
+        """Add to the counters, note vault and doc_type, raise the generation; nothing for an unknown tenant."""
 
     def keep_settings(self, name: str, vault: str, settings: KeptSettings) -> bool:
         """Keep what the settings file of *vault* says, the tenant's own by an empty name.

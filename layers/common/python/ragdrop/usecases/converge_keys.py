@@ -181,7 +181,7 @@ class ConvergeKeys:
             buried = self._registry.tombstone(key, head, change.sequencer, self._clock())
             if buried is None:
                 return False
-            self._publish.count(tenant, key, head, documents=0, chunks=0)
+            self._publish.count(tenant, key, head)
         if key.is_settings:
             self._apply_settings.remove(key, buried.revision if buried else None)
         if buried is not None:

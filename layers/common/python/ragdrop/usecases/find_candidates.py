@@ -19,6 +19,7 @@ from ragdrop.domain.retrieval import (
 )
 from ragdrop.domain.scopes import Scopes
 from ragdrop.domain.tenants import Tenant
+from ragdrop.errors import DatabaseError
 from ragdrop.ports import ChunkIndex, Registry
 from ragdrop.usecases.timer import Timer
 
@@ -47,7 +48,8 @@ class FoundCandidates:
     """Live hits of all scopes, merged: each list best first, raw scores.
 
     `dropped` are hits whose revision is not the live one; `floor` is the lowest cosine of a vector list that was full,
-    None where every chunk in scope has its cosine: no chunk that is missing from it is nearer.
+    None where every chunk in scope has its cosine: no chunk that is missing is nearer.  `vectors` is False where
+    words alone decided.
     """
 
     vector: list[Hit]
@@ -57,6 +59,7 @@ class FoundCandidates:
     heads: Heads
     floor: float | None
     vectors: bool
+    vector_error: DatabaseError | None = None
     warnings: list[str] = field(default_factory=list)
 
 
@@ -93,6 +96,7 @@ class FindCandidates:
             heads=heads,
             floor=min((hit.score for hit in near), default=None) if full else None,
             vectors=wanted.vector is not None and any(found.vector_error is None for found in scopes),
+            vector_error=next((found.vector_error for found in scopes if found.vector_error), None),
             warnings=_warnings(scopes, heads),
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.convergence import obsolete_before
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Failure, Head
+from ragdrop.domain.documents import Detail, Failure, Head
 from ragdrop.domain.folder_ranking import folder_of
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Tenant
@@ -48,7 +48,7 @@ class PublishRevisions:
         self._registry.point(written.detail)
         before = self._registry.flip(written.detail, self._clock())
         if before is not None:
-            self.count(written.tenant, written.key, before, documents=1, chunks=written.detail.chunk_count)
+            self.count(written.tenant, written.key, before, detail=written.detail)
             self._note_folder(written.key)
         tenant = self._directory.tenant(written.key.tenant, fresh=True) or written.tenant
         if before is not None and tenant.targets != written.targets:
@@ -61,22 +61,23 @@ class PublishRevisions:
         before = self._registry.fail(key, revision, failure, keep_live=keep_live)
         tenant = self._directory.tenant(key.tenant)
         if before is not None and tenant is not None and not keep_live:
-            self.count(tenant, key, before, documents=0, chunks=0)
+            self.count(tenant, key, before)
 
     def failure(self, code: str, message: str, attempts: int) -> Failure:
         """A failure that happened now."""
         return Failure(code, message, attempts, rfc3339(self._clock()))
 
-    def count(self, tenant: Tenant, key: DocumentKey, before: Head, *, documents: int, chunks: int) -> None:
-        """Move the tenant's counters from what was live *before* to what is now."""
+    def count(self, tenant: Tenant, key: DocumentKey, before: Head, *, detail: Detail | None = None) -> None:
+        """Move the tenant's counters from what was live *before* to what is now: *detail*, or nothing."""
         if key.is_settings:
             return
         was_live = before.live_revision is not None
         self._registry.add_to_tenant(
             tenant.name,
             vault=key.vault,
-            documents=documents - int(was_live),
-            chunks=chunks - (before.chunk_count if was_live else 0),
+            documents=int(detail is not None) - int(was_live),
+            chunks=(detail.chunk_count if detail else 0) - (before.chunk_count if was_live else 0),
+            doc_type=detail.facts.doc_type if detail else None,
         )
 
     def _note_folder(self, key: DocumentKey) -> None:

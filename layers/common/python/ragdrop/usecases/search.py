@@ -21,7 +21,7 @@ from ragdrop.domain.queries import Query
 from ragdrop.domain.ranking import RankedDocument, rank
 from ragdrop.domain.relevance import Judged, above_noise, judged
 from ragdrop.domain.retrieval import FoundChunk, Retrieval
-from ragdrop.domain.scopes import Scopes, resolve
+from ragdrop.domain.scopes import Scopes, resolve, visible_vaults
 from ragdrop.domain.settings_in_force import SettingsInForce, Tunables, in_force
 from ragdrop.domain.shipped_calibrations import in_force as calibration_in_force
 from ragdrop.domain.tenants import Caller, EmbeddingSpace, Tenant
@@ -119,6 +119,8 @@ class Search:
             )
         question = replace(question, scopes=question.scopes.then(folders.folders), folders=folders)
         found = self._find(_wanted(question, vector, critical_keys), question.tenant, deadline, timer)
+        if found.vector_error and not query.allow_fallback:
+            raise found.vector_error
         with timer.stage("assemble"):
             return self._retrieval(question, found, critical_keys, missing, timer, deadline)
 
@@ -228,7 +230,8 @@ class Search:
 
 
 def _scopes(query: Query, tenant: Tenant, caller: Caller) -> Scopes:
-    return resolve(query, known=tenant.vaults, allowed=caller.vaults)
+    within = query.vaults or visible_vaults(tenant.vaults, caller.vaults)
+    return resolve(query, known=tenant.vaults, allowed=caller.vaults, doc_types=tenant.doc_types_in(within))
 
 
 def _wanted(question: Question, vector: Vector | None, critical: tuple[DocumentKey, ...]) -> Wanted:
