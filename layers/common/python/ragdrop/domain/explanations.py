@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragdrop.domain.chunks import Filters, Hit
-from ragdrop.domain.fusion import Fused, min_max
+from ragdrop.domain.fusion import Fused, share_of_best
 from ragdrop.domain.retrieval import FoundDocument
 
 MAX_BYTES = 1_500_000  # a Lambda response has 6 MB, in which the results stand too
@@ -67,7 +67,7 @@ def explained(
 
     The text of what is not live is never shown.
     """
-    lexical = min_max({one.hit.chunk_id: one.lexical_score for one in fused if one.lexical_score is not None})
+    lexical = share_of_best({one.hit.chunk_id: one.lexical_score for one in fused if one.lexical_score is not None})
     shown = {chunk.hit.chunk_id for document in (*decision.results, *decision.critical) for chunk in document.chunks}
     results = {document.key for document in decision.results}
     critical = {document.key for document in decision.critical}

@@ -14,7 +14,7 @@ from ragdrop.domain.critical import MAX_CRITICAL, live_critical
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head
 from ragdrop.domain.explanations import Decision, Explanation, explained, scopes_told
-from ragdrop.domain.fusion import Fused, blend
+from ragdrop.domain.fusion import Fused, Fusion, fuse
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.limits import document_limit
 from ragdrop.domain.queries import Query
@@ -187,7 +187,9 @@ class Search:
         query, calibration = question.query, question.calibration
         threshold = question.settings.values.min_relevance
         vector = above_noise(found.vector, calibration, keep_all=threshold == 0)
-        fused, not_reranked = self._reranked(query, blend(vector, found.lexical), deadline)
+        fusion = Fusion.of(question.settings.values.fusion)
+        fused = fuse(vector, found.lexical, fusion, question=query.text)
+        fused, not_reranked = self._reranked(query, fused, deadline)
         by = judged(calibration, threshold=threshold, vectors=found.vectors, floor=found.floor)
         ranked = rank(
             fused,
