@@ -10,6 +10,7 @@ from opensearchpy.connection import Urllib3HttpConnection
 
 from ragdrop.adapters.opensearch_admin import IndexAdmin, alias_of, dimension_error, path_of
 from ragdrop.adapters.opensearch_bulk import Line, batches, outcome
+from ragdrop.adapters.opensearch_candidates import NOTHING, Part, answered, planned, tenants_hit
 from ragdrop.adapters.opensearch_client import Caller, Json, QuietConnection, connect
 from ragdrop.adapters.opensearch_errors import (
     DIMENSION,
@@ -20,22 +21,18 @@ from ragdrop.adapters.opensearch_errors import (
     of_status,
     translated,
 )
-from ragdrop.adapters.opensearch_mapping import SHARDS, Documents, hit_of, source_of
+from ragdrop.adapters.opensearch_mapping import SHARDS, Documents, source_of
 from ragdrop.adapters.opensearch_nearest import nearest_of
 from ragdrop.adapters.opensearch_queries import (
     EF_SEARCH,
     PAGE_SIZE,
     Clause,
-    filter_clause,
-    lexical_search,
     multi_search,
     older_clause,
     range_search,
     routing_value,
     routing_values,
     tenant_clause,
-    vector_search,
-    words_of,
 )
 from ragdrop.adapters.opensearch_revisions import read_revisions
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, RevisionPage, Vector
@@ -48,10 +45,6 @@ SEARCH_TIMEOUT_S = 10.0
 WRITE_TIMEOUT_S = 30.0
 DELETE_TIMEOUT_S = 120.0
 DELETE_ROUNDS = 10
-
-Part = tuple[list[dict[str, Any]], DatabaseError | None]
-"""What one search of several gave, or why it failed."""
-_NOTHING: Part = ([], None)
 
 
 class OpenSearchChunkIndex:
@@ -107,37 +100,13 @@ class OpenSearchChunkIndex:
 
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
         """Vector and lexical hits of all queries by one `_msearch`; a query that fails alone says so itself."""
-        routing = routing_values(index.tenant, index.routes)
-        searches: list[tuple[str, str]] = []
-        plan: list[tuple[int | None, int | None]] = []  # of each query: where its two answers will be
-        for query in queries:
-            clause = filter_clause(index.tenant, query.filters, query.without)
-            places: list[int | None] = [None, None]
-            if query.vector is not None and len(query.vector) != index.dimension:
-                raise dimension_error(index, len(query.vector), index.dimension)
-            if query.vector is not None and any(query.vector):
-                places[0] = len(searches)
-                searches.append((routing, vector_search(query.vector, clause, query.limit, self._ef_search)))
-            words = words_of(query.text or "")
-            if words:
-                places[1] = len(searches)
-                searches.append((routing, lexical_search(words, clause, query.limit, combined=self._combined)))
-            plan.append((places[0], places[1]))
+        searches, plan = planned(index, queries, ef_search=self._ef_search, combined=self._combined)
         try:
             answers = self._parts(index, searches, deadline)
         except _UnknownQueryError:
             self._combined = False
             return self.candidates(index, queries, deadline)
-        known: Documents = {}
-        found = []
-        for vector_place, lexical_place in plan:
-            vector_hits, vector_error = _NOTHING if vector_place is None else answers[vector_place]
-            # Lucene's score of a cosine is (1 + cosine) / 2, so that it is never negative
-            nearest = [_hit(index, hit, max(-1.0, min(1.0, 2.0 * hit["_score"] - 1.0)), known) for hit in vector_hits]
-            lexical_hits, lexical_error = _NOTHING if lexical_place is None else answers[lexical_place]
-            worded = [_hit(index, hit, hit["_score"], known) for hit in lexical_hits]
-            found.append(Candidates(nearest, worded, vector_error, lexical_error))
-        return found
+        return answered(index, plan, answers)
 
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
         """The chunks of each range by one `_msearch`; one more for every 1,000 chunks of a range that has more."""
@@ -150,7 +119,7 @@ class OpenSearchChunkIndex:
             answers = self._search(index, searches, deadline)
             for place, hits in zip(list(open_ranges), answers, strict=True):
                 part = open_ranges.pop(place)
-                found[place] += [_hit(index, hit, 0.0, known) for hit in hits]
+                found[place] += [tenants_hit(index, hit, 0.0, known) for hit in hits]
                 if len(hits) == PAGE_SIZE and found[place][-1].chunk.ordinal < part.last:
                     next_first = found[place][-1].chunk.ordinal + 1
                     open_ranges[place] = ChunkRange(part.key, part.revision, next_first, part.last)
@@ -275,7 +244,7 @@ class OpenSearchChunkIndex:
         if error is None:
             return list(response["hits"]["hits"]), None
         if error.get("type") == MISSING_INDEX:
-            return _NOTHING
+            return NOTHING
         reasons = causes(error)
         if DIMENSION.search(reasons):
             raise self._admin.wrong_dimension(index, index.dimension, deadline)
@@ -308,10 +277,3 @@ class _UnknownQueryError(Exception):
 
 def _may_read(index: IndexRef, part: ChunkRange) -> bool:
     return part.key.tenant == index.tenant and part.first <= part.last
-
-
-def _hit(index: IndexRef, found: Mapping[str, Any], score: float, known: Documents) -> Hit:
-    source = found["_source"]
-    if source["tenant"] != index.tenant:  # cannot happen while the filter is right; then it must not pass unseen
-        raise DatabaseError("the index gave a chunk of another tenant", service="index", retryable=False)
-    return hit_of(source, score, known)

@@ -1,0 +1,81 @@
+"""Candidates from OpenSearch: which searches a list of queries makes, and what their answers mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ragdrop.adapters.opensearch_admin import dimension_error
+from ragdrop.adapters.opensearch_mapping import Documents, hit_of
+from ragdrop.adapters.opensearch_queries import (
+    filter_clause,
+    lexical_search,
+    routing_values,
+    vector_search,
+    words_of,
+)
+from ragdrop.domain.chunks import CandidateQuery, Candidates, Hit
+from ragdrop.domain.tenants import IndexRef
+from ragdrop.errors import DatabaseError
+
+Part = tuple[list[dict[str, Any]], DatabaseError | None]
+"""What one search of several gave, or why it failed."""
+NOTHING: Part = ([], None)
+
+Plan = list[tuple[int | None, int | None]]
+"""Of each query: where its vector and its lexical answer will be; None where it makes no such search."""
+
+
+def planned(
+    index: IndexRef, queries: Sequence[CandidateQuery], *, ef_search: int, combined: bool
+) -> tuple[list[tuple[str, str]], Plan]:
+    """The searches of all queries, each with its routing, and where the answers of each query will be.
+
+    Raises:
+        ConfigurationError: A vector is not of the index's dimension.
+    """
+    routing = routing_values(index.tenant, index.routes)
+    searches: list[tuple[str, str]] = []
+    plan: Plan = []
+    for query in queries:
+        clause = filter_clause(index.tenant, query.filters, query.without)
+        places: list[int | None] = [None, None]
+        if query.vector is not None and len(query.vector) != index.dimension:
+            raise dimension_error(index, len(query.vector), index.dimension)
+        if query.vector is not None and any(query.vector):
+            places[0] = len(searches)
+            searches.append((routing, vector_search(query.vector, clause, query.limit, ef_search)))
+        words = words_of(query.text or "")
+        if words:
+            places[1] = len(searches)
+            searches.append((routing, lexical_search(words, clause, query.limit, combined=combined)))
+        plan.append((places[0], places[1]))
+    return searches, plan
+
+
+def answered(index: IndexRef, plan: Plan, answers: Sequence[Part]) -> list[Candidates]:
+    """The candidates of each query of *plan*."""
+    known: Documents = {}
+    found = []
+    for vector_place, lexical_place in plan:
+        vector_hits, vector_error = NOTHING if vector_place is None else answers[vector_place]
+        # Lucene's score of a cosine is (1 + cosine) / 2, so that it is never negative
+        nearest = [
+            tenants_hit(index, hit, max(-1.0, min(1.0, 2.0 * hit["_score"] - 1.0)), known) for hit in vector_hits
+        ]
+        lexical_hits, lexical_error = NOTHING if lexical_place is None else answers[lexical_place]
+        worded = [tenants_hit(index, hit, hit["_score"], known) for hit in lexical_hits]
+        found.append(Candidates(nearest, worded, vector_error, lexical_error))
+    return found
+
+
+def tenants_hit(index: IndexRef, found: Mapping[str, Any], score: float, known: Documents) -> Hit:
+    """The hit that the server *found*.
+
+    Raises:
+        DatabaseError: It is another tenant's.
+    """
+    source = found["_source"]
+    if source["tenant"] != index.tenant:  # cannot happen while the filter is right; then it must not pass unseen
+        raise DatabaseError("the index gave a chunk of another tenant", service="index", retryable=False)
+    return hit_of(source, score, known)
