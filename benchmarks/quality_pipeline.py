@@ -20,6 +20,7 @@ from ragdrop.domain.chunks import CandidateQuery, Candidates, Filters
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.deliveries import Change, Delivery
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.queries import Query
 from ragdrop.domain.tenants import Caller
 
 TENANT = "bench"
@@ -60,6 +61,23 @@ class Pushed:
         vector = self._model.embed([question])[0]
         asked = CandidateQuery(question, vector, Filters(), limit)
         return self.app.index.candidates(self._index, [asked], soon())[0]
+
+    def search(self, question: str, limit: int) -> list[str]:
+        """Ids of the documents that ragdrop's search gives, best first, all of its settings at their defaults.
+
+        Only the fused ranking is measured: no threshold, critical documents, links or boosts.
+        """
+        query = Query(
+            question,
+            limit=limit,
+            min_relevance=0.0,
+            include_critical=False,
+            follow_links=False,
+            apply_boosting=False,
+            expand="neighbours",
+        )
+        found = self.app.search(query, self.caller, soon())
+        return [document.key.path.removesuffix(".md") for document in found.documents]
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from functools import partial
 
 from ragdrop.domain.chunks import Candidates, Hit
 from ragdrop.domain.fusion import Fused, Fusion, fuse, min_max
-from ragdrop.domain.retrieval import group
 
 Ranking = Callable[[Candidates, str], list[str]]
 """Document ids, best first, of the candidates for a question."""
@@ -19,9 +18,8 @@ CHUNK_SUM = 0.1  # what each further chunk of a document adds, as a share of its
 
 
 def rankings() -> dict[str, Ranking]:
-    """Every ranking by its name, the default's first."""
+    """Every ranking by its name."""
     named: dict[str, Ranking] = {
-        "default": partial(_fused, Fusion()),
         "vector alone": lambda found, _: _ids(fuse(found.vector, [], Fusion(heading_bonus=0.0))),
         "lexical alone": lambda found, _: _ids(fuse([], found.lexical, Fusion(heading_bonus=0.0))),
     }
@@ -100,7 +98,7 @@ def _ordered(scores: Mapping[str, float]) -> list[str]:
 
 
 def _ids(fused: Sequence[Fused]) -> list[str]:
-    return [document.key.path.removesuffix(".md") for document in group(fused)]
+    return list(dict.fromkeys(_id(found.hit) for found in fused))
 
 
 def _id(hit: Hit) -> str:

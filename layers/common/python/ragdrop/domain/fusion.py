@@ -68,9 +68,10 @@ def fuse(
     words = _words(question)
     if not words or not fusion.heading_bonus:
         return found
+    whole = 1 + fusion.heading_bonus  # scaled, not cut off at 1: the best hits would be equal
     return _best_first(
         [
-            replace(each, score=min(1.0, each.score + fusion.heading_bonus * heading_match(each.hit, words)))
+            replace(each, score=(each.score + fusion.heading_bonus * heading_match(each.hit, words)) / whole)
             for each in found
         ]
     )
