@@ -185,6 +185,21 @@ def test_a_failed_replacement_keeps_the_live_revision_where_the_vault_says_so(wo
     assert tenant.documents == 1
 
 
+def test_a_category_that_the_settings_do_not_list_is_left_out_with_a_warning(world: World) -> None:
+    drop(world, TEAM, categories=["howto"])
+    world.put("team/a.md", "---\ncategory: howto\n---\nalpha")
+    world.put("team/b.md", "---\ncategory: gossip\n---\nbeta")
+    world.put("other/c.md", "---\ncategory: gossip\n---\ngamma")
+
+    records = [
+        world.app.keep_documents.record(world.caller, world.key(name)).detail
+        for name in ("team/a.md", "team/b.md", "other/c.md")
+    ]
+    assert [detail.facts.category for detail in records if detail] == ["howto", None, "gossip"]
+    assert records[1] is not None
+    assert any("gossip" in warning for warning in records[1].warnings)
+
+
 def test_documents_cut_by_older_settings_are_listed_as_outdated_and_a_reindex_brings_them_along(world: World) -> None:
     text = "".join(f"Sentence number {number} of the note. " for number in range(60))
     world.put("team/a.md", text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -25,17 +25,21 @@ def facts_of(
     indexed_at: str,
     object_metadata: Mapping[str, str] | None = None,
     sidecar: Mapping[str, Any] | None = None,
+    categories: Collection[str] = (),
 ) -> tuple[Facts, tuple[str, ...], str]:
     """The facts, the warnings met on the way, and how the content type was found: `stated` or `detected`.
 
     Later wins: S3 object metadata (names with `-` for `_`), the sidecar, front matter.  A title that is not stated is
-    the first heading of level 1, else the file's name.
+    the first heading of level 1, else the file's name.  Where *categories* names some, another one is left out.
     """
     stated: dict[str, Any] = {name.replace("-", "_"): value for name, value in (object_metadata or {}).items()}
     stated.update(sidecar or {})
     stated.update(document.metadata)
     warnings = list(document.warnings)
     text = {name: _text(stated.get(name), name, warnings) for name in TEXT_FIELDS}
+    if categories and text["category"] not in {None, *categories}:
+        warnings.append(f"category {str(text['category'])[:40]!r} is not one that the settings list and is left out")
+        text["category"] = None
     level = _choice(stated.get("promotion_level"), PROMOTION_LEVELS, "promotion_level", warnings)
     content_type = _choice(stated.get("content_type"), CONTENT_TYPES, "content_type", warnings)
     return (

@@ -95,6 +95,12 @@ def in_force(
     return SettingsInForce(replace(environment, **changes), origins)  # type: ignore[arg-type]
 
 
+def categories_in_force(tenant: Tenant, vault: str) -> tuple[str, ...]:
+    """The categories that documents of *vault* may have, by its own settings file, else the tenant's; empty for any."""
+    given = {**tenant.settings_of(None), **tenant.settings_of(vault)}
+    return tuple(given.get("categories", ()))
+
+
 def chunking_in_force(tenant: Tenant, vault: str, index: ActiveIndex) -> ChunkingPlan:
     """What documents of *vault* are cut by for *index*: its own plan, but for what settings files change."""
     given = {**tenant.settings_of(None), **tenant.settings_of(vault)}

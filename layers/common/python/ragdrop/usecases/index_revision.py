@@ -12,6 +12,7 @@ from ragdrop.domain.documents import Detail, Head
 from ragdrop.domain.facts import facts_of
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.parsed import ParsedDocument
+from ragdrop.domain.settings_in_force import categories_in_force
 from ragdrop.domain.sidecars import MAX_SIDECAR_BYTES, read_sidecar
 from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import rfc3339
@@ -96,7 +97,7 @@ class IndexRevision:
         if stored.size_bytes > MAX_OBJECT_BYTES:
             message = f"the object has {stored.size_bytes} bytes, at most {MAX_OBJECT_BYTES} are allowed"
             raise DocumentTooLargeError(message, limit_bytes=MAX_OBJECT_BYTES, size_bytes=stored.size_bytes)
-        parsed = self._parsed(claimed, found)
+        parsed = self._parsed(claimed, found, tenant)
         if parsed is None:
             return None
         document, detail = parsed
@@ -141,7 +142,7 @@ class IndexRevision:
             if kept is not None:
                 self._copy_revision(kept, written.detail.facts, tenant=tenant, target=target, deadline=deadline)
 
-    def _parsed(self, claimed: Head, found: Found) -> tuple[ParsedDocument, Detail] | None:
+    def _parsed(self, claimed: Head, found: Found, tenant: Tenant) -> tuple[ParsedDocument, Detail] | None:
         """The document and its detail; the object's bytes end here, as a large one is too much to be held twice."""
         stored = found.document
         body = self._documents.get(stored.key, version_id=stored.version_id)
@@ -157,6 +158,7 @@ class IndexRevision:
             indexed_at=rfc3339(self._clock(), precision="milliseconds"),
             object_metadata=stored.metadata,
             sidecar=stated,
+            categories=categories_in_force(tenant, claimed.key.vault),
         )
         detail = Detail(
             key=claimed.key,
