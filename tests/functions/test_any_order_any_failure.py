@@ -228,7 +228,8 @@ class Histories(RuleBasedStateMachine):
         """The revisions by path of every chunk that a search for all words gives."""
         words = " ".join(sorted(set[str]().union(*self.words.values()))) or "nothing"
         found: dict[str, set[int]] = {}
-        for document in self.world.search(words[:1_000], limit=20).documents:
+        answer = self.world.search(words[:1_000], limit=20, min_relevance=0.0, follow_links=False)
+        for document in [*answer.documents, *answer.critical]:
             found.setdefault(document.key.vault_path, set()).add(document.revision)
         return found
 
