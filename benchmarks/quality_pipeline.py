@@ -13,6 +13,8 @@ from benchmarks.local_embeddings import DIMENSION, MODEL, LocalEmbeddings
 from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
 from ragdrop.adapters.memory_registry import MemoryRegistry
+from ragdrop.adapters.memory_telemetry import MemoryTelemetry
+from ragdrop.adapters.memory_visited import MemoryVisitedCache
 from ragdrop.adapters.semantic_splitter import SemanticSplitter
 from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.bootstrap import App, bootstrap
@@ -92,6 +94,8 @@ def pushed(collection: Collection, model: LocalEmbeddings) -> Iterator[Pushed]:
             state=MemoryObjectStore("state"),
             registry=MemoryRegistry(),
             queue=MemoryMessageQueue(),
+            visited=MemoryVisitedCache(),
+            telemetry=MemoryTelemetry(),
             index=SqliteChunkIndex(Path(folder)),
             embedder=model,
             splitter=SemanticSplitter(lambda: model.tokenizer),
