@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragdrop.domain.documents import Status
+from ragdrop.routes.document_shapes import record_shape
 from tests.large_documents import PARTS, PATH, finish, large_world, one_part_at_a_time, text_of
 from tests.world import World
 
@@ -45,6 +46,20 @@ def test_what_does_not_fit_is_handed_over_and_invisible_until_it_is_done(world: 
     assert finish(world) >= PARTS - 1
     assert world.head(PATH).status is Status.INDEXED
     assert world.texts("alpha") != []
+
+
+def test_the_record_tells_how_many_chunks_are_done_while_the_rest_is_unknown(world: World) -> None:
+    one_part_at_a_time(world)
+    world.put(PATH, text_of("alpha"))
+
+    half = record_shape(world.app.keep_documents.record(world.caller, world.key(PATH)), "r")
+    finish(world)
+    done = record_shape(world.app.keep_documents.record(world.caller, world.key(PATH)), "r")
+
+    assert half.chunks_total is None
+    assert half.chunks_done is not None
+    assert 0 < half.chunks_done < world.head(PATH).chunk_count
+    assert done.chunks_done == done.chunks_total == world.head(PATH).chunk_count
 
 
 def test_the_old_revision_answers_until_the_new_one_is_whole(world: World) -> None:

@@ -37,6 +37,7 @@ class Settings(BaseModel):
     embedding_max_tokens: Annotated[int, Field(ge=32, le=32_768)] | None = None
     embedding_tokenizer: str | None = None
     embedding_batch_size: Annotated[int, Field(ge=1, le=2_048)] = 32
+    embedding_concurrency: Annotated[int, Field(ge=1, le=16)] = 2
     embedding_timeout_s: Annotated[float, Field(ge=1, le=600)] = 30
     embedding_query_prefix: str = ""
     embedding_passage_prefix: str = ""

@@ -6,6 +6,7 @@ import base64
 import sys
 from array import array
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -14,17 +15,24 @@ from ragdrop.adapters.openai_http import OpenAiHttp, problem
 from ragdrop.domain.chunks import Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import EmbeddingSpace
-from ragdrop.errors import EmbeddingServiceError
+from ragdrop.errors import EmbeddingServiceError, RagdropError
 
 SERVICE = "embedding"
 
 
 class OpenAiEmbedder:
-    """An Embedder over `POST /v1/embeddings`; *batch_size* texts a request."""
+    """An Embedder over `POST /v1/embeddings`.
 
-    def __init__(self, http: OpenAiHttp, *, batch_size: int = 32) -> None:
+    Args:
+        http: The endpoint.
+        batch_size: Texts a request.
+        concurrency: Requests of one call that are under way at once.
+    """
+
+    def __init__(self, http: OpenAiHttp, *, batch_size: int = 32, concurrency: int = 1) -> None:
         self._http = http
         self._batch_size = batch_size
+        self._concurrency = concurrency
 
     def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
         """The vector of a question."""
@@ -33,8 +41,16 @@ class OpenAiEmbedder:
     def passages(self, texts: Sequence[str], space: EmbeddingSpace, deadline: Deadline) -> list[Vector]:
         """The vectors of passages, in order."""
         prefixed = [space.passage_prefix + text for text in texts]
-        batches = (prefixed[at : at + self._batch_size] for at in range(0, len(prefixed), self._batch_size))
-        return [found for batch in batches for found in self._embed(batch, space, deadline)]
+        batches = [prefixed[at : at + self._batch_size] for at in range(0, len(prefixed), self._batch_size)]
+        if self._concurrency == 1 or len(batches) < 2:
+            return [found for batch in batches for found in self._embed(batch, space, deadline)]
+        with ThreadPoolExecutor(self._concurrency, thread_name_prefix="embed") as pool:
+            made = [pool.submit(self._embed, batch, space, deadline) for batch in batches]
+            try:
+                return [found for each in made for found in each.result()]
+            except RagdropError:
+                pool.shutdown(cancel_futures=True)  # one failed: what has not begun need not
+                raise
 
     def _embed(self, texts: list[str], space: EmbeddingSpace, deadline: Deadline) -> list[Vector]:
         body = {"model": space.model, "input": texts, "encoding_format": "base64"}

@@ -47,6 +47,7 @@ class OpenAiHttp:
         self._client = client
         self._sleep = sleep
         self._jitter = jitter
+        self._connecting = threading.Lock()
 
     def post(self, path: str, body: dict[str, Any], deadline: Deadline, *, stage: str) -> httpx.Response:
         """The last response, whatever its status; connection errors and statuses that may pass are tried again.
@@ -95,10 +96,11 @@ class OpenAiHttp:
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     def _connected(self) -> httpx.Client:
-        if self._client is None:
-            key = self._api_key()
-            self._client = httpx.Client(headers={"authorization": f"Bearer {key}"} if key else {})
-        return self._client
+        with self._connecting:
+            if self._client is None:
+                key = self._api_key()
+                self._client = httpx.Client(headers={"authorization": f"Bearer {key}"} if key else {})
+            return self._client
 
     def _wait(self, attempt: int, retry_after: str | None, deadline: Deadline) -> bool:
         """Sleep before the next attempt; False where the deadline leaves no time for one."""

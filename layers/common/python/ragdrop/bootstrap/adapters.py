@@ -89,7 +89,9 @@ class Adapters:
         settings = self.settings
         key = self._secret(settings.embedding_api_key)
         http = OpenAiHttp(settings.embedding_url, api_key=key, timeout_s=settings.embedding_timeout_s)
-        return OpenAiEmbedder(http, batch_size=settings.embedding_batch_size)
+        return OpenAiEmbedder(
+            http, batch_size=settings.embedding_batch_size, concurrency=settings.embedding_concurrency
+        )
 
     @cached_property
     def chat(self) -> ChatModel:

@@ -201,13 +201,20 @@ def record_shape(record: Record, request_id: str) -> DocumentRecord:
         date=facts.date if facts else None,
         attributes=facts.attributes if facts else {},
         links=list(detail.links) if detail else [],
-        chunks_done=detail.chunk_count if detail else None,
-        chunks_total=detail.chunk_count if detail else None,
+        chunks_done=_chunks_done(record),
+        chunks_total=detail.chunk_count if detail and record.checkpoint is None else None,
         char_count=facts.char_count if facts else None,
         size_bytes=detail.size_bytes if detail else None,
         warnings=list(detail.warnings) if detail else [],
         indexed_at=facts.indexed_at if facts else None,
     )
+
+
+def _chunks_done(record: Record) -> int | None:
+    """Chunks of the revision that is being written part by part, else of the live one."""
+    if record.checkpoint is not None:
+        return max(record.checkpoint.chunks.values(), default=0)
+    return record.detail.chunk_count if record.detail else None
 
 
 def delete_receipt(head: Head, request_id: str, now_s: float) -> DeleteReceipt:

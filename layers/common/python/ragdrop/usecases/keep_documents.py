@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from ragdrop.domain.checkpoints import Checkpoint
 from ragdrop.domain.detail_filters import DetailFilters
 from ragdrop.domain.documents import Detail, Head, Page, Status
 from ragdrop.domain.keys import DocumentKey
@@ -24,11 +25,15 @@ MAX_FILTERED = 100  # documents whose details are read for one page
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is known of a document.  `status` may be `pending` though the head is not: see `KeepDocuments.record`."""
+    """What is known of a document.  `status` may be `pending` though the head is not: see `KeepDocuments.record`.
+
+    `checkpoint` says how far a large revision is that is being written.
+    """
 
     head: Head
     detail: Detail | None
     status: Status
+    checkpoint: Checkpoint | None = None
 
 
 class KeepDocuments:
@@ -95,7 +100,9 @@ class KeepDocuments:
         if head is None:
             raise _not_found(key)
         detail = self._registry.detail(key, head.live_revision) if head.live_revision is not None else None
-        return Record(head, detail, Status.PENDING if self._awaits(head, version_id) else head.status)
+        checkpoint = self._registry.checkpoint(key, head.revision) if head.status is Status.PENDING else None
+        status = Status.PENDING if self._awaits(head, version_id) else head.status
+        return Record(head, detail, status, checkpoint)
 
     def text(self, caller: Caller, key: DocumentKey, *, start: int = 0, end: int | None = None) -> str:
         """Code points *start* to *end* of the live revision's parsed text.
