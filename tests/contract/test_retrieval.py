@@ -14,7 +14,7 @@ from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.domain.calibration import Curve
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Retrieval
-from ragdrop.errors import InvalidDocTypeError, InvalidParamsError
+from ragdrop.errors import EmbeddingServiceError, InvalidDocTypeError, InvalidParamsError
 from tests.contract.chunk_index_suite import ENGINES
 from tests.contract.opensearch_node import opensearch_url
 from tests.world import World
@@ -216,3 +216,76 @@ def test_a_whole_search_asks_the_index_twice_and_the_registry_twice(world: World
     assert sorted(world.registry.calls[before:]) == ["heads", "promoted"]
     if indexed:
         assert world.index.calls[len(indexed) :] == ["candidates", "read"]
+
+
+def test_linked_documents_say_whence_and_how_far_and_never_repeat_a_result(world: World) -> None:
+    world.put("team/a.md", WORDS + "\n\n[the valve](b.md) and [itself](a.md)\n")
+    world.put("team/b.md", "the valve is shut, see [more](c.md)")
+    world.put("team/c.md", "deep matters")
+
+    found = world.search(WORDS, limit=1)
+
+    assert [(one.key.path, one.linked_from.path, one.link_depth) for one in found.linked] == [
+        ("b.md", "a.md", 1),
+        ("c.md", "b.md", 2),
+    ]
+    assert world.search(WORDS, limit=1, follow_links=False).linked == []
+    assert world.search(WORDS, limit=1, mode="fast").linked == []
+    assert world.search(WORDS, limit=1, max_linked_docs=0).linked == []
+
+
+def test_words_alone_answer_at_level_2_where_only_the_embedding_service_fails(world: World) -> None:
+    world.put("team/a.md", WORDS)
+    world.embedder.fail_with = EmbeddingServiceError("down", service="embedding")
+
+    found = world.search(WORDS, min_relevance=0.7)
+
+    assert (paths(found), found.fallback_level, found.score_basis, found.degraded) == (
+        ["team/a.md"],
+        2,
+        "lexical",
+        True,
+    )
+    assert found.warnings == ["the embedding service did not answer: found by words alone"]
+    with pytest.raises(EmbeddingServiceError):
+        world.search(WORDS, allow_fallback=False)
+
+
+def test_a_wrong_dimension_is_an_error_and_never_a_fallback(world: World) -> None:
+    world.put("team/a.md", WORDS)
+    world.embedder.fail_with = EmbeddingServiceError("7 dimensions", service="embedding", retryable=False)
+
+    with pytest.raises(EmbeddingServiceError):
+        world.search(WORDS)
+
+
+def test_the_context_has_three_headed_groups_and_every_segment_its_particulars(world: World) -> None:
+    world.put("team/rule.md", note("never restart", promotion_level="critical", date="2026-03-01"))
+    world.put("team/a.md", note(WORDS + "\n\n[the valve](b.md)", doc_type="problem"))
+    world.put("team/b.md", "the valve is shut")
+
+    context = world.search(WORDS, limit=1, include_context=True).context or ""
+
+    heads = [context.index(f"# {name} documents") for name in ("Critical", "Relevant", "Linked")]
+    assert heads == sorted(heads)
+    for line in ("path: team/a.md", "type: problem", "promotion level: critical", "date: 2026-03-01"):
+        assert line in context
+    assert "linked from: team/a.md" in context
+    assert context.count("relevance: ") == context.count("characters: ") == 3
+
+
+def test_debug_tells_of_every_candidate_why_it_was_kept_or_dropped(world: World) -> None:
+    world.calibrate(Curve(operating_point=0.9, width=0.02))
+    world.put("team/same.md", WORDS)
+    world.put("team/far.md", "alpha " + "other words here and more of them " * 3)
+
+    told = world.search(WORDS, min_relevance=0.7, debug=True).explanation
+    assert told is not None
+    by_path = {one.path: one for one in told.candidates}
+
+    assert (by_path["same.md"].kept, by_path["same.md"].rank, by_path["same.md"].reason) == (True, 1, "kept")
+    assert not by_path["far.md"].kept
+    assert "under" in by_path["far.md"].reason
+    assert all(one.score_lexical is None or 0 <= one.score_lexical <= 1 for one in told.candidates)
+    assert told.settings["min_relevance"] == {"value": 0.7, "from": "request"}
+    assert world.search(WORDS).explanation is None

@@ -70,6 +70,7 @@ class AnsweringParts(Adapters):
             environment=self.settings.tunables(),
             rank_folders=self.rank_folders,
             rerank=self.rerank,
+            follow_links=self.follow_links,
         )
 
     @cached_property

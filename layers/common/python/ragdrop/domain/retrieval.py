@@ -13,6 +13,7 @@ from ragdrop.domain.queries import Query
 
 if TYPE_CHECKING:
     from ragdrop.domain.explanations import Explanation
+    from ragdrop.domain.linked import LinkedDocument
 
 MAX_CANDIDATES = 200
 MAX_VERIFIED = 100  # one BatchGetItem takes at most 100 keys
@@ -67,6 +68,7 @@ class Retrieval:
     timings_ms: dict[str, float]
     warnings: list[str] = field(default_factory=list)
     critical: list[FoundDocument] = field(default_factory=list)
+    linked: list[LinkedDocument] = field(default_factory=list)
     degraded: bool = False
     fallback_level: int = 1
     circuit_breaker_open: bool = False

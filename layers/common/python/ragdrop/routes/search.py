@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Request
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.explanations import Explanation
+from ragdrop.domain.linked import LinkedDocument
 from ragdrop.domain.retrieval import FoundChunk, FoundDocument, Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.http import deadline_of
@@ -18,6 +19,7 @@ from ragdrop.routes.shapes import (
     DebugShape,
     DocumentShape,
     FoldersShape,
+    LinkedShape,
     SearchResponse,
 )
 from ragdrop.usecases.cached_search import Searching
@@ -53,8 +55,8 @@ def _response(found: Retrieval, request: Request, start_s: float) -> SearchRespo
     return SearchResponse(
         results=[_document(document) for document in found.documents],
         critical=[_document(document) for document in found.critical],
-        linked=[],
-        total_char_count=sum(len(document.text) for document in (*found.critical, *found.documents)),
+        linked=[_linked(document) for document in found.linked],
+        total_char_count=sum(len(document.text) for document in (*found.critical, *found.documents, *found.linked)),
         abstained=found.abstained,
         abstain_reason="no_relevant_context" if found.abstained else None,
         **flags(found, request, start_s),
@@ -82,31 +84,44 @@ def flags(found: Retrieval, request: Request, start_s: float) -> dict[str, Any]:
 
 
 def _document(found: FoundDocument) -> DocumentShape:
-    facts = found.facts
-    return DocumentShape(
-        vault=found.key.vault,
-        path=found.key.path,
-        key=found.key.s3_key,
-        version_id=facts.version_id,
-        title=facts.title,
-        summary=facts.summary,
-        doc_type=facts.doc_type,
-        content_type=facts.content_type,
-        promotion_level=facts.promotion_level,
-        date=facts.date,
-        indexed_at=facts.indexed_at,
-        tags=list(facts.tags),
-        category=facts.category,
-        agent=facts.agent,
-        attributes=facts.attributes,
-        char_count=facts.char_count,
-        raw_score=found.raw_score,
-        score=found.score,
-        chunks=[_chunk(chunk) for chunk in found.chunks],
-        text=found.text,
-        text_start=found.text_start,
-        text_end=found.text_end,
+    return DocumentShape(**_fields(found))
+
+
+def _linked(found: LinkedDocument) -> LinkedShape:
+    return LinkedShape(
+        **_fields(found),
+        linked_from=found.linked_from.vault_path,
+        link_depth=found.link_depth,
+        link_text=found.link_text,
     )
+
+
+def _fields(found: FoundDocument) -> dict[str, Any]:
+    facts = found.facts
+    return {
+        "vault": found.key.vault,
+        "path": found.key.path,
+        "key": found.key.s3_key,
+        "version_id": facts.version_id,
+        "title": facts.title,
+        "summary": facts.summary,
+        "doc_type": facts.doc_type,
+        "content_type": facts.content_type,
+        "promotion_level": facts.promotion_level,
+        "date": facts.date,
+        "indexed_at": facts.indexed_at,
+        "tags": list(facts.tags),
+        "category": facts.category,
+        "agent": facts.agent,
+        "attributes": facts.attributes,
+        "char_count": facts.char_count,
+        "raw_score": found.raw_score,
+        "score": found.score,
+        "chunks": [_chunk(chunk) for chunk in found.chunks],
+        "text": found.text,
+        "text_start": found.text_start,
+        "text_end": found.text_end,
+    }
 
 
 def _chunk(found: FoundChunk) -> ChunkShape:

@@ -49,6 +49,14 @@ class DocumentShape(BaseModel):
     text_end: int
 
 
+class LinkedShape(DocumentShape):
+    """A document that a link led to; its score is its similarity to the query."""
+
+    linked_from: str = Field(description="`vault/path` of the document that links to it.")
+    link_depth: int
+    link_text: str
+
+
 class Timings(BaseModel):
     """Milliseconds by stage."""
 
@@ -118,7 +126,7 @@ class SearchResponse(Flags):
 
     results: list[DocumentShape]
     critical: list[DocumentShape] = []
-    linked: list[DocumentShape] = []
+    linked: list[LinkedShape] = []
     total_char_count: int = Field(description="Characters of the texts of all documents given.")
     context: str | None = None
     debug: DebugShape | None = None

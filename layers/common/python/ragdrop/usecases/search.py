@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from ragdrop.domain.boosting import Boosts
-from ragdrop.domain.budget import CHARACTERS_PER_TOKEN
-from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.chunks import CandidateQuery, Filters, Vector
 from ragdrop.domain.context_text import context_text
 from ragdrop.domain.critical import MAX_CRITICAL, live_critical
@@ -16,64 +13,34 @@ from ragdrop.domain.documents import Head
 from ragdrop.domain.explanations import Decision, Explanation, explained, scopes_told
 from ragdrop.domain.fusion import Fused, Fusion, fuse
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.limits import document_limit
+from ragdrop.domain.linked import Followed
 from ragdrop.domain.queries import Query
 from ragdrop.domain.ranking import RankedDocument, rank
 from ragdrop.domain.relevance import Judged, above_noise, judged
 from ragdrop.domain.retrieval import FoundChunk, Retrieval
-from ragdrop.domain.scopes import Scopes, resolve, visible_vaults
-from ragdrop.domain.settings_in_force import SettingsInForce, Tunables, in_force
-from ragdrop.domain.shipped_calibrations import in_force as calibration_in_force
-from ragdrop.domain.tenants import Caller, EmbeddingSpace, Tenant
+from ragdrop.domain.settings_in_force import Tunables
+from ragdrop.domain.tenants import Caller, EmbeddingSpace
 from ragdrop.errors import (
     CircuitOpenError,
+    DatabaseError,
     DependencyError,
     EmbeddingServiceError,
-    InvalidDocTypeError,
-    InvalidParamsError,
     ModelNotFoundError,
-    ProjectNotActivatedError,
 )
 from ragdrop.ports import ChunkIndex, Registry
-from ragdrop.usecases.assemble import Assemble, Room
+from ragdrop.usecases.assemble import Assemble
 from ragdrop.usecases.find_candidates import FindCandidates, FoundCandidates, Wanted
+from ragdrop.usecases.follow_links import FollowLinks
 from ragdrop.usecases.rank_folders import RankedFolders, RankFolders
 from ragdrop.usecases.rerank import Rerank
 from ragdrop.usecases.tenants import Directory
 from ragdrop.usecases.timer import Timer
 from ragdrop.usecases.together import together
+from ragdrop.usecases.understand_query import Question, UnderstandQuery
 
 QueryVectors = Callable[[str, str, EmbeddingSpace, Deadline], Vector]
 """The vector of a question, as a tenant asks it, in an embedding space."""
 CHUNKS_A_CRITICAL = 5  # vector hits asked for, for each critical document, so that each has its score
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A query with all that it means for one tenant."""
-
-    query: Query
-    tenant: Tenant
-    scopes: Scopes
-    settings: SettingsInForce
-    limit: int
-    calibration: Calibration
-    folders: RankedFolders = field(default_factory=RankedFolders)
-
-    @property
-    def boosts(self) -> Boosts:
-        """What promotion adds to a score."""
-        values = self.settings.values
-        on = self.query.apply_boosting
-        return Boosts(values.boost_critical, values.boost_important) if on else Boosts(0.0, 0.0)
-
-    @property
-    def room(self) -> Room:
-        """The document budget in characters."""
-        values = self.settings.values
-        tokens = values.max_context_tokens - values.reserved_answer_tokens - values.reserved_prompt_tokens
-        characters = max(0, tokens) * CHARACTERS_PER_TOKEN
-        return Room(characters, int(characters * values.critical_share))
 
 
 class Search:
@@ -89,14 +56,15 @@ class Search:
         environment: Tunables,
         rank_folders: RankFolders,
         rerank: Rerank,
+        follow_links: FollowLinks,
     ) -> None:
         self._registry = registry
         self._index = index
         self._query_vectors = query_vectors
-        self._directory = directory
-        self._environment = environment
+        self._understand = UnderstandQuery(directory=directory, environment=environment)
         self._rank_folders = rank_folders
         self._rerank = rerank
+        self._follow_links = follow_links
         self._find = FindCandidates(registry=registry, index=index)
         self._assemble = Assemble(index)
 
@@ -111,7 +79,7 @@ class Search:
             DeadlineError: The time was used up.
         """
         timer = Timer()
-        question = self._understood(query, caller)
+        question = self._understand(query, caller)
         with timer.stage("embed"):
             critical_keys, (folders, (vector, missing)) = together(
                 lambda: self._critical_keys(question, deadline),
@@ -122,26 +90,10 @@ class Search:
         if found.vector_error and not query.allow_fallback:
             raise found.vector_error
         with timer.stage("assemble"):
-            return self._retrieval(question, found, critical_keys, missing, timer, deadline)
-
-    def _understood(self, query: Query, caller: Caller) -> Question:
-        tenant = self._directory.tenant(caller.tenant)
-        if tenant is None:
-            raise ProjectNotActivatedError("the project of this API key is not active")
-        try:
-            scopes = _scopes(query, tenant, caller)
-        except (InvalidParamsError, InvalidDocTypeError):  # it may be younger than the tenant's item that we hold
-            tenant = self._directory.tenant(caller.tenant, fresh=True) or tenant
-            scopes = _scopes(query, tenant, caller)
-        asked = {
-            "min_relevance": query.min_relevance,
-            "max_results": query.limit,
-            "max_linked_docs": query.max_linked_docs,
-            "max_link_depth": query.max_link_depth,
-        }
-        settings = in_force(self._environment, tenant, vaults=query.vaults, request=asked)
-        limit = document_limit(query, settings.values.max_results)
-        return Question(query, tenant, scopes, settings, limit, calibration_in_force(tenant))
+            retrieval = self._retrieval(question, found, critical_keys, missing, timer, deadline)
+        with timer.stage("links"):
+            followed = self._linked(question, vector, retrieval, caller, deadline)
+        return _with_links(retrieval, followed, query)
 
     def _vector(self, question: Question, deadline: Deadline) -> tuple[Vector | None, list[str]]:
         """The query's vector; None, and why, where words alone must do."""
@@ -174,6 +126,30 @@ class Search:
         return tuple(
             each.key for each in promoted if each.level == "critical" and (not vaults or each.key.vault in vaults)
         )
+
+    def _linked(
+        self, question: Question, vector: Vector | None, found: Retrieval, caller: Caller, deadline: Deadline
+    ) -> Followed:
+        """What the results link to, then what critical documents do; an outage here costs the links alone."""
+        values, query = question.settings.values, question.query
+        if query.fast or not query.follow_links:
+            return Followed([], [])
+        roots = [*found.documents, *found.critical]
+        try:
+            return self._follow_links(
+                roots,
+                vector,
+                question.tenant,
+                caller,
+                max_docs=values.max_linked_docs,
+                max_depth=values.max_link_depth,
+                across_vaults=values.links_across_vaults,
+                session=query.session,
+                exclude={root.key for root in roots},
+                deadline=deadline,
+            )
+        except DatabaseError:
+            return Followed([], ["links could not be followed"])
 
     def _retrieval(
         self,
@@ -226,14 +202,15 @@ class Search:
             degraded=bool(missing),
             fallback_level=2 if level_2 else 1,
             score_basis=by.basis,
-            context=context_text(assembled.critical, assembled.documents) if query.include_context else None,
             explanation=_explanation(question, decision, fused, found) if query.debug else None,
         )
 
 
-def _scopes(query: Query, tenant: Tenant, caller: Caller) -> Scopes:
-    within = query.vaults or visible_vaults(tenant.vaults, caller.vaults)
-    return resolve(query, known=tenant.vaults, allowed=caller.vaults, doc_types=tenant.doc_types_in(within))
+def _with_links(found: Retrieval, followed: Followed, query: Query) -> Retrieval:
+    context = context_text(found.critical, found.documents, followed.documents) if query.include_context else None
+    warnings = [*found.warnings, *followed.warnings]
+    degraded = found.degraded or bool(followed.warnings)
+    return replace(found, linked=list(followed.documents), warnings=warnings, degraded=degraded, context=context)
 
 
 def _wanted(question: Question, vector: Vector | None, critical: tuple[DocumentKey, ...]) -> Wanted:
