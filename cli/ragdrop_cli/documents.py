@@ -26,6 +26,8 @@ Outdated = Annotated[
         "--outdated", help="Only documents chunked by older settings; `ragdrop reindex --outdated` brings them along."
     ),
 ]
+Unused = Annotated[bool, typer.Option("--unused", help="Only documents that no answer held for --days.")]
+Days = Annotated[int, typer.Option("--days", min=1, max=3_650, help="What --unused looks back over.")]
 
 
 def split_name(name: str) -> tuple[str, str]:
@@ -51,6 +53,8 @@ def ls(
     *,
     failed: Failed = False,
     outdated: Outdated = False,
+    unused: Unused = False,
+    days: Days = 30,
     as_json: AsJson = False,
 ) -> None:
     """List documents with their status; with --json one body a page, one page a line."""
@@ -58,7 +62,9 @@ def ls(
         raise typer.BadParameter(f"--failed and --status {status} contradict each other")
     rows: list[list[object]] = []
     with session_of(context).client() as client:
-        for page in client.documents(vault, prefix, "failed" if failed else status, outdated=outdated):
+        wanted = "failed" if failed else status
+        unused_days = days if unused else None
+        for page in client.documents(vault, prefix, wanted, outdated=outdated, unused_days=unused_days):
             if as_json:
                 say_reply(page)
             rows += [_row(record) for record in page.get("documents") or []]

@@ -129,3 +129,9 @@ def test_ls_outdated_asks_for_documents_chunked_by_older_settings(stored: Comman
     stored.run("ls", "--outdated")
 
     assert dict(stored.api.requests[0].url.params) == {"outdated": "1"}
+
+
+def test_ls_unused_asks_for_documents_that_no_answer_held_for_so_many_days(stored: CommandLine) -> None:
+    stored.run("ls", "--unused", "--days", "7")
+
+    assert dict(stored.api.requests[0].url.params) == {"unused_days": "7"}

@@ -46,6 +46,7 @@ class OperatingParts(WritingParts):
             index=self.index,
             revisions=self.revisions,
             directory=self.directory,
+            usage=self.telemetry,
         )
 
     @cached_property

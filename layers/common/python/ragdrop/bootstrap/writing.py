@@ -151,7 +151,11 @@ class WritingParts(AnsweringParts):
         from ragdrop.usecases.keep_documents import KeepDocuments
 
         return KeepDocuments(
-            documents=self.documents, registry=self.registry, revisions=self.revisions, clock=self.clock
+            documents=self.documents,
+            registry=self.registry,
+            revisions=self.revisions,
+            usage=self.telemetry,
+            clock=self.clock,
         )
 
     def _tokenizer(self, name: str) -> bytes:

@@ -126,11 +126,12 @@ class RagdropClient:
         *,
         page_size: int | None = None,
         outdated: bool = False,
+        unused_days: int | None = None,
     ) -> Iterator[Reply]:
         """The listing page by page, ordered by vault and path: each has `documents` and the `cursor` of the next.
 
         `page_size` is 1 to 1,000 documents, 100 if None; `outdated` are those whose chunks have other sizes than those
-        in force.
+        in force; `unused_days` are those that no answer held for so many days.
         """
         cursor: str | None = None
         while True:
@@ -139,6 +140,7 @@ class RagdropClient:
                 prefix=prefix,
                 status=status,
                 outdated="1" if outdated else None,
+                unused_days=unused_days,
                 limit=page_size,
                 cursor=cursor,
             )

@@ -12,7 +12,8 @@ from ragdrop.domain.documents import ContentType, Facts
 class DetailFilters:
     """Exact values, all of which must fit; None and an empty mapping ask for nothing.
 
-    `outdated` asks for documents whose chunks were cut by other sizes than those in force.
+    `outdated` asks for documents whose chunks were cut by other sizes than those in force; `unused_since`
+    (RFC 3339 UTC) for those indexed before, that no answer held since.
     """
 
     content_type: ContentType | None = None
@@ -21,6 +22,7 @@ class DetailFilters:
     session_id: str | None = None
     attributes: Mapping[str, str] = field(default_factory=dict)
     outdated: bool = False
+    unused_since: str | None = None
 
     def __bool__(self) -> bool:
         """Whether anything is asked for."""
@@ -38,6 +40,8 @@ class DetailFilters:
             (self.category, facts.category),
             (self.session_id, facts.session_id),
         )
+        if self.unused_since is not None and facts.indexed_at >= self.unused_since:
+            return False  # too young to be called unused
         return (
             all(wanted is None or wanted == value for wanted, value in pairs)
             and (self.tag is None or self.tag in facts.tags)

@@ -207,6 +207,8 @@ def record_shape(record: Record, request_id: str) -> DocumentRecord:
         size_bytes=detail.size_bytes if detail else None,
         warnings=list(detail.warnings) if detail else [],
         indexed_at=facts.indexed_at if facts else None,
+        query_count=record.usage.query_count if record.usage else None,
+        last_retrieved=record.usage.last_retrieved if record.usage else None,
     )
 
 

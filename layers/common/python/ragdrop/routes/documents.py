@@ -12,6 +12,7 @@ from ragdrop.domain.detail_filters import DetailFilters
 from ragdrop.domain.documents import ContentType, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Caller
+from ragdrop.domain.times import rfc3339
 from ragdrop.errors import ForbiddenError, InvalidParamsError
 from ragdrop.http import deadline_of
 from ragdrop.routes.document_shapes import (
@@ -69,17 +70,18 @@ def documents_router(
         tag: Word = None,
         session_id: Word = None,
         outdated: Flag = 0,
+        unused_days: Annotated[int | None, Query(ge=1, le=3_650)] = None,
         cursor: Annotated[str | None, Query(max_length=4_000)] = None,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     ) -> DocumentList:
         """The tenant's documents by vault and path; without `status` all but the deleted.
 
-        `content_type, category, tag, session_id, attributes.NAME` and `outdated` are read from details: a page then
-        looks at up to 100 documents and may hold fewer, or none, while `cursor` goes on.
+        `content_type, category, tag, session_id, attributes.NAME`, `outdated`, `unused_days` are read from details: a
+        page then looks at up to 100 documents and may hold fewer, or none, while `cursor` goes on.
         """
         attributes = {name: value for name, value in request.query_params.items() if name.startswith(ATTRIBUTE)}
         known = {"vault", "prefix", "status", "cursor", "limit"}
-        known |= {"content_type", "category", "tag", "session_id", "outdated"}
+        known |= {"content_type", "category", "tag", "session_id", "outdated", "unused_days"}
         _only(request, known | set(attributes))
         filters = DetailFilters(
             content_type,
@@ -88,6 +90,7 @@ def documents_router(
             session_id,
             {name.removeprefix(ATTRIBUTE): value for name, value in attributes.items()},
             outdated=bool(outdated),
+            unused_since=None if unused_days is None else rfc3339(time.time() - unused_days * 86_400),
         )
         page = keep().page(who, vault=vault, prefix=prefix, status=status, cursor=cursor, limit=limit, filters=filters)
         documents = [listed(head) for head in page.heads]

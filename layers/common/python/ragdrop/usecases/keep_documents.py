@@ -12,8 +12,10 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.objects import UploadForm
 from ragdrop.domain.settings_in_force import chunking_in_force
 from ragdrop.domain.tenants import Caller, Tenant
+from ragdrop.domain.usage import Usage
 from ragdrop.errors import DatabaseError, DocumentNotFoundError, InvalidParamsError, PayloadTooLargeError
 from ragdrop.ports import ObjectStore, Registry, StoredObject
+from ragdrop.ports.telemetry import UsageStore
 from ragdrop.usecases.index_revision import MAX_OBJECT_BYTES
 from ragdrop.usecases.revision_store import RevisionStore
 
@@ -28,12 +30,14 @@ class Record:
     """What is known of a document.  `status` may be `pending` though the head is not: see `KeepDocuments.record`.
 
     `checkpoint` says how far a large revision is that is being written.
+    `usage` is None where it cannot be known.
     """
 
     head: Head
     detail: Detail | None
     status: Status
     checkpoint: Checkpoint | None = None
+    usage: Usage | None = None
 
 
 class KeepDocuments:
@@ -45,11 +49,13 @@ class KeepDocuments:
         documents: ObjectStore,
         registry: Registry,
         revisions: RevisionStore,
+        usage: UsageStore,
         clock: Callable[[], float],
     ) -> None:
         self._documents = documents
         self._registry = registry
         self._revisions = revisions
+        self._usage = usage
         self._clock = clock
 
     def put(
@@ -102,7 +108,7 @@ class KeepDocuments:
         detail = self._registry.detail(key, head.live_revision) if head.live_revision is not None else None
         checkpoint = self._registry.checkpoint(key, head.revision) if head.status is Status.PENDING else None
         status = Status.PENDING if self._awaits(head, version_id) else head.status
-        return Record(head, detail, status, checkpoint)
+        return Record(head, detail, status, checkpoint, self._used(key))
 
     def text(self, caller: Caller, key: DocumentKey, *, start: int = 0, end: int | None = None) -> str:
         """Code points *start* to *end* of the live revision's parsed text.
@@ -173,6 +179,9 @@ class KeepDocuments:
         if filters:
             tenant = self._registry.tenant(caller.tenant)
             visible = [head for head in visible if tenant and self._fits(head, filters, tenant)]
+        if filters and filters.unused_since and visible:
+            usage = self._usage.usage([head.key for head in visible])
+            visible = [head for head in visible if usage.get(head.key, Usage()).unused_since(filters.unused_since)]
         return Page(visible, found.cursor)
 
     def _fits(self, head: Head, filters: DetailFilters, tenant: Tenant) -> bool:
@@ -185,6 +194,12 @@ class KeepDocuments:
                 return False
         detail = self._registry.detail(head.key, head.live_revision)
         return detail is not None and filters.admit(detail.facts)
+
+    def _used(self, key: DocumentKey) -> Usage | None:
+        try:
+            return self._usage.usage([key]).get(key, Usage())
+        except DatabaseError:
+            return None  # a record is worth more than its counts
 
     def _awaits(self, head: Head, version_id: str | None) -> bool:
         if version_id is None or version_id in {head.live_version_id, head.version_id}:

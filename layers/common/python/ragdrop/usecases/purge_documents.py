@@ -10,6 +10,7 @@ from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DocumentNotFoundError
 from ragdrop.ports import ChunkIndex, ObjectStore, Registry
+from ragdrop.ports.telemetry import UsageStore
 from ragdrop.usecases.keep_documents import KeepDocuments
 from ragdrop.usecases.kept_revision import revisions_prefix
 from ragdrop.usecases.known_vectors import twin_name
@@ -46,6 +47,7 @@ class PurgeDocuments:
         index: ChunkIndex,
         revisions: RevisionStore,
         directory: Directory,
+        usage: UsageStore,
     ) -> None:
         self._keep = keep
         self._documents = documents
@@ -54,6 +56,7 @@ class PurgeDocuments:
         self._index = index
         self._revisions = revisions
         self._directory = directory
+        self._usage = usage
 
     def __call__(self, caller: Caller, key: DocumentKey, deadline: Deadline) -> Purged:
         """Delete, then remove all that is kept; cut off in between, the same call removes the rest.
@@ -71,6 +74,7 @@ class PurgeDocuments:
             raise missing
         derived = self._remove_derived(key)
         chunks = self._remove_chunks(key, deadline)
+        self._usage.forget_use(key)
         return Purged(versions, derived, chunks, self._registry.forget_document(key))
 
     def _delete(self, caller: Caller, key: DocumentKey) -> DocumentNotFoundError | None:
