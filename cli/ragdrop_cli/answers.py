@@ -50,7 +50,16 @@ def show_results(body: Mapping[str, Any]) -> None:
         say("Nothing found.")
     matches, indexed, latency_ms = body.get("total_matches"), body.get("total_indexed"), body.get("latency_ms")
     say(f"{len(body.get('results') or [])} of {matches} matches in {indexed} documents, {latency_ms} ms", style="dim")
+    for candidate in (body.get("debug") or {}).get("candidates") or []:
+        _show_candidate(candidate)
     show_flags(body)
+
+
+def _show_candidate(candidate: Mapping[str, Any]) -> None:
+    relevance = candidate.get("relevance")
+    worth = f"{relevance:.2f}" if isinstance(relevance, int | float) else "-"
+    name = f"{candidate.get('vault')}/{candidate.get('path')}"
+    say(joined(f"{candidate.get('rank') or '-':>3}", worth, name, candidate.get("reason")), style="dim")
 
 
 def _show_document(number: int, document: Mapping[str, Any]) -> None:

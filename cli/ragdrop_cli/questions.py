@@ -17,11 +17,53 @@ Limit = Annotated[
 ]
 
 
+Words = list[str] | None
+Folders = Annotated[Words, typer.Option("--folder", help="Only this folder: a/b or vault/a/b.", show_default="all")]
+Preferred = Annotated[Words, typer.Option("--prefer-folder", help="This folder first.", show_default="none")]
+DocTypes = Annotated[Words, typer.Option("--doc-type", help="Only this type.", show_default="all")]
+Tags = Annotated[Words, typer.Option("--tag", help="Only documents with one of these tags.", show_default="all")]
+MinRelevance = Annotated[
+    float | None, typer.Option("--min-relevance", help="0 to 1, calibrated.", show_default="settings decide")
+]
+Expand = Annotated[
+    str | None, typer.Option("--expand", help="auto, neighbours or document.", show_default="the service chooses")
+]
+Critical = Annotated[bool, typer.Option("--critical/--no-critical", help="Put critical documents first.")]
+Links = Annotated[bool, typer.Option("--links/--no-links", help="Follow links of what was found.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Say of every candidate why it was kept or dropped.")]
+
+
 def search(
-    context: typer.Context, query: Query, vault: ManyVaults = None, limit: Limit = None, *, as_json: AsJson = False
+    context: typer.Context,
+    query: Query,
+    vault: ManyVaults = None,
+    limit: Limit = None,
+    folder: Folders = None,
+    prefer_folder: Preferred = None,
+    doc_type: DocTypes = None,
+    tag: Tags = None,
+    min_relevance: MinRelevance = None,
+    expand: Expand = None,
+    *,
+    critical: Critical = True,
+    links: Links = True,
+    debug: Debug = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find documents and show where the matching text stands."""
-    fields: dict[str, Any] = {"vaults": vault_list(vault), "limit": limit}
+    fields: dict[str, Any] = {
+        "vaults": vault_list(vault),
+        "limit": limit,
+        "folders": folder or None,
+        "prefer_folders": prefer_folder or None,
+        "doc_types": doc_type or None,
+        "tags": tag or None,
+        "min_relevance": min_relevance,
+        "expand": expand,
+        "include_critical": None if critical else False,
+        "follow_links": None if links else False,
+        "debug": debug or None,
+    }
     with session_of(context).client() as client:
         reply = client.search(query, **fields)
     if as_json:

@@ -102,6 +102,11 @@ def test_a_base64_body_is_read_like_a_plain_one(deployment: Deployment) -> None:
         ({"query": "x", "vaults": ["nowhere"]}, "vaults"),
         ({"query": "x", "debug": "yes"}, "debug"),
         ({"query": "x", "tenant": "other"}, "tenant"),
+        ({"query": "x", "limit": "5"}, "limit"),
+        ({"query": "x", "min_relevance": 1.5}, "min_relevance"),
+        ({"query": "x", "expand": "all"}, "expand"),
+        ({"query": "x", "date_from": "yesterday"}, "date_from"),
+        ({"query": "x", "attributes": {"game": ["go"]}}, "attributes.game.str"),
     ],
 )
 @pytest.mark.parametrize("function", ["query", "generate"])

@@ -100,6 +100,17 @@ def test_with_json_the_error_body_is_printed_too(ragdrop: CommandLine) -> None:
     assert json.loads(result.stdout)["error"]["details"] == {"field": "query"}
 
 
+def test_flags_of_search_become_fields_and_debug_says_why_a_candidate_was_dropped(ragdrop: CommandLine) -> None:
+    told = {"rank": 2, "relevance": 0.31, "vault": "team", "path": "far.md", "reason": "under min_relevance"}
+    answer(ragdrop, "/search", json.dumps({**FOUND, "debug": {"candidates": [told]}}).encode())
+
+    result = ragdrop.run("search", "pump", "--folder", "team/a", "--tag", "red", "--no-links", "--debug")
+
+    sent = json.loads(ragdrop.api.requests[-1].content)
+    assert sent == {"query": "pump", "folders": ["team/a"], "tags": ["red"], "follow_links": False, "debug": True}
+    assert "2  0.31  team/far.md  under min_relevance" in result.stdout
+
+
 def test_a_failed_dependency_ends_with_3(ragdrop: CommandLine) -> None:
     ragdrop.api.routes["POST", "/search"] = lambda _request: refused(
         503, "DATABASE_ERROR", "the index did not answer", service="index", retryable=True, retry_after_s=7
