@@ -44,6 +44,7 @@ class RankFolders:
 
         Never fails: without an answer that can be read nothing is selected, and the warning says so.
         """
+        available: tuple[str, ...] = ()
         try:
             known = self._registry.folders(tenant)
             available = tuple(name for name in sorted(known) if _within(name, within))[:MAX_RANKED]
@@ -54,7 +55,7 @@ class RankFolders:
             reply = self._chat.complete(messages, max_tokens=ANSWER_TOKENS, deadline=Deadline.after(seconds))
         except DependencyError as exc:
             logger.warning("folders could not be ranked", extra={"service": exc.service, "code": exc.code})
-            return RankedFolders((), (), ALL_FOLDERS)
+            return RankedFolders((), available, ALL_FOLDERS)
         selected = read_ranking(reply.text, available)
         if selected is None:
             return RankedFolders((), available, ALL_FOLDERS)
