@@ -25,11 +25,13 @@ from hypothesis.stateful import (
 )
 from moto import mock_aws
 
+from ragdrop.domain.checkpoints import HopLimits
 from ragdrop.domain.convergence import LEASE_S
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.deliveries import Delivery
 from ragdrop.domain.documents import Status
 from ragdrop.domain.pointers import name_of
+from ragdrop.usecases.revision_store import PART_CHARACTERS, RevisionStore
 from tests.faults import Countdown, Crash, Fragile
 from tests.functions.history_backends import InMemory, InMoto
 from tests.world import World
@@ -52,7 +54,10 @@ class Histories(RuleBasedStateMachine):
         """A new tenant with nothing in it."""
         self.countdown = Countdown()
         fragile = {name: Fragile(port, self.countdown) for name, port in self.backend.ports().items()}
-        self.world = World(f"tenant-{next(_numbers)}", **fragile)
+        size = 900 if isinstance(self.backend, InMemory) else PART_CHARACTERS  # a document of two pages has parts
+        revisions = RevisionStore(fragile["state"], part_characters=size)
+        patient = HopLimits(idle_hops=1_000)  # workers die more often here than a document may need
+        self.world = World(f"tenant-{next(_numbers)}", revisions=revisions, hop_limits=patient, **fragile)
         self.waiting: list[Delivery] = []
         self.words: dict[str, set[str]] = {path: set() for path in PATHS}
         self.sidecars: set[str] = set()
