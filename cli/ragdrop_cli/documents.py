@@ -29,6 +29,10 @@ Outdated = Annotated[
 Unused = Annotated[bool, typer.Option("--unused", help="Only documents that no answer held for --days.")]
 Days = Annotated[int, typer.Option("--days", min=1, max=3_650, help="What --unused looks back over.")]
 
+BrokenLinks = Annotated[
+    bool, typer.Option("--broken-links", help="Only documents with links that lead to no document, and which.")
+]
+
 
 def split_name(name: str) -> tuple[str, str]:
     """Vault and path of `VAULT/PATH`.
@@ -55,6 +59,7 @@ def ls(
     outdated: Outdated = False,
     unused: Unused = False,
     days: Days = 30,
+    broken_links: BrokenLinks = False,
     as_json: AsJson = False,
 ) -> None:
     """List documents with their status; with --json one body a page, one page a line."""
@@ -64,11 +69,23 @@ def ls(
     with session_of(context).client() as client:
         wanted = "failed" if failed else status
         unused_days = days if unused else None
-        for page in client.documents(vault, prefix, wanted, outdated=outdated, unused_days=unused_days):
+        pages = client.documents(
+            vault, prefix, wanted, outdated=outdated, unused_days=unused_days, broken_links=broken_links
+        )
+        for page in pages:
+            found = page.get("documents") or []
+            if broken_links:
+                for record in found:
+                    name = str(record.get("vault")), str(record.get("path"))
+                    record["broken_links"] = client.get_document(*name).get("broken_links") or []
+                    rows += [["/".join(name), link] for link in record["broken_links"]]
+            else:
+                rows += [_row(record) for record in found]
             if as_json:
                 say_reply(page)
-            rows += [_row(record) for record in page.get("documents") or []]
-    if not as_json:
+    if not as_json and broken_links:
+        say_table(["document", "broken link"], rows)
+    elif not as_json:
         say_table(["status", "document", "title", "chunks", "problem"], rows)
 
 

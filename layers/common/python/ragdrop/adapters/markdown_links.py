@@ -14,7 +14,6 @@ MAX_LINKS = 10_000
 _NOT_LINE_END = re.compile(r"[^\n]")
 _TICKS = re.compile(r"`+")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*(?:\n|\Z)")
-_COMMENT = re.compile(r"<!--.{0,20000}?-->", re.DOTALL)
 _BRACKET = re.compile(r"\\.|[\[\]]", re.DOTALL)
 _DESTINATION = re.compile(
     r"""\(\s{0,20}(?:<([^<>\n]{0,1000})>|((?:[^\s()<\\]|\\.|\([^\s()]{0,300}\)){0,1000}))"""
@@ -61,12 +60,22 @@ def links_of(text: str, body_start: int, code: Iterable[Span]) -> tuple[Link, ..
 def _without_code(text: str, body_start: int, code: Iterable[Span]) -> str:
     """The text with blanks where there is code or a comment, so that places stay."""
     blocks = merged([(0, body_start), *code])
-    spans = merged([*blocks, *_code_spans(text, blocks), *(found.span() for found in _COMMENT.finditer(text))])
+    spans = merged([*blocks, *_code_spans(text, blocks), *_comments(text)])
     parts, place = [], 0
     for start, end in spans:
         parts += [text[place:start], _NOT_LINE_END.sub(" ", text[start:end])]
         place = end
     return "".join([*parts, text[place:]])
+
+
+def _comments(text: str) -> Iterator[Span]:
+    start = text.find("<!--")
+    while start >= 0:
+        end = text.find("-->", start + 4)
+        if end < 0:
+            return
+        yield start, end + 3
+        start = text.find("<!--", end)
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:

@@ -148,6 +148,7 @@ class WritingParts(AnsweringParts):
     @cached_property
     def keep_documents(self) -> KeepDocuments:
         """Documents over HTTP."""
+        from ragdrop.usecases.check_links import CheckLinks
         from ragdrop.usecases.keep_documents import KeepDocuments
 
         return KeepDocuments(
@@ -155,6 +156,7 @@ class WritingParts(AnsweringParts):
             registry=self.registry,
             revisions=self.revisions,
             usage=self.telemetry,
+            check_links=CheckLinks(registry=self.registry, environment=self.settings.tunables()),
             clock=self.clock,
         )
 

@@ -127,11 +127,13 @@ class RagdropClient:
         page_size: int | None = None,
         outdated: bool = False,
         unused_days: int | None = None,
+        broken_links: bool = False,
     ) -> Iterator[Reply]:
         """The listing page by page, ordered by vault and path: each has `documents` and the `cursor` of the next.
 
         `page_size` is 1 to 1,000 documents, 100 if None; `outdated` are those whose chunks have other sizes than those
-        in force; `unused_days` are those that no answer held for so many days.
+        in force; `unused_days` are those that no answer held for so many days; `broken_links` those with a link that
+        leads to no document.
         """
         cursor: str | None = None
         while True:
@@ -141,6 +143,7 @@ class RagdropClient:
                 status=status,
                 outdated="1" if outdated else None,
                 unused_days=unused_days,
+                broken_links="1" if broken_links else None,
                 limit=page_size,
                 cursor=cursor,
             )

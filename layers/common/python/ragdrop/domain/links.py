@@ -87,7 +87,7 @@ def candidates(wanted: Reference, source: DocumentKey, named: Mapping[Name, tupl
     """The documents that a link may mean, likeliest first; whether one is there its head says.
 
     A path as written comes first, then one that differs in case only, then for a wikilink the nearest that ends so.  A
-    path that its name's list would hold, were it there, is left out.
+    path that the list of its name would hold, were it there, is left out.
     """
     held = [path for name in wanted.names for path in named.get(name, ())]
     by_case = {_folded(path): path for path in reversed(held)}
@@ -96,7 +96,7 @@ def candidates(wanted: Reference, source: DocumentKey, named: Mapping[Name, tupl
     if wanted.ending is not None:
         ends = [path for path in held if _ends(path, wanted.ending)]
         found += sorted(ends, key=lambda path: (-_shared_folders(path, source.path), path.count("/"), path))
-    whole = {name.name for name in wanted.names if len(named.get(name, ())) < MAX_PATHS_OF_A_NAME}
+    whole = {name.name for name in wanted.names if 0 < len(named.get(name, ())) < MAX_PATHS_OF_A_NAME}
     found += [path for path in wanted.paths if folded_name(path) not in whole]
     return [DocumentKey(source.tenant, wanted.vault, path) for path in dict.fromkeys(found)]
 

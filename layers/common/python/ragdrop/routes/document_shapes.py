@@ -203,6 +203,7 @@ def record_shape(record: Record, request_id: str) -> DocumentRecord:
         links=list(detail.links) if detail else [],
         chunks_done=_chunks_done(record),
         chunks_total=detail.chunk_count if detail and record.checkpoint is None else None,
+        broken_links=list(record.broken_links),
         char_count=facts.char_count if facts else None,
         size_bytes=detail.size_bytes if detail else None,
         warnings=list(detail.warnings) if detail else [],

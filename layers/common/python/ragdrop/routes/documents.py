@@ -71,17 +71,18 @@ def documents_router(
         session_id: Word = None,
         outdated: Flag = 0,
         unused_days: Annotated[int | None, Query(ge=1, le=3_650)] = None,
+        broken_links: Flag = 0,
         cursor: Annotated[str | None, Query(max_length=4_000)] = None,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     ) -> DocumentList:
         """The tenant's documents by vault and path; without `status` all but the deleted.
 
-        `content_type, category, tag, session_id, attributes.NAME`, `outdated`, `unused_days` are read from details: a
+        What only details hold (`content_type` to `session_id`, `attributes.NAME`, `outdated` to `broken_links`): a
         page then looks at up to 100 documents and may hold fewer, or none, while `cursor` goes on.
         """
         attributes = {name: value for name, value in request.query_params.items() if name.startswith(ATTRIBUTE)}
         known = {"vault", "prefix", "status", "cursor", "limit"}
-        known |= {"content_type", "category", "tag", "session_id", "outdated", "unused_days"}
+        known |= {"content_type", "category", "tag", "session_id", "outdated", "unused_days", "broken_links"}
         _only(request, known | set(attributes))
         filters = DetailFilters(
             content_type,
@@ -91,6 +92,7 @@ def documents_router(
             {name.removeprefix(ATTRIBUTE): value for name, value in attributes.items()},
             outdated=bool(outdated),
             unused_since=None if unused_days is None else rfc3339(time.time() - unused_days * 86_400),
+            broken_links=bool(broken_links),
         )
         page = keep().page(who, vault=vault, prefix=prefix, status=status, cursor=cursor, limit=limit, filters=filters)
         documents = [listed(head) for head in page.heads]

@@ -9,6 +9,7 @@ from ragdrop.domain.chunks import ChunkRange, Hit, Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.linked import (
+    SEVERAL_LINKS_BONUS,
     Followed,
     LinkedDocument,
     Target,
@@ -34,12 +35,19 @@ class FollowLinks:
     """Finds what the documents found link to.  A document is expanded when its links are followed."""
 
     def __init__(
-        self, *, registry: Registry, index: ChunkIndex, visited: VisitedCache, clock: Callable[[], float]
+        self,
+        *,
+        registry: Registry,
+        index: ChunkIndex,
+        visited: VisitedCache,
+        clock: Callable[[], float],
+        bonus: float = SEVERAL_LINKS_BONUS,
     ) -> None:
         self._registry = registry
         self._index = index
         self._visited = visited
         self._clock = clock
+        self._bonus = bonus
 
     def __call__(
         self,
@@ -143,7 +151,8 @@ class FollowLinks:
             places = {key: place for place, key in enumerate(by)}
             hits = sorted(hits, key=lambda hit: places[hit.key])
         else:
-            hits = order(hits, {key: len({target.source for target in links}) for key, links in by.items()})
+            linked_by = {key: len({target.source for target in links}) for key, links in by.items()}
+            hits = order(hits, linked_by, bonus=self._bonus)
         return [linked_document(hit, by[hit.key][0], depth) for hit in hits]
 
     def _seen(self, tenant: Tenant, session: str | None, warnings: list[str]) -> set[str]:

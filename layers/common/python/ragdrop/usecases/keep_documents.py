@@ -16,6 +16,7 @@ from ragdrop.domain.usage import Usage
 from ragdrop.errors import DatabaseError, DocumentNotFoundError, InvalidParamsError, PayloadTooLargeError
 from ragdrop.ports import ObjectStore, Registry, StoredObject
 from ragdrop.ports.telemetry import UsageStore
+from ragdrop.usecases.check_links import CheckLinks
 from ragdrop.usecases.index_revision import MAX_OBJECT_BYTES
 from ragdrop.usecases.revision_store import RevisionStore
 
@@ -38,6 +39,7 @@ class Record:
     status: Status
     checkpoint: Checkpoint | None = None
     usage: Usage | None = None
+    broken_links: tuple[str, ...] = ()
 
 
 class KeepDocuments:
@@ -50,12 +52,14 @@ class KeepDocuments:
         registry: Registry,
         revisions: RevisionStore,
         usage: UsageStore,
+        check_links: CheckLinks,
         clock: Callable[[], float],
     ) -> None:
         self._documents = documents
         self._registry = registry
         self._revisions = revisions
         self._usage = usage
+        self._check_links = check_links
         self._clock = clock
 
     def put(
@@ -108,7 +112,9 @@ class KeepDocuments:
         detail = self._registry.detail(key, head.live_revision) if head.live_revision is not None else None
         checkpoint = self._registry.checkpoint(key, head.revision) if head.status is Status.PENDING else None
         status = Status.PENDING if self._awaits(head, version_id) else head.status
-        return Record(head, detail, status, checkpoint, self._used(key))
+        tenant = self._registry.tenant(key.tenant) if detail and detail.links else None
+        broken = self._check_links.broken(detail, tenant) if detail and tenant else ()
+        return Record(head, detail, status, checkpoint, self._used(key), broken)
 
     def text(self, caller: Caller, key: DocumentKey, *, start: int = 0, end: int | None = None) -> str:
         """Code points *start* to *end* of the live revision's parsed text.
@@ -193,7 +199,9 @@ class KeepDocuments:
             if not sizes or chunking_in_force(tenant, head.key.vault, tenant.active).made(sizes):
                 return False
         detail = self._registry.detail(head.key, head.live_revision)
-        return detail is not None and filters.admit(detail.facts)
+        if detail is None or not filters.admit(detail.facts):
+            return False
+        return not filters.broken_links or bool(self._check_links.broken(detail, tenant))
 
     def _used(self, key: DocumentKey) -> Usage | None:
         try:

@@ -1,0 +1,229 @@
+"""Whether following links pays: two-hop questions on pages that link to each page whose title occurs in their text.
+
+For every question the documents that reach the context are compared with those that answer it, at several budgets and
+settings of the real FollowLinks over the embedded index.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.collection_chunks import REVISION, index_ref, indexed_chunks
+from benchmarks.collections import Source, data_folder, load
+from benchmarks.local_embeddings import LocalEmbeddings
+from ragdrop.adapters.memory_visited import MemoryVisitedCache
+from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
+from ragdrop.domain.chunks import CandidateQuery, Filters, IndexedChunk, Vector
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Head, Heads, Status
+from ragdrop.domain.fusion import fuse
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.links import Link
+from ragdrop.domain.pointers import Name
+from ragdrop.domain.retrieval import FoundChunk, FoundDocument, candidate_limit
+from ragdrop.domain.tenants import ActiveIndex, Caller, ChunkingPlan, EmbeddingSpace, Tenant
+from ragdrop.usecases.follow_links import FollowLinks
+
+TENANT = "bench"
+QUALITY = Path("docs/quality.md")
+MARKS = "<!-- links: written by benchmarks/links.py -->", "<!-- end of links -->"
+MIN_TITLE_CHARACTERS = 4
+_WORDS = re.compile(r"\w+")
+
+
+class AllLive:
+    """The registry's part that following links asks: every document is live, none is found by its name."""
+
+    def named(self, names: Collection[Name], deadline: Deadline) -> dict[Name, tuple[str, ...]]:  # noqa: ARG002
+        """Nothing: the links are exact paths."""
+        return {}
+
+    def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:  # noqa: ARG002
+        """A live head of each."""
+        return Heads({key: Head(key, Status.INDEXED, REVISION, live_revision=REVISION) for key in keys})
+
+
+def linked(documents: Sequence[Source]) -> dict[str, list[str]]:
+    """For every document the others whose title stands in its text, in order of their place.
+
+    >>> linked([Source("a", "Pump", "no"), Source("b", "Seal", "of a Pump"), Source("c", "Pumps", "Pumpseal")])
+    {'a': [], 'b': ['a'], 'c': []}
+    """
+    titles: dict[tuple[str, ...], str] = {}
+    for document in documents:
+        words = tuple(_WORDS.findall(document.title))
+        if words and len(document.title) >= MIN_TITLE_CHARACTERS:
+            titles.setdefault(words, document.id)
+    longest = max(map(len, titles), default=0)
+    found: dict[str, list[str]] = {}
+    for document in documents:
+        words = tuple(_WORDS.findall(document.text))
+        spans = (words[at : at + size] for at in range(len(words)) for size in range(1, longest + 1))
+        ids = dict.fromkeys(titles[span] for span in spans if span in titles)
+        found[document.id] = [id_ for id_ in ids if id_ != document.id]
+    return found
+
+
+def both_ways(links: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """The links and, behind them, who links here.
+
+    >>> both_ways({"a": ["b"], "b": []})
+    {'a': ['b'], 'b': ['a']}
+    """
+    found = {id_: list(targets) for id_, targets in links.items()}
+    for id_, targets in links.items():
+        for target in targets:
+            if id_ not in found[target]:
+                found[target].append(id_)
+    return found
+
+
+def main() -> int:
+    """Measure and print; nothing to do without the data."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.links")
+    parser.add_argument("--write", action="store_true", help=f"put the table into {QUALITY}")
+    options = parser.parse_args()
+    folder = data_folder()
+    if folder is None:
+        print("links: skipped, RAGDROP_EVAL_DATA is not set")
+        return 0
+    collection = load(folder / "hotpotqa-500")
+    links = linked(collection.documents)
+    with LocalEmbeddings() as model, tempfile.TemporaryDirectory() as place:
+        chunks = indexed_chunks(collection, model, tenant=TENANT)
+        questions = list(collection.questions)
+        vectors = dict(zip(questions, model.embed([collection.questions[id_] for id_ in questions]), strict=True))
+        one_way = _Vault(chunks, links, Path(place) / "one")
+        two_ways = _Vault(chunks, both_ways(links), Path(place) / "two")
+        direct = {id_: one_way.search(collection.questions[id_], vectors[id_]) for id_ in questions}
+        shares = {
+            name: _share(way, one_way, two_ways, direct, vectors, collection.relevant) for name, way in _ways().items()
+        }
+    lines = ["| in the context | documents at most | all that is needed is there |", "|---|---|---|"]
+    lines += [f"| {name} | {size} | {share:.3f} |" for (name, size), share in shares.items()]
+    shown = "\n".join(lines)
+    print(shown)
+    if options.write:
+        pattern = re.compile(f"{re.escape(MARKS[0])}.*?{re.escape(MARKS[1])}", re.DOTALL)
+        old = QUALITY.read_text(encoding="utf-8")
+        QUALITY.write_text(pattern.sub(lambda _: f"{MARKS[0]}\n{shown}\n{MARKS[1]}", old), encoding="utf-8")
+    return 0
+
+
+class _Vault:
+    """The collection in an embedded index of its own, with these links."""
+
+    def __init__(self, chunks: Sequence[IndexedChunk], links: Mapping[str, Sequence[str]], folder: Path) -> None:
+        self._index = SqliteChunkIndex(folder)
+        self._ref = index_ref(TENANT)
+        with_links = [
+            chunk
+            if chunk.chunk.ordinal
+            else replace(
+                chunk, links=tuple(Link(f"{id_}.md") for id_ in links[chunk.key.path.removesuffix(".md")][:100])
+            )
+            for chunk in chunks
+        ]
+        self._index.upsert(self._ref, with_links, Deadline.after(600))
+        space = EmbeddingSpace(self._ref.name, self._ref.dimension)
+        self._tenant = Tenant(TENANT, ActiveIndex(self._ref.name, space, ChunkingPlan(240, 24), 1))
+
+    def search(self, question: str, vector: Vector, *, limit: int = 10) -> list[FoundDocument]:
+        """The best documents without links."""
+        query = CandidateQuery(question, vector, Filters(), candidate_limit(limit))
+        found = self._index.candidates(self._ref, [query], Deadline.after(60))[0]
+        fused = fuse(found.vector, found.lexical, question=question)
+        best = {one.hit.key: one for one in reversed(fused)}
+        ranked = dict.fromkeys(one.hit.key for one in fused)
+        return [_document(best[key].hit, best[key].score) for key in list(ranked)[:limit]]
+
+    def follow(self, roots: Sequence[FoundDocument], vector: Vector, *, bonus: float, **options: Any) -> list[str]:
+        """The paths of what the roots link to."""
+        follow = FollowLinks(
+            registry=AllLive(),  # type: ignore[arg-type]
+            index=self._index,
+            visited=MemoryVisitedCache(),
+            clock=lambda: 0.0,
+            bonus=bonus,
+        )
+        followed = follow(
+            roots,
+            vector,
+            self._tenant,
+            Caller(TENANT, "admin"),
+            across_vaults=False,
+            session=None,
+            exclude=(),
+            deadline=Deadline.after(60),
+            **options,
+        )
+        return [document.key.path for document in followed.documents]
+
+
+Way = Callable[[_Vault, _Vault, list[FoundDocument], Vector], list[str]]
+
+
+def _ways() -> dict[tuple[str, int], Way]:
+    """What is put into the context, by name and size."""
+
+    def only(count: int) -> Way:
+        return lambda _one, _two, found, _vector: [document.key.path for document in found[:count]]
+
+    def with_links(count: int, docs: int, depth: int, bonus: float, *, back: bool = False) -> Way:
+        def way(one: _Vault, two: _Vault, found: list[FoundDocument], vector: Vector) -> list[str]:
+            vault, options = two if back else one, {"max_docs": docs, "max_depth": depth}
+            direct = [document.key.path for document in found[:count]]
+            return direct + vault.follow(found[:count], vector, bonus=bonus, **options)
+
+        return way
+
+    ways = {(f"{count} direct", count): only(count) for count in (3, 5, 8)}
+    for direct, docs in ((3, 2), (3, 5)):
+        size, name = direct + docs, f"{direct} direct, {docs} linked"
+        for bonus in (0.0, 0.05, 0.1):
+            shown = f"{name}, {bonus} for several hits"
+            ways[shown, size] = with_links(direct, docs, 1, bonus)
+            ways[f"{shown}, backlinks too", size] = with_links(direct, docs, 1, bonus, back=True)
+        ways[f"{name}, 0.05 for several hits, depth 2", size] = with_links(direct, docs, 2, 0.05)
+    return ways
+
+
+def _share(
+    way: Way,
+    one_way: _Vault,
+    two_ways: _Vault,
+    direct: Mapping[str, list[FoundDocument]],
+    vectors: Mapping[str, Vector],
+    relevant: Mapping[str, Mapping[str, float]],
+) -> float:
+    """The share of questions whose relevant documents are all in the context."""
+    whole = [
+        {f"{id_}.md" for id_ in relevant[question]} <= set(way(one_way, two_ways, found, vectors[question]))
+        for question, found in direct.items()
+    ]
+    return sum(whole) / len(whole)
+
+
+def _document(hit: Any, score: float) -> FoundDocument:
+    return FoundDocument(
+        key=hit.key,
+        revision=hit.revision,
+        facts=hit.facts,
+        raw_score=score,
+        score=score,
+        chunks=(FoundChunk(hit, score),),
+        text=hit.chunk.text,
+        text_start=hit.chunk.start,
+        text_end=hit.chunk.end,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
