@@ -131,6 +131,7 @@ class _Vault:
             )
             for chunk in chunks
         ]
+        self._links = {chunk.key: chunk.links for chunk in with_links if not chunk.chunk.ordinal}
         self._index.upsert(self._ref, with_links, Deadline.after(600))
         space = EmbeddingSpace(self._ref.name, self._ref.dimension)
         self._tenant = Tenant(TENANT, ActiveIndex(self._ref.name, space, ChunkingPlan(240, 24), 1))
@@ -154,7 +155,7 @@ class _Vault:
             bonus=bonus,
         )
         followed = follow(
-            roots,
+            [self._linking(root) for root in roots],
             vector,
             self._tenant,
             Caller(TENANT, "admin"),
@@ -165,6 +166,12 @@ class _Vault:
             **options,
         )
         return [document.key.path for document in followed.documents]
+
+    def _linking(self, found: FoundDocument) -> FoundDocument:
+        """A document with the links that it has in this vault, wherever it was found."""
+        hit = found.chunks[0].hit
+        first = replace(hit, chunk=replace(hit.chunk, ordinal=0), links=self._links[found.key])
+        return replace(found, chunks=(FoundChunk(first, found.score),))
 
 
 Way = Callable[[_Vault, _Vault, list[FoundDocument], Vector], list[str]]

@@ -13,8 +13,8 @@ class DetailFilters:
     """Exact values, all of which must fit; None and an empty mapping ask for nothing.
 
     `outdated` asks for documents whose chunks were cut by other sizes than those in force; `unused_since`
-    (RFC 3339 UTC) for those indexed before, that no answer held since; `broken_links` for those with a link that leads to
-    no document.
+    (RFC 3339 UTC) for those indexed before, that no answer held since; `broken_links` for those with a link that
+    leads to no document.
     """
 
     content_type: ContentType | None = None
