@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ragdrop.errors import InvalidParamsError
 
@@ -119,6 +120,7 @@ def check_name(field: str, name: str) -> str:
     return name
 
 
+@lru_cache(maxsize=4_096)  # a query asks for the id of each of its hits several times
 def chunk_id(key: DocumentKey, revision: int, ordinal: int) -> str:
     """The id of a chunk: SHA-256 of the length-prefixed tenant, vault, path, revision and ordinal, in hex.
 

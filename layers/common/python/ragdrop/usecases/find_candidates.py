@@ -86,13 +86,14 @@ class FindCandidates:
         scopes, beside = answers[: len(queries)], answers[len(queries) :]
         near = merged([found.vector for found in scopes])
         worded = merged([found.lexical for found in scopes])
-        live = verified(near, heads.found)
+        live, live_worded = verified(near, heads.found), verified(worded, heads.found)
+        all_live = len(live) + len(live_worded) == len(near) + len(worded)
         full = any(len(found.vector) >= asked for found in scopes)
         return FoundCandidates(
             vector=live,
-            lexical=verified(worded, heads.found),
+            lexical=live_worded,
             beside=verified([hit for found in beside for hit in found.vector], heads.found),
-            dropped=[hit for hit in merged([near, worded]) if hit not in live and not verified([hit], heads.found)],
+            dropped=[] if all_live else [hit for hit in merged([near, worded]) if not verified([hit], heads.found)],
             heads=heads,
             floor=min((hit.score for hit in near), default=None) if full else None,
             vectors=wanted.vector is not None and any(found.vector_error is None for found in scopes),
