@@ -11,11 +11,12 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Query
 from ragdrop.errors import GenerationError
 from ragdrop.ports import Message
+from ragdrop.usecases.ask import Question
 from tests.world import World
 
 
 def ask(world: World, text: str) -> Answer:
-    return world.app.ask(Query(text), world.caller, Deadline.after(10))
+    return world.app.ask(Question(Query(text)), world.caller, Deadline.after(10))
 
 
 def test_a_cited_sentence_carries_bucket_key_version_span_and_quote(world: World) -> None:
@@ -102,9 +103,9 @@ def test_what_does_not_fit_the_budget_is_listed_as_excluded(world: World) -> Non
 
     answer = ask(world, "alpha")
 
-    assert answer.excluded
-    assert {out.reason for out in answer.excluded} == {"over_budget"}
-    assert len(answer.shown) + len(answer.excluded) == 5
+    assert answer.shown.excluded
+    assert {out.reason for out in answer.shown.excluded} == {"over_budget"}
+    assert len(answer.shown.sources) + len(answer.shown.excluded) == 5
 
 
 def test_instructions_and_tags_in_a_document_reach_the_model_as_data(world: World) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import fields
@@ -19,6 +20,7 @@ SPECIAL_TOKENS = (
     16  # what a model adds around a text ([CLS], [SEP], …) and a margin for tokenizers that differ slightly
 )
 
+Price = Annotated[float, Field(ge=0, le=1_000_000)]
 Tokens = Annotated[int, Field(ge=1_000, le=1_000_000)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -47,6 +49,7 @@ class Settings(BaseModel):
     chat_models: tuple[str, ...]
     chat_timeout_s: Annotated[float, Field(ge=1, le=600)] = 60
     chat_api_key: str | None = None
+    chat_prices: dict[str, tuple[Price, Price]] = {}  # by model: of a million tokens read, and written
 
     rerank_url: str | None = None
     rerank_model: str | None = None
@@ -89,6 +92,16 @@ class Settings(BaseModel):
     @classmethod
     def _split_models(cls, value: object) -> object:
         return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else value
+
+    @field_validator("chat_prices", mode="before")
+    @classmethod
+    def _read_prices(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value)
+        except ValueError:
+            raise ValueError('JSON is expected, such as {"gpt-4o-mini": [0.15, 0.60]}') from None
 
     @field_validator("max_results", mode="before")
     @classmethod

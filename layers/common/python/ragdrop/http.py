@@ -139,21 +139,29 @@ def error_body(code: str, message: str, details: dict[str, Any], request_id: str
     return {"error": {"code": code, "message": message, "details": details, "request_id": request_id}}
 
 
+def body_of_error(exc: errors.RagdropError, request: Request) -> dict[str, Any]:
+    """What a caller is told of *exc*, as a response or as an event."""
+    details = dict(exc.details)
+    if STATUS[exc.code] in {429, 503}:
+        details.setdefault("retry_after_s", RETRY_AFTER_S)
+    message = "the deployment is not set up right" if isinstance(exc, errors.ConfigurationError) else exc.message
+    return error_body(exc.code, message, details, request.state.request_id)
+
+
 def _response(request: Request, exc: errors.RagdropError) -> JSONResponse:
     status = STATUS[exc.code]
-    details = dict(exc.details)
+    body = body_of_error(exc, request)
+    details = body["error"]["details"]
     headers = {}
-    if status in {429, 503}:
-        details.setdefault("retry_after_s", RETRY_AFTER_S)
+    if "retry_after_s" in details:
         headers["retry-after"] = str(details["retry_after_s"])
     if status == STATUS["UNAUTHENTICATED"]:
         headers["www-authenticate"] = "Bearer"
     if status == STATUS["METHOD_NOT_ALLOWED"]:
         headers["allow"] = ", ".join(details["allowed"])
-    message = "the deployment is not set up right" if isinstance(exc, errors.ConfigurationError) else exc.message
     level = logger.info if isinstance(exc, errors.CallerError) else logger.warning
     level("a request was refused", extra={"request_id": request.state.request_id, "code": exc.code, "status": status})
-    return JSONResponse(error_body(exc.code, message, details, request.state.request_id), status, headers)
+    return JSONResponse(body, status, headers)
 
 
 async def _on_ragdrop_error(request: Request, exc: Exception) -> JSONResponse:

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from importlib import resources
 
 import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from ragdrop.domain.answers import Segment
-from ragdrop.domain.chunks import Chunk, Hit
-from ragdrop.domain.documents import Facts
-from ragdrop.domain.keys import DocumentKey
-from ragdrop.ports import Message
+from ragdrop.domain.answers import AnswerStyle, Source
+from ragdrop.errors import InvalidParamsError
+from ragdrop.ports import Message, Prompt, PromptRequest
 
 MARK_DIGITS = 12
-MAX_RENDERED_CHARACTERS = 200_000
-_FACTS = Facts("A title", "version", "2026-01-01T00:00:00Z", date="2026-01-01")
-_CHUNK = Chunk(0, 0, 7, "A text.", ("A heading",), page=1)
-SAMPLE = (
-    Segment(1, Hit(DocumentKey("tenant", "vault", "a.md"), 1, _CHUNK, _FACTS)),
-    Segment(2, Hit(DocumentKey("tenant", "vault", "b.md"), 1, Chunk(0, 0, 7, "A text."), replace(_FACTS, date=None))),
+MAX_RENDERED_CHARACTERS = 200_000  # of a template of one's own, without the sources
+STYLES: tuple[AnswerStyle, ...] = ("brief", "normal", "detailed")
+HEADINGS = {
+    "critical": "Critical sources: they hold whatever the question.",
+    "relevant": "Relevant sources, best first:",
+    "linked": "Sources that those above link to:",
+}
+_RENDER_ERRORS = (
+    jinja2.TemplateError,
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    LookupError,
+    AttributeError,
+    RecursionError,
 )
 
 
@@ -40,12 +46,13 @@ class JinjaPrompter:
     """A Prompter over the templates in `ragdrop/prompts`.
 
     Sources stand between tags that carry a mark: digits of a hash over the very texts, so that no text can hold the
-    tag that would close it.
+    tag that would close it.  A template of a tenant's own gets `sources`, already between its tags, and `question`.
     """
 
     def __init__(self) -> None:
         folder = resources.files("ragdrop") / "prompts"
-        sources = {name: (folder / f"{name}.j2").read_text("utf-8") for name in ("system", "question")}
+        names = ("system", "rules", "sources", "question", *(f"style-{style}" for style in STYLES))
+        self._texts = {name: (folder / f"{name}.j2").read_text("utf-8") for name in names}
         environment = _Sandbox(
             undefined=jinja2.StrictUndefined,
             trim_blocks=True,
@@ -55,38 +62,62 @@ class JinjaPrompter:
         )
         environment.globals.clear()  # no range: what a template loops over is what it is given
         self._environment = environment
-        self.version = hashlib.sha256("\0".join(sources.values()).encode()).hexdigest()[:16]
-        self.system = sources["system"].strip()
-        self._question = environment.from_string(sources["question"])
+        self._sources = environment.from_string(self._texts["sources"])
+        self._question = environment.from_string(self._texts["question"])
 
-    def render(self, question: str, segments: Sequence[Segment]) -> list[Message]:
-        """The system message and the user message that holds sources and question."""
-        texts = [question, *(segment.hit.chunk.text for segment in segments)]
-        user = self._question.render(mark=_mark(texts), segments=segments, question=question)
-        return [Message("system", self.system), Message("user", user)]
+    def system(self, style: AnswerStyle, system_prompt: str | None = None) -> str:
+        """The shipped prompt or *system_prompt*, the style, and the rules on markers and data, which always hold."""
+        own = self._rendered("system_prompt", system_prompt, {}) if system_prompt else self._texts["system"]
+        return "\n\n".join(part.strip() for part in (own, self._texts[f"style-{style}"], self._texts["rules"]))
+
+    def render(self, request: PromptRequest) -> Prompt:
+        """The messages, and the hash of what they were made by."""
+        texts = [request.question]
+        for source in request.sources:
+            for segment in source.segments:
+                texts += [segment.hit.chunk.text, segment.hit.chunk.context]
+        mark = _mark(texts)
+        held = self._sources.render(mark=mark, groups=_groups(request.sources)).strip("\n")
+        names = {"mark": mark, "sources": f"\n{held}", "question": request.question}
+        if request.prompt_template:
+            user = self._rendered("prompt_template", request.prompt_template, names)
+        else:
+            user = self._question.render(names)
+        system = self.system(request.style, request.system_prompt)
+        used = (system, self._texts["sources"], request.prompt_template or self._texts["question"])
+        version = hashlib.sha256("\0".join(used).encode()).hexdigest()[:16]
+        return Prompt([Message("system", system), Message("user", user)], version)
 
     def problem(self, template: str) -> str | None:
         """Why *template* does not render, tried on made-up sources; None where it does."""
         try:
             made = self._environment.from_string(template)
             size = 0
-            for piece in made.generate(mark="0" * MARK_DIGITS, segments=SAMPLE, question="What is this?"):
+            names = {"mark": "0" * MARK_DIGITS, "sources": "Sources.", "question": "What is this?"}
+            for piece in made.generate(names):
                 size += len(piece)
                 if size > MAX_RENDERED_CHARACTERS:
-                    return f"at most {MAX_RENDERED_CHARACTERS:,} characters for two short sources"
+                    return f"at most {MAX_RENDERED_CHARACTERS:,} characters"
         except jinja2.TemplateSyntaxError as exc:
             return f"line {exc.lineno}: {exc.message}"[:200]
-        except (
-            jinja2.TemplateError,
-            TypeError,
-            ValueError,
-            ArithmeticError,
-            LookupError,
-            AttributeError,
-            RecursionError,
-        ) as exc:
+        except _RENDER_ERRORS as exc:
             return f"it does not render: {exc}"[:200]
         return None
+
+    def _rendered(self, field: str, template: str, names: Mapping[str, str]) -> str:
+        problem = self.problem(template)
+        if problem is not None:
+            allowed = "a Jinja template over `sources` and `question`"
+            raise InvalidParamsError(f"{field}: {problem}", field=field, value=template[:200], allowed=allowed)
+        return self._environment.from_string(template).render(names)
+
+
+def _groups(sources: Sequence[Source]) -> list[dict[str, object]]:
+    """The sources by group, in order, with a heading each."""
+    found: dict[str, list[Source]] = {}
+    for source in sources:
+        found.setdefault(source.group, []).append(source)
+    return [{"heading": HEADINGS[group], "sources": members} for group, members in found.items()]
 
 
 def _mark(texts: Sequence[str]) -> str:

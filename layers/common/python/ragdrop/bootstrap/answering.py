@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ragdrop.usecases.ask import Ask
     from ragdrop.usecases.cached_search import CachedSearch
     from ragdrop.usecases.follow_links import FollowLinks
+    from ragdrop.usecases.prepare_prompt import PreparePrompt
     from ragdrop.usecases.query_vectors import QueryVectors
     from ragdrop.usecases.rank_folders import RankFolders
     from ragdrop.usecases.rerank import Rerank
@@ -91,19 +92,27 @@ class AnsweringParts(Adapters):
         )
 
     @cached_property
+    def prepare_prompt(self) -> PreparePrompt:
+        """From a question to the messages that the model gets."""
+        from ragdrop.usecases.prepare_prompt import PreparePrompt
+
+        return PreparePrompt(
+            search=self.search,
+            directory=self.directory,
+            prompter=self.prompter,
+            environment=self.settings.tunables(),
+            models=self.settings.chat_models,
+        )
+
+    @cached_property
     def ask(self) -> Ask:
         """Ask."""
-        from ragdrop.usecases.ask import Ask, TokenBudget
+        from ragdrop.usecases.ask import Ask
 
-        settings = self.settings
-        budget = TokenBudget(
-            settings.max_context_tokens, settings.reserved_answer_tokens, settings.reserved_prompt_tokens
-        )
         return Ask(
-            search=self.search,
+            prepare=self.prepare_prompt,
             registry=self.registry,
             chat=self.chat,
-            prompter=self.prompter,
-            budget=budget,
-            bucket=settings.document_bucket,
+            bucket=self.settings.document_bucket,
+            prices=self.settings.chat_prices,
         )

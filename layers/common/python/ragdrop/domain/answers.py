@@ -1,14 +1,19 @@
-"""An answer and what it stands on."""
+"""An answer, what was shown to the model for it, and what it stands on."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import FoundDocument, Retrieval
 
+if TYPE_CHECKING:
+    from ragdrop.domain.claims import Claim
+
+AnswerStyle = Literal["brief", "normal", "detailed"]
+Group = Literal["critical", "relevant", "linked"]
 AbstainReason = Literal["no_relevant_context", "insufficient_information", "ambiguous_question"]
 
 # What the prompt asks the model to say when it cannot answer; never shown to a caller.
@@ -29,6 +34,25 @@ class Segment:
 
     number: int
     hit: Hit
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A document as the model is shown it: its group, and its segments in the order of the text.
+
+    `cut` says that not all of its text is shown.
+    """
+
+    document: FoundDocument
+    group: Group
+    segments: tuple[Segment, ...]
+    cut: bool = False
+
+    @property
+    def linked_from(self) -> str | None:
+        """The path of the document whose link led to this one."""
+        origin = getattr(self.document, "linked_from", None)
+        return None if origin is None else str(getattr(origin, "vault_path", origin))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +79,49 @@ class Excluded:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """What is shown to the model, in the order of the prompt, and which documents are not, or not whole."""
+
+    sources: list[Source] = field(default_factory=list)
+    excluded: list[Excluded] = field(default_factory=list)
+
+    @property
+    def segments(self) -> list[Segment]:
+        """All segments, by number."""
+        return [segment for source in self.sources for segment in source.segments]
+
+    def documents(self, *groups: Group) -> list[FoundDocument]:
+        """The documents of *groups*, of all where none is named."""
+        return [source.document for source in self.sources if not groups or source.group in groups]
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """What `/ask` gives.  `text` is always a sentence, also when abstaining."""
+    """What `/ask` gives.
+
+    `text` is always a sentence, also when abstaining; `warnings` are those of the answer, beside the retrieval's;
+    `cost` is in the currency of the price table, None where the model has no price.
+    """
 
     text: str
     retrieval: Retrieval
     prompt_version: str
     citations: list[Citation] = field(default_factory=list)
-    shown: list[FoundDocument] = field(default_factory=list)
-    segments: list[Segment] = field(default_factory=list)
-    excluded: list[Excluded] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    shown: Shown = field(default_factory=Shown)
+    warnings: list[str] = field(default_factory=list)
     abstain_reason: AbstainReason | None = None
     model: str | None = None
     finish_reason: str | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    cost: float | None = None
+    id: str | None = None
+
+    @property
+    def unsupported(self) -> list[Claim]:
+        """The claims that their sources do not support; spans are of `text`."""
+        return [claim for claim in self.claims if claim.status == "unsupported"]
 
 
 def sentinel(text: str) -> AbstainReason | None:

@@ -78,13 +78,18 @@ def expanded(document: FoundDocument, read: Sequence[Hit], expand: Expand) -> Fo
         return document
     whole = stretches(chunks) if expand != "neighbours" and chunks[0].ordinal == 0 else []
     if len(whole) == 1 and (expand == "document" or whole[0].lines <= MAX_WHOLE_LINES):
-        return _with_text(document, whole[0])
+        return _with_text(document, whole[0], read)
     at = best.ordinal if best else 0
     near = [chunk for chunk in chunks if abs(chunk.ordinal - at) <= NEIGHBOURS]
     start = best.start if best else chunks[0].start
     around = next((part for part in stretches(near) if part.start <= start < part.end), None)
-    return document if around is None else _with_text(document, around)
+    return document if around is None else _with_text(document, around, read)
 
 
-def _with_text(document: FoundDocument, part: Stretch) -> FoundDocument:
-    return replace(document, text=part.text, text_start=part.start, text_end=part.end)
+def _with_text(document: FoundDocument, part: Stretch, read: Sequence[Hit]) -> FoundDocument:
+    held = tuple(
+        hit
+        for hit in read
+        if hit.revision == document.revision and part.start <= hit.chunk.start and hit.chunk.end <= part.end
+    )
+    return replace(document, text=part.text, text_start=part.start, text_end=part.end, parts=held)

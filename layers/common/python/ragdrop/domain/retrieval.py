@@ -37,6 +37,7 @@ class FoundChunk:
 class FoundDocument:
     """A document with its matching chunks, best first, at most 3.
 
+    `parts` are the chunks that `text` was put together of, in order; none where it is that of its best chunk alone.
     `raw_score` is the relevance of its best chunk and `score` the same with its boost, in [0, 1]; None where that
     cannot be known (a critical document that was not searched).  `text` is the parsed text's `text_start` to
     `text_end`, exactly.
@@ -51,6 +52,7 @@ class FoundDocument:
     text: str
     text_start: int
     text_end: int
+    parts: tuple[Hit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

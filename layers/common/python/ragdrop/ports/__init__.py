@@ -5,7 +5,7 @@ Every adapter lives as long as its execution environment and is safe to share be
 
 from ragdrop.ports.chunk_index import ChunkIndex
 from ragdrop.ports.message_queue import MessageQueue
-from ragdrop.ports.models import ChatModel, Completion, Embedder, Message, Prompter
+from ragdrop.ports.models import ChatModel, Completion, Embedder, Message, Prompt, Prompter, PromptRequest
 from ragdrop.ports.object_store import ObjectStore, StoredObject
 from ragdrop.ports.reading import Parser, Splitter
 from ragdrop.ports.registry import Claim, Registry
@@ -21,6 +21,8 @@ __all__ = [
     "MessageQueue",
     "ObjectStore",
     "Parser",
+    "Prompt",
+    "PromptRequest",
     "Prompter",
     "Registry",
     "Splitter",

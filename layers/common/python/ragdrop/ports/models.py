@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ragdrop.domain.answers import Segment
+from ragdrop.domain.answers import AnswerStyle, Source
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import EmbeddingSpace
@@ -64,14 +64,42 @@ class ChatModel(Protocol):
         ...
 
 
-class Prompter(Protocol):
-    """Renders the messages of a question.  `version` is a hash of the templates' content."""
+@dataclass(frozen=True, slots=True)
+class PromptRequest:
+    """What a prompt is made of; `system_prompt` and `prompt_template` stand in place of the shipped ones."""
 
+    question: str
+    sources: Sequence[Source]
+    style: AnswerStyle = "normal"
+    system_prompt: str | None = None
+    prompt_template: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The messages to send, and a hash of all templates that made them."""
+
+    messages: list[Message]
     version: str
-    system: str
 
-    def render(self, question: str, segments: Sequence[Segment]) -> list[Message]:
-        """The messages to send: the system prompt, then sources and question."""
+
+class Prompter(Protocol):
+    """Renders the messages of a question from templates; retrieved text is data in them and cannot end itself."""
+
+    def system(self, style: AnswerStyle, system_prompt: str | None = None) -> str:
+        """The system message: the shipped prompt or *system_prompt*, the style, and the rules that always hold.
+
+        Raises:
+            InvalidParamsError: *system_prompt* does not render.
+        """
+        ...
+
+    def render(self, request: PromptRequest) -> Prompt:
+        """The system message, and the user message that holds sources and question.
+
+        Raises:
+            InvalidParamsError: `system_prompt` or `prompt_template` does not render.
+        """
         ...
 
     def problem(self, template: str) -> str | None:

@@ -1,104 +1,66 @@
-"""`POST /ask`."""
+"""`POST /ask`, whole or streamed."""
 
+import itertools
 import time
 from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
+from fastapi.responses import StreamingResponse
 
-from ragdrop.domain.answers import Answer, Citation
-from ragdrop.domain.chunks import Hit
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller
 from ragdrop.http import deadline_of
+from ragdrop.routes.answer_events import events
+from ragdrop.routes.answer_mapping import ask_response
+from ragdrop.routes.answer_shapes import AskResponse
 from ragdrop.routes.requests import AskRequest, query_of
-from ragdrop.routes.search import flags
-from ragdrop.routes.shapes import (
-    AskResponse,
-    CitationShape,
-    ExcludedShape,
-    ReferenceShape,
-    SourceShape,
-    UsageShape,
-)
-from ragdrop.usecases.ask import Ask
+from ragdrop.usecases.ask import Ask, Question
 
 AskPart = Callable[[], Ask]
+EVENT_STREAM = "text/event-stream"
 
 
 def ask_router(ask: AskPart, caller: Callable[..., Caller]) -> APIRouter:
     """The route over *ask*; *ask* is called at the first request, so that declaring the route costs nothing."""
     router = APIRouter(tags=["ask"])
 
-    @router.post("/ask", response_model=AskResponse, summary="Answer a question")
+    @router.post(
+        "/ask",
+        response_model=AskResponse,
+        summary="Answer a question",
+        responses={200: {"content": {EVENT_STREAM: {}}, "description": "The answer, or its events with `stream`."}},
+    )
     def post_ask(
         body: AskRequest,
         request: Request,
         who: Annotated[Caller, Depends(caller)],
         deadline: Annotated[Deadline, Depends(deadline_of)],
-    ) -> AskResponse:
-        """Answer a question from the documents, with citations that name bucket, key, version, span and quote."""
+    ) -> AskResponse | StreamingResponse:
+        """Answer a question from the documents, with citations that name bucket, key, version, span and quote.
+
+        With `stream` the answer comes as server-sent events: `retrieval` at once, then `token` and `citation` (only
+        once checked), then `done` with the whole answer, or `error`.
+        """
         start = time.perf_counter()
-        return _response(ask()(query_of(body), who, deadline), request, start)
+        question = question_of(body)
+        if not body.stream:
+            return ask_response(ask()(question, who, deadline), request, start)
+        stream = ask().stream(question, who, deadline)
+        first = next(stream)  # what fails before anything was said is an error like any other
+        told = events(itertools.chain([first], stream), request, start)
+        return StreamingResponse(told, media_type=EVENT_STREAM, headers={"cache-control": "no-cache"})
 
     return router
 
 
-def _response(answer: Answer, request: Request, start: float) -> AskResponse:
-    cited = list(dict.fromkeys(citation.hit.chunk_id for citation in answer.citations))
-    hits = {segment.hit.chunk_id: segment.hit for segment in answer.segments}
-    return AskResponse(
-        answer=answer.text,
-        citations=[_citation(citation) for citation in answer.citations],
-        references=[_reference(hits[chunk_id]) for chunk_id in cited or hits],
-        references_basis="cited" if cited else "all",
-        sources=[
-            SourceShape(
-                vault=document.key.vault,
-                path=document.key.path,
-                title=document.facts.title,
-                char_count=document.facts.char_count,
-                relevance_score=document.score,
-                promotion_level=document.facts.promotion_level,
-            )
-            for document in answer.shown
-        ],
-        excluded=[ExcludedShape(vault=out.key.vault, path=out.key.path, reason=out.reason) for out in answer.excluded],
-        model=answer.model,
-        usage=UsageShape(prompt_tokens=answer.prompt_tokens, completion_tokens=answer.completion_tokens),
-        finish_reason=answer.finish_reason,
-        prompt_version=answer.prompt_version,
-        abstained=answer.abstain_reason is not None,
-        abstain_reason=answer.abstain_reason,
-        **flags(answer.retrieval, request, start),
-    )
-
-
-def _citation(citation: Citation) -> CitationShape:
-    hit = citation.hit
-    return CitationShape(
-        marker=citation.marker,
-        bucket=citation.bucket,
-        key=hit.key.s3_key,
-        version_id=hit.facts.version_id,
-        path=hit.key.path,
-        start=citation.start,
-        end=citation.end,
-        quote=citation.quote,
-        page=hit.chunk.page,
-        heading_path=list(hit.chunk.heading_path),
-        chunk_id=hit.chunk_id,
-        chunk_hash=citation.chunk_hash,
-        support=citation.support,
-        status=citation.status,
-    )
-
-
-def _reference(hit: Hit) -> ReferenceShape:
-    return ReferenceShape(
-        vault=hit.key.vault,
-        path=hit.key.path,
-        heading_path=list(hit.chunk.heading_path),
-        chunk_index=hit.chunk.ordinal,
-        chunk_id=hit.chunk_id,
+def question_of(body: AskRequest) -> Question:
+    """The domain's question of a request."""
+    return Question(
+        query_of(body),
+        style=body.style,
+        model=body.model,
+        system_prompt=body.system_prompt,
+        prompt_template=body.prompt_template,
+        max_context_tokens=body.max_context_tokens,
     )

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
+from ragdrop.domain.answers import AnswerStyle
 from ragdrop.domain.documents import ContentType, PromotionLevel
 from ragdrop.domain.queries import DetailLevel, Expand, Mode, Query
 
@@ -46,6 +47,7 @@ QueryText = Annotated[
 Name = Annotated[str, StringConstraints(min_length=1, max_length=900)]
 Word = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
 Words = Annotated[list[Word], BeforeValidator(_many), Field(max_length=MAX_NAMES)]
+Prompt = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 Moment = Annotated[str, StringConstraints(max_length=40), AfterValidator(_moment)]
 Attributes = Annotated[dict[str, str | int | float | bool], Field(max_length=20), AfterValidator(_plain)]
 
@@ -115,6 +117,23 @@ class SearchRequest(BaseModel):
 
 class AskRequest(SearchRequest):
     """A question to be answered from the documents."""
+
+    style: AnswerStyle | None = Field(
+        default=None, description="How long the answer is; as `detail` says if not given."
+    )
+    stream: bool = Field(default=False, description="Answer by server-sent events.")
+    model: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = Field(
+        default=None, description="The chat model to ask; the deployment's own if not given."
+    )
+    system_prompt: Prompt | None = Field(
+        default=None, description="In place of the shipped system prompt; role admin. The rules on markers stay."
+    )
+    prompt_template: Prompt | None = Field(
+        default=None, description="In place of the shipped template, over `sources` and `question`; role admin."
+    )
+    max_context_tokens: int | None = Field(
+        default=None, ge=1_000, le=1_000_000, description="Tokens of the whole context, the answer's included."
+    )
 
 
 def query_of(body: SearchRequest) -> Query:

@@ -51,7 +51,7 @@ def _response(found: Retrieval, request: Request, start_s: float) -> SearchRespo
     if found.context is not None:
         optional["context"] = found.context
     if found.explanation is not None:
-        optional["debug"] = _debug(found.explanation)
+        optional["debug"] = debug_shape(found.explanation)
     return SearchResponse(
         results=[_document(document) for document in found.documents],
         critical=[_document(document) for document in found.critical],
@@ -138,7 +138,8 @@ def _chunk(found: FoundChunk) -> ChunkShape:
     )
 
 
-def _debug(found: Explanation) -> DebugShape:
+def debug_shape(found: Explanation) -> DebugShape:
+    """Why the results are what they are."""
     return DebugShape(
         candidates=[
             CandidateShape(

@@ -1,93 +1,150 @@
-"""Ask: search, show what fits to the chat model, resolve and check its citations, look once more, answer."""
+"""Ask: search, show what fits to the chat model, check its answer as it comes, look once more, answer."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
-from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, Citation
-from ragdrop.domain.budget import document_tokens, fit
-from ragdrop.domain.citations import cite
+from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, AnswerStyle, Citation, Shown
+from ragdrop.domain.budget import CUT
+from ragdrop.domain.citations import AnswerReader
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.retrieval import Query, Retrieval, verified
+from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Retrieval, verified
 from ragdrop.domain.tenants import Caller
-from ragdrop.ports import ChatModel, Prompter, Registry
-from ragdrop.usecases.cached_search import Searching
+from ragdrop.ports import ChatModel, Completion, Prompt, Registry
+from ragdrop.usecases.prepare_prompt import Prepared, PreparePrompt
 
 TRIES = 2  # a document that changes while the model writes makes the answer begin again, once
+CHANGED = "a cited document changed while the answer was written"
 
 
 @dataclass(frozen=True, slots=True)
-class TokenBudget:
-    """Tokens: `context` is the whole, `answer` and `prompt` are kept free in it."""
+class Question:
+    """A query, and how it is to be answered; None means that settings decide.
 
-    context: int
-    answer: int
-    prompt: int
+    `system_prompt` and `prompt_template` are for roles that may; `max_context_tokens` is the whole context's.
+    """
+
+    query: Query
+    style: AnswerStyle | None = None
+    model: str | None = None
+    system_prompt: str | None = None
+    prompt_template: str | None = None
+    max_context_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The first event of a streamed answer: what was found, and what of it the model is shown."""
+
+    retrieval: Retrieval
+    shown: Shown = field(default_factory=Shown)
+
+
+AskEvent = Found | str | Citation | Answer
+"""What a streamed answer gives, in order: Found, then text and checked citations, then the whole Answer."""
 
 
 class Ask:
-    """Answer a question from the caller's documents, every citation resolved."""
+    """Answer a question from the caller's documents, every citation checked."""
 
     def __init__(
         self,
         *,
-        search: Searching,
+        prepare: PreparePrompt,
         registry: Registry,
         chat: ChatModel,
-        prompter: Prompter,
-        budget: TokenBudget,
         bucket: str,
+        prices: dict[str, tuple[float, float]],
     ) -> None:
-        self._search = search
+        self._prepare = prepare
         self._registry = registry
         self._chat = chat
-        self._prompter = prompter
-        self._budget = budget
         self._bucket = bucket
+        self._prices = prices
 
-    def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Answer:
-        """Answer *query*; an abstention is an answer with a reason.
+    def __call__(self, question: Question, caller: Caller, deadline: Deadline) -> Answer:
+        """Answer *question*; an abstention is an answer with a reason.
 
         Raises:
             GenerationError: The chat model did not answer.
             ModelNotFoundError: The endpoint does not have the model.
+            ForbiddenError: The role may not bring prompts of its own.
             The errors of Search.
         """
         for _ in range(TRIES):
-            answer = self._answer(query, caller, deadline)
+            prepared = self._prepare(question, caller, deadline)
+            if prepared.prompt is None:
+                return _abstention("no_relevant_context", prepared.retrieval)
+            completion = self._chat.complete(
+                prepared.prompt.messages, max_tokens=prepared.answer_tokens, deadline=deadline, model=question.model
+            )
+            reader = self._reader(prepared)
+            reader.feed(completion.text)
+            answer = self._finished(prepared, prepared.prompt, reader, completion)
             if self._still_true(answer.citations, deadline):
                 return answer
-        return self._abstain("insufficient_information", answer.retrieval)
+        return replace(_abstention("insufficient_information", answer.retrieval), warnings=[CHANGED])
 
-    def _answer(self, query: Query, caller: Caller, deadline: Deadline) -> Answer:
-        retrieval = self._search(query, caller, deadline)
-        if retrieval.abstained:
-            return self._abstain("no_relevant_context", retrieval)
-        budget = self._budget
-        tokens = document_tokens(
-            context=budget.context, answer=budget.answer, prompt=budget.prompt, system_prompt=self._prompter.system
-        )
-        shown = fit([*retrieval.critical, *retrieval.documents], tokens=tokens)
-        messages = self._prompter.render(query.text, shown.segments)
-        completion = self._chat.complete(messages, max_tokens=budget.answer, deadline=deadline)
-        cited = cite(completion.text, shown.segments, bucket=self._bucket)
+    def stream(self, question: Question, caller: Caller, deadline: Deadline) -> Iterator[AskEvent]:
+        """The same, as it comes: what was found, text and checked citations, then the whole answer.
+
+        Closing the iterator stops the model.  An answer whose cited documents changed meanwhile ends as an abstention.
+
+        Raises:
+            The errors of a plain call; after the first event too.
+        """
+        prepared = self._prepare(question, caller, deadline)
+        yield Found(prepared.retrieval, prepared.shown)
+        if prepared.prompt is None:
+            yield _abstention("no_relevant_context", prepared.retrieval)
+            return
+        reader = self._reader(prepared)
+        completion: Completion | None = None
+        for piece in self._chat.stream(
+            prepared.prompt.messages, max_tokens=prepared.answer_tokens, deadline=deadline, model=question.model
+        ):
+            if isinstance(piece, Completion):
+                completion = piece
+            else:
+                yield from reader.feed(piece)
+        assert completion is not None  # noqa: S101 - the port's last word, or it raised
+        yield from reader.finish()
+        answer = self._finished(prepared, prepared.prompt, reader, completion)
+        if not self._still_true(answer.citations, deadline):
+            answer = replace(_abstention("insufficient_information", answer.retrieval), warnings=[CHANGED])
+        yield answer
+
+    def _reader(self, prepared: Prepared) -> AnswerReader:
+        return AnswerReader(prepared.shown.segments, bucket=self._bucket, policy=prepared.policy)
+
+    def _finished(self, prepared: Prepared, prompt: Prompt, reader: AnswerReader, completion: Completion) -> Answer:
+        reader.finish()
+        cited = reader.answer
         return Answer(
             text=ABSTENTIONS[cited.reason] if cited.reason else cited.text,
-            retrieval=retrieval,
-            prompt_version=self._prompter.version,
-            citations=cited.citations,
-            shown=shown.documents,
-            segments=shown.segments,
-            excluded=shown.excluded,
+            retrieval=prepared.retrieval,
+            prompt_version=prompt.version,
+            citations=cited.citations if cited.reason is None else [],
+            claims=cited.claims,
+            shown=prepared.shown,
+            warnings=_warnings(prepared, completion),
             abstain_reason=cited.reason,
             model=completion.model,
             finish_reason=completion.finish_reason,
             prompt_tokens=completion.prompt_tokens,
             completion_tokens=completion.completion_tokens,
+            cost=self._cost(completion),
         )
 
-    def _abstain(self, reason: AbstainReason, retrieval: Retrieval) -> Answer:
-        return Answer(ABSTENTIONS[reason], retrieval, self._prompter.version, abstain_reason=reason)
+    def _cost(self, completion: Completion) -> float | None:
+        """Price of the tokens; None without a price, or where the endpoint did not count."""
+        price = self._prices.get(completion.model)
+        counts = (completion.prompt_tokens, completion.completion_tokens)
+        if price is None or None in counts:
+            return None
+        return round(sum((count or 0) * each for count, each in zip(counts, price, strict=True)) / 1_000_000, 6)
 
     def _still_true(self, citations: list[Citation], deadline: Deadline) -> bool:
         """Whether every cited revision is still the live one: the model takes seconds, a delete does not wait."""
@@ -96,3 +153,20 @@ class Ask:
             return True
         heads = self._registry.heads(list(dict.fromkeys(hit.key for hit in hits)), deadline)
         return len(verified(hits, heads.found)) == len(hits)
+
+
+def _abstention(reason: AbstainReason, retrieval: Retrieval) -> Answer:
+    return Answer(ABSTENTIONS[reason], retrieval, "", abstain_reason=reason)
+
+
+def _warnings(prepared: Prepared, completion: Completion) -> list[str]:
+    found = []
+    cut = [one.key.vault_path for one in prepared.shown.excluded if one.reason == CUT]
+    critical = {document.key.vault_path for document in prepared.retrieval.critical}
+    if critical & set(cut):
+        found.append(f"too long for the budget, and shown in part: {', '.join(sorted(critical & set(cut)))}")
+    if completion.finish_reason == "length":
+        found.append(f"the answer was cut off after {prepared.answer_tokens} tokens")
+    if completion.finish_reason == "content_filter":
+        found.append("the chat service's content filter cut the answer off")
+    return found

@@ -1,0 +1,98 @@
+"""Prepare a prompt: what was found, what of it fits the budget, and the messages that show it to the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ragdrop.domain.answers import Shown
+from ragdrop.domain.budget import document_tokens, fit
+from ragdrop.domain.citations import CitationPolicy
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.models import chat_window_tokens
+from ragdrop.domain.retrieval import Retrieval
+from ragdrop.domain.settings_in_force import Tunables, in_force
+from ragdrop.domain.tenants import Caller
+from ragdrop.errors import ForbiddenError
+from ragdrop.ports import Prompt, Prompter, PromptRequest
+from ragdrop.usecases.cached_search import Searching
+from ragdrop.usecases.tenants import Directory
+
+if TYPE_CHECKING:
+    from ragdrop.usecases.ask import Question
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """All that an answer needs; `prompt` is None where nothing relevant was found."""
+
+    retrieval: Retrieval
+    shown: Shown = field(default_factory=Shown)
+    prompt: Prompt | None = None
+    answer_tokens: int = 0
+    policy: CitationPolicy = "mark"
+
+
+class PreparePrompt:
+    """Retrieves in process, admits to the budget, renders."""
+
+    def __init__(
+        self,
+        *,
+        search: Searching,
+        directory: Directory,
+        prompter: Prompter,
+        environment: Tunables,
+        models: tuple[str, ...],
+    ) -> None:
+        self._search = search
+        self._directory = directory
+        self._prompter = prompter
+        self._environment = environment
+        self._models = models
+
+    def __call__(self, question: Question, caller: Caller, deadline: Deadline) -> Prepared:
+        """Retrieve and render.
+
+        Raises:
+            ForbiddenError: The role may not bring prompts of its own.
+            InvalidParamsError: A prompt of the request does not render.
+            The errors of Search.
+        """
+        if (question.system_prompt or question.prompt_template) and caller.role != "admin":
+            raise ForbiddenError(
+                f"system_prompt and prompt_template need the role admin, the key has {caller.role}",
+                role=caller.role,
+                needed="admin",
+            )
+        retrieval = self._search(question.query, caller, deadline)
+        if retrieval.abstained:
+            return Prepared(retrieval)
+        tenant = self._directory.tenant(caller.tenant)
+        asked = {"max_context_tokens": question.max_context_tokens}
+        own = tenant.settings_of(None) if tenant else {}
+        values = (
+            in_force(self._environment, tenant, vaults=question.query.vaults, request=asked).values
+            if tenant
+            else self._environment
+        )
+        style = question.style or question.query.detail
+        system_prompt = question.system_prompt or own.get("system_prompt")
+        context = min(values.max_context_tokens, chat_window_tokens(question.model or self._models[0]))
+        tokens = document_tokens(
+            context=context,
+            answer=values.reserved_answer_tokens,
+            prompt=values.reserved_prompt_tokens,
+            system_prompt=self._prompter.system(style, system_prompt),
+        )
+        shown = fit(retrieval.critical, retrieval.documents, getattr(retrieval, "linked", ()), tokens=tokens)
+        prompt = self._prompter.render(
+            PromptRequest(
+                question=question.query.text,
+                sources=shown.sources,
+                style=style,
+                system_prompt=system_prompt,
+                prompt_template=question.prompt_template or own.get("prompt_template"),
+            )
+        )
+        return Prepared(retrieval, shown, prompt, values.reserved_answer_tokens, values.citation_policy)
