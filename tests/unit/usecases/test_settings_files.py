@@ -157,7 +157,7 @@ def test_a_template_that_does_not_render_is_refused_when_it_is_dropped(world: Wo
 
 
 def test_a_template_with_sources_and_question_is_taken(world: World) -> None:
-    template = "{% for s in segments %}[{{ s.number }}] {{ s.hit.chunk.text }}\n{% endfor %}{{ question }} {{ mark }}"
+    template = "Between {{ mark }} lines:\n{{ sources }}\n\n{% if question %}Question: {{ question }}{% endif %}"
 
     drop(world, OWN, prompt_template=template)
 

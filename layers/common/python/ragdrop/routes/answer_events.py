@@ -37,5 +37,9 @@ def events(stream: Iterator[AskEvent], request: Request, start_s: float) -> Iter
 
 def sse(name: str, data: BaseModel | dict[str, Any]) -> str:
     """One event."""
-    text = data.model_dump_json() if isinstance(data, BaseModel) else json.dumps(data, ensure_ascii=False)
+    text = (
+        data.model_dump_json(exclude_unset=True)
+        if isinstance(data, BaseModel)
+        else json.dumps(data, ensure_ascii=False)
+    )
     return f"event: {name}\ndata: {text}\n\n"

@@ -33,7 +33,12 @@ def ask_response(answer: Answer, request: Request, start_s: float) -> AskRespons
     cited = list(dict.fromkeys(citation.hit.chunk_id for citation in answer.citations))
     hits = {segment.hit.chunk_id: segment.hit for segment in answer.shown.segments}
     explanation = answer.retrieval.explanation
-    debug = {} if explanation is None else debug_shape(explanation).model_dump()
+    optional: dict[str, Any] = {}
+    if answer.retrieval.context is not None:
+        optional["context"] = answer.retrieval.context
+    if explanation is not None:
+        claims = [_claim(claim) for claim in answer.claims]
+        optional["debug"] = AskDebugShape(**debug_shape(explanation).model_dump(), claims=claims)
     return AskResponse(
         answer=answer.text,
         citations=[citation_shape(citation) for citation in answer.citations],
@@ -50,7 +55,7 @@ def ask_response(answer: Answer, request: Request, start_s: float) -> AskRespons
         bedrock=BedrockShape(citations=bedrock_citations(answer)),
         abstained=answer.abstain_reason is not None,
         abstain_reason=answer.abstain_reason,
-        debug=AskDebugShape(**debug, claims=[_claim(claim) for claim in answer.claims]) if debug else None,
+        **optional,
         **{**told, "warnings": [*told["warnings"], *answer.warnings]},
     )
 

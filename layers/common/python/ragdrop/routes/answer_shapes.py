@@ -127,4 +127,5 @@ class AskResponse(Flags):
     prompt_version: str
     answer_id: str | None = Field(description="Of the receipt, kept 30 days.")
     bedrock: BedrockShape
+    context: str | None = None
     debug: AskDebugShape | None = None

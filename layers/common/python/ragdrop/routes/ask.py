@@ -28,6 +28,7 @@ def ask_router(ask: AskPart, caller: Callable[..., Caller]) -> APIRouter:
     @router.post(
         "/ask",
         response_model=AskResponse,
+        response_model_exclude_unset=True,
         summary="Answer a question",
         responses={200: {"content": {EVENT_STREAM: {}}, "description": "The answer, or its events with `stream`."}},
     )
