@@ -28,6 +28,7 @@ PASSED_ON = {
     "CHAT_MODELS": "ChatModels",
     "CHAT_API_KEY": "ChatApiKey",
     "RERANK_URL": "RerankUrl",
+    "CHAT_PRICES": "ChatPrices",
     "RERANK_MODEL": "RerankModel",
     "RERANK_API_KEY": "RerankApiKey",
     "INDEX_PASSWORD": "IndexPassword",
