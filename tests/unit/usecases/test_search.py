@@ -80,7 +80,7 @@ def test_a_registry_that_does_not_answer_is_an_error_and_not_an_empty_result(wor
     world.registry.fail_with = DatabaseError("down", service="registry")
 
     with pytest.raises(DatabaseError):
-        world.search("alpha")
+        world.search("alpha", allow_fallback=False)
 
 
 def test_superseded_revisions_that_fill_the_candidates_lead_to_one_second_round(world: World) -> None:

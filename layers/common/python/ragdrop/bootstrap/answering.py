@@ -10,6 +10,7 @@ from ragdrop.bootstrap.adapters import Adapters
 if TYPE_CHECKING:
     from ragdrop.usecases.ask import Ask
     from ragdrop.usecases.cached_search import CachedSearch
+    from ragdrop.usecases.fallback_search import FallbackSearch
     from ragdrop.usecases.follow_links import FollowLinks
     from ragdrop.usecases.prepare_prompt import PreparePrompt
     from ragdrop.usecases.query_vectors import QueryVectors
@@ -75,7 +76,14 @@ class AnsweringParts(Adapters):
         )
 
     @cached_property
-    def search(self) -> CachedSearch:
+    def search(self) -> FallbackSearch:
+        """Search that says when nothing could be searched."""
+        from ragdrop.usecases.fallback_search import FallbackSearch
+
+        return FallbackSearch(self.cached_search)
+
+    @cached_property
+    def cached_search(self) -> CachedSearch:
         """Search that remembers its answers."""
         from ragdrop.usecases.cached_search import CachedSearch
         from ragdrop.usecases.usage_counter import UsageCounter

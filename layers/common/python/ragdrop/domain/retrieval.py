@@ -10,11 +10,13 @@ from ragdrop.domain.chunks import Candidates, Hit
 from ragdrop.domain.documents import Facts, Head
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.queries import Query
+from ragdrop.errors import DependencyError
 
 if TYPE_CHECKING:
     from ragdrop.domain.explanations import Explanation
     from ragdrop.domain.linked import LinkedDocument
 
+NOTHING_SEARCHED = 3  # the fallback level from which on there are no results
 MAX_CANDIDATES = 200
 MAX_VERIFIED = 100  # one BatchGetItem takes at most 100 keys
 CHUNKS_PER_DOCUMENT = 3
@@ -60,13 +62,14 @@ class Retrieval:
     """What a search found, and how.
 
     `documents` are the results, best first, without those that stand in `critical`.  `total_matches` counts documents
-    over the threshold, before the limit, the critical ones among them too; times are in milliseconds; `fallback_level`
-    is 1 to 4 (CONTRACT 2); `degraded` says that something asked for is missing, `warnings` what.
+    over the threshold, before the limit, the critical ones among them too; `total_indexed` is None where the registry
+    did not answer; times are in milliseconds; `fallback_level` is 1 to 4 (CONTRACT 2), and `cause` says why nothing was
+    searched; `degraded` says that something asked for is missing, `warnings` what.
     """
 
     documents: list[FoundDocument]
     total_matches: int
-    total_indexed: int
+    total_indexed: int | None
     timings_ms: dict[str, float]
     warnings: list[str] = field(default_factory=list)
     critical: list[FoundDocument] = field(default_factory=list)
@@ -79,11 +82,20 @@ class Retrieval:
     score_basis: ScoreBasis = "hybrid"
     context: str | None = None
     explanation: Explanation | None = None
+    cause: DependencyError | None = None
 
     @property
     def abstained(self) -> bool:
-        """Whether nothing passed the threshold: critical documents alone do not change that."""
-        return self.total_matches == 0
+        """Whether nothing passed the threshold: critical documents alone do not change that.
+
+        From level 3 on nothing was searched, and "nothing found" would be a lie.
+        """
+        return self.total_matches == 0 and not self.unsearched
+
+    @property
+    def unsearched(self) -> bool:
+        """Whether nothing could be searched; `cause` says why."""
+        return self.fallback_level >= NOTHING_SEARCHED
 
 
 def candidate_limit(limit: int) -> int:

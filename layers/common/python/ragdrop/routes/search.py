@@ -4,14 +4,14 @@ import time
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Request, Response
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.explanations import Explanation
 from ragdrop.domain.linked import LinkedDocument
 from ragdrop.domain.retrieval import FoundChunk, FoundDocument, Retrieval
 from ragdrop.domain.tenants import Caller
-from ragdrop.http import deadline_of
+from ragdrop.http import RETRY_AFTER_S, deadline_of
 from ragdrop.routes.requests import SearchRequest, query_of
 from ragdrop.routes.shapes import (
     CandidateShape,
@@ -35,12 +35,15 @@ def search_router(search: SearchPart, caller: Callable[..., Caller]) -> APIRoute
     def post_search(
         body: SearchRequest,
         request: Request,
+        response: Response,
         who: Annotated[Caller, Depends(caller)],
         deadline: Annotated[Deadline, Depends(deadline_of)],
     ) -> SearchResponse:
         """Find the documents that answer a question, best first."""
         start = time.perf_counter()
         found = search()(query_of(body), who, deadline)
+        if found.cause is not None:
+            response.headers["retry-after"] = str(found.cause.details.get("retry_after_s", RETRY_AFTER_S))
         return _response(found, request, start)
 
     return router

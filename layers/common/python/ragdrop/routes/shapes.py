@@ -72,7 +72,7 @@ class Flags(BaseModel):
 
     request_id: str
     total_matches: int = Field(description="Documents over the threshold, before the limit.")
-    total_indexed: int = Field(description="Live documents of the tenant.")
+    total_indexed: int | None = Field(description="Live documents of the tenant; null where the registry is down.")
     abstained: bool
     abstain_reason: Literal["no_relevant_context", "insufficient_information", "ambiguous_question"] | None
     fallback: bool = False

@@ -57,6 +57,7 @@ class PreparePrompt:
         Raises:
             ForbiddenError: The role may not bring prompts of its own.
             InvalidParamsError: A prompt of the request does not render.
+            DependencyError: Nothing could be searched.
             The errors of Search.
         """
         if (question.system_prompt or question.prompt_template) and caller.role != "admin":
@@ -66,6 +67,8 @@ class PreparePrompt:
                 needed="admin",
             )
         retrieval = self._search(question.query, caller, deadline)
+        if retrieval.cause is not None:  # "nothing found" would be a lie
+            raise retrieval.cause
         if retrieval.abstained:
             return Prepared(retrieval)
         tenant = self._directory.tenant(caller.tenant)
