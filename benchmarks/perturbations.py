@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ragdrop.domain.polarity import denials
@@ -98,7 +98,7 @@ Change = Callable[[str, Passage, random.Random, Sequence[Passage]], str | None]
 def true_cases(passages: Sequence[Passage], wanted: int, seed: int) -> list[Case]:
     """Half of them word for word, half lightly paraphrased; fewer where the passages do not give so many."""
     chance = random.Random(seed)
-    pool = list(_sentences(passages, chance))
+    pool = told_sentences(passages, chance)
     verbatim = [Case("verbatim", said, held.text, held.title, is_true=True) for held, said in pool[: wanted // 2]]
     changed: list[Case] = []
     for held, said in pool[wanted // 2 :]:
@@ -113,7 +113,7 @@ def true_cases(passages: Sequence[Passage], wanted: int, seed: int) -> list[Case
 def false_cases(passages: Sequence[Passage], wanted: int, seed: int) -> list[Case]:
     """As many of each kind of fault as can be made, evenly."""
     chance = random.Random(seed)
-    pool = list(_sentences(passages, chance))
+    pool = told_sentences(passages, chance)
     each = -(-wanted // len(CHANGES))
     cases: list[Case] = []
     for kind, change in CHANGES.items():
@@ -150,7 +150,8 @@ def paraphrase(said: str, chance: random.Random) -> str | None:
     return spoken if spoken != said else None
 
 
-def _sentences(passages: Sequence[Passage], chance: random.Random) -> Iterator[tuple[Passage, str]]:
+def told_sentences(passages: Sequence[Passage], chance: random.Random) -> list[tuple[Passage, str]]:
+    """The plain sentences of the passages, shuffled, each with its passage."""
     found = [
         (held, held.text[span.start : span.end])
         for held in passages
@@ -158,7 +159,7 @@ def _sentences(passages: Sequence[Passage], chance: random.Random) -> Iterator[t
         if 40 <= span.end - span.start <= 320 and held.text[span.start].isupper() and held.text[span.end - 1] in ".!?"
     ]
     chance.shuffle(found)
-    yield from found
+    return found
 
 
 def _number(said: str, held: Passage, chance: random.Random, passages: Sequence[Passage]) -> str | None:

@@ -141,3 +141,11 @@ def test_text_passes_at_once_and_a_citation_only_behind_its_sentence() -> None:
     assert first == " [1]"
     assert isinstance(citation, Citation)
     assert citation.status == "verified"
+
+
+def test_a_marker_behind_a_sentence_that_was_released_cannot_drop_it_any_more() -> None:
+    reader = AnswerReader([segment(1, "The pump is red."), segment(2, "Whales sing.")], bucket="b", policy="drop")
+    released = [*reader.feed("The pump is red [1][[2]["), *reader.finish()]
+
+    assert "".join(part for part in released if isinstance(part, str)).rstrip() == reader.answer.text
+    assert reader.answer.text.startswith("The pump is red [1]")

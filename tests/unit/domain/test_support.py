@@ -84,3 +84,45 @@ def test_the_evidence_is_the_sentence_that_supports_and_no_more() -> None:
 
 def test_a_number_must_not_be_part_of_a_longer_one() -> None:
     assert evidence("It is 5 km long.", "It is 15 km long.").problem == "number"
+
+
+TEAMS = "Kumasi lies north of Accra. In 2010 Rovers won 7 of 9 games. He was born on 4 March 1678 in the highest town."
+
+
+@pytest.mark.parametrize(
+    ("claim", "problem"),
+    [
+        ("Accra lies north of Kumasi.", "name"),
+        ("In 2010 Rovers won 9 of 7 games.", "number"),
+        ("He was born on 3 April 1678 in the highest town.", "date"),
+        ("He was born on 4 March 1678 in the lowest town.", "negation"),
+    ],
+)
+def test_the_same_words_in_other_places_are_not_the_same_sentence(claim: str, problem: str) -> None:
+    assert evidence(claim, TEAMS).problem == problem
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Rovers won 7 of 9 games in 2010.",
+        "He was born on Mar 4, 1678 in the highest town.",
+        "He was born on 1678-03-04 in the highest town.",
+    ],
+)
+def test_a_moved_time_or_a_date_written_otherwise_is_the_same_sentence(claim: str) -> None:
+    assert evidence(claim, TEAMS).problem is None
+
+
+def test_a_sentence_may_turn_from_passive_to_active_and_a_list_around() -> None:
+    text = "Kumasi was founded by Osei Tutu. Its rivers are the Offin, the Prah and the Volta."
+
+    assert evidence("Osei Tutu founded Kumasi.", text).problem is None
+    assert evidence("Its rivers are the Prah, the Volta and the Offin.", text).problem is None
+
+
+def test_a_not_within_a_title_denies_nothing_around_it() -> None:
+    text = 'The slogan "Do not mess with Accra" was shown on road signs.'
+
+    assert evidence('The slogan "Do not mess with Accra" was shown on road signs everywhere.', text).problem is None
+    assert evidence('The slogan "Do not mess with Accra" was never shown on road signs.', text).problem == "negation"

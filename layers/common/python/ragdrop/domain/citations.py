@@ -126,6 +126,8 @@ class AnswerReader:
         reason = checked.reason if found.numbers else UNKNOWN_MARKER
         status: ClaimStatus = "verified" if reason is None else "unsupported"
         claim = Claim(span.start, span.end, said, status, found.numbers, reason, checked.support)
+        if reason is not None and self._policy == "drop" and span.start < self._left:
+            return []  # its sentence was checked and released by a marker before: this marker alone goes
         if reason is not None and self._policy == "drop":
             self._text = self._text[: span.start].rstrip(" ")
             self._since = len(self._text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ragdrop.domain.sentences import STOP_WORDS, stem
 
@@ -23,6 +24,32 @@ _OPPOSITES = (
     "more less",
     "more fewer",
     "most least",
+    "most fewest",
+    "highest lowest",
+    "longer shorter",
+    "longest shortest",
+    "greater smaller",
+    "greatest smallest",
+    "newest oldest",
+    "stronger weaker",
+    "strongest weakest",
+    "heavier lighter",
+    "better worse",
+    "largely hardly",
+    "added removed",
+    "included excluded",
+    "includes excludes",
+    "supported opposed",
+    "import export",
+    "imported exported",
+    "legal illegal",
+    "likely unlikely",
+    "possible impossible",
+    "son daughter",
+    "brother sister",
+    "mother father",
+    "northwest southeast",
+    "northeast southwest",
     "larger smaller",
     "large small",
     "largest smallest",
@@ -75,8 +102,10 @@ for _pair in _OPPOSITES:
         OPPOSITES[_word] = OPPOSITES.get(_word, frozenset()) | {_other}
 
 _TOKEN = re.compile(r"(?:(?!n['’]t)\w)+(?=n['’]t\b)|n['’]t\b|\w+(?:[.,:/-]\w+)*|[,;:.()]", re.IGNORECASE)
+_QUOTED = re.compile(r'"[^"\n]+"|“[^”\n]+”')
 _NO_DENIAL = re.compile(
-    r"\bnot (?:only|just|merely|necessarily)\b|\bno\.\s?(?=\d)|\bno doubt\b|\bnotwithstanding\b", re.IGNORECASE
+    r"(?:\bnot|n['’]t) (?:only|just|merely|necessarily)\b|\bno\.\s?(?=\d)|\bno doubt\b|\bnotwithstanding\b",
+    re.IGNORECASE,
 )
 
 
@@ -93,8 +122,13 @@ def denials(text: str) -> list[Denial]:
     >>> denials("It doesn't leak, and it was not only red.")
     [Denial(words=('leak',))]
     """
+    return list(_denials(text))
+
+
+@lru_cache(maxsize=4_096)
+def _denials(text: str) -> tuple[Denial, ...]:
     tokens = [token.casefold().replace("’", "'") for token in _TOKEN.findall(_NO_DENIAL.sub(" ", text))]
-    return [Denial(_scope(tokens[place + 1 :])) for place, token in enumerate(tokens) if token in NEGATIONS]
+    return tuple(Denial(_scope(tokens[place + 1 :])) for place, token in enumerate(tokens) if token in NEGATIONS)
 
 
 def contradicts(claim: str, evidence: str) -> bool:
@@ -105,7 +139,8 @@ def contradicts(claim: str, evidence: str) -> bool:
     >>> contradicts("Sales increased in May.", "Sales decreased in May.")
     True
     """
-    said, shown = set(_stems(claim)), set(_stems(evidence))
+    claim, evidence = _without_shared_quotes(claim, evidence)
+    said, shown = _stems(claim), _stems(evidence)
     ours, theirs = denials(claim), denials(evidence)
     for denial in ours:
         if not _matched(denial, theirs) and (not denial.words or any(word in shown for word in denial.words)):
@@ -116,8 +151,17 @@ def contradicts(claim: str, evidence: str) -> bool:
     return _opposed(claim, evidence)
 
 
+def _without_shared_quotes(claim: str, evidence: str) -> tuple[str, str]:
+    """Both without the quotations that stand in both: a "not" inside a title denies nothing around it."""
+    for quote in _QUOTED.findall(claim):
+        if quote.casefold() in evidence.casefold():
+            claim = claim.replace(quote, '""')
+            evidence = re.sub(re.escape(quote), '""', evidence, flags=re.IGNORECASE)
+    return claim, evidence
+
+
 def _opposed(claim: str, evidence: str) -> bool:
-    said, shown = set(_words(claim)), set(_words(evidence))
+    said, shown = _words(claim), _words(evidence)
     return any(
         word in OPPOSITES and word not in shown and bool(OPPOSITES[word] & shown) and not OPPOSITES[word] & said
         for word in said
@@ -138,9 +182,11 @@ def _scope(tokens: Sequence[str]) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _words(text: str) -> list[str]:
-    return [token.casefold() for token in _TOKEN.findall(text) if token[0].isalnum()]
+@lru_cache(maxsize=4_096)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(token.casefold() for token in _TOKEN.findall(text) if token[0].isalnum())
 
 
-def _stems(text: str) -> list[str]:
-    return [stem(word) for word in _words(text)]
+@lru_cache(maxsize=4_096)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem, _words(text)))

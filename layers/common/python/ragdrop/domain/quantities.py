@@ -35,7 +35,7 @@ _CARDINAL_WORDS = (
 _CARDINALS = _CARDINAL_WORDS.split()
 _TENS_WORDS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _TENS = dict(zip(_TENS_WORDS.split(), range(20, 100, 10), strict=True))
-_NUMBERS = {word: value for value, word in enumerate(_CARDINALS)} | _TENS
+NUMBER_WORDS = {word: value for value, word in enumerate(_CARDINALS)} | _TENS
 _SCALES = {
     "hundred": 100,
     "thousand": 1_000,
@@ -180,13 +180,20 @@ def dates(text: str) -> tuple[list[CalendarDate], str]:
     if not _HAS_DIGIT.search(text):
         return found, text
     for pattern in _DATES:
-        for match in pattern.finditer(text):
-            named = match.groupdict()
-            month = int(named["number"]) if named.get("number") else MONTHS[named["month"].casefold()]
-            year, day = named.get("year"), named.get("day")
-            found.append(CalendarDate(int(year) if year else None, month, int(day) if day else None))
+        found.extend(map(_date, pattern.finditer(text)))
         text = pattern.sub(lambda match: " " * len(match.group()), text)
     return found, text
+
+
+def fold_dates(text: str) -> str:
+    """*text* with each date that names a month as one word.
+
+    >>> fold_dates("Born 4 March 1998.")
+    'Born <1998-3-4>.'
+    """
+    for pattern in _DATES if _HAS_DIGIT.search(text) else ():
+        text = pattern.sub(lambda match: "<{0.year}-{0.month}-{0.day}>".format(_date(match)), text)
+    return text
 
 
 def identifiers(text: str) -> list[str]:
@@ -215,6 +222,13 @@ def quantities(text: str) -> list[Quantity]:
     return found
 
 
+def _date(match: re.Match[str]) -> CalendarDate:
+    named = match.groupdict()
+    month = int(named["number"]) if named.get("number") else MONTHS[named["month"].casefold()]
+    year, day = named.get("year"), named.get("day")
+    return CalendarDate(int(year) if year else None, month, int(day) if day else None)
+
+
 def _tokens(text: str) -> Iterator[re.Match[str]]:
     return _TOKEN.finditer(text)
 
@@ -237,10 +251,10 @@ def _number(tokens: list[re.Match[str]], place: int) -> tuple[Decimal | None, st
             value *= {"k": 1_000, "bn": 10**9, "mn": 10**6}[suffix]
     elif word in _ORDINALS:
         return Decimal(_ORDINALS[word]), "#", place + 1
-    elif word in _NUMBERS:
-        value = Decimal(_NUMBERS[word])
+    elif word in NUMBER_WORDS:
+        value = Decimal(NUMBER_WORDS[word])
         after = tokens[place + 1]["word"] if place + 1 < len(tokens) else None
-        ones = _NUMBERS.get((after or "").casefold())
+        ones = NUMBER_WORDS.get((after or "").casefold())
         if word in _TENS and ones is not None and 0 < ones < 10:
             value, place = value + ones, place + 1
     else:

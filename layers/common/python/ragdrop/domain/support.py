@@ -16,6 +16,7 @@ from ragdrop.domain.names import fold, folded_words, names, stands_in
 from ragdrop.domain.polarity import contradicts
 from ragdrop.domain.quantities import CalendarDate, Quantity, dates, identifiers, quantities
 from ragdrop.domain.sentences import Span, content_words, sentences, stem
+from ragdrop.domain.word_order import changed_places
 
 MIN_SUPPORT = 0.6  # share of a sentence's content words that its evidence must hold; measured in docs/quality.md
 SETTLED = 0.85  # a single sentence that holds this much is what is meant: facts may not come from its neighbours
@@ -34,6 +35,8 @@ _LEAD_IN = re.compile(
     r"(?:say|state|note|mention|explain|indicate|confirm)s?(?: that)?,? ",
     re.IGNORECASE,
 )
+_CUTS_BEFORE = re.compile(r"\w$|\d[.,]$")  # a find that begins within a word or a number
+_CUTS_BEHIND = re.compile(r"\w|[.,]\d")
 _ONE = {"one", "a", "an", "single", "once", "1"}
 
 
@@ -111,12 +114,32 @@ def find_folded(wanted: str, text: str) -> Span | None:
     >>> find_folded('He said “no”', 'Then he  said\n"NO".'), find_folded("5 km", "15 km")
     (Span(start=5, end=18), None)
     """
-    pieces = [re.escape(piece) for piece in wanted.translate(_FOLDS).split()]
-    if not pieces:
-        return None
-    pattern = r"(?<![\w])(?<!\d[.,])" + r"\s+".join(pieces) + r"(?!\w)(?![.,]\d)"
-    found = re.search(pattern, text.translate(_FOLDS), re.IGNORECASE)
-    return Span(found.start(), found.end()) if found else None
+    held, places = _folded(text)
+    needle, _ = _folded(wanted)
+    needle = needle.strip()
+    start = held.find(needle) if needle else -1
+    while start >= 0:
+        end = start + len(needle)
+        if not _CUTS_BEFORE.search(held[max(0, start - 2) : start]) and not _CUTS_BEHIND.match(held[end : end + 2]):
+            return Span(places[start], places[end - 1] + 1)
+        start = held.find(needle, start + 1)
+    return None
+
+
+@lru_cache(maxsize=1_024)
+def _folded(text: str) -> tuple[str, tuple[int, ...]]:
+    """*text* in one case, with plain quotation marks and single blanks, and the place of each of its characters."""
+    letters: list[str] = []
+    places: list[int] = []
+    for place, letter in enumerate(text.translate(_FOLDS)):
+        if letter.isspace():
+            if letters and letters[-1] == " ":
+                continue
+            letter = " "  # noqa: PLW2901
+        low = letter.lower()
+        letters.append(low if len(low) == 1 else letter)
+        places.append(place)
+    return "".join(letters), tuple(places)
 
 
 def joint_problem(claim: str, slices: Sequence[str], *, about: str = "") -> str | None:
@@ -194,7 +217,9 @@ def _problem(claim: str, window: _Window, about: str, *, one_to_one: bool) -> st
         return "number"
     if not _named(wanted, given, window, about, one_to_one=one_to_one):
         return "name"
-    return "negation" if contradicts(claim, window.text) else None
+    if contradicts(claim, window.text):
+        return "negation"
+    return changed_places(claim, window.text) if one_to_one else None
 
 
 def _named(wanted: _Facts, given: _Facts, window: _Window, about: str, *, one_to_one: bool) -> bool:
@@ -244,7 +269,7 @@ def _share(wanted: frozenset[str], given: frozenset[str]) -> float:
 def _facts(text: str) -> _Facts:
     found, rest = dates(text)
     held = quantities(rest)
-    named = names(text)
+    named = names(rest)  # a month is no name
     words = frozenset(content_words(text))
     parts = {stem(part) for name in named for part in (name, *re.split(r"[-'’]", name))}
     return _Facts(
