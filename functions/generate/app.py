@@ -10,10 +10,17 @@ from ragdrop.bootstrap import bootstrap
 from ragdrop.http import authenticated, create_api
 from ragdrop.observability import configure, logger
 from ragdrop.routes.ask import ask_router
+from ragdrop.routes.chat import chat_router
 
 app = bootstrap()  # once per execution environment
 configure(app.settings.log_level)
-api = create_api([ask_router(lambda: app.ask, authenticated(app.directory, "reader"))])
+reader = authenticated(app.directory, "reader")
+api = create_api(
+    [
+        ask_router(lambda: app.ask, reader),
+        chat_router(lambda: app.ask, lambda: app.condense_conversation, app.directory, reader),
+    ]
+)
 serve = Mangum(api, lifespan="off")
 
 

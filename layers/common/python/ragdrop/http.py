@@ -49,6 +49,9 @@ STATUS: dict[str, int] = {
     "TIMEOUT": 504,
 }
 
+OPENAI_PREFIX = "/v1/"
+OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
+
 _api_key = APIKeyHeader(name="x-api-key", auto_error=False, description="A ragdrop key.")
 _bearer = HTTPBearer(auto_error=False, description="A ragdrop key as bearer token.")
 
@@ -130,13 +133,17 @@ class RequestIds:
             logger.error("a request failed unexpectedly", extra=extra)
             if started:
                 raise
-            body = error_body("INTERNAL_ERROR", "something went wrong inside ragdrop", {}, request_id)
+            body = error_body("INTERNAL_ERROR", "something went wrong inside ragdrop", {}, request_id, scope["path"])
             await JSONResponse(body, 500)(scope, receive, with_id)
 
 
-def error_body(code: str, message: str, details: dict[str, Any], request_id: str) -> dict[str, Any]:
-    """The body of every error."""
-    return {"error": {"code": code, "message": message, "details": details, "request_id": request_id}}
+def error_body(code: str, message: str, details: dict[str, Any], request_id: str, path: str = "") -> dict[str, Any]:
+    """The body of every error; on `/v1` it has the OpenAI protocol's `type` and `param` too."""
+    error: dict[str, Any] = {"code": code, "message": message, "details": details, "request_id": request_id}
+    if path.startswith(OPENAI_PREFIX):
+        kind = OPENAI_TYPES.get(STATUS[code], "invalid_request_error" if STATUS[code] < 500 else "server_error")
+        error |= {"type": kind, "param": details.get("field")}
+    return {"error": error}
 
 
 def body_of_error(exc: errors.RagdropError, request: Request) -> dict[str, Any]:
@@ -145,7 +152,7 @@ def body_of_error(exc: errors.RagdropError, request: Request) -> dict[str, Any]:
     if STATUS[exc.code] in {429, 503}:
         details.setdefault("retry_after_s", RETRY_AFTER_S)
     message = "the deployment is not set up right" if isinstance(exc, errors.ConfigurationError) else exc.message
-    return error_body(exc.code, message, details, request.state.request_id)
+    return error_body(exc.code, message, details, request.state.request_id, request.scope["path"])
 
 
 def _response(request: Request, exc: errors.RagdropError) -> JSONResponse:

@@ -10,6 +10,7 @@ from ragdrop.bootstrap.adapters import Adapters
 if TYPE_CHECKING:
     from ragdrop.usecases.ask import Ask
     from ragdrop.usecases.cached_search import CachedSearch
+    from ragdrop.usecases.condense_conversation import CondenseConversation
     from ragdrop.usecases.fallback_search import FallbackSearch
     from ragdrop.usecases.follow_links import FollowLinks
     from ragdrop.usecases.prepare_prompt import PreparePrompt
@@ -124,3 +125,10 @@ class AnsweringParts(Adapters):
             bucket=self.settings.document_bucket,
             prices=self.settings.chat_prices,
         )
+
+    @cached_property
+    def condense_conversation(self) -> CondenseConversation:
+        """One question out of a conversation."""
+        from ragdrop.usecases.condense_conversation import CondenseConversation
+
+        return CondenseConversation(self.chat)

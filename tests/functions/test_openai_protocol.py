@@ -1,0 +1,213 @@
+"""The OpenAI protocol: its own Python client asks the documents, whole and streamed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import openai
+import pytest
+from openai import OpenAI
+
+from ragdrop.errors import GenerationError
+from tests.functions.conftest import Deployment
+from tests.functions.openai_wire import openai_client, post_chat
+
+TEXT = "# Pump\n\nThe pump's code is QX-5521. It was built in 1987."
+REPLY = "The pump's code is QX-5521. [1]"
+ANSWER = "The pump's code is QX-5521. [1]"
+
+
+@pytest.fixture
+def client(deployment: Deployment) -> Iterator[OpenAI]:
+    deployment.put_object("demo/handbook/pump.md", TEXT)
+    deployment.chat.reply = REPLY
+    with openai_client(deployment) as client:
+        yield client
+
+
+def ask(text: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": text}]
+
+
+def test_the_openai_client_gets_an_answer_whose_annotations_name_the_evidence(client: OpenAI) -> None:
+    completion = client.chat.completions.create(model="default", messages=ask("What is the pump's code?"))
+
+    [choice] = completion.choices
+    assert (choice.finish_reason, choice.message.role) == ("stop", "assistant")
+    assert choice.message.content == ANSWER
+    [annotation] = choice.message.annotations
+    cited = annotation.url_citation
+    assert choice.message.content[cited.start_index : cited.end_index] == "The pump's code is QX-5521."
+    url, _, span = cited.url.partition("#char=")
+    start, end = map(int, span.split(","))
+    assert (url, cited.title) == ("s3://ragdrop-documents-example/demo/handbook/pump.md", "Pump")
+    assert TEXT[start:end] == "The pump's code is QX-5521."
+    assert completion.usage.total_tokens == completion.usage.prompt_tokens + completion.usage.completion_tokens
+
+
+def test_the_same_citations_stand_beside_the_answer_as_ask_gives_them(client: OpenAI) -> None:
+    completion = client.chat.completions.create(model="default", messages=ask("What is the pump's code?"))
+
+    extra = completion.model_extra
+    assert [citation["status"] for citation in extra["citations"]] == ["verified"]
+    assert extra["citations"][0]["quote"] == "The pump's code is QX-5521."
+    assert extra["ragdrop"]["sources"][0]["path"] == "pump.md"
+    assert extra["ragdrop"]["degraded"] is False
+
+
+def test_the_openai_client_streams_the_answer_and_the_last_chunk_has_finish_reason_and_citations(
+    client: OpenAI,
+) -> None:
+    chunks = list(
+        client.chat.completions.create(model="default", messages=ask("What is the pump's code?"), stream=True)
+    )
+
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == ANSWER
+    assert chunks[0].choices[0].delta.role == "assistant"
+    assert [chunk.choices[0].finish_reason for chunk in chunks] == [None] * (len(chunks) - 1) + ["stop"]
+    assert chunks[-1].model_extra["citations"][0]["quote"] == "The pump's code is QX-5521."
+    [annotation] = chunks[-1].choices[0].delta.model_extra["annotations"]
+    assert annotation["url_citation"]["title"] == "Pump"
+    assert len({chunk.id for chunk in chunks}) == 1
+
+
+def test_usage_is_streamed_where_it_is_asked_for(client: OpenAI) -> None:
+    asked = {"model": "default", "messages": ask("What is the pump's code?"), "stream": True}
+
+    without = list(client.chat.completions.create(**asked))
+    with_usage = list(client.chat.completions.create(**asked, stream_options={"include_usage": True}))
+
+    assert all(chunk.usage is None for chunk in without)
+    assert (with_usage[-1].choices, with_usage[-1].usage.total_tokens > 0) == ([], True)
+
+
+def test_the_models_are_the_whole_and_each_vault(client: OpenAI, deployment: Deployment) -> None:
+    deployment.put_object("demo/runbooks/a.md", "Water the plants.")
+    deployment.handlers["generate"].app.directory.forget("demo")
+
+    assert [model.id for model in client.models.list()] == ["default", "vault:handbook", "vault:runbooks"]
+
+
+def test_a_model_that_names_a_vault_asks_that_vault_alone(client: OpenAI, deployment: Deployment) -> None:
+    deployment.put_object("demo/runbooks/a.md", "The pump's code is nowhere.")
+    deployment.handlers["generate"].app.directory.forget("demo")
+
+    completion = client.chat.completions.create(model="vault:runbooks", messages=ask("What is the pump's code?"))
+
+    assert completion.model == "vault:runbooks"
+    assert {source["vault"] for source in completion.model_extra["ragdrop"]["sources"]} == {"runbooks"}
+
+
+def test_a_model_that_there_is_not_is_not_found_in_the_protocols_own_shape(client: OpenAI) -> None:
+    for model in ("gpt-4o", "vault:unknown", "vault:", ""):
+        with pytest.raises(openai.NotFoundError) as caught:
+            client.chat.completions.create(model=model, messages=ask("pump"))
+
+        assert caught.value.body["code"] == "NOT_FOUND"
+        assert (caught.value.body["type"], caught.value.body["param"]) == ("not_found_error", "model")
+        assert caught.value.body["request_id"]
+
+
+def test_a_key_that_nobody_made_is_refused_in_the_protocols_own_shape(deployment: Deployment) -> None:
+    with openai_client(deployment) as client, pytest.raises(openai.AuthenticationError) as caught:
+        client.with_options(api_key="rd_nobody").models.list()
+
+    assert (caught.value.body["code"], caught.value.body["type"]) == ("UNAUTHENTICATED", "authentication_error")
+
+
+def test_a_conversation_without_a_question_is_a_bad_request(client: OpenAI) -> None:
+    for messages in ([], [{"role": "system", "content": "Be brief."}], ask("   ")):
+        with pytest.raises(openai.BadRequestError) as caught:
+            client.chat.completions.create(model="default", messages=messages)
+
+        assert (caught.value.body["code"], caught.value.body["param"]) == ("INVALID_PARAMS", "messages")
+
+
+def test_fields_of_the_protocol_that_mean_nothing_here_are_ignored(client: OpenAI) -> None:
+    completion = client.chat.completions.create(
+        model="default",
+        messages=[{"role": "user", "name": "me", "content": [{"type": "text", "text": "What is the pump's code?"}]}],
+        temperature=1.5,
+        n=1,
+        user="me",
+        max_tokens=5,
+        extra_body={"never_heard_of": True},
+    )
+
+    assert completion.choices[0].message.content == ANSWER
+
+
+def test_a_conversation_is_condensed_to_one_question_by_the_chat_model(client: OpenAI, deployment: Deployment) -> None:
+    rewritten = "What is the code of the pump?"
+    deployment.chat.reply = lambda messages: rewritten if "conversation" in messages[0].content else REPLY
+
+    client.chat.completions.create(
+        model="default",
+        messages=[
+            {"role": "system", "content": "You are a pirate."},
+            {"role": "user", "content": "Tell me of the pump."},
+            {"role": "assistant", "content": "It is red."},
+            {"role": "user", "content": "And its code?"},
+        ],
+    )
+
+    condensing, answering = deployment.chat.asked[-2:]
+    assert [turn["content"] for turn in json.loads(condensing[-1].content)] == [
+        "Tell me of the pump.",
+        "It is red.",
+        "And its code?",
+    ]
+    assert rewritten in answering[-1].content
+    assert all("pirate" not in message.content for message in (*condensing, *answering))
+
+
+def test_without_the_model_the_users_own_words_are_the_question(client: OpenAI, deployment: Deployment) -> None:
+    def reply(messages: list[object]) -> str:
+        if "conversation" in messages[0].content:
+            raise GenerationError("down", service="chat", reason="unreachable")
+        return REPLY
+
+    deployment.chat.reply = reply
+    turns = [*ask("Tell me of the pump."), {"role": "assistant", "content": "It is red."}, *ask("And its code?")]
+
+    completion = client.chat.completions.create(model="default", messages=turns)
+
+    assert completion.choices[0].message.content == ANSWER
+    assert "Tell me of the pump. And its code?" in deployment.chat.asked[-1][-1].content
+
+
+def test_what_fails_before_the_first_word_has_a_status_also_in_a_stream(client: OpenAI, deployment: Deployment) -> None:
+    deployment.chat.fail_with = GenerationError("down", service="chat", reason="unreachable")
+
+    for stream in (False, True):
+        with pytest.raises(openai.InternalServerError) as caught:
+            client.chat.completions.create(model="default", messages=ask("pump code"), stream=stream)
+        assert caught.value.status_code == 503
+        assert (caught.value.body["code"], caught.value.body["type"]) == ("GENERATION_ERROR", "server_error")
+
+
+def test_an_error_after_the_first_word_is_a_chunk_that_the_client_raises(
+    client: OpenAI, deployment: Deployment
+) -> None:
+    deployment.chat.break_after = 3
+    stream = client.chat.completions.create(model="default", messages=ask("pump code"), stream=True)
+    said = "".join(next(stream).choices[0].delta.content for _ in range(3))
+
+    with pytest.raises(openai.APIError) as caught:
+        list(stream)
+
+    assert said.startswith("The pump")
+    assert caught.value.body["code"] == "GENERATION_ERROR"
+
+
+def test_an_abstention_is_a_plain_sentence_and_never_the_sentinel(client: OpenAI, deployment: Deployment) -> None:
+    deployment.chat.reply = "INSUFFICIENT_INFORMATION"
+
+    for stream in (False, True):
+        status, body = post_chat(deployment, model="default", messages=ask("pump colour"), stream=stream)
+
+        assert status == 200
+        assert "INSUFFICIENT_INFORMATION" not in body
+        assert "do not hold enough to answer" in body
+        assert '"insufficient_information"' in body
