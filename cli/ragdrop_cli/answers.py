@@ -81,6 +81,11 @@ def _show_document(number: int, document: Mapping[str, Any]) -> None:
 def show_answer(body: Mapping[str, Any]) -> None:
     """Print the body of `POST /ask`: the answer, then a footnote for each citation."""
     say(str(body.get("answer") or ""))
+    show_sources(body)
+
+
+def show_sources(body: Mapping[str, Any]) -> None:
+    """Print what stands under an answer: why there is none, a footnote for each citation, and flags."""
     if body.get("abstained"):
         say(f"(no answer: {body.get('abstain_reason')})", style="dim")
     citations = body.get("citations") or []

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ragdrop_cli.answers import show_answer, show_results
+from ragdrop_cli.live_answer import show_stream
 from ragdrop_cli.options import AsJson, ManyVaults
 from ragdrop_cli.output import say_reply
 from ragdrop_cli.session import session_of, vault_list
@@ -30,6 +31,7 @@ Expand = Annotated[
 ]
 Critical = Annotated[bool, typer.Option("--critical/--no-critical", help="Put critical documents first.")]
 Links = Annotated[bool, typer.Option("--links/--no-links", help="Follow links of what was found.")]
+Stream = Annotated[bool, typer.Option("--stream/--no-stream", help="Print the answer as it comes.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Say of every candidate why it was kept or dropped.")]
 
 
@@ -73,13 +75,20 @@ def search(
 
 
 def ask(
-    context: typer.Context, query: Query, vault: ManyVaults = None, limit: Limit = None, *, as_json: AsJson = False
+    context: typer.Context,
+    query: Query,
+    vault: ManyVaults = None,
+    limit: Limit = None,
+    *,
+    stream: Stream = True,
+    as_json: AsJson = False,
 ) -> None:
     """Answer a question from the documents, with a footnote for every source."""
     fields: dict[str, Any] = {"vaults": vault_list(vault), "limit": limit}
     with session_of(context).client() as client:
-        reply = client.ask(query, **fields)
-    if as_json:
-        say_reply(reply)
-    else:
-        show_answer(reply)
+        if as_json:
+            say_reply(client.ask(query, **fields))
+        elif stream:
+            show_stream(client.ask_stream(query, **fields))
+        else:
+            show_answer(client.ask(query, **fields))

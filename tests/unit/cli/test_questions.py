@@ -66,7 +66,10 @@ def test_only_the_fields_that_were_given_are_sent(ragdrop: CommandLine) -> None:
     ragdrop.run("ask", "Which?", "--vault", "team", "--vault", "agents", "--limit", "3")
 
     sent = [json.loads(request.content) for request in ragdrop.api.requests]
-    assert sent == [{"query": "Which?"}, {"query": "Which?", "vaults": ["team", "agents"], "limit": 3}]
+    assert sent == [
+        {"query": "Which?", "stream": True},
+        {"query": "Which?", "vaults": ["team", "agents"], "limit": 3, "stream": True},
+    ]
 
 
 def test_json_prints_the_body_byte_for_byte_with_one_line_end(ragdrop: CommandLine) -> None:
@@ -157,3 +160,51 @@ def test_an_abstention_says_why_and_is_no_failure(ragdrop: CommandLine) -> None:
 
     assert result.exit_code == 0
     assert "no_relevant_context" in result.stdout
+
+
+def streamed(ragdrop: CommandLine, *events: tuple[str, object]) -> None:
+    body = "".join(f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n" for name, data in events)
+    kind = {"content-type": "text/event-stream; charset=utf-8"}
+    ragdrop.api.routes["POST", "/ask"] = lambda _request: httpx.Response(200, content=body.encode(), headers=kind)
+
+
+def test_a_streamed_answer_is_printed_piece_by_piece_and_followed_by_its_footnotes(ragdrop: CommandLine) -> None:
+    pieces = ["The pump's", " code\u2028is\x1b[2J", " QX-5521 [1]."]
+    streamed(ragdrop, ("retrieval", {}), *(("token", {"text": piece}) for piece in pieces), ("done", ANSWER))
+
+    result = ragdrop.run("ask", "Which?")
+
+    assert json.loads(ragdrop.api.requests[-1].content) == {"query": "Which?", "stream": True}
+    assert result.stdout.startswith("The pump's code is [2J QX-5521 [1].\n\nSources\n[1] demo/team/notes/pump.md")
+
+
+def test_an_abstention_after_some_words_stands_by_itself(ragdrop: CommandLine) -> None:
+    abstained = {**ANSWER, "answer": "Not enough.", "citations": [], "abstained": True, "abstain_reason": "x"}
+    streamed(ragdrop, ("token", {"text": "It is"}), ("done", abstained))
+
+    assert ragdrop.run("ask", "Which?").stdout.startswith("It is\n\nNot enough.\n(no answer: x)\n")
+
+
+def test_an_error_in_the_middle_of_an_answer_ends_like_any_other(ragdrop: CommandLine) -> None:
+    error = {"code": "GENERATION_ERROR", "message": "it broke", "details": {"service": "chat"}, "request_id": "r-9"}
+    streamed(ragdrop, ("token", {"text": "It is"}), ("error", {"error": error}))
+
+    result = ragdrop.run("ask", "Which?")
+
+    assert (result.exit_code, result.stdout) == (3, "It is\n")
+    assert result.stderr.startswith("error GENERATION_ERROR: it broke (request r-9)")
+
+
+def test_a_stream_that_ends_early_is_an_error(ragdrop: CommandLine) -> None:
+    streamed(ragdrop, ("token", {"text": "It is"}))
+
+    assert ragdrop.run("ask", "Which?").exit_code == 3
+
+
+def test_with_no_stream_and_with_json_the_answer_is_asked_for_whole(ragdrop: CommandLine) -> None:
+    answer(ragdrop, "/ask", json.dumps(ANSWER).encode())
+
+    ragdrop.run("ask", "Which?", "--no-stream")
+    ragdrop.run("ask", "Which?", "--json")
+
+    assert [json.loads(request.content) for request in ragdrop.api.requests] == [{"query": "Which?"}] * 2

@@ -11,6 +11,7 @@ from typing import Any, Self
 import httpx
 
 from ragdrop.client.connection import Connection
+from ragdrop.client.events import AnswerEvent, Done, answer_events, is_event_stream
 from ragdrop.client.replies import Reply
 from ragdrop.client.routes import document_route, given, metadata_headers, route_of
 from ragdrop.client.uploads import FormPost
@@ -60,6 +61,19 @@ class RagdropClient:
     def ask(self, query: str, **fields: object) -> Reply:
         """Answer a question from the documents: `fields` are those of `POST /ask`; None means "not given"."""
         return self._post("/ask", given(query=query, **fields))
+
+    def ask_stream(self, query: str, **fields: object) -> Iterator[AnswerEvent]:
+        """The same as it comes: `Retrieved`, then `Said` and `Cited`, then `Done` with the whole answer.
+
+        An API that does not stream gives `Done` alone.  Closing the iterator stops the answer.
+        """
+        content = json.dumps(given(query=query, **fields, stream=True)).encode()
+        headers = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
+        with self._connection.stream("/ask", content=content, headers=headers) as response:
+            if not is_event_stream(response):
+                yield Done(Reply.parse(response))
+            else:
+                yield from answer_events(response)
 
     def put_document(
         self,

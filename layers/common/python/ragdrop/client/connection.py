@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 import httpx
 
+from ragdrop.client.events import is_event_stream
 from ragdrop.client.replies import Reply, error_of, unreachable
-from ragdrop.client.retries import TRIES, may_follow_error, may_follow_response, pause_s
+from ragdrop.client.retries import NEVER_SENT, TRIES, may_follow_error, may_follow_response, pause_s
 from ragdrop.client.routes import checked_key, checked_url, is_loopback
 
 
@@ -70,6 +72,38 @@ class Connection:
                     return _read(response)
             self._sleep(pause_s(tried, response))
         raise AssertionError("the last try returns or raises")
+
+    @contextmanager
+    def stream(self, route: str, *, content: bytes, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
+        """POST *content*; the response as soon as its headers are there, closed with the block.
+
+        It is tried again, 3 times in all, only where it never left.
+
+        Raises:
+            RagdropError: The API refused or failed.
+            DependencyError: Nothing answered, or the connection broke while the response was read.
+        """
+        request = self._http.build_request("POST", self.api_url + route, content=content, headers=headers)
+        try:
+            response = self._begin(request)
+            try:
+                if not response.is_success or not is_event_stream(response):
+                    response.read()
+                if not response.is_success:
+                    raise error_of(response)
+                yield response
+            finally:
+                response.close()
+        except httpx.RequestError as exc:
+            raise unreachable(self.api_url, exc) from exc
+
+    def _begin(self, request: httpx.Request) -> httpx.Response:
+        for tried in range(1, TRIES):
+            try:
+                return self._http.send(request, stream=True)
+            except NEVER_SENT:
+                self._sleep(pause_s(tried, None))
+        return self._http.send(request, stream=True)
 
 
 def _read(response: httpx.Response) -> Reply:

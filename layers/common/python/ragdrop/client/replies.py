@@ -59,13 +59,16 @@ def unreachable(api_url: str, cause: httpx.RequestError) -> DependencyError:
 
 def error_of(response: httpx.Response) -> RagdropError:
     """The error that a response with a status outside 200-299 stands for."""
-    body = _object(response.content) or {}
+    return error_in(_object(response.content) or {}, {"status": response.status_code}) or _foreign(response)
+
+
+def error_in(body: dict[str, Any], more: dict[str, Any]) -> RagdropError | None:
+    """The error that *body* tells, *more* added to its details; None where it is not ragdrop's error body."""
     said = body.get("error")
     if not isinstance(said, dict) or not isinstance(said.get("code"), str):
-        return _foreign(response)
+        return None
     details = said.get("details")
-    kept: dict[str, Any] = dict(details) if isinstance(details, dict) else {}
-    kept.setdefault("status", response.status_code)
+    kept: dict[str, Any] = {**more, **(details if isinstance(details, dict) else {})}
     kept.setdefault("request_id", said.get("request_id"))
     message = str(said.get("message", ""))
     kind = CLASSES_BY_CODE.get(said["code"])
