@@ -116,7 +116,7 @@ def other_text_format(text: str) -> str | None:
     head = text[:16_384].lstrip("\ufeff \t\r\n")
     if _is_mail(head):
         return "a mail message"
-    if re.match(r"(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!DOCTYPE svg[^>]*>\s*)?<svg[\s>]", head, re.DOTALL):
+    if re.match(r"(?:<!DOCTYPE svg[^>]*>\s*)?<svg[\s>]", first_markup(text)):
         return "an SVG image"
     encoded = head.encode("utf-8", "replace")
     return next((phrase for signature, phrase in _SIGNATURES if encoded.startswith(signature)), None)
@@ -146,17 +146,38 @@ def declares_entities(text: str) -> bool:
     return bool(re.search(r"<!ENTITY\s[^>]{0,200}[\"'][^\"'>]{0,400}&\w+;", text[:65_536]))
 
 
+def first_markup(text: str) -> str:
+    r"""What stands behind the XML declaration and the comments that *text* begins with; empty in an open comment.
+
+    Comments are stepped over one by one: a pattern that repeats them takes time exponential in their number.
+
+    >>> first_markup('<?xml version="1.0"?>\n<!-- a --><!-- b -->\n<html>'), first_markup("<!-- and so on")
+    ('<html>', '')
+    """
+    declared = re.match(r"[\ufeff\s]*(?:<\?xml[^>]*>\s*)?", text)
+    at = declared.end() if declared else 0
+    while text.startswith("<!--", at):
+        end = text.find("-->", at + 4)
+        if end < 0:
+            return ""
+        at = end + 3
+        while text[at : at + 1].isspace():
+            at += 1
+    return text[at:]
+
+
 def looks_like_html(text: str, name: str) -> bool:
-    r"""Whether *text* starts as an HTML page, or is named so and holds tags.
+    r"""Whether *text* starts as an HTML page, or is named so and holds tags or nothing but a comment that goes on.
 
     >>> looks_like_html("<!doctype html><p>a", "a.txt"), looks_like_html("# Title", "a.html")
     (True, False)
     """
-    head = text[:4_096].lstrip("\ufeff \t\r\n")
-    if re.match(r"(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!doctype\s+html|<html[\s>])", head, re.I | re.DOTALL):
+    head = first_markup(text)
+    if re.match(r"<!doctype\s+html|<html[\s>]", head, re.I):
         return True
-    named = suffix_of(name) in {".html", ".htm", ".xhtml"}
-    return named and re.search(r"<[a-z][a-z0-9]*[\s/>]", text[:65_536], re.I) is not None
+    if suffix_of(name) not in {".html", ".htm", ".xhtml"}:
+        return False
+    return not head or re.search(r"<[a-z][a-z0-9]*[\s/>]", head, re.I) is not None
 
 
 def looks_like_markdown(text: str) -> bool:
