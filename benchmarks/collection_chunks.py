@@ -6,7 +6,8 @@ import sys
 from collections.abc import Iterator
 
 from benchmarks.collections import RETRIEVAL, Collection, data_folder, load, load_squad
-from benchmarks.local_embeddings import DIMENSION, MODEL, SPACE, LocalEmbeddings
+from benchmarks.embedding_server import MODEL
+from benchmarks.local_embeddings import DIMENSION, SPACE, LocalEmbeddings
 from ragdrop.adapters.semantic_splitter import SemanticSplitter
 from ragdrop.adapters.text_parser import TextParser
 from ragdrop.domain.chunks import Chunk, IndexedChunk

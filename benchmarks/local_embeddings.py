@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
-import time
 from array import array
 from collections.abc import Sequence
 from functools import cached_property
 from operator import mul
-from pathlib import Path
 from types import TracebackType
 
-import httpx
-
+from benchmarks.embedding_server import MODEL, SERVER, EmbeddingServer
 from benchmarks.embeddings_cache import EmbeddingsCache, cache_folder
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import EmbeddingSpace
 
-PYTHON = Path(".local/env/models/bin/python")
-SERVER = (str(PYTHON), "-m", "localstack.models.embedding_server")
-MODEL, DIMENSION = "all-MiniLM-L6-v2", 384
+DIMENSION = 384
 SPACE = EmbeddingSpace(MODEL, DIMENSION)
 BATCH = 64
-START_TIMEOUT_S = 120.0
 
 
 class LocalEmbeddings:
@@ -39,7 +32,7 @@ class LocalEmbeddings:
     def __enter__(self) -> LocalEmbeddings:
         """Open the cache."""
         self._cache = EmbeddingsCache(MODEL)
-        self._server: subprocess.Popen[bytes] | None = None
+        self._server: EmbeddingServer | None = None
         return self
 
     def __exit__(
@@ -47,9 +40,7 @@ class LocalEmbeddings:
     ) -> None:
         """Stop the server, if it was started."""
         if self._server is not None:
-            self._http.close()
-            self._server.terminate()
-            self._server.wait(timeout=30)
+            self._server.close()
         self._cache.close()
 
     @cached_property
@@ -92,26 +83,6 @@ class LocalEmbeddings:
 
     def _made(self, texts: Sequence[str]) -> dict[str, array[float]]:
         if self._server is None:
-            self._start()
-        reply = self._http.post("/v1/embeddings", json={"model": MODEL, "input": list(texts)})
-        reply.raise_for_status()
-        vectors = json.loads(reply.content)["data"]
+            self._server = EmbeddingServer()
+        vectors = json.loads(self._server.post(list(texts)))["data"]
         return {text: array("f", item["embedding"]) for text, item in zip(texts, vectors, strict=True)}
-
-    def _start(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        self._server = subprocess.Popen([*SERVER, "--port", str(port)], stdout=subprocess.DEVNULL)  # noqa: S603 - our own
-        self._http = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=300.0)
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while not self._answers():
-            if time.monotonic() > deadline or self._server.poll() is not None:
-                sys.exit("the embedding server did not start")
-            time.sleep(0.2)
-
-    def _answers(self) -> bool:
-        try:
-            return self._http.post("/v1/embeddings", json={"model": MODEL, "input": ["a"]}).is_success
-        except httpx.TransportError:
-            return False

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.collections import Collection
-from benchmarks.local_embeddings import DIMENSION, MODEL, LocalEmbeddings
+from benchmarks.embedding_server import MODEL
+from benchmarks.local_embeddings import DIMENSION, LocalEmbeddings
 from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
 from ragdrop.adapters.memory_registry import MemoryRegistry

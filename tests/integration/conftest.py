@@ -20,7 +20,7 @@ from tests.contract.opensearch_node import opensearch_url
 from tests.integration.stub_embeddings import StubEmbeddings
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-UP_TIMEOUT_S = 400
+UP_TIMEOUT_S = 900
 FAST = {"INGEST_RETRY_BASE_S": "1"}  # a failed dependency is tried again after a second, not after 30
 
 

@@ -109,7 +109,7 @@ def test_truly_lost_events_of_a_new_a_changed_and_a_deleted_file_are_repaired(te
         tenant.put(f"{VAULT}/001.md", "Locker 1 holds the Vermilion file.")
         tenant.stack.client("s3").delete_object(Bucket=tenant.stack.bucket, Key=f"{tenant.name}/{VAULT}/002.md")
     assert tenant.listed("lost") == []
-    assert "Vermilion" not in tenant.search("Vermilion file", VAULT)
+    assert "Vermilion" not in tenant.search("Locker 1 holds the Vermilion file", VAULT)
 
     done = sweep(tenant)
 
@@ -117,7 +117,7 @@ def test_truly_lost_events_of_a_new_a_changed_and_a_deleted_file_are_repaired(te
     for told in ("1 new", "1 changed", "1 gone"):
         assert told in done.stdout
     within(WITHIN_S, lambda: len(tenant.listed("lost", "indexed")) == 1)
-    within(WITHIN_S, lambda: "Vermilion" in tenant.search("Vermilion file", VAULT))
+    within(WITHIN_S, lambda: "Vermilion" in tenant.search("Locker 1 holds the Vermilion file", VAULT))
     within(WITHIN_S, lambda: len(tenant.listed(VAULT, "indexed")) == DOCUMENTS - 1)
     assert "Heliotrope" in tenant.search("gate code", "lost")
 

@@ -42,7 +42,7 @@ class SemanticSplitter:
     """
 
     def __init__(self, tokenizer: Callable[[], bytes | None]) -> None:
-        self._tokenizer = cache(tokenizer)
+        self._tokenizer = cache(lambda: _unlimited(tokenizer()))
         self._splitter = lru_cache(maxsize=8)(self._build)
 
     def split(self, document: ParsedDocument, *, max_tokens: int, overlap_tokens: int) -> list[Chunk]:
@@ -64,7 +64,7 @@ class SemanticSplitter:
         tokenizer = self._tokenizer()
         if tokenizer is None:
             return kind.from_callback(estimate_passage_tokens, max_tokens, 0)
-        return kind.from_huggingface_tokenizer_str(_unlimited(tokenizer), max_tokens, 0)
+        return kind.from_huggingface_tokenizer_str(tokenizer, max_tokens, 0)
 
 
 class _Cutter:
@@ -174,8 +174,10 @@ class _Cutter:
         return len(self._splitter(False, limit).chunks(text)) <= 1  # noqa: FBT003
 
 
-def _unlimited(tokenizer: bytes) -> str:
+def _unlimited(tokenizer: bytes | None) -> str | None:
     """The tokenizer without the truncation and padding of its file: they would hide a text's true length."""
+    if tokenizer is None:
+        return None
     loaded = json.loads(tokenizer)
     loaded.update(truncation=None, padding=None)
     return json.dumps(loaded)

@@ -1,0 +1,175 @@
+"""Ingest against the embedding alone: the same texts in the same requests to the same local embedding server.
+
+    python -m benchmarks.ingest [--rounds N] [FOLDER]
+
+Real are the parsers (HTML, PDF and the like in their own process), the splitter with the model's tokenizer, the
+requests to the embedding server and the SQLite index; S3, DynamoDB and SQS are the memory fakes, so that their round
+trips, which differ from place to place, are not in the ratio.  Without FOLDER the sample vault is taken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from benchmarks.embedding_server import MODEL, EmbeddingServer
+from benchmarks.local_embeddings import DIMENSION, LocalEmbeddings
+from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
+from ragdrop.adapters.memory_object_store import MemoryObjectStore
+from ragdrop.adapters.memory_registry import MemoryRegistry
+from ragdrop.adapters.memory_telemetry import MemoryTelemetry
+from ragdrop.bootstrap import bootstrap
+from ragdrop.domain.chunks import Vector
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deliveries import Change, Delivery
+from ragdrop.domain.tenants import EmbeddingSpace
+from ragdrop.ports import Embedder
+
+SAMPLE = Path(__file__).parents[1] / "localstack/sample-vault"
+BUDGET = 1.15
+ROUNDS = 3
+BATCH = 5  # messages of one invocation, as in the template
+COPIES = 4
+FIRST = {"a.md": b"# Warm\n\nIt is warm.", "a.txt": b"It is warm.", "a.html": b"<html><p>It is warm.", "a.py": b"x = 1"}
+TENANT, TOKENIZER = "bench", "tokenizer.json"
+
+
+class Recorded:
+    """An Embedder that keeps what it was asked for, call by call."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self.calls: list[tuple[list[str], EmbeddingSpace]] = []
+
+    @property
+    def texts(self) -> int:
+        """How many texts it embedded."""
+        return sum(len(texts) for texts, _ in self.calls)
+
+    def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
+        """The vector of a question."""
+        return self._embedder.query(text, space, deadline)
+
+    def passages(self, texts: Sequence[str], space: EmbeddingSpace, deadline: Deadline) -> list[Vector]:
+        """The vectors of passages."""
+        self.calls.append((list(texts), space))
+        return self._embedder.passages(texts, space, deadline)
+
+    def alone_s(self) -> float:
+        """Seconds that the same calls take with nothing around them."""
+        began = time.perf_counter()
+        for texts, space in self.calls:
+            self._embedder.passages(texts, space, Deadline.after(600))
+        return time.perf_counter() - began
+
+
+class Ingest:
+    """ragdrop with an empty bucket, and events that arrive as the queue would bring them."""
+
+    def __init__(self, folder: Path, url: str, tokenizer: bytes) -> None:
+        self._documents, state = MemoryObjectStore("documents"), MemoryObjectStore("state")
+        state.put(TOKENIZER, tokenizer, media_type="application/json")
+        environment = {
+            "INDEX_URL": f"sqlite:///{folder}",
+            "EMBEDDING_URL": url,
+            "EMBEDDING_MODEL": MODEL,
+            "EMBEDDING_DIMENSION": str(DIMENSION),
+            "EMBEDDING_TOKENIZER": TOKENIZER,
+            "CHAT_URL": url,
+            "CHAT_MODELS": "none",
+            **dict.fromkeys(("DOCUMENT_BUCKET", "STATE_BUCKET", "REGISTRY_TABLE", "VISITED_TABLE"), "unused"),
+            **dict.fromkeys(("TELEMETRY_TABLE", "QUEUE_URL"), "unused"),
+        }
+        app = bootstrap(
+            environment,
+            documents=self._documents,
+            state=state,
+            registry=MemoryRegistry(),
+            queue=MemoryMessageQueue(),
+            telemetry=MemoryTelemetry(),
+        )
+        self.embedder = Recorded(app.embedder)
+        app.__dict__["embedder"] = self.embedder
+        app.operator.create_tenant(TENANT)
+        self._converge = app.converge_keys
+        self._messages = 0
+
+    def put(self, path: str, body: bytes) -> str:
+        """Put an object; its key."""
+        key = f"{TENANT}/vault/{path}"
+        self._documents.put(key, body, media_type="application/octet-stream")
+        return key
+
+    def arrive(self, keys: Sequence[str]) -> float:
+        """Let an event of each key arrive, in batches; seconds until all is indexed."""
+        began = time.perf_counter()
+        for at in range(0, len(keys), BATCH):
+            failed = self._converge.batch([self._message(key) for key in keys[at : at + BATCH]], Deadline.after(600))
+            if failed:
+                sys.exit("a document failed: see the log")
+        return time.perf_counter() - began
+
+    def _message(self, key: str) -> Delivery:
+        self._messages += 1
+        return Delivery(f"m{self._messages}", f"r{self._messages}", 1, (Change(key),))
+
+
+def main() -> int:
+    """Print the ratio and what was embedded; 1 where the budget, or a promise on what is embedded, is broken."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ingest")
+    parser.add_argument("folder", nargs="?", type=Path, default=SAMPLE)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    arguments = parser.parse_args()
+    folder = arguments.folder
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+    with LocalEmbeddings() as model, closing(EmbeddingServer()) as server:
+        rounds = [_round(files, server.url, model.tokenizer) for _ in range(arguments.rounds)]
+        wrong = _promises(files, server.url, model.tokenizer)
+    whole_s, alone_s = (min(times) for times in zip(*rounds, strict=True))
+    ratio, a_minute = whole_s / alone_s, len(files) / whole_s * 60
+    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"ingest of {len(files)} files, SQLite index, S3, DynamoDB and SQS in memory, {MODEL}")
+    for whole, alone in rounds:
+        print(f"  ingest {whole:6.2f} s, embedding alone {alone:6.2f} s")
+    print(f"  shortest by shortest {ratio:.3f} (budget {BUDGET}); {a_minute:.0f} documents a minute; {peak_mb:.0f} MB")
+    wrong += [f"ingest takes {ratio:.3f} x the embedding alone, not {BUDGET}"] if ratio > BUDGET else []
+    print("\n".join(wrong) or "  the second run embedded nothing, copies of a file were embedded once")
+    return int(bool(wrong))
+
+
+def _round(files: dict[str, bytes], url: str, tokenizer: bytes) -> tuple[float, float]:
+    """Seconds of ingest, and of its embedding alone right after it; what an environment does once is not in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        ingest = Ingest(Path(folder), url, tokenizer)
+        ingest.arrive([ingest.put(name, body) for name, body in FIRST.items()])
+        ingest.embedder.calls.clear()
+        whole_s = ingest.arrive([ingest.put(name, body) for name, body in files.items()])
+        return whole_s, ingest.embedder.alone_s()
+
+
+def _promises(files: dict[str, bytes], url: str, tokenizer: bytes) -> list[str]:
+    """What is embedded although it need not be."""
+    name, body = max(files.items(), key=lambda file: len(file[1]))
+    with tempfile.TemporaryDirectory() as folder:
+        ingest = Ingest(Path(folder), url, tokenizer)
+        keys = [ingest.put(f"{number}/{name}", body) for number in range(COPIES)]
+        ingest.arrive(keys[:1])
+        once = ingest.embedder.texts
+        ingest.arrive(keys[1:])
+        wrong = [] if ingest.embedder.texts == once else ["copies of a file were embedded again"]
+        together = Ingest(Path(folder) / "together", url, tokenizer)
+        together.arrive([together.put(f"{number}/{name}", body) for number in range(COPIES)])
+        wrong += [] if together.embedder.texts == once else ["copies of a file in one batch were embedded again"]
+        ingest.arrive([ingest.put(f"{number}/{name}", body) for number in range(COPIES)])
+        return wrong if ingest.embedder.texts == once else [*wrong, "a second run embedded what had not changed"]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
