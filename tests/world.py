@@ -10,6 +10,7 @@ from ragdrop.adapters.hashing_embedder import HashingEmbedder
 from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
 from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
+from ragdrop.adapters.memory_receipts import MemoryReceipts
 from ragdrop.adapters.memory_registry import MemoryRegistry
 from ragdrop.adapters.memory_telemetry import MemoryTelemetry
 from ragdrop.adapters.memory_visited import MemoryVisitedCache
@@ -60,7 +61,19 @@ class World:
         self.embedder = parts.get("embedder") or HashingEmbedder(dimension=DIMENSION)
         self.chat = ScriptedChatModel()
         self.telemetry = parts.get("telemetry") or MemoryTelemetry()
-        names = ("documents", "state", "registry", "index", "queue", "embedder", "chat", "telemetry", "visited")
+        self.receipts = parts.get("receipts") or MemoryReceipts()
+        names = (
+            "documents",
+            "state",
+            "registry",
+            "index",
+            "queue",
+            "embedder",
+            "chat",
+            "telemetry",
+            "visited",
+            "receipts",
+        )
         self.app: App = bootstrap(
             ENVIRONMENT,
             clock=lambda: self.now_s,

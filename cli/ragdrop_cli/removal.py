@@ -24,6 +24,7 @@ PLACES = {
     "derived": "derived objects (text, vectors)",
     "chunks": "chunks",
     "registry_items": "registry items",
+    "receipts": "receipts of answers",
 }
 
 

@@ -9,6 +9,7 @@ from mangum import Mangum
 from ragdrop.bootstrap import bootstrap
 from ragdrop.http import authenticated, create_api
 from ragdrop.observability import configure, logger
+from ragdrop.routes.answers import answers_router
 from ragdrop.routes.ask import ask_router
 from ragdrop.routes.chat import chat_router
 from ragdrop.routes.documents import documents_router
@@ -23,6 +24,7 @@ api = create_api(
         documents_router(
             lambda: app.keep_documents, lambda: app.retry_documents, lambda: app.purge_documents, reader, writer
         ),
+        answers_router(lambda: app.keep_receipts, reader),
         # declared for the OpenAPI document; the gateway sends /ask and /v1 to generate
         ask_router(lambda: app.ask, reader),
         chat_router(lambda: app.ask, lambda: app.condense_conversation, app.directory, reader),

@@ -18,16 +18,19 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
+from ragdrop.adapters.dynamodb_receipts import DynamoDbReceipts
 from ragdrop.adapters.dynamodb_registry import DynamoDbRegistry
 from ragdrop.adapters.dynamodb_telemetry import DynamoDbTelemetry
 from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
+from ragdrop.adapters.memory_receipts import MemoryReceipts
 from ragdrop.adapters.memory_registry import MemoryRegistry
 from ragdrop.adapters.memory_telemetry import MemoryTelemetry
 from ragdrop.adapters.s3_object_store import S3ObjectStore
 from ragdrop.adapters.sqs_message_queue import SqsMessageQueue
 from ragdrop.domain.deliveries import look_at
 from ragdrop.ports import MessageQueue, ObjectStore, Registry
+from ragdrop.ports.receipts import Receipts
 from ragdrop.ports.telemetry import Telemetry
 
 ENGINES = ("memory", "aws", "emulator")
@@ -133,6 +136,22 @@ def telemetry_engine(engine: str) -> Iterator[Telemetry]:
             return
         client.create_table(TableName="telemetry", **table_definition("TelemetryTable"))
         yield DynamoDbTelemetry("telemetry", client)
+
+
+@contextmanager
+def receipts_engine(engine: str) -> Iterator[Receipts]:
+    """Receipts in a telemetry table; on the emulator the stack's own, so tests take a tenant of their own."""
+    if engine == "memory":
+        yield MemoryReceipts()
+        return
+    with clients(engine) as make:
+        client = make("dynamodb")
+        running = stack() if engine == "emulator" else None
+        if running:
+            yield DynamoDbReceipts(running["environment"]["TELEMETRY_TABLE"], client)
+            return
+        client.create_table(TableName="telemetry", **table_definition("TelemetryTable"))
+        yield DynamoDbReceipts("telemetry", client)
 
 
 @contextmanager

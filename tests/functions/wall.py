@@ -14,6 +14,7 @@ from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.http import authenticated, create_api
+from ragdrop.routes.answers import answers_router
 from ragdrop.routes.ask import ask_router
 from ragdrop.routes.documents import documents_router
 from ragdrop.routes.search import search_router
@@ -36,6 +37,7 @@ class Wall:
         routers = [
             search_router(lambda: app.search, reader),
             ask_router(lambda: app.ask, reader),
+            answers_router(lambda: app.keep_receipts, reader),
             documents_router(
                 lambda: app.keep_documents, lambda: app.retry_documents, lambda: app.purge_documents, reader, writer
             ),

@@ -131,12 +131,13 @@ class Table:
                 return False
         return True
 
-    def batch_put(self, items: Sequence[Item]) -> None:
-        """Write up to 25 items whole, in one request; what the table does not process is not tried again."""
+    def batch_put(self, items: Sequence[Item]) -> list[Item]:
+        """Write up to 25 items whole, in one request; those that the table did not process."""
+        requests = [{"PutRequest": {"Item": encode(item)}} for item in items]
         with self._translated():
-            self._client.batch_write_item(
-                RequestItems={self.name: [{"PutRequest": {"Item": encode(item)}} for item in items]}
-            )
+            answer = self._client.batch_write_item(RequestItems={self.name: requests})
+        left = answer.get("UnprocessedItems", {}).get(self.name, [])
+        return [decode(each["PutRequest"]["Item"]) for each in left]
 
     def update(self, key: ItemKey, update: Update, *, returning: Literal["ALL_OLD", "ALL_NEW", "NONE"]) -> Outcome:
         """Write some attributes of an item if the condition holds."""

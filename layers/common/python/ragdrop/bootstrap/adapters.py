@@ -12,6 +12,7 @@ from ragdrop.config import Settings
 
 if TYPE_CHECKING:
     from ragdrop.ports import ChatModel, ChunkIndex, Embedder, MessageQueue, ObjectStore, Prompter, Registry
+    from ragdrop.ports.receipts import Receipts
     from ragdrop.ports.reranker import Reranker
     from ragdrop.ports.telemetry import Telemetry
     from ragdrop.ports.visited import VisitedCache
@@ -53,6 +54,13 @@ class Adapters:
         from ragdrop.adapters.dynamodb_telemetry import DynamoDbTelemetry
 
         return DynamoDbTelemetry(self.settings.telemetry_table)
+
+    @cached_property
+    def receipts(self) -> Receipts:
+        """Receipts of answers, in the telemetry table."""
+        from ragdrop.adapters.dynamodb_receipts import DynamoDbReceipts
+
+        return DynamoDbReceipts(self.settings.telemetry_table)
 
     @cached_property
     def visited(self) -> VisitedCache:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ragdrop.usecases.condense_conversation import CondenseConversation
     from ragdrop.usecases.fallback_search import FallbackSearch
     from ragdrop.usecases.follow_links import FollowLinks
+    from ragdrop.usecases.keep_receipts import KeepReceipts
     from ragdrop.usecases.prepare_prompt import PreparePrompt
     from ragdrop.usecases.query_vectors import QueryVectors
     from ragdrop.usecases.rank_folders import RankFolders
@@ -114,6 +115,13 @@ class AnsweringParts(Adapters):
         )
 
     @cached_property
+    def keep_receipts(self) -> KeepReceipts:
+        """Receipts of answers."""
+        from ragdrop.usecases.keep_receipts import KeepReceipts
+
+        return KeepReceipts(receipts=self.receipts, registry=self.registry, clock=self.clock)
+
+    @cached_property
     def ask(self) -> Ask:
         """Ask."""
         from ragdrop.usecases.ask import Ask
@@ -122,6 +130,7 @@ class AnsweringParts(Adapters):
             prepare=self.prepare_prompt,
             registry=self.registry,
             chat=self.chat,
+            receipts=self.keep_receipts,
             bucket=self.settings.document_bucket,
             prices=self.settings.chat_prices,
         )

@@ -47,6 +47,7 @@ class OperatingParts(WritingParts):
             revisions=self.revisions,
             directory=self.directory,
             usage=self.telemetry,
+            receipts=self.receipts,
         )
 
     @cached_property

@@ -9,6 +9,7 @@ from fastapi import Request
 from ragdrop.domain.answers import Answer, Citation, Shown
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.claims import Claim
+from ragdrop.domain.receipts import citation_fields
 from ragdrop.domain.retrieval import FoundDocument
 from ragdrop.routes.answer_shapes import (
     AskDebugShape,
@@ -84,23 +85,7 @@ def shown_fields(shown: Shown) -> dict[str, Any]:
 
 def citation_shape(citation: Citation) -> CitationShape:
     """A citation on the wire."""
-    hit = citation.hit
-    return CitationShape(
-        marker=citation.marker,
-        bucket=citation.bucket,
-        key=hit.key.s3_key,
-        version_id=hit.facts.version_id,
-        path=hit.key.path,
-        start=citation.start,
-        end=citation.end,
-        quote=citation.quote,
-        page=hit.chunk.page,
-        heading_path=list(hit.chunk.heading_path),
-        chunk_id=hit.chunk_id,
-        chunk_hash=citation.chunk_hash,
-        support=citation.support,
-        status=citation.status,
-    )
+    return CitationShape(**citation_fields(citation))
 
 
 def _source(document: FoundDocument) -> SourceShape:

@@ -61,6 +61,7 @@ class PurgedCounts(BaseModel):
     derived: int
     chunks: int
     registry_items: int
+    receipts: int
 
 
 class DeleteReceipt(BaseModel):
@@ -250,6 +251,7 @@ def purge_receipt(key: DocumentKey, purged: Purged, request_id: str) -> DeleteRe
             derived=purged.derived,
             chunks=purged.chunks,
             registry_items=purged.registry_items,
+            receipts=purged.receipts,
         ),
     )
 

@@ -13,7 +13,9 @@ from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import Retrieval, verified
 from ragdrop.domain.tenants import Caller
 from ragdrop.ports import ChatModel, Completion, Prompt, Registry
+from ragdrop.usecases.keep_receipts import KeepReceipts
 from ragdrop.usecases.prepare_prompt import Prepared, PreparePrompt
+from ragdrop.usecases.timer import Timer
 
 TRIES = 2  # a document that changes while the model writes makes the answer begin again, once
 CHANGED = "a cited document changed while the answer was written"
@@ -55,12 +57,14 @@ class Ask:
         prepare: PreparePrompt,
         registry: Registry,
         chat: ChatModel,
+        receipts: KeepReceipts,
         bucket: str,
         prices: dict[str, tuple[float, float]],
     ) -> None:
         self._prepare = prepare
         self._registry = registry
         self._chat = chat
+        self._receipts = receipts
         self._bucket = bucket
         self._prices = prices
 
@@ -73,19 +77,25 @@ class Ask:
             ForbiddenError: The role may not bring prompts of its own.
             The errors of Search.
         """
+        timer = Timer()
         for _ in range(TRIES):
             prepared = self._prepare(question, caller, deadline)
             if prepared.prompt is None:
-                return _abstention("no_relevant_context", prepared.retrieval)
-            completion = self._chat.complete(
-                prepared.prompt.messages, max_tokens=prepared.answer_tokens, deadline=deadline, model=question.model
-            )
+                answer = _abstention("no_relevant_context", prepared.retrieval)
+                break
+            with timer.stage("generate"):
+                completion = self._chat.complete(
+                    prepared.prompt.messages, max_tokens=prepared.answer_tokens, deadline=deadline, model=question.model
+                )
             reader = self._reader(prepared)
-            reader.feed(completion.text)
-            answer = self._finished(prepared, prepared.prompt, reader, completion)
-            if self._still_true(answer.citations, deadline):
-                return answer
-        return replace(_abstention("insufficient_information", answer.retrieval), warnings=[CHANGED])
+            with timer.stage("check"):
+                reader.feed(completion.text)
+                answer = self._finished(prepared, prepared.prompt, reader, completion)
+                if self._still_true(answer.citations, deadline):
+                    break
+        else:
+            answer = replace(_abstention("insufficient_information", answer.retrieval), warnings=[CHANGED])
+        return self._receipts.keep(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
 
     def stream(self, question: Question, caller: Caller, deadline: Deadline) -> Iterator[AskEvent]:
         """The same, as it comes: what was found, text and checked citations, then the whole answer.
@@ -95,26 +105,29 @@ class Ask:
         Raises:
             The errors of a plain call; after the first event too.
         """
+        timer = Timer()
         prepared = self._prepare(question, caller, deadline)
         yield Found(prepared.retrieval, prepared.shown)
         if prepared.prompt is None:
-            yield _abstention("no_relevant_context", prepared.retrieval)
-            return
-        reader = self._reader(prepared)
-        completion: Completion | None = None
-        for piece in self._chat.stream(
-            prepared.prompt.messages, max_tokens=prepared.answer_tokens, deadline=deadline, model=question.model
-        ):
-            if isinstance(piece, Completion):
-                completion = piece
-            else:
-                yield from reader.feed(piece)
-        assert completion is not None  # noqa: S101 - the port's last word, or it raised
-        yield from reader.finish()
-        answer = self._finished(prepared, prepared.prompt, reader, completion)
-        if not self._still_true(answer.citations, deadline):
-            answer = replace(_abstention("insufficient_information", answer.retrieval), warnings=[CHANGED])
-        yield answer
+            answer = _abstention("no_relevant_context", prepared.retrieval)
+        else:
+            reader = self._reader(prepared)
+            completion: Completion | None = None
+            with timer.stage("generate"):
+                for piece in self._chat.stream(
+                    prepared.prompt.messages, max_tokens=prepared.answer_tokens, deadline=deadline, model=question.model
+                ):
+                    if isinstance(piece, Completion):
+                        completion = piece
+                    else:
+                        yield from reader.feed(piece)
+            assert completion is not None  # noqa: S101 - the port's last word, or it raised
+            yield from reader.finish()
+            with timer.stage("check"):
+                answer = self._finished(prepared, prepared.prompt, reader, completion)
+                if not self._still_true(answer.citations, deadline):
+                    answer = replace(_abstention("insufficient_information", answer.retrieval), warnings=[CHANGED])
+        yield self._receipts.keep(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
 
     def _reader(self, prepared: Prepared) -> AnswerReader:
         return AnswerReader(prepared.shown.segments, bucket=self._bucket, policy=prepared.policy)

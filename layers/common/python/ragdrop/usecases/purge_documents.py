@@ -10,6 +10,7 @@ from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DocumentNotFoundError
 from ragdrop.ports import ChunkIndex, ObjectStore, Registry
+from ragdrop.ports.receipts import Receipts
 from ragdrop.ports.telemetry import UsageStore
 from ragdrop.usecases.keep_documents import KeepDocuments
 from ragdrop.usecases.kept_revision import revisions_prefix
@@ -25,13 +26,15 @@ class Purged:
     """How much was removed from each place.
 
     `versions` counts object versions and delete markers, the sidecar's too; `derived` objects of the state bucket
-    (parsed text, chunks, vectors); `chunks` those of all indexes; `registry_items` head and details.
+    (parsed text, chunks, vectors); `chunks` those of all indexes; `registry_items` head and details; `receipts` are of
+    answers that it was found for.
     """
 
     versions: int
     derived: int
     chunks: int
     registry_items: int
+    receipts: int = 0
 
 
 class PurgeDocuments:
@@ -48,6 +51,7 @@ class PurgeDocuments:
         revisions: RevisionStore,
         directory: Directory,
         usage: UsageStore,
+        receipts: Receipts,
     ) -> None:
         self._keep = keep
         self._documents = documents
@@ -57,6 +61,7 @@ class PurgeDocuments:
         self._revisions = revisions
         self._directory = directory
         self._usage = usage
+        self._receipts = receipts
 
     def __call__(self, caller: Caller, key: DocumentKey, deadline: Deadline) -> Purged:
         """Delete, then remove all that is kept; cut off in between, the same call removes the rest.
@@ -75,7 +80,8 @@ class PurgeDocuments:
         derived = self._remove_derived(key)
         chunks = self._remove_chunks(key, deadline)
         self._usage.forget_use(key)
-        return Purged(versions, derived, chunks, self._registry.forget_document(key))
+        receipts = self._receipts.forget_receipts(key)
+        return Purged(versions, derived, chunks, self._registry.forget_document(key), receipts)
 
     def _delete(self, caller: Caller, key: DocumentKey) -> DocumentNotFoundError | None:
         """Bury the document; the error where there is none, which may still have old versions."""

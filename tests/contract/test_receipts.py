@@ -1,0 +1,116 @@
+"""What every Receipts does: receipts by id for a while, gone with any document they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from ragdrop.adapters.dynamodb_receipts import DynamoDbReceipts
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.receipts import Receipt
+from ragdrop.errors import DatabaseError
+from ragdrop.ports.receipts import Receipts
+from tests.contract.aws_fixtures import ENGINES, REGION, receipts_engine, table_definition
+from tests.contract.registry_examples import NOW_S, new_tenant_name
+
+EXPIRES_AT_S = int(NOW_S) + 100
+
+
+@pytest.fixture(params=ENGINES)
+def receipts(request: pytest.FixtureRequest) -> Iterator[Receipts]:
+    with receipts_engine(request.param) as made:
+        yield made
+
+
+@pytest.fixture
+def tenant() -> str:
+    return new_tenant_name()
+
+
+def receipt(tenant: str, receipt_id: str, *paths: str, vaults: tuple[str, ...] = (), **body: Any) -> Receipt:
+    documents = tuple(DocumentKey(tenant, "team", path) for path in paths)
+    return Receipt(receipt_id, tenant, vaults, documents, EXPIRES_AT_S, {"answer": "Größe \ud800 {}", **body})
+
+
+def test_a_receipt_comes_back_as_it_was_until_its_time_has_passed(receipts: Receipts, tenant: str) -> None:
+    kept = receipt(tenant, "one", "notes/größe.md", "b.md", vaults=("team", "hr"), cost=0.25, citations=[{"marker": 1}])
+    receipts.put_receipt(kept)
+
+    assert receipts.receipt(tenant, "one", NOW_S) == kept
+    assert receipts.receipt(tenant, "one", EXPIRES_AT_S) is None
+    assert receipts.receipt(tenant, "other", NOW_S) is None
+
+
+def test_a_tenant_does_not_see_the_receipts_of_another(receipts: Receipts, tenant: str) -> None:
+    receipts.put_receipt(receipt(tenant, "one"))
+
+    assert receipts.receipt(new_tenant_name(), "one", NOW_S) is None
+
+
+def test_what_names_a_document_goes_with_it_and_the_rest_stays(receipts: Receipts, tenant: str) -> None:
+    for name, paths in {
+        "both": ("a.md", "b.md"),
+        "first": ("a.md",),
+        "second": ("b.md",),
+        "alike": ("a.md.bak",),
+    }.items():
+        receipts.put_receipt(receipt(tenant, name, *paths))
+
+    assert receipts.forget_receipts(DocumentKey(tenant, "team", "a.md")) == 2
+    assert receipts.forget_receipts(DocumentKey(tenant, "team", "a.md")) == 0
+
+    left = [name for name in ("both", "first", "second", "alike") if receipts.receipt(tenant, name, NOW_S)]
+    assert left == ["second", "alike"]
+    assert receipts.forget_receipts(DocumentKey(tenant, "team", "b.md")) == 1
+
+
+def test_a_receipt_of_sixty_documents_goes_with_the_last_of_them(receipts: Receipts, tenant: str) -> None:
+    receipts.put_receipt(receipt(tenant, "wide", *(f"{number}.md" for number in range(60))))
+
+    assert receipts.forget_receipts(DocumentKey(tenant, "team", "59.md")) == 1
+    assert receipts.receipt(tenant, "wide", NOW_S) is None
+
+
+def test_all_receipts_of_a_tenant_go_and_no_other_ones(receipts: Receipts, tenant: str) -> None:
+    other = new_tenant_name()
+    for name in ("one", "two"):
+        receipts.put_receipt(receipt(tenant, name, "a.md"))
+    receipts.put_receipt(receipt(other, "three", "a.md"))
+
+    assert receipts.forget_all_receipts(tenant) == 2
+    assert receipts.forget_all_receipts(tenant) == 0
+
+    assert receipts.receipt(tenant, "one", NOW_S) is None
+    assert receipts.receipt(other, "three", NOW_S) is not None
+
+
+def test_the_table_itself_forgets_a_receipt_and_its_notes_by_their_expiry() -> None:
+    with mock_aws():
+        client = boto3.client("dynamodb", region_name=REGION)
+        client.create_table(TableName="telemetry", **table_definition("TelemetryTable"))
+        DynamoDbReceipts("telemetry", client).put_receipt(receipt("acme", "one", "a.md"))
+
+        items = client.scan(TableName="telemetry")["Items"]
+
+    assert {item["expires_at"]["N"] for item in items} == {str(EXPIRES_AT_S)}
+    assert len(items) == 2
+
+
+def test_a_table_that_takes_only_a_part_is_asked_once_more_and_then_it_is_an_error() -> None:
+    class Busy:
+        def __init__(self) -> None:
+            self.asked = 0
+
+        def batch_write_item(self, *, RequestItems: dict[str, list[Any]]) -> dict[str, Any]:  # noqa: N803 - the SDK's
+            self.asked += 1
+            return {"UnprocessedItems": {"telemetry": RequestItems["telemetry"][-1:]}}
+
+    busy = Busy()
+    with pytest.raises(DatabaseError):
+        DynamoDbReceipts("telemetry", busy).put_receipt(receipt("acme", "one", "a.md"))
+
+    assert busy.asked == 2
