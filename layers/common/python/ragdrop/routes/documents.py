@@ -128,13 +128,17 @@ def documents_router(
         content: Annotated[int, Query(ge=0, le=1)] = 0,
         span: Annotated[str | None, Query(pattern=_SPAN.pattern, max_length=20)] = None,
     ) -> DocumentRecord | DocumentText:
-        """The record; with `content=1` or `span=start-end` the parsed text of the live revision."""
+        """The record; with `content=1` or `span=start-end` the parsed text of the live revision.
+
+        With `version` beside these that S3 version's text, for 30 days after it was replaced.
+        """
         _only(request, {"version", "content", "span"})
         key = DocumentKey.checked(who.tenant, vault, path)
         if not content and span is None:
             return record_shape(keep().record(who, key, version_id=version), request.state.request_id)
         start, end = map(int, span.split("-")) if span else (0, MAX_CONTENT_CHARACTERS)
-        text = keep().text(who, key, start=start, end=min(end, start + MAX_CONTENT_CHARACTERS))
+        end = min(end, start + MAX_CONTENT_CHARACTERS)
+        text = keep().text(who, key, start=start, end=end, version_id=version)
         return DocumentText(
             request_id=request.state.request_id,
             vault=vault,

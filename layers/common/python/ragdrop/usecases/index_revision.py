@@ -101,7 +101,8 @@ class IndexRevision:
         if parsed is None:
             return None
         document, detail = parsed
-        kept = self._revisions.write_text(claimed.key, claimed.revision, document)
+        version_id = stored.version_id
+        kept = self._revisions.write_text(claimed.key, claimed.revision, document, version_id=version_id)
         sources = self._known_vectors.sources(kept, claimed.live_revision)
         if len(kept.parts) > 1:
             checkpoint = Checkpoint(len(kept.parts), chunks={target.name: 0 for target in tenant.targets})

@@ -116,21 +116,27 @@ class KeepDocuments:
         broken = self._check_links.broken(detail, tenant) if detail and tenant else ()
         return Record(head, detail, status, checkpoint, self._used(key), broken)
 
-    def text(self, caller: Caller, key: DocumentKey, *, start: int = 0, end: int | None = None) -> str:
-        """Code points *start* to *end* of the live revision's parsed text.
+    def text(
+        self, caller: Caller, key: DocumentKey, *, start: int = 0, end: int | None = None, version_id: str | None = None
+    ) -> str:
+        """Code points *start* to *end* of the parsed text: the live revision's, or that of an S3 version.
+
+        A version that was replaced is read for 30 days, so that a citation of it can be checked again; one of a
+        document that is deleted by now is not.
 
         Raises:
-            DocumentNotFoundError: Nothing of the document is live.
+            DocumentNotFoundError: Nothing of the document is live, or nothing is kept of that version.
         """
         self._check_scope(caller, key)
         head = self._registry.head(key)
-        detail = None
-        if head is not None and head.live_revision is not None:
-            detail = self._registry.detail(key, head.live_revision)
-        if detail is None:
+        if head is None or head.status is Status.DELETED:
             raise _not_found(key)
-        stop = detail.facts.char_count if end is None else end
-        text = self._revisions.read_span(key, detail.revision, start, stop)
+        kept = None
+        if version_id is not None and version_id != head.live_version_id:
+            kept = self._revisions.of_version(key, version_id)
+        elif head.live_revision is not None:
+            kept = self._revisions.open(key, head.live_revision)
+        text = None if kept is None else kept.span(start, kept.char_count if end is None else end)
         if text is None:
             raise _not_found(key)
         return text

@@ -19,11 +19,13 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.ports import ObjectStore
 from ragdrop.usecases.chunk_blocks import pack
-from ragdrop.usecases.kept_revision import KeptRevision, block_name, object_name
+from ragdrop.usecases.kept_revision import KeptRevision, block_name, object_name, revision_of, revisions_prefix
 
 BLOCK_CHARACTERS = 65_536
 PART_CHARACTERS = 2 * BLOCK_CHARACTERS  # some 140 chunks: a slow model embeds as many within one invocation
 FORMAT_VERSION = 1
+VERSION = "version"  # of the manifest: the S3 version whose text it is
+MAX_LOOKED_AT = 250  # revisions of a document that are looked at to find a version, the newest first
 OWNER = "document"  # of the manifest: the S3 key in base64, as metadata holds only ASCII
 CHUNK_COUNT = "chunk-count"  # of the object that says that an index has all chunks
 CHUNK_SIZES = "chunk-sizes"  # of the same: what they were cut by
@@ -42,8 +44,10 @@ class RevisionStore:
         self._state = state
         self._part_characters = part_characters
 
-    def write_text(self, key: DocumentKey, revision: int, document: ParsedDocument) -> KeptRevision:
-        """Keep the parsed text and its structure; the manifest goes last, so what it names is there."""
+    def write_text(
+        self, key: DocumentKey, revision: int, document: ParsedDocument, *, version_id: str = ""
+    ) -> KeptRevision:
+        """Keep the parsed text of an S3 version and its structure; the manifest goes last: what it names is there."""
         body, blocks, digest = bytearray(), [], hashlib.sha256()
         for start in range(0, len(document.text), BLOCK_CHARACTERS):
             block = document.text[start : start + BLOCK_CHARACTERS].encode()
@@ -65,7 +69,8 @@ class RevisionStore:
             object_name(key, revision, "manifest.json"),
             base64.urlsafe_b64encode(key.s3_key.encode()).decode(),
         )
-        self._state.put(name, encoded, media_type="application/json", metadata={OWNER: owner})
+        metadata = {OWNER: owner} | ({VERSION: version_id} if version_id else {})
+        self._state.put(name, encoded, media_type="application/json", metadata=metadata)
         return KeptRevision(self._state, key, revision, manifest)
 
     def owner(self, prefix: str) -> DocumentKey | None:
@@ -78,6 +83,20 @@ class RevisionStore:
         """A revision that was kept; None where it is not."""
         body = self._state.get(object_name(key, revision, "manifest.json"))
         return None if body is None else KeptRevision(self._state, key, revision, json.loads(body))
+
+    def of_version(self, key: DocumentKey, version_id: str) -> KeptRevision | None:
+        """The newest revision kept of an S3 version, among the last 250 of the document; None where there is none.
+
+        Whatever else two revisions of one version differ in, their text is that version's.
+        """
+        prefix = revisions_prefix(key)
+        names = (entry.key for entry in self._state.entries(prefix))
+        kept = {revision_of(prefix, name) for name in names if name.endswith("/manifest.json")}
+        for revision in sorted(kept, reverse=True)[:MAX_LOOKED_AT]:
+            stored = self._state.head(object_name(key, revision, "manifest.json"))
+            if stored is not None and stored.metadata.get(VERSION) == version_id:
+                return self.open(key, revision)
+        return None
 
     def read_span(self, key: DocumentKey, revision: int, start: int, end: int) -> str | None:
         """Code points *start* to *end* (exclusive, cut to the text); None where the revision is not kept."""
