@@ -22,6 +22,7 @@ from ragdrop_cli import (
     questions,
     reindex,
     removal,
+    replay,
     retry,
     sweep,
 )
@@ -95,6 +96,7 @@ def build() -> typer.Typer:
         (app, "push", push.push, "ragdrop push notes --vault team --wait"),
         (app, "search", questions.search, 'ragdrop search "pump code" --vault team --limit 3'),
         (app, "ask", questions.ask, 'ragdrop ask "What is the code of the pump?" --vault team'),
+        (app, "replay", replay.replay, "ragdrop replay 0123456789abcdef0123456789abcdef"),
         (app, "ls", documents.ls, "ragdrop ls --vault team --failed"),
         (app, "show", documents.show, "ragdrop show team/notes/pump.md"),
         (app, "rm", removal.rm, "ragdrop rm team/notes/pump.md"),

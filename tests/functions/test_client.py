@@ -11,6 +11,7 @@ import pytest
 
 import ragdrop.client
 import ragdrop.client.connection
+import ragdrop.client.events
 import ragdrop.client.replies
 import ragdrop.client.retries
 import ragdrop.client.routes
@@ -33,6 +34,7 @@ from tests.functions.wire import Wire, ok, refused
 MODULES = (
     ragdrop.client,
     ragdrop.client.connection,
+    ragdrop.client.events,
     ragdrop.client.replies,
     ragdrop.client.retries,
     ragdrop.client.routes,
@@ -206,3 +208,15 @@ def test_the_client_imports_nothing_but_httpx_and_its_own_few_modules() -> None:
                 outside.add(node.module)
 
     assert outside == {"ragdrop.errors", *(module.__name__ for module in MODULES[1:])}
+
+
+def test_a_receipt_and_the_text_of_a_citation_are_asked_for_by_id_version_and_span() -> None:
+    wire = Wire(ok(answer="yes"), ok(text="red"))
+    with wire.client() as client:
+        client.answer("a/1")
+        client.get_document("team", "a.md", "v1", span=(12, 15))
+
+    assert [request.url.raw_path.decode() for request in wire.requests] == [
+        "/prod/answers/a%2F1",
+        "/prod/documents/team/a.md?version=v1&span=12-15",
+    ]

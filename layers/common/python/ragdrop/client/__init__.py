@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import quote
 
 import httpx
 
@@ -75,6 +76,10 @@ class RagdropClient:
             else:
                 yield from answer_events(response)
 
+    def answer(self, answer_id: str) -> Reply:
+        """The receipt of an answer: what it was asked, said and stood on."""
+        return self._connection.send("GET", f"/answers/{quote(answer_id, safe='')}")
+
     def put_document(
         self,
         vault: str,
@@ -96,9 +101,22 @@ class RagdropClient:
         headers = {"content-type": media_type, **metadata_headers(metadata or {})}
         return self._connection.send("PUT", document_route(vault, path), content=body, headers=headers)
 
-    def get_document(self, vault: str, path: str, version: str | None = None, *, content: bool = False) -> Reply:
-        """The record of a document, or of one S3 version of it; with `content` its parsed `text` instead."""
-        params = given(version=version, content="1" if content else None)
+    def get_document(
+        self,
+        vault: str,
+        path: str,
+        version: str | None = None,
+        *,
+        content: bool = False,
+        span: tuple[int, int] | None = None,
+    ) -> Reply:
+        """The record of a document, or of one S3 version of it; with `content` or a `span` its parsed `text` instead.
+
+        A `span` is code points from the first up to but not including the last: a citation's `start` and `end`.
+        """
+        params = given(
+            version=version, content="1" if content else None, span=None if span is None else f"{span[0]}-{span[1]}"
+        )
         return self._connection.send("GET", document_route(vault, path), params=params)
 
     def delete_document(self, vault: str, path: str, *, purge: bool = False) -> Reply:
