@@ -207,3 +207,20 @@ def test_debug_tells_each_claim(asking: Asking) -> None:
     claims = asking.ask("pump", debug=True)["debug"]["claims"]
 
     assert [claim["status"] for claim in claims] == ["verified", "unsupported", "verified"]
+
+
+def test_what_does_not_fit_an_8000_token_budget_is_listed_and_a_critical_one_that_was_cut_is_told() -> None:
+    asking = Asking()
+    for n in range(12):
+        asking.world.put(f"team/{n:02}.md", f"# Pump {n}\n\n" + f"The pump {n} is red. " * 240)
+    asking.world.put("team/rule.md", "---\npromotion_level: critical\n---\n" + "Pumps are never opened hot. " * 1_500)
+
+    body = asking.ask("pump", max_context_tokens=8_000, limit=12)
+
+    assert body["sources"][0]["path"] == "rule.md"
+    assert {"vault": "team", "path": "rule.md", "reason": "cut_to_budget"} in body["excluded"]
+    assert any("shown in part: team/rule.md" in told for told in body["warnings"])
+    told = {source["path"] for source in body["sources"]} | {out["path"] for out in body["excluded"]}
+    assert told == {"rule.md", *(f"{n:02}.md" for n in range(12))}
+    [_, user] = asking.world.chat.asked[0]
+    assert len(user.content) < (8_000 - 2_000 - 500) * 4
