@@ -149,3 +149,50 @@ def test_a_marker_behind_a_sentence_that_was_released_cannot_drop_it_any_more() 
 
     assert "".join(part for part in released if isinstance(part, str)).rstrip() == reader.answer.text
     assert reader.answer.text.startswith("The pump is red [1]")
+
+
+def test_a_marker_by_file_name_cites_the_segment_of_that_file_that_supports_its_sentence() -> None:
+    held = [segment(1, "The pump is red."), segment(2, "It holds 7 litres."), segment(3, "It is old.")]
+
+    [citation] = cite("It holds 7 litres [File: pump.md].", held, bucket="b").citations
+
+    assert (citation.marker, citation.status) == (2, "verified")
+
+
+@pytest.mark.parametrize("policy", ["mark", "drop"])
+def test_a_number_that_is_the_text_of_a_link_is_no_marker(policy: CitationPolicy) -> None:
+    said = "See [1](https://example.org/a) and ![2](b.png) for more. The pump is red [1](source: pump.md)."
+
+    whole = cite(said, SEGMENTS, bucket="b", policy=policy)
+    reader = AnswerReader(SEGMENTS, bucket="b", policy=policy)
+    for letter in said:
+        reader.feed(letter)
+    reader.finish()
+
+    assert "[1](https://example.org/a) and ![2](b.png)" in whole.text
+    assert [citation.marker for citation in whole.citations] == [1]
+    assert reader.answer == whole
+
+
+def test_code_that_stands_in_the_source_is_supported_in_its_fence() -> None:
+    held = [segment(1, "Set the port:\n\nport = 8443\nhost = here\n")]
+
+    assert cite("```ini\nport = 8443\nhost = here\n``` [1]", held, bucket="b").unsupported == []
+    [bad] = cite("```ini\nport = 8444\nhost = here\n``` [1]", held, bucket="b").unsupported
+    assert bad.reason == "number"
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("Die Pumpe wurde 1998 von Kelly in Köln gebaut [1].", None),
+        ("Die Pumpe wurde 1999 von Kelly in Köln gebaut [1].", "number"),
+        ("Die Pumpe wurde 1998 von Meier in Köln gebaut [1].", "name"),
+        ("Насос сделал Иванов в 1998 году [1].", None),
+        ("Насос сделал Петров в 1998 году [1].", "name"),
+    ],
+)
+def test_numbers_and_names_are_checked_in_other_languages_too(said: str, reason: str | None) -> None:
+    held = [segment(1, "Die Pumpe wurde 1998 von Kelly in Köln gebaut. Насос сделал Иванов в 1998 году.")]
+
+    assert [claim.reason for claim in cite(said, held, bucket="b").unsupported] == ([reason] if reason else [])

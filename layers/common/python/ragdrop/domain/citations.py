@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from ragdrop.domain.answers import SENTINELS, AbstainReason, Citation, Segment, sentinel
-from ragdrop.domain.claims import UNKNOWN_MARKER, Claim, ClaimStatus, check
-from ragdrop.domain.markers import GROUP, held_back, resolve
+from ragdrop.domain.claims import UNKNOWN_MARKER, Claim, ClaimStatus, best_segment, check
+from ragdrop.domain.markers import GROUP, MAY_BE_LINK, held_back, resolve
 from ragdrop.domain.sentences import Span, sentences
 
 CitationPolicy = Literal["mark", "drop", "abstain"]
@@ -90,7 +91,7 @@ class AnswerReader:
         while not self._refused:
             group = GROUP.search(self._raw)
             rest = self._raw[group.end() :] if group else ""
-            if group is None or (not last and held_back(rest) == 0):  # the group may go on
+            if group is None or (not last and (held_back(rest) == 0 or MAY_BE_LINK.match(rest))):  # it may go on
                 break
             self._add(self._raw[: group.start()])
             self._raw = rest
@@ -117,11 +118,11 @@ class AnswerReader:
         return group.start() if group else held_back(self._raw)
 
     def _marker(self, group: str) -> list[Released]:
-        found = resolve(group, list(self._by_number.values()))
         span = self._claim_span()
         if span is None:
             return []
         said = self._text[span.start : span.end]
+        found = resolve(group, list(self._by_number.values()), functools.partial(best_segment, said))
         checked = check(said, [self._by_number[number] for number in found.numbers], bucket=self._bucket)
         reason = checked.reason if found.numbers else UNKNOWN_MARKER
         status: ClaimStatus = "verified" if reason is None else "unsupported"

@@ -15,7 +15,7 @@ ClaimStatus = Literal["verified", "unsupported", "uncited"]
 UNKNOWN_MARKER = "unknown_marker"
 
 _LEAD = re.compile(r"^\s*(?:(?:[-*+•>]|#{1,6}|\d{1,3}[.)])\s+)+")
-_MARKUP = re.compile(r"\*\*|__|`")
+_MARKUP = re.compile(r"^```\w*\n|\*\*|__|`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,19 @@ def check(claim: str, cited: Sequence[Segment], *, bucket: str) -> Checked:
     return Checked(citations, reason, max((one.support for one in found), default=None))
 
 
+def best_segment(claim: str, segments: Sequence[Segment]) -> Segment:
+    """The segment that supports *claim* best, the first of equals."""
+    said = plain(claim)
+
+    def worth(segment: Segment) -> tuple[bool, float]:
+        found = evidence(said, segment.hit.chunk.text, about=_about(segment))
+        return found.problem is None, found.support
+
+    return max(segments, key=worth)
+
+
 def plain(claim: str) -> str:
-    """The sentence without list marks, heading marks and emphasis.
+    """The sentence without list marks, heading marks, code fences and emphasis.
 
     >>> plain("2. The **pump** is `red`.")
     'The pump is red.'

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ragdrop.domain.answers import Segment
@@ -15,7 +16,9 @@ _ONE = (
     r"|\[\s*[Ff]ile:[^\]\n]{1,300}\]"
     r"|\(\s*[Ss]ource:[^)\n]{1,300}\)"
 )
-GROUP = re.compile(rf"\s*(?:{_ONE})(?:\s?(?:{_ONE}))*")
+_LINK = r"(?!\((?!\s*[Ss]ource:)[^()\s]+\))"  # `[1](url)` is a link of Markdown, not a marker
+GROUP = re.compile(rf"\s*(?:{_ONE}){_LINK}(?:\s?(?:{_ONE}){_LINK})*")
+MAY_BE_LINK = re.compile(r"\([^()\s]{0,300}\Z")
 _EACH = re.compile(_ONE)
 _NUMBER = re.compile(r"\d{1,3}")
 _FILE = re.compile(r"file:\s*(?P<name>[^,\]]+?)\s*(?:,\s*section:\s*(?P<section>[^\]]+?)\s*)?\]", re.IGNORECASE)
@@ -31,8 +34,10 @@ class MarkerGroup:
     has_unknown: bool
 
 
-def resolve(group: str, segments: Sequence[Segment]) -> MarkerGroup:
-    """The segments that the markers of *group* name; a path or file name names its first segment.
+def resolve(
+    group: str, segments: Sequence[Segment], prefer: Callable[[Sequence[Segment]], Segment] = operator.itemgetter(0)
+) -> MarkerGroup:
+    """The segments that the markers of *group* name; of those that one path or file name fits, *prefer* says which.
 
     >>> resolve("[1, 7]", [])
     MarkerGroup(numbers=(), has_unknown=True)
@@ -41,7 +46,7 @@ def resolve(group: str, segments: Sequence[Segment]) -> MarkerGroup:
     numbers: list[int] = []
     unknown = False
     for marker in _EACH.findall(group):
-        named = _named(marker, segments)
+        named = _named(marker, segments, prefer)
         numbers += [number for number in named if number in known]
         unknown = unknown or any(number not in known for number in named) or not named
     return MarkerGroup(tuple(dict.fromkeys(numbers)), unknown)
@@ -73,7 +78,7 @@ def _begins(inside: str, word: str) -> bool:
     return word.startswith(inside) or inside.startswith(word)
 
 
-def _named(marker: str, segments: Sequence[Segment]) -> list[int]:
+def _named(marker: str, segments: Sequence[Segment], prefer: Callable[[Sequence[Segment]], Segment]) -> list[int]:
     by_file = _FILE.search(marker) or _SOURCE.search(marker)
     if by_file is None:
         return [int(number) for number in _NUMBER.findall(marker)]
@@ -83,7 +88,8 @@ def _named(marker: str, segments: Sequence[Segment]) -> list[int]:
     in_section = [
         s for s in held if section and section in (heading.casefold() for heading in s.hit.chunk.heading_path)
     ]
-    return [segment.number for segment in (in_section or held)[:1]]
+    fitting = in_section or held
+    return [prefer(fitting).number] if fitting else []
 
 
 def _is_named(segment: Segment, name: str) -> bool:
