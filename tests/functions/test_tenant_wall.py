@@ -48,7 +48,16 @@ FIELDS = st.fixed_dictionaries(
 QUESTIONS = st.tuples(st.just("POST"), st.sampled_from(["/search", "/ask"]), FIELDS)
 ROUTES = ["/documents/{w}/{w}/0.md", "/documents/home/{p}", "/documents/{p}", "/documents/other/{w}/{w}/0.md"]
 READS = st.tuples(
-    st.sampled_from([("GET", ""), ("GET", "?content=1"), ("GET", "?span=0-50"), ("DELETE", ""), ("POST", "/retry")]),
+    st.sampled_from(
+        [
+            ("GET", ""),
+            ("GET", "?content=1"),
+            ("GET", "?span=0-50"),
+            ("GET", "?span=0-50&version={w}"),
+            ("DELETE", ""),
+            ("POST", "/retry"),
+        ]
+    ),
     st.sampled_from(ROUTES),
     PLACES,
 ).map(lambda parts: (parts[0][0], parts[1].replace("{p}", parts[2]) + parts[0][1], None))
