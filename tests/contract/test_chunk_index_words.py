@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,17 @@ def test_words_of_title_headings_and_tags_are_found(engine: Engine, field: str) 
     engine.write(engine.piece("a.md", "something", **values[field]), engine.piece("b.md", "something"))  # type: ignore[arg-type]
 
     assert paths(engine.words("turbine")) == ["a.md"]
+
+
+def test_words_of_a_chunks_context_are_found_and_the_context_comes_back_beside_the_text(engine: Engine) -> None:
+    piece = engine.piece("table.md", "| 7 | red 😀 |")
+    row = replace(piece, chunk=replace(piece.chunk, context="| valve | colour 😀 |\n|---|---|", after="\n\n"))
+    engine.write(row, engine.piece("plain.md", "| 8 | blue |"))
+
+    (found,) = engine.words("valve")
+
+    assert found.chunk == row.chunk
+    assert engine.read("plain.md")[0].chunk.context == ""
 
 
 @pytest.mark.parametrize("text", ["", "   ", "?!", "\"'*()^:-+", "😀", "\x00", "-- ; ' \" \\", "\u202e\u200b"])

@@ -28,8 +28,8 @@ VOLATILE = ("request_id", "latency_ms", "timings_ms", "expires_at", "fields", "u
 class Wall:
     """A world of tenants over one deployment.  `plant` gives a tenant documents full of words that only it may see."""
 
-    def __init__(self, index: Any = None) -> None:
-        self.world = World("acme", index=index)
+    def __init__(self, index: Any = None, registry: Any = None) -> None:
+        self.world = World("acme", index=index, registry=registry)
         self.world.chat.reply = lambda messages: f"{messages[-1].content} [1]"  # says all that it was shown
         self.keys: dict[str, str] = {}
         app = self.world.app
@@ -86,6 +86,31 @@ class Wall:
     def search(self, key: str, **fields: Any) -> Any:
         """The body of a search that shows its candidates."""
         return self.send(key, "POST", "/search", body={"query": "pump room", "debug": True, **fields})[1]
+
+
+ASKED: tuple[dict[str, Any], ...] = (
+    {},
+    {"limit": 3},
+    {"folders": ["home"]},
+    {"prefer_folders": ["x"]},
+    {"query": "room red"},
+)
+
+
+def before_and_after_another_tenant_came(wall: Wall) -> tuple[list[Any], list[Any]]:
+    """All that `acme` is told of its 8 documents, before and after another tenant adds 200 about the same."""
+    for number in range(8):
+        wall.world.put(f"home/{number}.md", f"# Pump {number}\n\nThe pump in room {number} is red." + " pump" * number)
+    key = wall.key("acme")
+
+    def seen() -> list[Any]:
+        wall.world.now_s += 3_600  # no cache of answers or of the tenant's item helps
+        return [*(wall.search(key, **fields) for fields in ASKED), wall.send(key, "GET", "/documents")]
+
+    before = seen()
+    assert len(before[0]["results"]) > 2
+    wall.plant("other", "pump", count=200, vault="home")
+    return before, seen()
 
 
 def without_volatile(value: Any) -> Any:

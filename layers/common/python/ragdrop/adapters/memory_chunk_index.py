@@ -223,7 +223,7 @@ def _bm25(wanted: set[str], held: list[IndexedChunk]) -> dict[str, float]:
     counts: dict[str, Counter[str]] = {}
     for chunk in held if wanted else []:
         beside = " ".join((chunk.facts.title, *chunk.chunk.heading_path, *chunk.facts.tags))
-        counts[chunk.id] = Counter(2 * _words(chunk.chunk.text) + _words(beside))
+        counts[chunk.id] = Counter(2 * _words(chunk.chunk.in_context) + _words(beside))
     mean = sum(count.total() for count in counts.values()) / max(1, len(counts)) or 1.0
     scores: dict[str, float] = {}
     for word in sorted(wanted):

@@ -184,7 +184,8 @@ def source_of(indexed: IndexedChunk) -> str:
         "ordinal": chunk.ordinal,
         "start": chunk.start,
         "end": chunk.end,
-        "text": chunk.text + chunk.after,  # start and end say where the chunk ends and the white space begins
+        # what stands elsewhere and is searched with it comes first; start and end say where the white space begins
+        "text": chunk.in_context + chunk.after,
         "title": facts.title,
         "headings": chunk.heading_path,
         "tags": [term(tag) for tag in facts.tags],
@@ -193,6 +194,8 @@ def source_of(indexed: IndexedChunk) -> str:
     }
     if indexed.links:  # beside the facts, which no search looks into, so that an index needs no field for them
         fields["facts"]["links"] = [[link.target, link.text] for link in indexed.links]
+    if chunk.context:
+        fields["facts"]["context"] = chunk.context
     for name in ("doc_type", "content_type", "promotion_level", "category", "session_id", "date"):
         value = getattr(facts, name)
         if value is not None:
@@ -221,7 +224,9 @@ def hit_of(source: dict[str, Any], score: float, known: Documents) -> Hit:
     if shared is None:
         key = DocumentKey(source["tenant"], source["vault"], source["path"])
         shared = known[name] = key, source["revision"], _facts_of(source["facts"])
-    text, size = source["text"], source["end"] - source["start"]
+    context = source["facts"].get("context", "")
+    text = source["text"][len(context) + 1 :] if context else source["text"]
+    size = source["end"] - source["start"]
     chunk = Chunk(  # by position, here and below: a query makes sixty of them, and names cost a fifth more
         source["ordinal"],
         source["start"],
@@ -229,11 +234,11 @@ def hit_of(source: dict[str, Any], score: float, known: Documents) -> Hit:
         text[:size],
         tuple(source["headings"]),
         source.get("page"),
-        "",
+        context,
         text[size:],
     )
     links = links_of(source["facts"]) if source["ordinal"] == 0 else ()
-    return Hit(shared[0], shared[1], chunk, shared[2], score, links)
+    return Hit(shared[0], shared[1], chunk, shared[2], score, links, source["chunk_id"])
 
 
 def links_of(stored: dict[str, Any]) -> tuple[Link, ...]:

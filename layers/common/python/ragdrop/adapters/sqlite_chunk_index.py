@@ -15,7 +15,7 @@ import apsw
 from ragdrop.adapters.sqlite_files import SqliteFiles
 from ragdrop.adapters.sqlite_filters import Condition, condition
 from ragdrop.adapters.sqlite_match import match_expression
-from ragdrop.adapters.sqlite_schema import BM25, HIT_COLUMNS, check_stored_dimension, facts_of, hit, insert, links_of
+from ragdrop.adapters.sqlite_schema import BM25, HIT_COLUMNS, check_stored_dimension, hit, insert, told
 from ragdrop.adapters.vector_checks import check_dimension, has_direction
 from ragdrop.domain.chunks import (
     CandidateQuery,
@@ -132,7 +132,7 @@ class SqliteChunkIndex:
             return [
                 replace(
                     hit(index.tenant, row[:-2], 0.0 if row[-1] <= -2.0 else max(-1.0, min(1.0, row[-1]))),
-                    links=links_of(row[-2]) if row[-2] else (),
+                    links=told(row[-2])[1] if row[-2] else (),
                 )
                 for row in rows
             ]
@@ -156,7 +156,7 @@ class SqliteChunkIndex:
         with self._files.reading(index, deadline) as connection:
             rows = [] if connection is None else list(connection.execute(_REVISIONS, (*after, limit)))
         found = [
-            IndexedRevision(DocumentKey(index.tenant, vault, path), revision, facts_of(facts).indexed_at)
+            IndexedRevision(DocumentKey(index.tenant, vault, path), revision, told(facts)[0].indexed_at)
             for path, vault, revision, facts in rows
         ]
         return RevisionPage(found, json.dumps(rows[-1][:3]) if len(rows) == limit else None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import Any
 
 import apsw
@@ -72,7 +73,7 @@ COMMIT;
 """
 
 HIT_COLUMNS = (
-    "chunks.vault, chunks.path, chunks.revision, chunks.ordinal, "
+    "chunks.id, chunks.vault, chunks.path, chunks.revision, chunks.ordinal, "
     "bodies.start, bodies.stop, bodies.page, bodies.heading_path, bodies.facts, bodies.text"
 )
 
@@ -131,13 +132,13 @@ def insert(connection: apsw.Connection, chunk: IndexedChunk) -> None:
             piece.end,
             piece.page,
             json.dumps(piece.heading_path),
-            facts_json(facts, chunk.links),
+            facts_json(facts, chunk.links, storable(piece.context)),
             text + piece.after,
         ),
     )
     if has_direction(chunk.vector):
         connection.execute("INSERT INTO vectors VALUES (?, ?, ?)", (number, chunk.id, chunk.vector.tobytes()))
-    words = (text, facts.title, "\n".join(piece.heading_path), "\n".join(facts.tags))
+    words = (piece.in_context, facts.title, "\n".join(piece.heading_path), "\n".join(facts.tags))
     connection.execute(
         "INSERT INTO lexical (rowid, text, title, headings, tags) VALUES (?, ?, ?, ?, ?)",
         (number, *(storable(field) for field in words)),
@@ -146,34 +147,40 @@ def insert(connection: apsw.Connection, chunk: IndexedChunk) -> None:
 
 def hit(tenant: str, row: tuple[Any, ...], score: float) -> Hit:
     """The Hit of a row of HIT_COLUMNS."""
-    vault, path, revision, ordinal, start, stop, page, heading_path, facts, text = row
+    id_, vault, path, revision, ordinal, start, stop, page, headings, stored, text = row
     size = stop - start
-    chunk = Chunk(ordinal, start, stop, text[:size], tuple(json.loads(heading_path)), page, after=text[size:])
-    links = links_of(facts) if ordinal == 0 else ()
-    return Hit(DocumentKey(tenant, vault, path), revision, chunk, facts_of(facts), score, links)
+    facts, links, context = told(stored)
+    chunk = Chunk(ordinal, start, stop, text[:size], _headings(headings), page, context, text[size:])
+    return Hit(DocumentKey(tenant, vault, path), revision, chunk, facts, score, links if ordinal == 0 else (), id_)
 
 
-def facts_json(facts: Facts, links: tuple[Link, ...] = ()) -> str:
-    """Facts as a JSON object of its fields, and the links, where there are any."""
-    fields = {name: getattr(facts, name) for name in Facts.__slots__}
-    return json.dumps(fields | {"links": [[link.target, link.text] for link in links]} if links else fields)
+def facts_json(facts: Facts, links: tuple[Link, ...] = (), context: str = "") -> str:
+    """Facts as a JSON object of its fields, with the links and the context of a chunk, where there are any."""
+    fields: dict[str, Any] = {name: getattr(facts, name) for name in Facts.__slots__}
+    if links:
+        fields["links"] = [[link.target, link.text] for link in links]
+    if context:
+        fields["context"] = context
+    return json.dumps(fields)
 
 
-def links_of(text: str) -> tuple[Link, ...]:
-    """The links in what `facts_json` wrote."""
-    return tuple(Link(*link) for link in json.loads(text).get("links", ()))
-
-
-def facts_of(text: str) -> Facts:
-    """Read what `facts_json` wrote.
+@lru_cache(maxsize=512)  # the chunks of a document mostly tell the same, and decoding it was half the time of a hit
+def told(text: str) -> tuple[Facts, tuple[Link, ...], str]:
+    """Read what `facts_json` wrote: facts, links, context.
 
     >>> facts = Facts("Pump", "v1", "2024-05-01T00:00:00Z", tags=("a",), attributes={"game": "go"})
-    >>> facts_of(facts_json(facts)) == facts
+    >>> told(facts_json(facts, context="| a |")) == (facts, (), "| a |")
     True
     """
     fields = json.loads(text)
-    fields.pop("links", None)
-    return Facts(**{**fields, "tags": tuple(fields["tags"])})
+    links = tuple(Link(*link) for link in fields.pop("links", ()))
+    context = fields.pop("context", "")
+    return Facts(**{**fields, "tags": tuple(fields["tags"])}), links, context
+
+
+@lru_cache(maxsize=512)
+def _headings(text: str) -> tuple[str, ...]:
+    return tuple(json.loads(text))
 
 
 def check_stored_dimension(connection: apsw.Connection, index: IndexRef) -> None:

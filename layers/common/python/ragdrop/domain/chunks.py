@@ -87,7 +87,8 @@ class Hit:
     """A chunk as the index found it.
 
     `score` is raw: the cosine in [-1, 1] of a vector hit, the BM25 score of a lexical one, 0.0 of a chunk that was
-    read and not searched.  `links` are those that the index keeps with a document's first chunk.
+    read and not searched.  `links` are those that the index keeps with a document's first chunk.  `stored_id` is the
+    chunk's id where the index brought it, so that it need not be computed.
     """
 
     key: DocumentKey
@@ -96,11 +97,12 @@ class Hit:
     facts: Facts
     score: float = 0.0
     links: tuple[Link, ...] = ()
+    stored_id: str = field(default="", compare=False, repr=False)
 
     @property
     def chunk_id(self) -> str:
         """The id of the chunk found."""
-        return chunk_id(self.key, self.revision, self.chunk.ordinal)
+        return self.stored_id or chunk_id(self.key, self.revision, self.chunk.ordinal)
 
 
 @dataclass(frozen=True, slots=True)

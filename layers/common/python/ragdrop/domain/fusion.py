@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from operator import itemgetter
 from typing import Literal
 
 from ragdrop.domain.chunks import Hit
@@ -64,17 +65,10 @@ def fuse(
     Returns:
         Every chunk of either list once, best first, scores in [0, 1]; ties by chunk id, so the order is repeatable.
     """
-    found = blend(vector, lexical, weight=fusion.weight) if fusion.method == "blend" else rrf(vector, lexical)
+    near, worded = _scores(vector), _scores(lexical)
+    scores = _blended(near, worded, fusion.weight) if fusion.method == "blend" else _by_ranks(near, worded)
     words = _words(question)
-    if not words or not fusion.heading_bonus:
-        return found
-    whole = 1 + fusion.heading_bonus  # scaled, not cut off at 1: the best hits would be equal
-    return _best_first(
-        [
-            replace(each, score=(each.score + fusion.heading_bonus * heading_match(each.hit, words)) / whole)
-            for each in found
-        ]
-    )
+    return _fused(vector, lexical, near, worded, scores, words, fusion.heading_bonus if words else 0.0)
 
 
 def blend(vector: Sequence[Hit], lexical: Sequence[Hit], *, weight: float = DEFAULT_VECTOR_WEIGHT) -> list[Fused]:
@@ -94,26 +88,23 @@ def blend(vector: Sequence[Hit], lexical: Sequence[Hit], *, weight: float = DEFA
     References:
         Bruch, Gai, Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", ACM TOIS 2023: TMM.
     """
-    if not vector or not lexical:
-        weight = 1.0 if vector else 0.0
-    near, worded = share_of_best(_scores(vector)), share_of_best(_scores(lexical))
-    both = {id_: weight * near.get(id_, 0.0) + (1 - weight) * worded.get(id_, 0.0) for id_ in {**near, **worded}}
-    return _fused(vector, lexical, both)
+    near, worded = _scores(vector), _scores(lexical)
+    return _fused(vector, lexical, near, worded, _blended(near, worded, weight))
 
 
 def rrf(vector: Sequence[Hit], lexical: Sequence[Hit]) -> list[Fused]:
     """Fuse two result lists, best first each, by their ranks alone; a chunk that leads both has 1."""
-    best = 2 / (RRF_RANKS + 1)
-    both: dict[str, float] = {}
-    for hits in (vector, lexical):
-        for rank, hit in enumerate(hits, start=1):
-            both[hit.chunk_id] = both.get(hit.chunk_id, 0.0) + 1 / (RRF_RANKS + rank) / best
-    return _fused(vector, lexical, {id_: min(1.0, score) for id_, score in both.items()})
+    near, worded = _scores(vector), _scores(lexical)
+    return _fused(vector, lexical, near, worded, _by_ranks(near, worded))
 
 
 def heading_match(hit: Hit, words: frozenset[str]) -> float:
     """The share of *words*, case folded, that the headings over a chunk hold, in [0, 1]."""
-    return len(words & _words(" ".join(hit.chunk.heading_path))) / len(words)
+    return _share(hit.chunk.heading_path, words)
+
+
+def _share(headings: tuple[str, ...], words: frozenset[str]) -> float:
+    return len(words & _words(" ".join(headings))) / len(words)
 
 
 def share_of_best(scores: Mapping[str, float]) -> dict[str, float]:
@@ -140,14 +131,39 @@ def min_max(scores: Mapping[str, float]) -> dict[str, float]:
     return {id_: (score - low) / (high - low) for id_, score in scores.items()}
 
 
-def _fused(vector: Sequence[Hit], lexical: Sequence[Hit], scores: Mapping[str, float]) -> list[Fused]:
-    near, worded = _scores(vector), _scores(lexical)
+def _blended(near: Mapping[str, float], worded: Mapping[str, float], weight: float) -> dict[str, float]:
+    if not near or not worded:
+        weight = 1.0 if near else 0.0
+    left, right = share_of_best(near), share_of_best(worded)
+    return {id_: weight * left.get(id_, 0.0) + (1 - weight) * right.get(id_, 0.0) for id_ in {**left, **right}}
+
+
+def _by_ranks(near: Mapping[str, float], worded: Mapping[str, float]) -> dict[str, float]:
+    best = 2 / (RRF_RANKS + 1)
+    both: dict[str, float] = {}
+    for found in (near, worded):
+        for rank, id_ in enumerate(found, start=1):
+            both[id_] = both.get(id_, 0.0) + 1 / (RRF_RANKS + rank) / best
+    return {id_: min(1.0, score) for id_, score in both.items()}
+
+
+def _fused(
+    vector: Sequence[Hit],
+    lexical: Sequence[Hit],
+    near: Mapping[str, float],
+    worded: Mapping[str, float],
+    scores: Mapping[str, float],
+    words: frozenset[str] = frozenset(),
+    bonus: float = 0.0,
+) -> list[Fused]:
+    """The hits of both lists with their scores and the bonus, best first."""
     hits = {hit.chunk_id: hit for hit in (*lexical, *vector)}
-    return _best_first([Fused(hit, scores[id_], near.get(id_), worded.get(id_)) for id_, hit in hits.items()])
-
-
-def _best_first(fused: list[Fused]) -> list[Fused]:
-    return sorted(fused, key=lambda found: (-found.score, found.hit.chunk_id))
+    headings = {hit.chunk.heading_path for hit in hits.values()} if bonus else set()
+    added = {path: bonus * _share(path, words) for path in headings}  # once for all chunks under one heading
+    whole = 1 + bonus  # scaled, not cut off at 1: the best hits would be equal
+    found = [(-(scores[id_] + added.get(hit.chunk.heading_path, 0.0)) / whole, id_, hit) for id_, hit in hits.items()]
+    found.sort(key=itemgetter(0, 1))
+    return [Fused(hit, -score, near.get(id_), worded.get(id_)) for score, id_, hit in found]
 
 
 def _scores(hits: Sequence[Hit]) -> dict[str, float]:

@@ -125,9 +125,10 @@ def documents_of(candidates: Sequence[Candidates], *, at_most: int = MAX_VERIFIE
 
 def verified(hits: Sequence[Hit], heads: Mapping[DocumentKey, Head]) -> list[Hit]:
     """Only the hits whose revision is the live one at this moment: nothing else is ever served."""
-    return [hit for hit in hits if hit.key in heads and heads[hit.key].live_revision == hit.revision]
+    live = {(key, head.live_revision) for key, head in heads.items()}
+    return [hit for hit in hits if (hit.key, hit.revision) in live]
 
 
 def superseded(hits: Sequence[Hit], heads: Mapping[DocumentKey, Head]) -> set[tuple[DocumentKey, int]]:
     """The revisions among *hits* that are not live: a second round asks without them."""
-    return {(hit.key, hit.revision) for hit in hits} - {(hit.key, hit.revision) for hit in verified(hits, heads)}
+    return {(hit.key, hit.revision) for hit in hits} - {(key, head.live_revision) for key, head in heads.items()}

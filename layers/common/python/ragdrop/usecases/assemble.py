@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ragdrop.domain.assembly import expanded, range_to_read
 from ragdrop.domain.boosting import Boosts
@@ -16,6 +16,7 @@ from ragdrop.domain.queries import Expand
 from ragdrop.domain.retrieval import FoundChunk, FoundDocument
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.ports import ChunkIndex
+from ragdrop.usecases.wall import own
 
 MAX_CHARACTERS = 1_000_000  # of all texts together, whatever the budget says: a Lambda response has 6 MB
 MAX_CRITICAL_CHUNKS = 300  # read of critical documents at most; more would not fit any share of a usual budget
@@ -31,11 +32,16 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """Documents with their texts, and the critical ones that were shortened or left out."""
+    """Documents with their texts, and the critical ones that were shortened or left out.
+
+    `firsts` has the first chunk of each document, with which its links stand, where it was asked for; None where the
+    index does not hold it.
+    """
 
     documents: list[FoundDocument]
     critical: list[FoundDocument]
     shortened: list[FoundDocument]
+    firsts: Mapping[DocumentKey, Hit | None] = field(default_factory=dict)
 
 
 class Assemble:
@@ -54,6 +60,7 @@ class Assemble:
         boosts: Boosts,
         room: Room,
         deadline: Deadline,
+        with_first: bool = False,
     ) -> Assembled:
         """Put texts together.
 
@@ -65,17 +72,21 @@ class Assemble:
             boosts: What is added to the score of critical documents.
             room: In characters.
             deadline: Of the request.
+            with_first: Whether the first chunk of each document is read too, in the same round trip.
 
         Raises:
             DatabaseError: The index did not answer.
         """
         ranges = _of_critical(critical)
         ranges |= _of_results(documents, expand, min(room.documents, MAX_CHARACTERS))
-        read = self._index.read(index, list(ranges.values()), deadline) if ranges else []
-        by_key: Mapping[DocumentKey, list[Hit]] = dict(zip(ranges, read, strict=True))
+        beside = _first_chunks(ranges.values()) if with_first else []
+        asked = [*ranges.values(), *beside]
+        read = [own(hits, index.tenant) for hits in self._index.read(index, asked, deadline)] if asked else []
+        by_key: Mapping[DocumentKey, list[Hit]] = dict(zip(ranges, read, strict=False))
+        firsts = _firsts(zip(asked, read, strict=True)) if with_first else {}
         first, left, shortened = within_share(self._critical(critical, by_key, boosts), room.critical)
         left += min(room.documents, MAX_CHARACTERS) - room.critical
-        return Assembled(_within(documents, by_key, expand, left), first, shortened)
+        return Assembled(_within(documents, by_key, expand, left), first, shortened, firsts)
 
     @staticmethod
     def _critical(
@@ -90,6 +101,19 @@ class Assemble:
             if document is not None:
                 found.append(expanded(document, read, "document"))
         return in_order(found)
+
+
+def _first_chunks(ranges: Iterable[ChunkRange]) -> list[ChunkRange]:
+    """The first chunks of the documents of which *ranges* do not hold them."""
+    return [ChunkRange(one.key, one.revision, 0, 0) for one in ranges if one.first > 0]
+
+
+def _firsts(read: Iterable[tuple[ChunkRange, Sequence[Hit]]]) -> dict[DocumentKey, Hit | None]:
+    return {
+        part.key: next((hit for hit in hits[:1] if hit.chunk.ordinal == 0), None)
+        for part, hits in read
+        if part.first == 0
+    }
 
 
 def _of_critical(critical: Sequence[tuple[Head, Sequence[FoundChunk]]]) -> dict[DocumentKey, ChunkRange]:
@@ -125,7 +149,8 @@ def _within(
     made = []
     for document in documents:
         read = by_key.get(document.key, [])
-        choices = (expanded(document, read, expand), expanded(document, read, "neighbours"))
+        ways: tuple[Expand, ...] = (expand, "neighbours")
+        choices = (expanded(document, read, way) for way in ways)  # the second only where the first does not fit
         chosen = next((choice for choice in choices if len(choice.text) <= characters), document)
         characters -= len(chosen.text)
         made.append(chosen)

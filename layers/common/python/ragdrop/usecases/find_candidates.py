@@ -22,6 +22,7 @@ from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import DatabaseError
 from ragdrop.ports import ChunkIndex, Registry
 from ragdrop.usecases.timer import Timer
+from ragdrop.usecases.wall import own_candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,8 @@ class FindCandidates:
     ) -> tuple[list[Candidates], Heads]:
         beside = [wanted.beside] if wanted.beside else []
         with timer.stage("retrieve"):
-            answers = self._index.candidates(tenant.index, [*queries, *beside], deadline)
+            found = self._index.candidates(tenant.index, [*queries, *beside], deadline)
+        answers = [own_candidates(each, tenant.name) for each in found]
         scopes = answers[: len(queries)]
         _raise_if_none_answered(scopes)
         critical = wanted.critical[: MAX_VERIFIED // 2]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from ragdrop.domain.chunks import ChunkRange, Hit, Vector
 from ragdrop.domain.deadlines import Deadline
@@ -25,6 +25,7 @@ from ragdrop.domain.retrieval import FoundDocument
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import DatabaseError
 from ragdrop.ports import ChunkIndex, Registry, VisitedCache
+from ragdrop.usecases.wall import own
 
 logger = logging.getLogger(__name__)
 
@@ -62,12 +63,13 @@ class FollowLinks:
         session: str | None,
         exclude: Collection[DocumentKey],
         deadline: Deadline,
+        firsts: Mapping[DocumentKey, Hit | None] | None = None,
     ) -> Followed:
         """The linked documents of *roots*, at most *max_docs*, at most *max_depth* links away.
 
         A level costs at most one batch read of names, one of heads and one search of the index; the roots' links one
-        more read of it, unless their hits brought them.  With *session* the visited cache is read once and written at
-        most once; without it cycles are cut here.
+        more read of it, unless *firsts* or their hits brought them.  With *session* the visited cache is read once and
+        written at most once; without it cycles are cut here.
 
         Args:
             roots: Documents found, best first.
@@ -80,6 +82,7 @@ class FollowLinks:
             session: In one session no document is expanded twice within an hour.
             exclude: Documents that must not come again: results and critical ones.
             deadline: When the answer must have left.
+            firsts: First chunks of roots, as far as they were read; None of one that the index does not hold.
 
         Raises:
             DatabaseError: Registry or index did not answer.
@@ -93,7 +96,7 @@ class FollowLinks:
         found: list[LinkedDocument] = []
         known = {*exclude, *(root.key for root in roots)}
         fresh = [root for root in roots if root.key.digest not in expanded]
-        pages = self._pages(fresh, tenant, deadline)
+        pages = self._pages(fresh, firsts or {}, tenant, deadline)
         for depth in range(1, max_depth + 1):
             expanded |= {key.digest for key, _ in pages}
             level = self._level(pages, query_vector, tenant, caller, known, across_vaults, depth, deadline)
@@ -107,14 +110,20 @@ class FollowLinks:
             self._note(tenant, session, expanded, warnings)
         return Followed(found, warnings)
 
-    def _pages(self, roots: Sequence[FoundDocument], tenant: Tenant, deadline: Deadline) -> list[Page]:
+    def _pages(
+        self,
+        roots: Sequence[FoundDocument],
+        read: Mapping[DocumentKey, Hit | None],
+        tenant: Tenant,
+        deadline: Deadline,
+    ) -> list[Page]:
         """The roots with their links, which stand with the first chunks."""
-        firsts = {root.key: _first(chunk.hit for chunk in root.chunks) for root in roots}
-        missing = [root for root in roots if firsts[root.key] is None]
+        firsts = {root.key: read.get(root.key) or _first(chunk.hit for chunk in root.chunks) for root in roots}
+        missing = [root for root in roots if firsts[root.key] is None and root.key not in read]
         if missing:
             ranges = [ChunkRange(root.key, root.revision, 0, 0) for root in missing]
             for root, hits in zip(missing, self._index.read(tenant.index, ranges, deadline), strict=True):
-                firsts[root.key] = _first(hits)
+                firsts[root.key] = _first(own(hits, tenant.name))
         return [(key, first.links) for key, first in firsts.items() if first is not None]
 
     def _level(
@@ -146,7 +155,8 @@ class FollowLinks:
                 by.setdefault(key, []).append(target)
         if not by:
             return []
-        hits = self._index.nearest_of(tenant.index, query_vector, [(key, live[key]) for key in by], deadline)
+        nearest = self._index.nearest_of(tenant.index, query_vector, [(key, live[key]) for key in by], deadline)
+        hits = own(nearest, tenant.name)
         if query_vector is None:
             places = {key: place for place, key in enumerate(by)}
             hits = sorted(hits, key=lambda hit: places[hit.key])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from ragdrop.domain.chunks import CandidateQuery, Filters, Vector
+from ragdrop.domain.chunks import CandidateQuery, Filters, Hit, Vector
 from ragdrop.domain.context_text import context_text
 from ragdrop.domain.critical import MAX_CRITICAL, live_critical
 from ragdrop.domain.deadlines import Deadline
@@ -81,19 +81,28 @@ class Search:
         timer = Timer()
         question = self._understand(query, caller)
         with timer.stage("embed"):
-            critical_keys, (folders, (vector, missing)) = together(
-                lambda: self._critical_keys(question, deadline),
-                lambda: (self._folders(question, deadline), self._vector(question, deadline)),
-            )
+            critical_keys, (folders, (vector, missing)) = self._beforehand(question, deadline)
         question = replace(question, scopes=question.scopes.then(folders.folders), folders=folders)
         found = self._find(_wanted(question, vector, critical_keys), question.tenant, deadline, timer)
         if found.vector_error and not query.allow_fallback:
             raise found.vector_error
         with timer.stage("assemble"):
-            retrieval = self._retrieval(question, found, critical_keys, missing, timer, deadline)
+            retrieval, firsts = self._retrieval(question, found, critical_keys, missing, timer, deadline)
         with timer.stage("links"):
-            followed = self._linked(question, vector, retrieval, caller, deadline)
+            followed = self._linked(question, vector, retrieval, firsts, caller, deadline)
         return _with_links(retrieval, followed, query)
+
+    def _beforehand(
+        self, question: Question, deadline: Deadline
+    ) -> tuple[tuple[DocumentKey, ...], tuple[RankedFolders, tuple[Vector | None, list[str]]]]:
+        """What is known before the index is asked: the critical documents beside the folders and the query's vector."""
+
+        def here() -> tuple[RankedFolders, tuple[Vector | None, list[str]]]:
+            return self._folders(question, deadline), self._vector(question, deadline)
+
+        if not question.query.include_critical:
+            return (), here()
+        return together(lambda: self._critical_keys(question, deadline), here)
 
     def _vector(self, question: Question, deadline: Deadline) -> tuple[Vector | None, list[str]]:
         """The query's vector; None, and why, where words alone must do."""
@@ -114,13 +123,13 @@ class Search:
 
     def _reranked(self, query: Query, fused: list[Fused], deadline: Deadline) -> tuple[list[Fused], list[str]]:
         """The candidates in the reranker's order, their scores dealt out anew in it: boosts and folders still count."""
+        if not self._rerank.is_on:
+            return fused, []
         moved = self._rerank(query.text, fused, deadline, text_of=lambda one: one.hit.chunk.in_context)
         dealt = [replace(one, score=place.score) for one, place in zip(moved.found, fused, strict=True)]
         return dealt, [moved.warning] if moved.warning else []
 
     def _critical_keys(self, question: Question, deadline: Deadline) -> tuple[DocumentKey, ...]:
-        if not question.query.include_critical:
-            return ()
         vaults = question.scopes.vaults
         promoted = self._registry.promoted(question.tenant.name, deadline)
         return tuple(
@@ -128,11 +137,17 @@ class Search:
         )
 
     def _linked(
-        self, question: Question, vector: Vector | None, found: Retrieval, caller: Caller, deadline: Deadline
+        self,
+        question: Question,
+        vector: Vector | None,
+        found: Retrieval,
+        firsts: Mapping[DocumentKey, Hit | None],
+        caller: Caller,
+        deadline: Deadline,
     ) -> Followed:
         """What the results link to, then what critical documents do; an outage here costs the links alone."""
         values, query = question.settings.values, question.query
-        if query.fast or not query.follow_links:
+        if not _follows(question):
             return Followed([], [])
         roots = [*found.documents, *found.critical]
         try:
@@ -147,6 +162,7 @@ class Search:
                 session=query.session,
                 exclude={root.key for root in roots},
                 deadline=deadline,
+                firsts=firsts,
             )
         except DatabaseError:
             return Followed([], ["links could not be followed"])
@@ -159,7 +175,7 @@ class Search:
         missing: list[str],
         timer: Timer,
         deadline: Deadline,
-    ) -> Retrieval:
+    ) -> tuple[Retrieval, Mapping[DocumentKey, Hit | None]]:
         query, calibration = question.query, question.calibration
         threshold = question.settings.values.min_relevance
         vector = above_noise(found.vector, calibration, keep_all=threshold == 0)
@@ -184,6 +200,7 @@ class Search:
             boosts=question.boosts,
             room=question.room,
             deadline=deadline,
+            with_first=_follows(question),
         )
         notes = _notes(question, len(assembled.shortened) + len(critical_keys[MAX_CRITICAL:]))
         unranked = [question.folders.warning] if question.folders.warning else []
@@ -192,7 +209,7 @@ class Search:
         if level_2 and not missing:
             missing.append("the vector search did not answer: found by words alone")
         decision = Decision(assembled.documents, assembled.critical, by.threshold, question.limit, by.relevance)
-        return Retrieval(
+        retrieval = Retrieval(
             documents=assembled.documents,
             critical=assembled.critical,
             total_matches=len(ranked),
@@ -204,6 +221,12 @@ class Search:
             score_basis=by.basis,
             explanation=_explanation(question, decision, fused, found) if query.debug else None,
         )
+        return retrieval, assembled.firsts
+
+
+def _follows(question: Question) -> bool:
+    values, query = question.settings.values, question.query
+    return query.follow_links and not query.fast and values.max_linked_docs > 0 and values.max_link_depth > 0
 
 
 def _with_links(found: Retrieval, followed: Followed, query: Query) -> Retrieval:

@@ -1,0 +1,78 @@
+"""How often a whole search asks OpenSearch, counted by its HTTP requests (DESIGN 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import uuid4
+
+import pytest
+
+from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
+from ragdrop.domain.deadlines import Deadline
+from tests.contract.opensearch_node import CountingConnection, counting_connection, opensearch_url
+from tests.world import World
+
+WORDS = "alpha beta gamma delta"
+
+
+@pytest.fixture
+def counted() -> Iterator[tuple[World, type[CountingConnection]]]:
+    """A world of linked documents on OpenSearch, and what was sent to it."""
+    connection = counting_connection()
+    index = OpenSearchChunkIndex.from_url(opensearch_url(), shards=1, connection_class=connection)
+    world = World(f"t-{uuid4().hex[:12]}", index=index)
+    long = "\n\n".join(f"## Part {n}\n\n" + f"filler {n} words \n" * 40 for n in range(30))
+    world.put("team/a.md", f"[b](b.md)\n\n{long}\n\n## Last\n\n{WORDS}\n")
+    world.put("team/b.md", "the valve, see [c](c.md)")
+    world.put("team/c.md", "deep matters")
+    world.put("team/rule.md", "---\npromotion_level: critical\n---\nnever restart")
+    world.search("warm")  # the tenant's item is then held
+    connection.seen.clear()
+    yield world, connection
+    tenant = world.registry.tenant(world.tenant)
+    assert tenant is not None
+    index.drop(tenant.index, Deadline.after(30))
+
+
+def searches(connection: type[CountingConnection]) -> int:
+    """Requests since the last count, all of which must be searches."""
+    seen, connection.seen[:] = list(connection.seen), []
+    assert all(one.startswith("POST ") and "_msearch" in one for one in seen)
+    return len(seen)
+
+
+def test_a_search_without_links_is_one_request_for_candidates_and_one_for_texts(
+    counted: tuple[World, type[CountingConnection]],
+) -> None:
+    world, connection = counted
+
+    world.search(WORDS, follow_links=False)
+
+    assert searches(connection) == 2
+
+
+def test_each_level_of_links_is_one_request_more(counted: tuple[World, type[CountingConnection]]) -> None:
+    world, connection = counted
+
+    one = world.search(WORDS, limit=1, expand="neighbours", max_link_depth=1)
+    after_one = searches(connection)
+    two = world.search(WORDS, limit=1, expand="neighbours")
+
+    assert ([doc.key.path for doc in one.linked], after_one) == (["b.md"], 3)
+    assert ([doc.key.path for doc in two.linked], searches(connection)) == (["b.md", "c.md"], 4)
+
+
+def test_the_key_and_the_tenants_item_are_read_once_for_many_searches(
+    counted: tuple[World, type[CountingConnection]],
+) -> None:
+    world, _ = counted
+    secret, _ = world.app.operator.create_key(world.tenant, "reader", ())
+    before = len(world.registry.calls)
+
+    for text in ("one", "two", "three"):
+        caller = world.app.directory.caller(secret)
+        world.search(f"{WORDS} {text}")
+        assert caller.tenant == world.tenant
+
+    asked = world.registry.calls[before:]
+    assert (asked.count("api_key"), asked.count("tenant")) == (1, 0)
