@@ -218,23 +218,6 @@ def test_a_whole_search_asks_the_index_twice_and_the_registry_twice(world: World
         assert world.index.calls[len(indexed) :] == ["candidates", "read"]
 
 
-def test_following_links_costs_the_index_one_more_search_a_level_and_no_read_of_its_own(world: World) -> None:
-    long = "\n\n".join(f"## Part {n}\n\n" + f"filler {n} words \n" * 40 for n in range(30))
-    last = "\n\n".join(f"## Last {n}\n\n" + f"{WORDS} {n}. " * 60 for n in range(4))
-    world.put("team/long.md", f"[the valve](b.md)\n\n{long}\n\n{last}\n")
-    world.put("team/b.md", "the valve is shut")
-    world.search(WORDS)
-    before, indexed = len(world.registry.calls), list(getattr(world.index, "calls", []))
-
-    found = world.search(WORDS, limit=1, expand="neighbours")
-
-    assert 0 not in {chunk.hit.chunk.ordinal for chunk in found.documents[0].chunks}  # the links stand with that one
-    assert [one.key.path for one in found.linked] == ["b.md"]
-    assert world.registry.calls[before:].count("heads") == 2
-    if indexed:
-        assert world.index.calls[len(indexed) :] == ["candidates", "read", "nearest_of"]
-
-
 def test_linked_documents_say_whence_and_how_far_and_never_repeat_a_result(world: World) -> None:
     world.put("team/a.md", WORDS + "\n\n[the valve](b.md) and [itself](a.md)\n")
     world.put("team/b.md", "the valve is shut, see [more](c.md)")

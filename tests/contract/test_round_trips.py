@@ -76,3 +76,20 @@ def test_the_key_and_the_tenants_item_are_read_once_for_many_searches(
 
     asked = world.registry.calls[before:]
     assert (asked.count("api_key"), asked.count("tenant")) == (1, 0)
+
+
+def test_following_links_costs_the_index_one_more_search_a_level_and_no_read_of_its_own() -> None:
+    world = World()
+    long = "\n\n".join(f"## Part {n}\n\n" + f"filler {n} words \n" * 40 for n in range(30))
+    last = "\n\n".join(f"## Last {n}\n\n" + f"{WORDS} {n}. " * 60 for n in range(4))
+    world.put("team/long.md", f"[the valve](b.md)\n\n{long}\n\n{last}\n")
+    world.put("team/b.md", "the valve is shut")
+    world.search(WORDS)
+    before, indexed = len(world.registry.calls), len(world.index.calls)
+
+    found = world.search(WORDS, limit=1, expand="neighbours")
+
+    assert 0 not in {chunk.hit.chunk.ordinal for chunk in found.documents[0].chunks}  # the links stand with that one
+    assert [one.key.path for one in found.linked] == ["b.md"]
+    assert world.registry.calls[before:].count("heads") == 2
+    assert world.index.calls[indexed:] == ["candidates", "read", "nearest_of"]

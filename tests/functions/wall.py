@@ -51,11 +51,14 @@ class Wall:
             world.app.operator.create_tenant(tenant)
         facts = {"title": f"Pump {word}", "doc_type": word, "category": word, "session_id": word, "agent": word}
         front = "\n".join(f"{name}: {value}" for name, value in facts.items())
+        paths = []
         for number in range(count):
             text = f"---\n{front}\ntags: [{word}]\npromotion_level: critical\nroom: {word}\n---\n\n# Pump {word}\n\n"
             text += f"The pump stands in room {HIDDEN}{tenant} {number}. See [it](../../acme/home/a.md).\n"
             world.tenant = tenant
-            world.put(f"{vault or word}/{word}/{number}.md", text)
+            paths.append(f"{vault or word}/{word}/{number}.md")
+            world.put(paths[-1], text, ingest=False)
+        world.changed(*paths)  # one message, so that an index is refreshed once
         world.tenant = "acme"
 
     def key(self, tenant: str, *vaults: str) -> str:
