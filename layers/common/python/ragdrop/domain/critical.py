@@ -12,6 +12,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import CHUNKS_PER_DOCUMENT, FoundChunk, FoundDocument
 
 MAX_CRITICAL = 50  # heads that may be read for them, of the 100 of one batch
+MIN_CUT = 40  # characters: a shorter beginning of a document says nothing
 
 
 def live_critical(
@@ -67,7 +68,10 @@ def in_order(documents: Iterable[FoundDocument]) -> list[FoundDocument]:
 def within_share(
     documents: Sequence[FoundDocument], characters: int
 ) -> tuple[list[FoundDocument], int, list[FoundDocument]]:
-    """As many of *documents*, in order, as fit in *characters*; one that does not fit is shortened to its best chunk.
+    """As many of *documents*, in order, as fit in *characters*; one that does not is shortened to its best chunk.
+
+    Where not even that fits, it is cut at the end of a paragraph, sentence or word; only where less than MIN_CUT
+    characters are left is a document left out.
 
     Returns:
         Those that fit, how many characters of the share they leave, and those that were shortened or left out.
@@ -75,14 +79,44 @@ def within_share(
     kept: list[FoundDocument] = []
     short: list[FoundDocument] = []
     for document in documents:
-        best = document.chunks[0].hit.chunk if document.chunks else None
         if len(document.text) <= characters:
             kept.append(document)
-        elif best is not None and len(best.text) <= characters:
-            kept.append(replace(document, text=best.text, text_start=best.start, text_end=best.end))
+        elif characters >= MIN_CUT:
+            kept.append(_shortened(document, characters))
             short.append(document)
         else:
             short.append(document)
             continue
         characters -= len(kept[-1].text)
     return kept, characters, short
+
+
+def cut_at_boundary(text: str, characters: int) -> str:
+    """The longest beginning of *text* of at most *characters* that ends a paragraph, else a line, a sentence, a word.
+
+    One of them only where it keeps at least half of the room; a text without any is cut where the room ends.
+
+    >>> cut_at_boundary("Never restart. Call the shift first.", 20), cut_at_boundary("x" * 9, 5)
+    ('Never restart.', 'xxxxx')
+    """
+    if len(text) <= characters:
+        return text
+    for boundary, kept in (("\n\n", 0), ("\n", 0), (". ", 1), (" ", 0)):
+        end = text.rfind(boundary, 0, characters + len(boundary) - kept)
+        if end + kept >= max(1, characters // 2):
+            return text[: end + kept]
+    return text[:characters]
+
+
+def _shortened(document: FoundDocument, characters: int) -> FoundDocument:
+    """The document by its best chunk, which is cut itself where it does not fit: what a prompt shows is cut too."""
+    if not document.chunks:
+        text = cut_at_boundary(document.text, characters)
+        return replace(document, text=text, text_end=document.text_start + len(text), parts=())
+    found = document.chunks[0]
+    chunk = found.hit.chunk
+    text = cut_at_boundary(chunk.text, characters)
+    if len(text) < len(chunk.text):
+        chunk = replace(chunk, text=text, end=chunk.start + len(text), after="")
+        found = replace(found, hit=replace(found.hit, chunk=chunk))
+    return replace(document, text=text, text_start=chunk.start, text_end=chunk.end, chunks=(found,), parts=(found.hit,))
