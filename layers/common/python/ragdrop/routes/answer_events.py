@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 from fastapi import Request
@@ -17,7 +17,7 @@ from ragdrop.routes.search import flags
 from ragdrop.usecases.ask import AskEvent, Found
 
 
-def events(stream: Iterator[AskEvent], request: Request, start_s: float) -> Iterator[str]:
+def events(stream: Iterator[AskEvent], request: Request, start_s: float) -> Generator[str, None, None]:
     """The events of *stream*; an error that comes after the first event is an event too, and the last one."""
     try:
         for event in stream:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import StreamingResponse
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller
@@ -14,11 +13,11 @@ from ragdrop.http import deadline_of
 from ragdrop.routes.answer_events import events
 from ragdrop.routes.answer_mapping import ask_response
 from ragdrop.routes.answer_shapes import AskResponse
+from ragdrop.routes.event_stream import EVENT_STREAM, EventStream
 from ragdrop.routes.requests import AskRequest, query_of
 from ragdrop.usecases.ask import Ask, Question
 
 AskPart = Callable[[], Ask]
-EVENT_STREAM = "text/event-stream"
 
 
 def ask_router(ask: AskPart, caller: Callable[..., Caller]) -> APIRouter:
@@ -37,7 +36,7 @@ def ask_router(ask: AskPart, caller: Callable[..., Caller]) -> APIRouter:
         request: Request,
         who: Annotated[Caller, Depends(caller)],
         deadline: Annotated[Deadline, Depends(deadline_of)],
-    ) -> AskResponse | StreamingResponse:
+    ) -> AskResponse | EventStream:
         """Answer a question from the documents, with citations that name bucket, key, version, span and quote.
 
         With `stream` the answer comes as server-sent events: `retrieval` at once, then `token` and `citation` (only
@@ -49,8 +48,7 @@ def ask_router(ask: AskPart, caller: Callable[..., Caller]) -> APIRouter:
             return ask_response(ask()(question, who, deadline), request, start)
         stream = ask().stream(question, who, deadline)
         first = next(stream)  # what fails before anything was said is an error like any other
-        told = events(itertools.chain([first], stream), request, start)
-        return StreamingResponse(told, media_type=EVENT_STREAM, headers={"cache-control": "no-cache"})
+        return EventStream(events(itertools.chain([first], stream), request, start))
 
     return router
 

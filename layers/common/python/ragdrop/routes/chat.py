@@ -6,16 +6,17 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import JSONResponse
 
 from ragdrop.domain.answers import Citation
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
 from ragdrop.domain.tenants import Caller
 from ragdrop.http import deadline_of
-from ragdrop.routes.ask import EVENT_STREAM, AskPart
+from ragdrop.routes.ask import AskPart
 from ragdrop.routes.chat_replies import Reply
 from ragdrop.routes.chat_requests import ChatRequest, model_names, vaults_of
+from ragdrop.routes.event_stream import EVENT_STREAM, EventStream
 from ragdrop.usecases.ask import AskEvent, Found, Question
 from ragdrop.usecases.condense_conversation import CondenseConversation
 from ragdrop.usecases.tenants import Directory
@@ -41,7 +42,7 @@ def chat_router(
         request: Request,
         who: Annotated[Caller, Depends(caller)],
         deadline: Annotated[Deadline, Depends(deadline_of)],
-    ) -> JSONResponse | StreamingResponse:
+    ) -> JSONResponse | EventStream:
         """Answer the last question of a conversation from the documents, in the OpenAI protocol.
 
         `model` is `default` or `vault:NAME`.  Citations stand in `annotations` and, as `/ask` gives them, in
@@ -54,8 +55,7 @@ def chat_router(
             return JSONResponse(reply.whole(ask()(question, who, deadline)))
         stream = _begun(ask().stream(question, who, deadline))
         usage = body.stream_options is not None and body.stream_options.include_usage
-        chunks = reply.chunks(stream, include_usage=usage)
-        return StreamingResponse(chunks, media_type=EVENT_STREAM, headers={"cache-control": "no-cache"})
+        return EventStream(reply.chunks(stream, include_usage=usage))
 
     @router.get("/models", summary="List the models")
     def get_models(who: Annotated[Caller, Depends(caller)]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -43,7 +43,7 @@ class Reply:
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}
         return {**self._head("chat.completion"), "choices": [choice], "usage": _usage(answer), **self._told(answer)}
 
-    def chunks(self, stream: Iterator[AskEvent], *, include_usage: bool) -> Iterator[str]:
+    def chunks(self, stream: Iterator[AskEvent], *, include_usage: bool) -> Generator[str, None, None]:
         """The `chat.completion.chunk` events of *stream*; an error that comes on the way is the last of them."""
         said = ""
         yield self._chunk({"role": "assistant", "content": ""})

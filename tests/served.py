@@ -1,0 +1,51 @@
+"""The real API under uvicorn on a free port of the loopback, over a World of fakes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from ragdrop.domain.tenants import Caller
+from ragdrop.http import create_api
+from ragdrop.routes.ask import ask_router
+from ragdrop.routes.chat import chat_router
+from tests.world import World
+
+
+def answering_api(world: World) -> ASGIApp:
+    """What the generate function serves; every request is the world's own caller's."""
+
+    def caller() -> Caller:
+        return world.caller
+
+    app = world.app
+    routers = [
+        ask_router(lambda: app.ask, caller),
+        chat_router(lambda: app.ask, lambda: app.condense_conversation, app.directory, caller),
+    ]
+    return create_api(routers)
+
+
+@contextmanager
+def served(api: ASGIApp) -> Iterator[str]:
+    """The base URL of *api* while the block runs."""
+    server = uvicorn.Server(
+        uvicorn.Config(api, host="127.0.0.1", port=0, log_level="critical", lifespan="off", ws="none")
+    )
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    until = time.monotonic() + 30
+    while not server.started:
+        assert time.monotonic() < until, "uvicorn did not start"
+        time.sleep(0.01)
+    try:
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(10)
