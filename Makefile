@@ -57,6 +57,7 @@ format: setup ## let ruff rewrite what it can
 bench-quality: setup ## measure retrieval on $$RAGDROP_EVAL_DATA and write the table of docs/quality.md
 	@.venv/bin/python -m benchmarks.quality --write
 	@.venv/bin/python -m benchmarks.citations --write
+	@.venv/bin/python -m benchmarks.answers --write
 
 bench: setup ## measure against the budgets
 	@.venv/bin/python -m benchmarks

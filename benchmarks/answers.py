@@ -1,0 +1,136 @@
+"""Answers of SQuAD 2.0 through ask: how often a cited span holds the reference answer, and when ragdrop abstains.
+
+    RAGDROP_EVAL_DATA=… python -m benchmarks.answers [--write] [--questions N]
+
+Every paragraph is a document; real ingest, search, prompt, the laptop's extractive answerer and the citation check, all
+settings at their defaults.  The baseline is the text of the best chunk, whatever its relevance, with no check.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import mul
+from pathlib import Path
+
+from benchmarks.collections import Collection, Source, SquadQuestion, data_folder, load_squad
+from benchmarks.local_embeddings import LocalEmbeddings
+from benchmarks.quality_pipeline import Pushed, pushed, soon
+from localstack.models.answerer import answer
+from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
+from ragdrop.domain.queries import Query
+from ragdrop.usecases.ask import Question
+
+QUALITY = Path("docs/quality.md")
+MARKS = ("<!-- answers: written by benchmarks/answers.py -->", "<!-- end of answers -->")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one question; `reason` is why there is no answer.
+
+    `held` says whether what stands for an answer holds the reference; `characters` is how much there is to read for it.
+    """
+
+    answerable: bool
+    reason: str | None
+    held: bool
+    characters: int
+
+    @property
+    def abstained(self) -> bool:
+        """Whether no answer was given."""
+        return self.reason is not None
+
+
+def holds(texts: Sequence[str], references: Sequence[str]) -> bool:
+    """Whether one of *texts* holds one of *references*, case and white space folded."""
+    folded = [" ".join(text.casefold().split()) for text in texts]
+    return any(" ".join(reference.casefold().split()) in text for reference in references for text in folded)
+
+
+def asked(place: Pushed, question: SquadQuestion) -> Outcome:
+    """What ragdrop answers."""
+    given = place.app.ask(Question(Query(question.question)), place.caller, soon())
+    quotes = [citation.quote for citation in given.citations if citation.status == "verified"]
+    held = holds(quotes, question.answers)
+    return Outcome(bool(question.answers), given.abstain_reason, held, sum(map(len, quotes)))
+
+
+def top_chunk(place: Pushed, question: SquadQuestion) -> Outcome:
+    """The baseline: the best chunk stands for the answer."""
+    query = Query(question.question, limit=1, min_relevance=0.0, expand="neighbours")
+    found = place.app.search(query, place.caller, soon())
+    texts = [document.chunks[0].hit.chunk.text for document in found.documents[:1]]
+    return Outcome(
+        bool(question.answers),
+        None if texts else "no_relevant_context",
+        holds(texts, question.answers),
+        sum(map(len, texts)),
+    )
+
+
+def row(name: str, outcomes: Sequence[Outcome]) -> str:
+    """One line of the table."""
+    answerable = [each for each in outcomes if each.answerable]
+    other = [each for each in outcomes if not each.answerable]
+    given = [each for each in answerable if not each.abstained]
+    shares = (
+        sum(each.held for each in answerable) / len(answerable),
+        sum(each.held for each in given) / max(1, len(given)),
+        1 - len(given) / len(answerable),
+        sum(each.abstained for each in other) / len(other),
+    )
+    read = sum(each.characters for each in given) / max(1, len(given))
+    return f"| {name} | {' | '.join(f'{share:.1%}' for share in shares)} | {read:.0f} |"
+
+
+def main() -> int:
+    """Measure and print; nothing to do without the data."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.answers")
+    parser.add_argument("--write", action="store_true", help=f"put the table into {QUALITY}")
+    parser.add_argument("--questions", type=int, help="only the first N; default: all")
+    options = parser.parse_args()
+    folder = data_folder()
+    if folder is None:
+        print("answers: skipped, RAGDROP_EVAL_DATA is not set")
+        return 0
+    questions = load_squad(folder / "squad2")[: options.questions]
+    texts = list(dict.fromkeys(question.context for question in questions))
+    documents = [Source(f"{number:03}", "", text) for number, text in enumerate(texts)]
+    collection = Collection("squad2", documents, {each.id: each.question for each in questions}, {}, {})
+    with LocalEmbeddings() as model, pushed(collection, model) as place:
+
+        def similarity(question: str, passages: Sequence[str]) -> list[float]:
+            [wanted] = model.embed([question])
+            return [sum(map(mul, wanted, given)) for given in model.embed(passages)]
+
+        place.app.chat = ScriptedChatModel(lambda messages: answer(messages[-1].content, similarity))
+        rows = {
+            "ragdrop": [asked(place, question) for question in questions],
+            "top chunk, no check": [top_chunk(place, question) for question in questions],
+        }
+    answerable = sum(bool(question.answers) for question in questions)
+    lines = [
+        f"{answerable} answerable and {len(questions) - answerable} unanswerable questions, {len(texts)} paragraphs.\n",
+        "| answers | hold the reference | of those given | abstains | abstains, unanswerable | characters |",
+        "|---|---|---|---|---|---|",
+        *(row(name, outcomes) for name, outcomes in rows.items()),
+    ]
+    reasons = Counter(each.reason for each in rows["ragdrop"] if each.answerable and each.abstained)
+    why = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+    told = "\n".join(lines) + f"\n\nAbstentions of ragdrop on answerable questions: {why}."
+    print(told)
+    if options.write:
+        pattern = re.compile(f"{re.escape(MARKS[0])}.*?{re.escape(MARKS[1])}", re.DOTALL)
+        old = QUALITY.read_text(encoding="utf-8")
+        QUALITY.write_text(pattern.sub(lambda _: f"{MARKS[0]}\n{told}\n{MARKS[1]}", old), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
