@@ -13,6 +13,7 @@ from benchmarks.embedding_server import MODEL
 from benchmarks.local_embeddings import DIMENSION, LocalEmbeddings
 from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
+from ragdrop.adapters.memory_receipts import MemoryReceipts
 from ragdrop.adapters.memory_registry import MemoryRegistry
 from ragdrop.adapters.memory_telemetry import MemoryTelemetry
 from ragdrop.adapters.memory_visited import MemoryVisitedCache
@@ -94,6 +95,7 @@ def pushed(collection: Collection, model: LocalEmbeddings) -> Iterator[Pushed]:
             documents=documents,
             state=MemoryObjectStore("state"),
             registry=MemoryRegistry(),
+            receipts=MemoryReceipts(),
             queue=MemoryMessageQueue(),
             visited=MemoryVisitedCache(),
             telemetry=MemoryTelemetry(),
