@@ -11,6 +11,7 @@ from ragdrop.http import authenticated, create_api
 from ragdrop.observability import configure, logger
 from ragdrop.routes.ask import ask_router
 from ragdrop.routes.chat import chat_router
+from ragdrop.web_adapter import BehindWebAdapter
 
 app = bootstrap()  # once per execution environment
 configure(app.settings.log_level)
@@ -21,6 +22,7 @@ api = create_api(
         chat_router(lambda: app.ask, lambda: app.condense_conversation, app.directory, reader),
     ]
 )
+adapted = BehindWebAdapter(api)  # what run.sh serves where responses stream
 serve = Mangum(api, lifespan="off")
 
 

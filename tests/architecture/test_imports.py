@@ -19,6 +19,7 @@ ROOMS = {
     "adapters": {"adapters", "ports", "domain", "errors"},
     "config": {"domain", "errors"},
     "observability": set(),
+    "web_adapter": set(),
     "http": {"observability", "usecases", "ports", "domain", "errors"},
     "routes": {"routes", "http", "observability", "usecases", "ports", "domain", "errors"},
     "bootstrap": {"bootstrap", "config", "adapters", "usecases", "ports", "domain", "errors"},

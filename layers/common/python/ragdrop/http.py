@@ -23,6 +23,7 @@ from ragdrop.observability import logger
 from ragdrop.usecases.tenants import Directory
 
 GATEWAY_LIMIT_S = 29.0  # a REST API answers 504 by itself after this long
+STREAM_LIMIT_S = 900.0  # how long it lets a response stream
 MARGIN_S = 0.5  # for sending the answer
 RETRY_AFTER_S = 5
 ROLE_RANK: dict[Role, int] = {"reader": 0, "writer": 1, "admin": 2}
@@ -74,11 +75,10 @@ def authenticated(directory: Directory, role: Role) -> Callable[..., Caller]:
 
 
 def deadline_of(request: Request) -> Deadline:
-    """A dependency: when the answer must have left, by the Lambda context and the gateway's own limit."""
+    """A dependency: when the answer must have left, by the Lambda context and by the gateway, unless it streams."""
     context = request.scope.get("aws.context")
-    left_s = (
-        GATEWAY_LIMIT_S if context is None else min(context.get_remaining_time_in_millis() / 1_000, GATEWAY_LIMIT_S)
-    )
+    limit_s = STREAM_LIMIT_S if request.scope.get("ragdrop.streams") else GATEWAY_LIMIT_S
+    left_s = limit_s if context is None else min(context.get_remaining_time_in_millis() / 1_000, limit_s)
     return Deadline.after(left_s - MARGIN_S)
 
 
