@@ -99,6 +99,7 @@ class Ingest:
         app.operator.create_tenant(TENANT)
         self._converge = app.converge_keys
         self._messages = 0
+        self.worked_s = 0.0
 
     def put(self, path: str, body: bytes) -> str:
         """Put an object; its key."""
@@ -108,11 +109,12 @@ class Ingest:
 
     def arrive(self, keys: Sequence[str]) -> float:
         """Let an event of each key arrive, in batches; seconds until all is indexed."""
-        began = time.perf_counter()
+        began, worked = time.perf_counter(), time.process_time()
         for at in range(0, len(keys), BATCH):
             failed = self._converge.batch([self._message(key) for key in keys[at : at + BATCH]], Deadline.after(600))
             if failed:
                 sys.exit("a document failed: see the log")
+        self.worked_s = time.process_time() - worked
         return time.perf_counter() - began
 
     def _message(self, key: str) -> Delivery:
@@ -136,8 +138,6 @@ def main() -> int:
     ratio, a_minute = whole_s / alone_s, len(files) / whole_s * 60
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"ingest of {len(files)} files, SQLite index, S3, DynamoDB and SQS in memory, {MODEL}")
-    for whole, alone in rounds:
-        print(f"  ingest {whole:6.2f} s, embedding alone {alone:6.2f} s")
     print(f"  shortest by shortest {ratio:.3f} (budget {BUDGET}); {a_minute:.0f} documents a minute; {peak_mb:.0f} MB")
     wrong += [f"ingest takes {ratio:.3f} x the embedding alone, not {BUDGET}"] if ratio > BUDGET else []
     print("\n".join(wrong) or "  the second run embedded nothing, copies of a file were embedded once")
@@ -151,7 +151,11 @@ def _round(files: dict[str, bytes], url: str, tokenizer: bytes) -> tuple[float, 
         ingest.arrive([ingest.put(name, body) for name, body in FIRST.items()])
         ingest.embedder.calls.clear()
         whole_s = ingest.arrive([ingest.put(name, body) for name, body in files.items()])
-        return whole_s, ingest.embedder.alone_s()
+        alone_s = ingest.embedder.alone_s()
+        print(
+            f"  ingest {whole_s:6.2f} s, {ingest.worked_s:.2f} s of them its own work; embedding alone {alone_s:6.2f} s"
+        )
+        return whole_s, alone_s
 
 
 def _promises(files: dict[str, bytes], url: str, tokenizer: bytes) -> list[str]:

@@ -18,6 +18,7 @@ import httpx
 from tests.integration.conftest import LocalStack
 
 RAGDROP = Path(sys.executable).parent / "ragdrop"
+PATIENCE_S = 120.0  # for one answer: the first call of a function starts its process, on a machine that may be busy
 WHOLE = os.environ.get("RAGDROP_WHOLE") == "1"  # `make test-long`: nothing is shortened
 
 
@@ -51,7 +52,11 @@ class Tenant:
 
     def get(self, route: str, **params: str) -> dict[str, Any]:
         response = httpx.get(
-            self.stack.api_url + route, params=params, headers={"x-api-key": self.key}, timeout=30, trust_env=False
+            self.stack.api_url + route,
+            params=params,
+            headers={"x-api-key": self.key},
+            timeout=PATIENCE_S,
+            trust_env=False,
         )
         assert response.status_code == 200, response.text
         return dict(response.json())
@@ -62,11 +67,15 @@ class Tenant:
             self.get("/documents", vault=vault, limit="1000", **({"status": status} if status else {}))["documents"]
         )
 
-    def search(self, query: str, vault: str) -> str:
-        """The texts of all matching chunks, one under the other."""
-        body = {"query": query, "vaults": [vault], "limit": 20}
+    def search(self, query: str, vault: str, **fields: object) -> str:
+        """The texts of all matching chunks, one under the other; *fields* go into the request."""
+        body = {"query": query, "vaults": [vault], "limit": 20, **fields}
         response = httpx.post(
-            f"{self.stack.api_url}/search", json=body, headers={"x-api-key": self.key}, timeout=30, trust_env=False
+            f"{self.stack.api_url}/search",
+            json=body,
+            headers={"x-api-key": self.key},
+            timeout=PATIENCE_S,
+            trust_env=False,
         )
         assert response.status_code == 200, response.text
         return "\n".join(chunk["text"] for found in response.json()["results"] for chunk in found["chunks"])
