@@ -1,0 +1,121 @@
+"""What streaming costs: first token and 10,000 tokens through ragdrop against a bare relay on the same server, and checks.
+
+The relay is the same API under uvicorn on the loopback: same chat model, same events, no reading of citations.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import httpx
+from fastapi import FastAPI
+
+from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
+from ragdrop.domain.answers import Segment
+from ragdrop.domain.citations import cite
+from ragdrop.ports import Completion, Message
+from ragdrop.routes.answer_events import sse
+from ragdrop.routes.event_stream import EventStream
+from tests.served import answering_api, served
+from tests.world import World
+
+TOKENS, ROUNDS, FIRSTS = 10_000, 2, 30
+FIRST_BUDGET_MS, RELAY_BUDGET, CHECK_BUDGET_MS = 20.0, 1.2, 50.0
+SENTENCE = "The pump of hall {n} was built in 19{n} and holds {n}5 litres of water."
+
+
+class TimedChatModel(ScriptedChatModel):
+    """Notes when its first token leaves."""
+
+    first_s = 0.0
+
+    def stream(self, messages: Sequence[Message], **how: Any) -> Iterator[str | Completion]:
+        """The reply, word by word."""
+        pieces = super().stream(messages, **how)
+        first = next(pieces)
+        self.first_s = time.perf_counter()
+        yield first
+        yield from pieces
+
+
+def main() -> int:
+    """Print the three numbers beside their budgets; 1 if one is missed."""
+    world = World()
+    text = " ".join(SENTENCE.format(n=n) for n in range(10, 40))
+    world.put("team/pumps.md", text)
+    chat = TimedChatModel()
+    world.app.chat = chat
+    api = answering_api(world)
+    assert isinstance(api, FastAPI)
+
+    @api.post("/relay")
+    def relay() -> EventStream:
+        return EventStream(
+            sse("token", {"text": piece})
+            for piece in chat.stream([], max_tokens=1, deadline=_FOREVER)
+            if isinstance(piece, str)
+        )
+
+    with served(api) as url, httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
+        chat.reply = "The pump is old [1]."
+        firsts = [_first_token_ms(client, chat) for _ in range(FIRSTS)][5:]
+        words = " ".join(f"word{n}" if n % 12 else f"word{n}. [1]" for n in range(TOKENS))
+        chat.reply = words
+        pairs = [(_whole_s(client, "/ask"), _whole_s(client, "/relay")) for _ in range(ROUNDS)]
+    ratio = statistics.median(mine for mine, _ in pairs) / statistics.median(bare for _, bare in pairs)
+    p95_ms = statistics.quantiles(firsts, n=20)[-1]
+    check_ms = _check_ms(world)
+    rows = (
+        ("first token behind the model's, p95, ms", p95_ms, FIRST_BUDGET_MS),
+        (f"{TOKENS:,} tokens / bare relay", ratio, RELAY_BUDGET),
+        ("checking an answer of 30 sentences, ms", check_ms, CHECK_BUDGET_MS),
+    )
+    for name, measured, budget in rows:
+        print(f"{name:42} {measured:8.2f}   budget {budget:g}")
+    return int(any(measured > budget for _, measured, budget in rows))
+
+
+class _Forever:
+    def timeout_s(self, cap_s: float, *, stage: str) -> float:
+        return cap_s
+
+
+_FOREVER: Any = _Forever()
+
+
+def _first_token_ms(client: httpx.Client, chat: TimedChatModel) -> float:
+    with client.stream("POST", "/ask", json={"query": "pump", "stream": True}) as reply:
+        arrived_s = 0.0
+        for piece in reply.iter_raw():
+            if not arrived_s and b"event: token" in piece:
+                arrived_s = time.perf_counter()
+    return (arrived_s - chat.first_s) * 1_000
+
+
+def _whole_s(client: httpx.Client, route: str) -> float:
+    start = time.perf_counter()
+    with client.stream("POST", route, json={"query": "pump", "stream": True}) as reply:
+        for _ in reply.iter_raw():
+            pass
+    return time.perf_counter() - start
+
+
+def _check_ms(world: World) -> float:
+    found = world.search("pump")
+    segments = [Segment(1, found.documents[0].chunks[0].hit)]
+    answer = " ".join(SENTENCE.format(n=n) + " [1]" for n in range(10, 40))
+    return min(_timed(lambda: cite(answer, segments, bucket="documents")) for _ in range(5))
+
+
+def _timed(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return (time.perf_counter() - start) * 1_000
+
+
+if __name__ == "__main__":
+    sys.exit(main())
