@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from statistics import median
 
-from benchmarks.calibration_evidence import Measured, measure, passing_share
+from benchmarks.calibration_evidence import Measured, measure, passing_share, random_relevances
 from benchmarks.calibration_tables import percent, shares_table, table, words_table
 from benchmarks.collections import RETRIEVAL
 from ragdrop.domain.calibration import OPERATING_RELEVANCE
@@ -29,7 +29,7 @@ def broken(measured: Sequence[Measured]) -> list[str]:
     for each in measured:
         if each.name == "scifact":
             middle = median(map(each.fit.relevance, each.relevant))
-            passing = passing_share(map(each.fit.relevance, each.random))
+            passing = passing_share(random_relevances(each, each.fit))
             wrong += [f"scifact: median of relevant pairs {middle:.2f}"] if middle < OPERATING_RELEVANCE else []
             wrong += [f"scifact: {percent(passing)} of random pairs pass"] if passing > REQUIRED_RANDOM else []
         for name in each.found:

@@ -20,9 +20,11 @@ from ragdrop.adapters.memory_registry import MemoryRegistry
 from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.domain.calibration import OPERATING_RELEVANCE, Calibration
 from ragdrop.domain.calibration_fit import Evidence
-from ragdrop.domain.chunks import CandidateQuery, Filters, IndexedChunk, Vector
+from ragdrop.domain.chunks import CandidateQuery, Filters, Hit, IndexedChunk, Vector
+from ragdrop.domain.coverage import coverage
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail
+from ragdrop.domain.retrieval import candidate_limit
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, IndexRef, Tenant
 from ragdrop.ports import Claim
 from ragdrop.usecases.calibrate import Calibrate
@@ -30,15 +32,24 @@ from ragdrop.usecases.calibration_sample import SampleDocuments, best, cosine
 from ragdrop.usecases.revision_store import RevisionStore
 
 RANDOM_PAIRS = 50  # a question
+CANDIDATES = candidate_limit(5)  # of each retriever, as for a question of the middle kind
 MAX_CHUNKS_WRITTEN = 500  # at once
+
+
+Pair = tuple[float, float]
+"""A chunk's cosine, and the share of the question's words that it holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The best raw scores that a question finds in a collection."""
+    """What a question finds in a collection: `near` of every candidate, and the best lexical score."""
 
-    cosine: float
+    near: tuple[Pair, ...]
     lexical: float
+
+    def relevance(self, calibration: Calibration) -> float:
+        """Of the most relevant candidate."""
+        return max(calibration.relevance(cosine, coverage=covered) for cosine, covered in self.near)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +60,12 @@ class Measured:
     fit: Calibration
     cosines: Evidence
     relevant: list[float]
-    random: list[float]
+    random: list[Pair]
     found: dict[str, list[Best]]  # by the collection that the questions are of
 
     def passing(self, calibration: Calibration, questions: str) -> float:
         """Share of questions that find something over the threshold."""
-        return passing_share(calibration.relevance(each.cosine) for each in self.found[questions])
+        return passing_share(each.relevance(calibration) for each in self.found[questions])
 
     def passing_by_words(self, calibration: Calibration, questions: str) -> float | None:
         """The same where only the lexical part answers; None without a lexical fit."""
@@ -144,7 +155,11 @@ def _measured(
             for document in documents
             if document in own
         ],
-        [cosine(vector, chance.choice(chunks).vector) for vector in questions.values() for _ in range(RANDOM_PAIRS)],
+        [
+            pair
+            for id_, vector in questions.items()
+            for pair in _random_pairs(collection.questions[id_], vector, chance.choices(chunks, k=RANDOM_PAIRS))
+        ],
         {
             each.name: [_best(index, part, each.questions[id_], vector) for id_, vector in asked[each.name].items()]
             for each in collections
@@ -170,8 +185,24 @@ def _registered(name: str, part: IndexRef, chunks: Sequence[IndexedChunk]) -> tu
 
 
 def _best(index: SqliteChunkIndex, part: IndexRef, text: str, vector: Vector) -> Best:
-    [found] = index.candidates(part, [CandidateQuery(text, vector, Filters(), 1)], Deadline.after(60))
-    return Best(found.vector[0].score, found.lexical[0].score if found.lexical else 0.0)
+    [found] = index.candidates(part, [CandidateQuery(text, vector, Filters(), CANDIDATES)], Deadline.after(60))
+    cosines = {hit.chunk_id: hit.cosine for hit in found.lexical if hit.cosine is not None}
+    cosines |= {hit.chunk_id: hit.score for hit in found.vector}
+    covered = coverage(text, [*found.vector, *found.lexical])
+    near = tuple((score, covered[id_]) for id_, score in cosines.items())
+    return Best(near, found.lexical[0].score if found.lexical else 0.0)
+
+
+def _random_pairs(text: str, vector: Vector, chunks: Sequence[IndexedChunk]) -> Iterator[Pair]:
+    """The question against chunks drawn by chance, which are each other's candidates too."""
+    hits = [Hit(chunk.key, chunk.revision, chunk.chunk, chunk.facts, cosine(vector, chunk.vector)) for chunk in chunks]
+    covered = coverage(text, hits)
+    return ((hit.score, covered[hit.chunk_id]) for hit in hits)
+
+
+def random_relevances(each: Measured, calibration: Calibration) -> list[float]:
+    """Of the random pairs of a collection."""
+    return [calibration.relevance(cosine_, coverage=covered) for cosine_, covered in each.random]
 
 
 def passing_share(relevances: Iterable[float]) -> float:

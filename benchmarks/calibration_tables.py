@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
-from benchmarks.calibration_evidence import Measured, passing_share
+from benchmarks.calibration_evidence import Measured, passing_share, random_relevances
 from benchmarks.local_embeddings import SPACE
 from ragdrop.domain.calibration_fit import fit_curve
 from ragdrop.domain.shipped_calibrations import for_space
@@ -28,7 +28,7 @@ def table(measured: Sequence[Measured]) -> list[str]:
                     label,
                     f"{calibration.vector.operating_point:.3f}",
                     f"{median(map(calibration.relevance, each.relevant)):.2f}",
-                    percent(passing_share(map(calibration.relevance, each.random))),
+                    percent(passing_share(random_relevances(each, calibration))),
                     percent(each.passing(calibration, each.name)),
                     *foreign,
                 ]

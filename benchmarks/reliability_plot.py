@@ -31,7 +31,7 @@ def reliability(measured: Measured) -> list[tuple[float, float]]:
     A question of another collection weighs so much that both kinds weigh the same.
     """
     scored = [
-        (measured.fit.relevance(each.cosine), name == measured.name)
+        (each.relevance(measured.fit), name == measured.name)
         for name, found in measured.found.items()
         for each in found
     ]

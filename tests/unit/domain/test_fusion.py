@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ragdrop.domain.chunks import Chunk, Hit
@@ -30,6 +32,15 @@ def test_the_weight_is_the_share_of_the_vector_score() -> None:
     vector, lexical = [hit("a", 0.9)], [hit("b", 5.0)]
 
     assert shown(blend(vector, lexical, weight=0.7)) == [("a", 0.7), ("b", 0.3)]
+
+
+def test_a_chunk_that_words_alone_found_counts_with_its_cosine() -> None:
+    worded = replace(hit("b", 5.0), cosine=0.4)
+
+    fused = blend([hit("a", 0.8)], [worded], weight=0.6)
+
+    assert shown(fused) == [("b", 0.7), ("a", 0.6)]
+    assert [found.vector_score for found in fused] == [0.4, 0.8]
 
 
 def test_asking_for_more_hits_changes_no_score_of_a_blend() -> None:

@@ -193,7 +193,8 @@ def _candidates(held: list[IndexedChunk], query: CandidateQuery) -> Candidates:
     if query.vector is not None and has_direction(query.vector):
         near = {chunk.id: _cosine(query.vector, chunk.vector) for chunk in allowed if has_direction(chunk.vector)}
     found = _bm25(set(_words(query.text or "")), held)
-    return Candidates(_best(allowed, near, query.limit), _best(allowed, found, query.limit))
+    worded = [replace(hit, cosine=near.get(hit.chunk_id)) for hit in _best(allowed, found, query.limit)]
+    return Candidates(_best(allowed, near, query.limit), worded)
 
 
 def _without(found: Candidates, parts: Collection[str]) -> Candidates:

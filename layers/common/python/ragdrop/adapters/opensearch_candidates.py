@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ragdrop.adapters.opensearch_admin import dimension_error
 from ragdrop.adapters.opensearch_mapping import Documents, hit_of
+from ragdrop.adapters.opensearch_nearest import cosine_of
 from ragdrop.adapters.opensearch_queries import (
+    cosines_search,
     filter_clause,
     lexical_search,
     routing_values,
@@ -22,8 +25,8 @@ Part = tuple[list[dict[str, Any]], DatabaseError | None]
 """What one search of several gave, or why it failed."""
 NOTHING: Part = ([], None)
 
-Plan = list[tuple[int | None, int | None]]
-"""Of each query: where its vector and its lexical answer will be; None where it makes no such search."""
+Plan = list[tuple[int | None, int | None, int | None]]
+"""Of each query: where its vector answer, its lexical one and the cosines of that will be; None where not asked for."""
 
 
 def planned(
@@ -39,7 +42,7 @@ def planned(
     plan: Plan = []
     for query in queries:
         clause = filter_clause(index.tenant, query.filters, query.without)
-        places: list[int | None] = [None, None]
+        places: list[int | None] = [None, None, None]
         if query.vector is not None and len(query.vector) != index.dimension:
             raise dimension_error(index, len(query.vector), index.dimension)
         if query.vector is not None and any(query.vector):
@@ -49,7 +52,11 @@ def planned(
         if words:
             places[1] = len(searches)
             searches.append((routing, lexical_search(words, clause, query.limit, combined=combined)))
-        plan.append((places[0], places[1]))
+        if words and query.vector is not None and any(query.vector):
+            places[2] = len(searches)
+            near = cosines_search(words, clause, query.limit, query.vector, combined=combined)
+            searches.append((routing, near))
+        plan.append((places[0], places[1], places[2]))
     return searches, plan
 
 
@@ -57,14 +64,19 @@ def answered(index: IndexRef, plan: Plan, answers: Sequence[Part]) -> list[Candi
     """The candidates of each query of *plan*."""
     known: Documents = {}
     found = []
-    for vector_place, lexical_place in plan:
+    for vector_place, lexical_place, cosines_place in plan:
         vector_hits, vector_error = NOTHING if vector_place is None else answers[vector_place]
         # Lucene's score of a cosine is (1 + cosine) / 2, so that it is never negative
         nearest = [
             tenants_hit(index, hit, max(-1.0, min(1.0, 2.0 * hit["_score"] - 1.0)), known) for hit in vector_hits
         ]
         lexical_hits, lexical_error = NOTHING if lexical_place is None else answers[lexical_place]
-        worded = [tenants_hit(index, hit, hit["_score"], known) for hit in lexical_hits]
+        near, _ = NOTHING if cosines_place is None else answers[cosines_place]  # without it words alone count
+        cosines = {hit["_source"]["chunk_id"]: cosine_of(hit["_score"]) for hit in near if hit["_score"] > 0}
+        worded = [
+            replace(tenants_hit(index, hit, hit["_score"], known), cosine=cosines.get(hit["_source"]["chunk_id"]))
+            for hit in lexical_hits
+        ]
         found.append(Candidates(nearest, worded, vector_error, lexical_error))
     return found
 

@@ -8,7 +8,15 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ragdrop.adapters.opensearch_mapping import attribute_term, document_term, revision_term, term, utf8, vector_json
+from ragdrop.adapters.opensearch_mapping import (
+    SHARDS,
+    attribute_term,
+    document_term,
+    revision_term,
+    term,
+    utf8,
+    vector_json,
+)
 from ragdrop.adapters.sqlite_match import STOP_WORDS
 from ragdrop.domain.chunks import ChunkRange, Filters, Folder, Vector
 from ragdrop.domain.keys import DocumentKey
@@ -119,6 +127,39 @@ def lexical_search(words: Sequence[str], clause: Clause, limit: int, *, combined
         combined: Score the fields as one weighted text (BM25F: Robertson, Zaragoza, Taylor, CIKM 2004), as the embedded
             index does.  Servers before 3.2 do not know that query; they get the nearest older one.
     """
+    return _dumps(
+        {
+            "size": limit,
+            "track_total_hits": False,
+            "query": _lexical_query(words, clause, combined=combined),
+            "sort": BEST_FIRST,
+        }
+    )
+
+
+def cosines_search(words: Sequence[str], clause: Clause, limit: int, vector: Vector, *, combined: bool = True) -> str:
+    """The hits of `lexical_search` by id, on each shard its best *limit*, each scored by its distance to *vector*.
+
+    A chunk without a vector has the score 0.  `opensearch_nearest.cosine_of` reads the others.
+    """
+    parameters = {"field": "vector", "query_value": "", "space_type": "l2"}
+    script = {"source": "knn_score", "lang": "knn", "params": parameters}
+    nearness = {"script_score": {"query": {"exists": {"field": "vector"}}, "script": script}}
+    body = {
+        "rescore": {
+            "window_size": limit,
+            "query": {"rescore_query": nearness, "query_weight": 0, "rescore_query_weight": 1},
+        },
+        "size": SHARDS * limit,
+        "track_total_hits": False,
+        "_source": ["chunk_id"],
+        "query": _lexical_query(words, clause, combined=combined),
+    }
+    # the place stands before the words of the question, so that nothing in these can be taken for it
+    return _dumps(body).replace('"query_value":""', f'"query_value":{vector_json(vector)}', 1)
+
+
+def _lexical_query(words: Sequence[str], clause: Clause, *, combined: bool) -> Clause:
     kind = "combined_fields" if combined else "multi_match"
     extra = {} if combined else {"type": "cross_fields"}
     text = " ".join(words)
@@ -128,8 +169,7 @@ def lexical_search(words: Sequence[str], clause: Clause, limit: int, *, combined
     ]
     together = [word for word in words if not word.isalnum()]
     phrases = [{"multi_match": {"query": word, "type": "phrase", "fields": list(PLAIN)}} for word in together]
-    query = {"bool": {"must": [{"dis_max": {"queries": found}}], "should": phrases, "filter": [clause]}}
-    return _dumps({"size": limit, "track_total_hits": False, "query": query, "sort": BEST_FIRST})
+    return {"bool": {"must": [{"dis_max": {"queries": found}}], "should": phrases, "filter": [clause]}}
 
 
 def range_search(part: ChunkRange) -> str:

@@ -39,6 +39,13 @@ _SHOWN = f"""SELECT {HIT_COLUMNS}, top.score FROM ({{top}}) AS top
 JOIN chunks ON chunks.number = top.number JOIN bodies ON bodies.number = top.number
 ORDER BY top.score DESC, chunks.id"""
 
+_SHOWN_WITH_COSINE = f"""SELECT {HIT_COLUMNS},
+    CASE WHEN vectors.vector IS NOT NULL THEN 1.0 - vec_distance_cosine(vectors.vector, :vector) END,
+    top.score FROM ({{top}}) AS top
+JOIN chunks ON chunks.number = top.number JOIN bodies ON bodies.number = top.number
+LEFT JOIN vectors ON vectors.number = top.number
+ORDER BY top.score DESC, chunks.id"""
+
 _READ = f"""SELECT {HIT_COLUMNS} FROM chunks JOIN bodies ON bodies.number = chunks.number
 WHERE chunks.path = ? AND chunks.vault = ? AND chunks.revision = ? AND chunks.ordinal BETWEEN ? AND ?
 ORDER BY chunks.ordinal"""
@@ -196,7 +203,7 @@ def _candidates(connection: apsw.Connection, tenant: str, query: CandidateQuery)
     restricted = condition(query, tenant)
     near = [] if query.vector is None else _vector_hits(connection, tenant, query.vector, restricted, query.limit)
     expression = None if query.text is None else match_expression(query.text)
-    found = [] if expression is None else _lexical_hits(connection, tenant, expression, restricted, query.limit)
+    found = [] if expression is None else _lexical_hits(connection, tenant, expression, restricted, query)
     return Candidates(near, found)
 
 
@@ -216,7 +223,7 @@ def _vector_hits(
 
 
 def _lexical_hits(
-    connection: apsw.Connection, tenant: str, expression: str, restricted: Condition, limit: int
+    connection: apsw.Connection, tenant: str, expression: str, restricted: Condition, query: CandidateQuery
 ) -> list[Hit]:
     # CROSS JOIN and the plus sign keep the order: words first, then filters.  The other way round FTS5 is asked once a
     # chunk, which took 100 s where this takes 0.1 s.
@@ -224,8 +231,11 @@ def _lexical_hits(
         f"SELECT chunks.number, -{BM25} AS score FROM lexical CROSS JOIN chunks ON chunks.number = +lexical.rowid"
         f" WHERE lexical MATCH :expression{restricted.after('AND')} ORDER BY score DESC, chunks.id LIMIT :limit"
     )
-    values: dict[str, Any] = {**restricted.values, "expression": expression, "limit": limit}
-    return [hit(tenant, row[:-1], row[-1]) for row in connection.execute(_SHOWN.format(top=top), values)]
+    values: dict[str, Any] = {**restricted.values, "expression": expression, "limit": query.limit}
+    if query.vector is None or not has_direction(query.vector):
+        return [hit(tenant, row[:-1], row[-1]) for row in connection.execute(_SHOWN.format(top=top), values)]
+    rows = connection.execute(_SHOWN_WITH_COSINE.format(top=top), {**values, "vector": query.vector.tobytes()})
+    return [replace(hit(tenant, row[:-2], row[-1]), cosine=_bounded(row[-2])) for row in rows]
 
 
 def _read(connection: apsw.Connection, tenant: str, wanted: ChunkRange) -> list[Hit]:
@@ -233,6 +243,10 @@ def _read(connection: apsw.Connection, tenant: str, wanted: ChunkRange) -> list[
         return []
     values = (wanted.key.path, wanted.key.vault, wanted.revision, wanted.first, wanted.last)
     return [hit(tenant, row, 0.0) for row in connection.execute(_READ, values)]
+
+
+def _bounded(cosine: float | None) -> float | None:
+    return None if cosine is None else max(-1.0, min(1.0, cosine))
 
 
 def _count(connection: apsw.Connection) -> int:

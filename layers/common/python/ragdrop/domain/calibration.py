@@ -13,6 +13,9 @@ OPERATING_RELEVANCE = 0.7
 """What the operating point is worth on the calibrated scale: the default of `min_relevance`."""
 NOISE_RELEVANCE = 0.05  # a cosine worth less cannot come up again: a boost adds 0.15, links and folders change no score
 
+COVERAGE_CEILING = 0.35
+"""The share of an off-topic question's words that its best chunk holds, at most (95 % of them): docs/calibration.md."""
+
 Basis = Literal["fitted", "measured", "estimated", "generic"]
 
 
@@ -35,9 +38,9 @@ class Curve:
     operating_point: float
     width: float
 
-    def __call__(self, score: float) -> float:
-        """The relevance of a raw *score*, in [0, 1], never falling as the score rises."""
-        odds = _OPERATING_ODDS + (score - self.operating_point) / self.width
+    def __call__(self, score: float, *, lift: float = 0.0) -> float:
+        """The relevance of a raw *score*, in [0, 1], never falling as the score rises; *lift* is added log-odds."""
+        odds = _OPERATING_ODDS + (score - self.operating_point) / self.width + lift
         if odds < -_MAX_ODDS:
             return 0.0
         return 1.0 / (1.0 + math.exp(-odds)) if odds < _MAX_ODDS else 1.0
@@ -78,14 +81,15 @@ class Calibration:
     separation: float | None = None
     fitted_at: str = ""
 
-    def relevance(self, cosine: float | None, lexical: float | None = None) -> float:
+    def relevance(self, cosine: float | None, lexical: float | None = None, *, coverage: float = 0.0) -> float:
         """How relevant a chunk is, in [0, 1], by its raw scores; None for one that is not known.
 
-        The cosine alone decides where there is one.  Without it the lexical score does, where `lexical` has a curve;
-        a chunk of which nothing can be said has 0.
+        The cosine decides where there is one, lifted by *coverage*, the share in [0, 1] of the question's words that
+        the chunk holds.  Without it the lexical score does, where `lexical` has a curve; a chunk of which nothing can
+        be said has 0.
         """
         if cosine is not None:
-            return self.vector(cosine)
+            return self.vector(cosine, lift=coverage_lift(coverage))
         if lexical is not None and self.lexical is not None:
             return self.lexical(lexical)
         return 0.0
@@ -96,9 +100,24 @@ class Calibration:
         return max(self.vector.score_at(NOISE_RELEVANCE), -1.0)
 
 
+def coverage_lift(coverage: float) -> float:
+    """The log-odds that *coverage* in [0, 1] adds: none up to what off-topic questions reach, then in proportion.
+
+    A chunk that holds every word of the question is lifted from the noise floor to the operating point, and no
+    further: a cosine under the noise floor stays noise, whatever the words.  It is in log-odds, not in cosines, so it
+    is the same for every model.
+
+    >>> coverage_lift(0.3), round(coverage_lift(0.675), 2), round(coverage_lift(1.0), 2)
+    (0.0, 1.9, 3.79)
+    """
+    return WHOLE_LIFT * max(0.0, coverage - COVERAGE_CEILING) / (1.0 - COVERAGE_CEILING)
+
+
 def _log_odds(share: float) -> float:
     return math.log(share / (1.0 - share))
 
 
 _OPERATING_ODDS = _log_odds(OPERATING_RELEVANCE)
+WHOLE_LIFT = _OPERATING_ODDS - _log_odds(NOISE_RELEVANCE)
+"""What holding every word of the question adds to the log-odds."""
 _MAX_ODDS = 60.0  # beyond it float64 knows no difference from 0 and 1

@@ -88,7 +88,8 @@ class Hit:
 
     `score` is raw: the cosine in [-1, 1] of a vector hit, the BM25 score of a lexical one, 0.0 of a chunk that was
     read and not searched.  `links` are those that the index keeps with a document's first chunk.  `stored_id` is the
-    chunk's id where the index brought it, so that it need not be computed.
+    chunk's id where the index brought it, so that it need not be computed.  `cosine` is that of a lexical hit where the
+    question's vector was given too; None where there was none, or the chunk has no vector.
     """
 
     key: DocumentKey
@@ -98,6 +99,7 @@ class Hit:
     score: float = 0.0
     links: tuple[Link, ...] = ()
     stored_id: str = field(default="", compare=False, repr=False)
+    cosine: float | None = None
 
     @property
     def chunk_id(self) -> str:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from ragdrop.domain.chunks import Hit
 
-DEFAULT_VECTOR_WEIGHT = 0.5  # docs/quality.md has the table, docs/adr/0006-fusion.md the reasons
+DEFAULT_VECTOR_WEIGHT = 0.6  # docs/quality.md has the table, docs/adr/0006-fusion.md the reasons
 HEADING_BONUS = 0.1  # CONTRACT 1: for a chunk whose headings hold every word of the question
 RRF_RANKS = 60  # Cormack, Clarke, Buettcher, "Reciprocal Rank Fusion", SIGIR 2009
 
@@ -49,7 +49,10 @@ DEFAULT_FUSION = Fusion()
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """A chunk with its fused score in [0, 1] and the raw scores it came from; None where that part did not find it."""
+    """A chunk with its fused score in [0, 1] and the raw scores it came from; None where that part did not find it.
+
+    `vector_score` is also known of a chunk that words alone found, where the index gave its cosine.
+    """
 
     hit: Hit
     score: float
@@ -66,7 +69,10 @@ def fuse(
         Every chunk of either list once, best first, scores in [0, 1]; ties by chunk id, so the order is repeatable.
     """
     near, worded = _scores(vector), _scores(lexical)
-    scores = _blended(near, worded, fusion.weight) if fusion.method == "blend" else _by_ranks(near, worded)
+    if fusion.method == "blend":
+        scores = _blended(_with_cosines(near, lexical), worded, fusion.weight)
+    else:
+        scores = _by_ranks(near, worded)
     words = _words(question)
     return _fused(vector, lexical, near, worded, scores, words, fusion.heading_bonus if words else 0.0)
 
@@ -76,7 +82,8 @@ def blend(vector: Sequence[Hit], lexical: Sequence[Hit], *, weight: float = DEFA
 
     The lower end of both scales is their theoretical one, 0: a cosine below says as little as 0, and BM25 has none.  So
     the scores do not depend on how many hits were asked for, as those scaled by the worst hit of a list do.  A chunk
-    that one list does not hold has 0 in it.  With one list empty the other alone decides.
+    that words alone found counts with its cosine where that is known; what else one list does not hold has 0 in it.
+    With one list empty the other alone decides.
 
     Args:
         vector, lexical: Hits with raw scores; the scales need not agree.
@@ -89,7 +96,7 @@ def blend(vector: Sequence[Hit], lexical: Sequence[Hit], *, weight: float = DEFA
         Bruch, Gai, Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", ACM TOIS 2023: TMM.
     """
     near, worded = _scores(vector), _scores(lexical)
-    return _fused(vector, lexical, near, worded, _blended(near, worded, weight))
+    return _fused(vector, lexical, near, worded, _blended(_with_cosines(near, lexical), worded, weight))
 
 
 def rrf(vector: Sequence[Hit], lexical: Sequence[Hit]) -> list[Fused]:
@@ -131,6 +138,12 @@ def min_max(scores: Mapping[str, float]) -> dict[str, float]:
     return {id_: (score - low) / (high - low) for id_, score in scores.items()}
 
 
+def _with_cosines(near: Mapping[str, float], lexical: Sequence[Hit]) -> dict[str, float]:
+    """The vector scores, and the cosines of what words alone found; none where no vector hit counts."""
+    known = {hit.chunk_id: hit.cosine for hit in lexical if hit.cosine is not None} if near else {}
+    return {**known, **near}
+
+
 def _blended(near: Mapping[str, float], worded: Mapping[str, float], weight: float) -> dict[str, float]:
     if not near or not worded:
         weight = 1.0 if near else 0.0
@@ -163,7 +176,7 @@ def _fused(
     whole = 1 + bonus  # scaled, not cut off at 1: the best hits would be equal
     found = [(-(scores[id_] + added.get(hit.chunk.heading_path, 0.0)) / whole, id_, hit) for id_, hit in hits.items()]
     found.sort(key=itemgetter(0, 1))
-    return [Fused(hit, -score, near.get(id_), worded.get(id_)) for score, id_, hit in found]
+    return [Fused(hit, -score, near.get(id_, hit.cosine), worded.get(id_)) for score, id_, hit in found]
 
 
 def _scores(hits: Sequence[Hit]) -> dict[str, float]:

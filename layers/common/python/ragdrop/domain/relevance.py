@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragdrop.domain.calibration import Calibration
@@ -20,7 +20,9 @@ class Judged:
     basis: ScoreBasis
 
 
-def judged(calibration: Calibration, *, threshold: float, vectors: bool, floor: float | None) -> Judged:
+def judged(
+    calibration: Calibration, *, threshold: float, vectors: bool, coverage: Mapping[str, float] | None = None
+) -> Judged:
     """How to judge chunks.
 
     Args:
@@ -28,21 +30,21 @@ def judged(calibration: Calibration, *, threshold: float, vectors: bool, floor: 
         threshold: `min_relevance`, 0 to 1.
         vectors: Whether vectors took part.  Without them BM25's own calibration decides; where there is none, the fused
             score stands for relevance and the threshold is skipped (CONTRACT 2).
-        floor: The lowest cosine of a full vector list: what a chunk found by words alone has at most; None where the
-            list was not full, so that such a chunk has no cosine at all.
+        coverage: By chunk id the share of the question's words that the chunk holds, in [0, 1].
 
     Returns:
         The judgement.
     """
     if vectors:
-        return Judged(lambda found: _by_vector(found, calibration, floor), threshold, "hybrid")
+        return Judged(lambda found: _by_vector(found, calibration, coverage or {}), threshold, "hybrid")
     if calibration.lexical is not None:
         return Judged(lambda found: calibration.relevance(None, found.lexical_score), threshold, "lexical")
     return Judged(lambda found: found.score, 0.0, "lexical")
 
 
-def _by_vector(found: Fused, calibration: Calibration, floor: float | None) -> float:
-    return calibration.relevance(found.vector_score if found.vector_score is not None else floor)
+def _by_vector(found: Fused, calibration: Calibration, coverage: Mapping[str, float]) -> float:
+    covered = coverage.get(found.hit.chunk_id, 0.0)
+    return calibration.relevance(found.vector_score, found.lexical_score, coverage=covered)
 
 
 def above_noise(hits: Sequence[Hit], calibration: Calibration, *, keep_all: bool) -> list[Hit]:

@@ -25,7 +25,10 @@ class ChunkIndex(Protocol):
         """Return once all that was written before to *indexes* is visible to searches."""
 
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
-        """Vector and lexical hits of every query, in order, in one round trip; best first, ties by chunk id."""
+        """Vector and lexical hits of every query, in order, in one round trip; best first, ties by chunk id.
+
+        A lexical hit of a query that has a vector too carries its cosine, if its chunk has a vector.
+        """
 
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
         """The chunks of each range in order of their ordinals, in one round trip."""

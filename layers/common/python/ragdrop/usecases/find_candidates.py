@@ -48,9 +48,7 @@ class Wanted:
 class FoundCandidates:
     """Live hits of all scopes, merged: each list best first, raw scores.
 
-    `dropped` are hits whose revision is not the live one; `floor` is the lowest cosine of a vector list that was full,
-    None where every chunk in scope has its cosine: no chunk that is missing is nearer.  `vectors` is False where
-    words alone decided.
+    `dropped` are hits whose revision is not the live one; `vectors` is False where words alone decided.
     """
 
     vector: list[Hit]
@@ -58,7 +56,6 @@ class FoundCandidates:
     beside: list[Hit]
     dropped: list[Hit]
     heads: Heads
-    floor: float | None
     vectors: bool
     vector_error: DatabaseError | None = None
     warnings: list[str] = field(default_factory=list)
@@ -89,14 +86,12 @@ class FindCandidates:
         worded = merged([found.lexical for found in scopes])
         live, live_worded = verified(near, heads.found), verified(worded, heads.found)
         all_live = len(live) + len(live_worded) == len(near) + len(worded)
-        full = any(len(found.vector) >= asked for found in scopes)
         return FoundCandidates(
             vector=live,
             lexical=live_worded,
             beside=verified([hit for found in beside for hit in found.vector], heads.found),
             dropped=[] if all_live else [hit for hit in merged([near, worded]) if not verified([hit], heads.found)],
             heads=heads,
-            floor=min((hit.score for hit in near), default=None) if full else None,
             vectors=wanted.vector is not None and any(found.vector_error is None for found in scopes),
             vector_error=next((found.vector_error for found in scopes if found.vector_error), None),
             warnings=_warnings(scopes, heads),

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ragdrop.domain.chunks import CandidateQuery, Filters, Hit, Vector
 from ragdrop.domain.context_text import context_text
+from ragdrop.domain.coverage import coverage
 from ragdrop.domain.critical import MAX_CRITICAL, live_critical
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head
@@ -182,7 +183,8 @@ class Search:
         fusion = Fusion.of(question.settings.values.fusion)
         fused = fuse(vector, found.lexical, fusion, question=query.text)
         fused, not_reranked = self._reranked(query, fused, deadline)
-        by = judged(calibration, threshold=threshold, vectors=found.vectors, floor=found.floor)
+        held = coverage(query.text, [one.hit for one in fused])
+        by = judged(calibration, threshold=threshold, vectors=found.vectors, coverage=held)
         ranked = rank(
             fused,
             relevance=by.relevance,

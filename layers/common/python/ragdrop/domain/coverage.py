@@ -1,0 +1,78 @@
+"""Coverage: how much of a question, by the weight of its words, stands in a chunk and the headings over it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+
+from ragdrop.domain.chunks import Hit
+
+COMMON_SIZE = 60
+"""Chunks that a word's rarity is counted over, where fewer were found: two full lists of candidates."""
+
+_WORD = re.compile(r"[^\W_]+")
+_SUFFIXES = ("ing", "ied", "ies", "ed", "es", "s", "e")
+_MIN_STEM = 3
+# What questions are put with and not about.  A word of another language is no worse than any other: it counts.
+_ENGLISH = (
+    "a about all am an and any are as at be been being but by can could did do does for from get had has have he "
+    "her his how i if in into is it its may me might must my no not of on or our shall she should so some such "
+    "than that the their them then there these they this those to us was we were what when where which who whom "
+    "whose why will with would you your"
+)
+_FUNCTION_WORDS = frozenset(_ENGLISH.split())
+
+
+def coverage(question: str, hits: Sequence[Hit]) -> dict[str, float]:
+    """Of each chunk, by its id, the share in [0, 1] of the question's words that it holds, each weighed by its rarity.
+
+    Rarity is counted among *hits*, the candidates: an index would have to be asked, and in one that tenants share the
+    answer would tell of their words.  A word that no candidate holds weighs most, so that a question about something
+    else is covered by nothing.  Endings of English words do not count.  All 0 where the question has no such word.
+
+    References:
+        The weight is BM25's: Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009, section 3.1.
+
+    >>> from ragdrop.domain.chunks import Chunk
+    >>> from ragdrop.domain.documents import Facts
+    >>> from ragdrop.domain.keys import DocumentKey
+    >>> text = "Backups are kept for 14 days."
+    >>> held = Hit(DocumentKey("acme", "team", "a.md"), 1, Chunk(0, 0, len(text), text), Facts("", "v1", ""))
+    >>> [round(share, 2) for share in coverage("How many days is a backup kept?", [held]).values()]
+    [0.7]
+    >>> list(coverage("Who won the cup?", [held]).values())
+    [0.0]
+    """
+    wanted = _stems(_WORD.findall(question.casefold()))
+    begins = {word[:_MIN_STEM] for word in wanted}
+    held = {hit.chunk_id: wanted & _stems(_words_like(hit, begins)) for hit in hits}
+    size = max(len(held), COMMON_SIZE)
+    weights = {}
+    for word in wanted:
+        having = sum(word in words for words in held.values())
+        weights[word] = math.log(1 + (size - having + 0.5) / (having + 0.5))
+    whole = math.fsum(weights.values()) or 1.0
+    return {id_: math.fsum(sorted(weights[word] for word in words)) / whole for id_, words in held.items()}
+
+
+def _words_like(hit: Hit, begins: set[str]) -> set[str]:
+    """The words of a chunk that begin as one of the question does: most do not, and need no stem."""
+    text = "\n".join((hit.chunk.in_context, *hit.chunk.heading_path, hit.facts.title)).casefold()
+    return {word for word in _WORD.findall(text) if word[:_MIN_STEM] in begins}
+
+
+def _stems(words: Iterable[str]) -> set[str]:
+    return {_stem(word) for word in words if word not in _FUNCTION_WORDS}
+
+
+def _stem(word: str) -> str:
+    """*word* without an English ending, never shorter than 3 letters.
+
+    >>> [_stem(word) for word in ("makes", "making", "copies", "QX", "is")]
+    ['mak', 'mak', 'cop', 'QX', 'is']
+    """
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= _MIN_STEM:
+            return word[: -len(suffix)]
+    return word.removesuffix("y") if len(word) > _MIN_STEM else word
