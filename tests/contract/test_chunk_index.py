@@ -295,19 +295,3 @@ def test_without_time_left_nothing_is_tried(engine: Engine) -> None:
 
     with pytest.raises(DeadlineError):
         engine.chunks.candidates(engine.ref, [CandidateQuery("a", None, Filters(), 5)], Deadline.after(-1.0))
-
-
-def test_a_lexical_hit_has_its_cosine_where_the_question_has_a_vector_too(engine: Engine) -> None:
-    wanted = random_vector(random.Random(1))
-    far = vector([-value for value in wanted])
-    engine.write(
-        engine.piece("near.md", "the pump", near=wanted),
-        engine.piece("far.md", "the pump too", near=far),
-        engine.piece("none.md", "a pump without direction", near=vector([0.0] * DIMENSION)),
-    )
-
-    [both] = engine.chunks.candidates(engine.ref, [CandidateQuery("pump", wanted, Filters(), 30)], now())
-
-    cosines = {hit.key.path: hit.cosine for hit in both.lexical}
-    assert cosines == {"near.md": pytest.approx(1.0), "far.md": pytest.approx(-1.0, abs=1e-5), "none.md": None}
-    assert [hit.cosine for hit in engine.words("pump")] == [None, None, None]

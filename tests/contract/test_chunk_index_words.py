@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,16 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tests.contract.chunk_index_suite import ENGINES, Engine, chunk_index_engine, paths
+from ragdrop.domain.chunks import CandidateQuery, Filters, vector
+from tests.contract.chunk_index_suite import (
+    DIMENSION,
+    ENGINES,
+    Engine,
+    chunk_index_engine,
+    now,
+    paths,
+    random_vector,
+)
 
 
 @pytest.fixture(params=ENGINES)
@@ -146,3 +156,19 @@ def test_odd_characters_in_a_text_keep_its_offsets(engine: Engine, text: str) ->
 
     (hit,) = engine.words("pump")
     assert len(hit.chunk.text) == len(text)
+
+
+def test_a_lexical_hit_has_its_cosine_where_the_question_has_a_vector_too(engine: Engine) -> None:
+    wanted = random_vector(random.Random(1))
+    far = vector([-value for value in wanted])
+    engine.write(
+        engine.piece("near.md", "the pump", near=wanted),
+        engine.piece("far.md", "the pump too", near=far),
+        engine.piece("none.md", "a pump without direction", near=vector([0.0] * DIMENSION)),
+    )
+
+    [both] = engine.chunks.candidates(engine.ref, [CandidateQuery("pump", wanted, Filters(), 30)], now())
+
+    cosines = {hit.key.path: hit.cosine for hit in both.lexical}
+    assert cosines == {"near.md": pytest.approx(1.0), "far.md": pytest.approx(-1.0, abs=1e-5), "none.md": None}
+    assert [hit.cosine for hit in engine.words("pump")] == [None, None, None]

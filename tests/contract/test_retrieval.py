@@ -123,7 +123,7 @@ def test_what_is_under_min_relevance_is_not_given_and_nothing_over_it_abstains(w
 
 
 def test_important_adds_a_tenth_and_critical_fifteen_hundredths_capped_at_one(world: World) -> None:
-    world.calibrate(Curve(operating_point=1.0, width=0.4))
+    world.calibrate(Curve(operating_point=1.8, width=0.4))
     text = WORDS + " one two three"
     for level in ("standard", "important", "critical"):
         world.put(f"team/{level}.md", note(text, promotion_level=level))
