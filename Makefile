@@ -58,6 +58,8 @@ bench-quality: setup ## measure retrieval on $$RAGDROP_EVAL_DATA and write the t
 	@.venv/bin/python -m benchmarks.quality --write
 	@.venv/bin/python -m benchmarks.citations --write
 	@.venv/bin/python -m benchmarks.answers --write
+	@.venv/bin/python -m benchmarks.calibration
+	@.venv/bin/python -m benchmarks.links --write
 
 bench: setup ## measure against the budgets
 	@.venv/bin/python -m benchmarks

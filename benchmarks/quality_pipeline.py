@@ -80,7 +80,7 @@ class Pushed:
             apply_boosting=False,
             expand="neighbours",
         )
-        found = self.app.search(query, self.caller, soon())
+        found = self.app.uncached_search(query, self.caller, soon())
         return [document.key.path.removesuffix(".md") for document in found.documents]
 
 
