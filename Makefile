@@ -39,7 +39,7 @@ test: setup ## every test, the ones on a live stack of their own included
 test-long: setup ## what takes too long for every day: OpenSearch 2.19 (JDK 17), 10,000 random histories, whole outages
 	@RAGDROP_OPENSEARCH_RELEASE=2.19.0 .venv/bin/python -m pytest tests/contract -k "index or opensearch or reindex"
 	@RAGDROP_STATEFUL_EXAMPLES=10000 .venv/bin/python -m pytest tests/functions/test_any_order_any_failure.py
-	@RAGDROP_WHOLE=1 .venv/bin/python -m pytest tests/integration -k "outage_embedding or queries_during or vault_nuget"
+	@RAGDROP_WHOLE=1 .venv/bin/python -m pytest tests/integration -k "outage_embedding or queries_during or vault_nuget or large_file"
 
 test-unit: setup ## the quick tests: no stack, no network
 	@.venv/bin/python -m pytest -n 2 --dist loadgroup tests/unit tests/functions tests/architecture
