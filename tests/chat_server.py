@@ -88,7 +88,8 @@ def chat_server() -> Iterator[ChatServer]:
                 if place == how.get("error_after"):
                     self._event(json.dumps({"error": {"message": "out of memory"}}))
                 delta = {"content": word if place == 0 else f" {word}"}
-                self._event(json.dumps({"model": model, "choices": [{"index": 0, "delta": delta}]}))
+                event = {"model": model, "choices": [{"index": 0, "delta": delta}]}
+                self._event(json.dumps(event, ensure_ascii=not how.get("raw_unicode")))
             ending = {"index": 0, "delta": {}, "finish_reason": how.get("finish", "stop")}
             self._event(json.dumps({"model": model, "choices": [ending]}))
             self._event(

@@ -211,3 +211,9 @@ def test_an_endpoint_that_is_not_there_is_unreachable(server: ChatServer) -> Non
         whole(model_of(server))
 
     assert failed.value.details["reason"] == "unreachable"
+
+
+def test_a_line_separator_in_a_text_ends_no_event(server: ChatServer) -> None:
+    server.behave("m", text="one\u2028two\u0085three four", raw_unicode=True)
+
+    assert streamed(model_of(server))[-1].text == "one\u2028two\u0085three four"  # type: ignore[union-attr]

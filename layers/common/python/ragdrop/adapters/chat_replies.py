@@ -32,6 +32,20 @@ def completion_of(response: httpx.Response, model: str) -> Completion:
         raise unreadable() from exc
 
 
+def lines_of(chunks: Iterable[bytes]) -> Iterator[str]:
+    r"""The lines of a body that arrives in *chunks*, ended by newlines alone: U+2028 in a text ends no event.
+
+    >>> list(lines_of([b"data: a\r", b"\n\xe2\x80\xa8b\n", b"c"])) == ["data: a", "\u2028b", "c"]
+    True
+    """
+    left = b""
+    for chunk in chunks:
+        *whole_lines, left = (left + chunk).split(b"\n")
+        yield from (line.removesuffix(b"\r").decode("utf-8", "replace") for line in whole_lines)
+    if left:
+        yield left.removesuffix(b"\r").decode("utf-8", "replace")
+
+
 def pieces_of(lines: Iterable[str], model: str) -> Iterator[str | Completion]:
     """The text of a stream's events as it comes, then the completion.
 

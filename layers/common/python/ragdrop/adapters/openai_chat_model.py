@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from ragdrop.adapters.chat_replies import SERVICE, completion_of, pieces_of, refusal, unreadable
+from ragdrop.adapters.chat_replies import SERVICE, completion_of, lines_of, pieces_of, refusal, unreadable
 from ragdrop.adapters.openai_http import OpenAiHttp
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DeadlineError, DependencyError, GenerationError
@@ -67,7 +67,7 @@ class OpenAiChatModel:
                 yield completion.text
                 yield completion
                 return
-            yield from pieces_of(response.iter_lines(), name)
+            yield from pieces_of(lines_of(response.iter_bytes()), name)
 
     def _first(self, call: Callable[[str, Deadline], T], deadline: Deadline, model: str | None) -> T:
         """What the first model gives that is not down; each has its share of the time."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -159,7 +159,7 @@ def joint_problem(claim: str, slices: Sequence[str], *, about: str = "") -> str 
 def _best(claim: str, text: str, about: str) -> Evidence:
     verbatim = find_folded(claim.rstrip(".!?… "), text)
     if verbatim is not None:
-        around = next((span for span in sentences(text) if span.start <= verbatim.start < span.end), verbatim)
+        around = next((span for span in _spans(text) if span.start <= verbatim.start < span.end), verbatim)
         denied = contradicts(claim, text[around.start : max(around.end, verbatim.end)])
         end = _with_stop(text, verbatim.end) if claim.endswith((".", "!", "?", "…")) else verbatim.end
         return Evidence(verbatim.start, end, 1.0, "negation" if denied else None)
@@ -192,12 +192,21 @@ def _says_the_same(wanted: _Facts, given: _Facts) -> bool:
     return len(wanted.plain_words) > 1 or bool(wanted.plain_words and set(wanted.names) & set(given.names))
 
 
-def _windows(text: str, size: int) -> Iterator[_Window]:
-    spans = sentences(text) or [Span(0, len(text))]
+@lru_cache(maxsize=1_024)
+def _windows(text: str, size: int) -> tuple[_Window, ...]:
+    """Every *size* neighbouring sentences of *text*; an answer asks for those of one chunk again and again."""
+    spans = _spans(text) or (Span(0, len(text)),)
+    made = []
     for first in range(max(1, len(spans) - size + 1)):
         taken = spans[first : first + size]
         before = text[spans[max(0, first - 2)].start : taken[0].start]
-        yield _Window(Span(taken[0].start, taken[-1].end), text[taken[0].start : taken[-1].end], before)
+        made.append(_Window(Span(taken[0].start, taken[-1].end), text[taken[0].start : taken[-1].end], before))
+    return tuple(made)
+
+
+@lru_cache(maxsize=1_024)
+def _spans(text: str) -> tuple[Span, ...]:
+    return tuple(sentences(text))
 
 
 def _problem(claim: str, window: _Window, about: str, *, one_to_one: bool) -> str | None:
