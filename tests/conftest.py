@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import secrets
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -39,8 +41,16 @@ def pytest_report_header() -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What needs a node or a stack runs in one process, so that a run starts each only once."""
     for item in items:
-        if {"integration", "e2e"} & set(item.path.parts) or {"opensearch", "reindex"} & set(words(item.nodeid)):
+        named = set(words(item.nodeid))
+        node = {"opensearch", "reindex"} & named or (wants_a_node(item.path) and not {"memory", "sqlite"} & named)
+        if node or {"integration", "e2e"} & set(item.path.parts):
             item.add_marker(pytest.mark.xdist_group("live"))
+
+
+@functools.cache
+def wants_a_node(path: Path) -> bool:
+    """Whether a test file asks for the OpenSearch node by itself."""
+    return "tests.contract.opensearch_node" in path.read_text("utf-8")
 
 
 def words(nodeid: str) -> list[str]:
