@@ -24,6 +24,7 @@ from ragdrop.domain.chunks import CandidateQuery, Filters, Hit, IndexedChunk, Ve
 from ragdrop.domain.coverage import coverage
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail
+from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.retrieval import candidate_limit
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, IndexRef, Tenant
 from ragdrop.ports import Claim
@@ -178,7 +179,10 @@ def _registered(name: str, part: IndexRef, chunks: Sequence[IndexedChunk]) -> tu
         registry.claim(key, None, Claim("v1", None, "m", 0.0, None, REVISION / 1_000))
         registry.flip(Detail(key, REVISION, held[0].facts, len(held), "", 0, "", "text/markdown", "stated"), 0.0)
         pieces = [each.chunk for each in held]
-        revisions.write_chunks(key, REVISION, part.name, pieces, [each.vector for each in held])
+        # the fit reads places and vectors alone, so the text need only be as long
+        text = ParsedDocument("\n" * held[-1].chunk.end, "markdown", "text/markdown")
+        kept = revisions.write_text(key, REVISION, text)
+        revisions.write_chunks(kept, part.name, pieces, [each.vector for each in held])
         documents += 1
     registry.add_to_tenant(name, vault=name, documents=documents, chunks=len(chunks))
     return registry, revisions

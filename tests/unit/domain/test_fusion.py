@@ -66,12 +66,12 @@ def test_reciprocal_ranks_give_one_to_what_leads_both_lists() -> None:
     assert {path for path, _ in shown(fused)[1:]} == {"b", "c"}
 
 
-def test_a_heading_that_holds_the_words_of_the_question_adds_the_bonus_in_proportion() -> None:
+def test_a_heading_that_holds_every_word_of_the_question_adds_the_bonus_and_one_with_some_adds_none() -> None:
     vector = [hit("a", 1.0), hit("b", 0.5, "Pump codes"), hit("c", 0.5, "Pump")]
 
-    fused = fuse(vector, [], Fusion(heading_bonus=0.1), question="pump codes?")
+    fused = fuse(vector, [], Fusion(heading_bonus=0.1), question="What are the pump codes?")
 
-    assert shown(fused) == [("a", round(1.0 / 1.1, 4)), ("b", round(0.6 / 1.1, 4)), ("c", 0.5)]
+    assert shown(fused) == [("a", round(1.0 / 1.1, 4)), ("b", round(0.6 / 1.1, 4)), ("c", round(0.5 / 1.1, 4))]
 
 
 def test_the_bonus_takes_no_score_over_one_and_keeps_the_best_apart() -> None:

@@ -21,7 +21,7 @@ _ENGLISH = (
     "than that the their them then there these they this those to us was we were what when where which who whom "
     "whose why will with would you your"
 )
-_FUNCTION_WORDS = frozenset(_ENGLISH.split())
+FUNCTION_WORDS = frozenset(_ENGLISH.split())
 
 
 def coverage(question: str, hits: Sequence[Hit]) -> dict[str, float]:
@@ -63,7 +63,7 @@ def _words_like(hit: Hit, begins: set[str]) -> set[str]:
 
 
 def _stems(words: Iterable[str]) -> set[str]:
-    return {_stem(word) for word in words if word not in _FUNCTION_WORDS}
+    return {_stem(word) for word in words if word not in FUNCTION_WORDS}
 
 
 def _stem(word: str) -> str:

@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Literal
 
 from ragdrop.domain.chunks import Hit
+from ragdrop.domain.coverage import FUNCTION_WORDS
 
 DEFAULT_VECTOR_WEIGHT = 0.6  # docs/quality.md has the table, docs/adr/0006-fusion.md the reasons
 HEADING_BONUS = 0.1  # CONTRACT 1: for a chunk whose headings hold every word of the question
@@ -63,7 +64,9 @@ class Fused:
 def fuse(
     vector: Sequence[Hit], lexical: Sequence[Hit], fusion: Fusion = DEFAULT_FUSION, *, question: str = ""
 ) -> list[Fused]:
-    """Fuse two result lists as *fusion* says, then add the heading bonus for the words of *question*.
+    """Fuse two result lists as *fusion* says, then add the bonus where headings hold every word of *question*.
+
+    A part of the words earns nothing: BM25 counts headings already.  Function words of English are not looked for.
 
     Returns:
         Every chunk of either list once, best first, scores in [0, 1]; ties by chunk id, so the order is repeatable.
@@ -73,7 +76,7 @@ def fuse(
         scores = _blended(_with_cosines(near, lexical), worded, fusion.weight)
     else:
         scores = _by_ranks(near, worded)
-    words = _words(question)
+    words = _words(question) - FUNCTION_WORDS
     return _fused(vector, lexical, near, worded, scores, words, fusion.heading_bonus if words else 0.0)
 
 
@@ -106,12 +109,12 @@ def rrf(vector: Sequence[Hit], lexical: Sequence[Hit]) -> list[Fused]:
 
 
 def heading_match(hit: Hit, words: frozenset[str]) -> float:
-    """The share of *words*, case folded, that the headings over a chunk hold, in [0, 1]."""
-    return _share(hit.chunk.heading_path, words)
+    """1 where the headings over a chunk hold all of *words*, case folded, else 0."""
+    return _match(hit.chunk.heading_path, words)
 
 
-def _share(headings: tuple[str, ...], words: frozenset[str]) -> float:
-    return len(words & _words(" ".join(headings))) / len(words)
+def _match(headings: tuple[str, ...], words: frozenset[str]) -> float:
+    return float(words <= _words(" ".join(headings)))
 
 
 def share_of_best(scores: Mapping[str, float]) -> dict[str, float]:
@@ -172,7 +175,7 @@ def _fused(
     """The hits of both lists with their scores and the bonus, best first."""
     hits = {hit.chunk_id: hit for hit in (*lexical, *vector)}
     headings = {hit.chunk.heading_path for hit in hits.values()} if bonus else set()
-    added = {path: bonus * _share(path, words) for path in headings}  # once for all chunks under one heading
+    added = {path: bonus * _match(path, words) for path in headings}  # once for all chunks under one heading
     whole = 1 + bonus  # scaled, not cut off at 1: the best hits would be equal
     found = [(-(scores[id_] + added.get(hit.chunk.heading_path, 0.0)) / whole, id_, hit) for id_, hit in hits.items()]
     found.sort(key=itemgetter(0, 1))
