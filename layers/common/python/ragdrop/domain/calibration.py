@@ -14,7 +14,7 @@ OPERATING_RELEVANCE = 0.7
 NOISE_RELEVANCE = 0.05  # a cosine worth less cannot come up again: a boost adds 0.15, links and folders change no score
 
 COVERAGE_CEILING = 0.35
-"""The share of an off-topic question's words that its best chunk holds, at most (95 % of them): docs/calibration.md."""
+"""About the share of its words that the best chunk holds of a question that has no answer: docs/calibration.md."""
 
 Basis = Literal["fitted", "measured", "estimated", "generic"]
 
