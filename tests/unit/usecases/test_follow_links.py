@@ -178,7 +178,7 @@ def test_without_a_vector_links_come_in_the_order_of_their_place(world: World) -
 
 
 def test_hubs_of_two_hundred_links_cost_two_batch_reads_a_level_and_one_write_and_give_five(world: World) -> None:
-    pages = 250
+    pages = 1_000
     for page in range(pages):
         links = " ".join(f"[{page + step}](p{(page + step) % pages}.md)" for step in range(1, 201))
         text = f"{'root ' * 40 if page < 5 else ''}pump {page} {links}"
