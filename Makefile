@@ -34,7 +34,7 @@ status: setup ## show what runs and where
 	@$(STACK) status
 
 test: setup ## every test, the ones on a live stack of their own included
-	@RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bin/python -m pytest -n 2 --dist loadgroup
+	@RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bin/python -m pytest -n 3 --dist loadgroup
 
 test-long: setup ## what takes too long for every day: OpenSearch 2.19 (JDK 17), 10,000 random histories, whole outages
 	@RAGDROP_OPENSEARCH_RELEASE=2.19.0 .venv/bin/python -m pytest tests/contract -k "index or opensearch or reindex"
