@@ -30,6 +30,7 @@ from ragdrop.domain.convergence import LEASE_S
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.deliveries import Delivery
 from ragdrop.domain.documents import Status
+from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.pointers import name_of
 from ragdrop.usecases.revision_store import PART_CHARACTERS, RevisionStore
 from tests.faults import Countdown, Crash, Fragile
@@ -63,6 +64,7 @@ class Histories(RuleBasedStateMachine):
         self.words: dict[str, set[str]] = {path: set() for path in PATHS}
         self.sidecars: set[str] = set()
         self.unchecked = True
+        self.pointed: dict[DocumentKey, tuple[int | None, str | None]] = {}
         self.exists: dict[str, bool] = dict.fromkeys(PATHS, False)
         self.must_stay: dict[str, bool] = dict.fromkeys(PATHS, False)
 
@@ -180,7 +182,9 @@ class Histories(RuleBasedStateMachine):
         self.unchecked = False
         heads = self.world.registry.heads([self.world.key(path) for path in PATHS], Deadline.after(10)).found
         found = self.found()
-        listed, named = self.pointers()
+        live_now = {key: (head.live_revision, head.promotion_level) for key, head in heads.items()}
+        if live_now != self.pointed:  # what answers has changed, and so have the pointers to it
+            listed, named = self.pointers()
         for path in PATHS:
             head = heads.get(self.world.key(path))
             live = head.live_revision if head else None
@@ -189,9 +193,10 @@ class Histories(RuleBasedStateMachine):
                 assert live is not None, f"{path} vanished"
             if live is not None and head is not None and head.status is Status.INDEXED:
                 self.must_stay[path] = self.exists[path]
-            if live is not None and head is not None:
+            if live is not None and head is not None and live_now != self.pointed:
                 assert path in named
                 assert head.promotion_level == "standard" or path in listed
+        self.pointed = live_now
 
     def teardown(self) -> None:
         """Once events settle, registry and index equal the bucket."""

@@ -58,7 +58,7 @@ def scan(text: str, body_start: int) -> Outline:
     r"""The same by looking at lines: `#` headings and tables outside of fences, in linear time.
 
     >>> scan("# A\n```\n# no\n```\n|a|b|\n|-|-|\n|1|2|\n\nend", 0)
-    ([Heading(level=1, text='A', start=0)], [Table(start=17, rows_start=29, end=35)], [(4, 17)])
+    ([Heading(level=1, text='A', start=0)], [Table(start=17, rows_start=29, end=35, header='')], [(4, 17)])
     """
     headings: list[Heading] = []
     tables: list[Table] = []
