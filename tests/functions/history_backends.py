@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -45,21 +46,22 @@ class InMoto:
 
     def __init__(self, folder: Path) -> None:
         self.s3 = boto3.client("s3", region_name=REGION)
-        dynamodb = boto3.client("dynamodb", region_name=REGION)
+        self._dynamodb = boto3.client("dynamodb", region_name=REGION)
+        self._histories = itertools.count(1)
         for bucket in ("documents", "state"):
             self.s3.create_bucket(Bucket=bucket)
             self.s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
-        dynamodb.create_table(TableName="registry", **registry_table())
         self._ports = {
             "documents": S3ObjectStore("documents", self.s3),
             "state": MemoryObjectStore("state"),  # where nothing but RevisionStore writes
-            "registry": DynamoDbRegistry("registry", dynamodb),
             "index": SqliteChunkIndex(folder),
         }
 
     def ports(self) -> dict[str, Any]:
-        """The same set for all histories."""
-        return self._ports
+        """The same set for all histories, but for the table: a query of moto takes as long as its table is large."""
+        name = f"registry-{next(self._histories)}"
+        self._dynamodb.create_table(TableName=name, **registry_table())
+        return {**self._ports, "registry": DynamoDbRegistry(name, self._dynamodb)}
 
     def newest(self, key: str) -> tuple[str, bool] | None:
         """The newest version of a key and whether it is a delete marker."""
