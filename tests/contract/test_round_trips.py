@@ -23,7 +23,7 @@ def counted() -> Iterator[tuple[World, type[CountingConnection]]]:
     world = World(f"t-{uuid4().hex[:12]}", index=index)
     long = "\n\n".join(f"## Part {n}\n\n" + f"filler {n} words \n" * 40 for n in range(30))
     world.put("team/a.md", f"[b](b.md)\n\n{long}\n\n## Last\n\n{WORDS}\n")
-    world.put("team/b.md", "the valve, see [c](c.md)")
+    world.put("team/b.md", "another page, see [c](c.md)")
     world.put("team/c.md", "deep matters")
     world.put("team/rule.md", "---\npromotion_level: critical\n---\nnever restart")
     world.search("warm")  # the tenant's item is then held
