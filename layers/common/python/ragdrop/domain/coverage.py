@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from ragdrop.domain.chunks import Hit
 
@@ -66,6 +67,7 @@ def _stems(words: Iterable[str]) -> set[str]:
     return {_stem(word) for word in words if word not in FUNCTION_WORDS}
 
 
+@lru_cache(maxsize=16_384)  # the same words come with every question
 def _stem(word: str) -> str:
     """*word* without an English ending, never shorter than 3 letters.
 
