@@ -12,7 +12,7 @@ ENVS = .venv/.ready .local/env/ministack/.ready .local/env/sam/.ready .local/env
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down status test test-long test-unit lint format bench bench-quality invoke lock clean
+.PHONY: help setup demo up down status test test-long test-unit lint format docs bench bench-quality invoke lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -53,6 +53,9 @@ lint: setup ## ruff, mypy strict, the template
 format: setup ## let ruff rewrite what it can
 	@.venv/bin/ruff check --fix-only .
 	@.venv/bin/ruff format .
+
+docs: setup ## write the pages of docs/ that are made from code
+	@.venv/bin/python -m pages
 
 bench-quality: setup ## measure retrieval on $$RAGDROP_EVAL_DATA and write the table of docs/quality.md
 	@.venv/bin/python -m benchmarks.quality --write

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx
 
 from ragdrop.client.replies import API_SERVICE
@@ -82,6 +84,16 @@ def stops_all(error: RagdropError) -> bool:
     if isinstance(error, UnauthenticatedError | ForbiddenError | ProjectNotActivatedError):
         return True
     return type(error) is DependencyError and error.service == API_SERVICE and "status" not in error.details
+
+
+def own_body(error: RagdropError) -> dict[str, Any]:
+    """What stands under `error` where no API wrote a body, in the API's shape.
+
+    >>> own_body(ConfigurationError("INDEX_URL is missing"))["code"]
+    'CONFIGURATION'
+    """
+    details = {name: value for name, value in error.details.items() if isinstance(value, str | int | float | bool)}
+    return {"code": code_of(error), "message": error.message, "details": details, "request_id": None}
 
 
 def body_of(error: RagdropError) -> bytes | None:

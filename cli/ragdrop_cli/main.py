@@ -14,6 +14,7 @@ from ragdrop import __version__
 from ragdrop.errors import RagdropError
 from ragdrop_cli import (
     calibrate,
+    completion,
     documents,
     evaluation,
     invoke,
@@ -26,9 +27,9 @@ from ragdrop_cli import (
     retry,
     sweep,
 )
-from ragdrop_cli.failures import INTERRUPTED, body_of, describe, exit_code
+from ragdrop_cli.failures import INTERRUPTED, body_of, describe, exit_code, own_body
 from ragdrop_cli.options import JSON_WANTED
-from ragdrop_cli.output import note, say, say_body
+from ragdrop_cli.output import note, say, say_body, say_object
 from ragdrop_cli.session import Session
 
 EXIT_CODES = (
@@ -45,13 +46,16 @@ class Commands(TyperGroup):
     """The root group: what ragdrop raises on purpose ends as two lines on standard error, not as a trace."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; an error becomes its exit code, with `--json` its body is printed too."""
+        """Run the command; an error becomes its exit code, with `--json` it is printed as a body too."""
         try:
             return super().invoke(ctx)
         except RagdropError as error:
-            body = body_of(error)
-            if body is not None and ctx.meta.get(JSON_WANTED):
-                say_body(body)
+            if ctx.meta.get(JSON_WANTED):
+                body = body_of(error)
+                if body is None:
+                    say_object({"error": own_body(error)})
+                else:
+                    say_body(body)
             for line in describe(error):
                 note(line)
             raise typer.Exit(exit_code(error)) from error
@@ -77,6 +81,7 @@ def _root(
 
 def build() -> typer.Typer:
     """The command line; `CliRunner.invoke(build(), [...], obj=Session(...))` runs it on something else."""
+    completion.answer_shells()
     app = typer.Typer(
         name="ragdrop",
         cls=Commands,
@@ -106,6 +111,7 @@ def build() -> typer.Typer:
         (app, "reindex", reindex.reindex, "ragdrop reindex --tenant acme --chunk-tokens 240"),
         (app, "eval", evaluation.evaluate, "ragdrop eval questions.jsonl --vault team --gate 0.8"),
         (app, "invoke", invoke.invoke, "ragdrop invoke query events/search.json"),
+        (app, "completion", completion.completion, 'eval "$(ragdrop completion bash)"'),
         (tenant, "create", operators.create_tenant, "ragdrop tenant create acme --if-missing"),
         (key, "create", operators.create_key, "ragdrop key create acme --role writer --vault team"),
     ]

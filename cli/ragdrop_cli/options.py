@@ -17,7 +17,9 @@ def _remember(context: typer.Context, wanted: bool) -> bool:  # noqa: FBT001 -- 
 AsJson = Annotated[
     bool, typer.Option("--json", callback=_remember, help="Print the API's body unchanged, an error's too.")
 ]
-AsObject = Annotated[bool, typer.Option("--json", help="Print one JSON object on one line.")]
+AsObject = Annotated[
+    bool, typer.Option("--json", callback=_remember, help="Print one JSON object on one line, for an error too.")
+]
 ManyVaults = Annotated[
     list[str] | None, typer.Option("--vault", help="Only this vault; may be given several times.", show_default="all")
 ]

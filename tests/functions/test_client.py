@@ -61,6 +61,15 @@ def test_search_posts_the_query_with_the_given_fields_and_the_key() -> None:
     assert reply == {"results": []}
 
 
+def test_search_fast_asks_for_the_fast_mode_whatever_else_is_given() -> None:
+    wire = Wire(ok(results=[]))
+
+    with wire.client() as client:
+        client.search_fast("pump", vaults=["team"])
+
+    assert json.loads(wire.requests[0].content) == {"query": "pump", "vaults": ["team"], "mode": "fast"}
+
+
 def test_a_reply_keeps_the_bytes_as_received() -> None:
     body = b'{"score": 0.50}\n'
 

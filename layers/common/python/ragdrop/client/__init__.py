@@ -59,6 +59,10 @@ class RagdropClient:
         """Find documents: `fields` are those of `POST /search`; None means "not given"."""
         return self._post("/search", given(query=query, **fields), repeatable=True)
 
+    def search_fast(self, query: str, **fields: object) -> Reply:
+        """The quick search, for a prompt or a completion box: 3 documents unless `limit` says, no links followed."""
+        return self.search(query, **{**fields, "mode": "fast"})
+
     def ask(self, query: str, **fields: object) -> Reply:
         """Answer a question from the documents: `fields` are those of `POST /ask`; None means "not given"."""
         return self._post("/ask", given(query=query, **fields))

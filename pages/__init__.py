@@ -1,0 +1,1 @@
+"""What writes those pages of docs/ that say what the code says."""
