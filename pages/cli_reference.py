@@ -15,8 +15,8 @@ INTRODUCTION = """\
 
 `pip install` or `pipx install` of the wheel brings `ragdrop`; in a clone it is `.venv/bin/ragdrop`. The API is where
 `RAGDROP_API_URL` and `RAGDROP_API_KEY` say, else where `.local/stack.json` says, here or in a parent folder
-(`RAGDROP_STACK` names another file). `tenant`, `key` and what is marked (operator) use AWS credentials instead of a key and
-need `pip install 'ragdrop[operator]'`.
+(`RAGDROP_STACK` names another file). `tenant`, `key` and what is marked (operator) use AWS credentials instead of a key
+and need `pip install 'ragdrop[operator]'`.
 
 | exit code | means |
 |---|---|
@@ -27,9 +27,9 @@ need `pip install 'ragdrop[operator]'`.
 | 130 | Ctrl-C: what was sent stays, and the same command goes on where it was |
 
 An error is two lines on standard error: its code with what happened, and the next step. With `--json` standard output
-has one JSON object a line and nothing else: what the API sent, an error's body too. Off a terminal there are no colours,
-tables are tab-separated lines without a head, and progress is a line every 100. `NO_COLOR` turns colours off on a
-terminal too.
+has one JSON object a line and nothing else: what the API sent, an error's body too. Off a terminal there are no
+colours, tables are tab-separated lines without a head, and progress is a line every 100. `NO_COLOR` turns colours off
+on a terminal too.
 
 `eval "$(ragdrop completion bash)"` completes commands and options; put it into `~/.bashrc`, or the like for zsh, fish
 and PowerShell.
