@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import os
 import re
@@ -18,6 +19,11 @@ from tests.world import World
 settings.register_profile("ragdrop", deadline=None)  # a busy machine is not a bug
 settings.load_profile("ragdrop")
 
+# Mangum makes an event loop where its thread has none, when it is made and when it is called, and leaves it open.
+EVENT_LOOP = asyncio.new_event_loop()
+asyncio.set_event_loop(EVENT_LOOP)
+AT_THE_END.callback(EVENT_LOOP.close)
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -26,6 +32,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         disable_socket(allow_unix_socket=True)
     else:
         enable_socket()
+
+
+@pytest.fixture(autouse=True)
+def event_loop() -> None:
+    """The run's one event loop, for each test: `asyncio.run` leaves its thread without one."""
+    asyncio.set_event_loop(EVENT_LOOP)
 
 
 def pytest_configure() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -53,10 +54,17 @@ def registry_table() -> dict[str, Any]:
 
 def table_definition(resource: str) -> dict[str, Any]:
     """A table as the template defines it, as CreateTable takes it."""
-    template = yaml.load(TEMPLATE.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - a safe loader
-    properties = template["Resources"][resource]["Properties"]
+    properties = _resources()[resource]["Properties"]
     names = ("BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes")
     return {name: properties[name] for name in names if name in properties}
+
+
+@functools.cache
+def _resources() -> dict[str, Any]:
+    """The template's resources: reading them takes half a second."""
+    template = yaml.load(TEMPLATE.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - a safe loader
+    resources: dict[str, Any] = template["Resources"]
+    return resources
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
 import json
 from collections.abc import Iterator
@@ -110,16 +109,6 @@ class Deployment:
         del found["sequencer"]
         event["Records"][0]["body"] = json.dumps(body)
         return self.handlers["ingest"].handler(event, LocalContext())
-
-
-@pytest.fixture(autouse=True)
-def own_event_loop() -> Iterator[None]:
-    """Mangum makes an event loop where there is none, and leaves it open: each test has one, which is closed."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    yield
-    loop.close()
-    asyncio.set_event_loop(None)
 
 
 @pytest.fixture
