@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from ragdrop.domain.rates import RateLimits
 from ragdrop.domain.tenants import ActiveIndex, ApiKey, Role, Tenant
 from ragdrop.errors import ConfigurationError
 
@@ -24,8 +25,36 @@ class Operator(Protocol):
         """Make a tenant; ConflictError if it exists."""
         ...
 
-    def create_key(self, tenant: str, role: Role, vaults: list[str]) -> tuple[str, ApiKey]:
+    def set_enabled(self, name: str, *, enabled: bool) -> Tenant:
+        """Let a tenant's keys open something, or nothing; the tenant as it was before."""
+        ...
+
+    def rates(self, name: str) -> RateLimits:
+        """What bounds a tenant's requests."""
+        ...
+
+    def set_rates(self, name: str, rates: RateLimits) -> None:
+        """Bound a tenant's requests a minute."""
+        ...
+
+    def create_key(
+        self, tenant: str, role: Role, vaults: list[str], *, lifetime_s: int | None = ..., label: str = ...
+    ) -> tuple[str, ApiKey]:
         """Make a key; its secret comes first and is not kept anywhere."""
+        ...
+
+    def keys(self, tenant: str) -> list[ApiKey]:
+        """A tenant's keys, by the time they were made."""
+        ...
+
+    def rotate_key(
+        self, tenant: str, key_id: str, *, overlap_s: int, lifetime_s: int | None = ...
+    ) -> tuple[str, ApiKey, ApiKey]:
+        """A new secret and key with the rights of another one, which goes on for a while and comes last."""
+        ...
+
+    def revoke_key(self, tenant: str, key_id: str) -> ApiKey:
+        """Let a key open nothing, for good."""
         ...
 
 

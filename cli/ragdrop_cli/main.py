@@ -18,7 +18,7 @@ from ragdrop_cli import (
     documents,
     evaluation,
     invoke,
-    operators,
+    keys,
     push,
     questions,
     reindex,
@@ -26,6 +26,7 @@ from ragdrop_cli import (
     replay,
     retry,
     sweep,
+    tenants,
 )
 from ragdrop_cli.failures import INTERRUPTED, body_of, describe, exit_code, own_body
 from ragdrop_cli.options import JSON_WANTED
@@ -92,10 +93,14 @@ def build() -> typer.Typer:
         epilog=f"{EXIT_CODES}\n\n{WHERE}\n\nExample: ragdrop push notes --vault team --wait",
     )
     tenant = typer.Typer(
-        no_args_is_help=True, help="Make tenants (operator).", epilog="Example: ragdrop tenant create acme"
+        no_args_is_help=True,
+        help="Make, list and close tenants (operator).",
+        epilog="Example: ragdrop tenant create acme",
     )
     key = typer.Typer(
-        no_args_is_help=True, help="Make API keys (operator).", epilog="Example: ragdrop key create acme --role reader"
+        no_args_is_help=True,
+        help="Make, list, rotate and revoke API keys (operator).",
+        epilog="Example: ragdrop key create acme --role reader",
     )
     commands: list[tuple[typer.Typer, str, Callable[..., None], str]] = [
         (app, "push", push.push, "ragdrop push notes --vault team --wait"),
@@ -112,8 +117,15 @@ def build() -> typer.Typer:
         (app, "eval", evaluation.evaluate, "ragdrop eval questions.jsonl --vault team --gate 0.8"),
         (app, "invoke", invoke.invoke, "ragdrop invoke query events/search.json"),
         (app, "completion", completion.completion, 'eval "$(ragdrop completion bash)"'),
-        (tenant, "create", operators.create_tenant, "ragdrop tenant create acme --if-missing"),
-        (key, "create", operators.create_key, "ragdrop key create acme --role writer --vault team"),
+        (tenant, "create", tenants.create, "ragdrop tenant create acme --if-missing"),
+        (tenant, "list", tenants.list_all, "ragdrop tenant list"),
+        (tenant, "limit", tenants.limit, "ragdrop tenant limit acme --per-minute 600 --key-per-minute 120"),
+        (tenant, "disable", tenants.disable, "ragdrop tenant disable acme"),
+        (tenant, "enable", tenants.enable, "ragdrop tenant enable acme"),
+        (key, "create", keys.create, "ragdrop key create acme --role writer --vault team --expires 90d"),
+        (key, "list", keys.list_all, "ragdrop key list acme"),
+        (key, "rotate", keys.rotate, "ragdrop key rotate acme 0123456789ab --overlap 24h"),
+        (key, "revoke", keys.revoke, "ragdrop key revoke acme 0123456789ab"),
     ]
     for group, name, command, example in commands:
         group.command(name, epilog=f"Example: {example}")(command)

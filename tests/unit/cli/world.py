@@ -16,10 +16,8 @@ from typer.testing import CliRunner, Result
 
 from ragdrop.client import RagdropClient
 from ragdrop.config import Settings
-from ragdrop.domain.tenants import ActiveIndex, ApiKey, ChunkingPlan, EmbeddingSpace, Role, Tenant, key_hash
-from ragdrop.errors import ConflictError
 from ragdrop.ports import Registry
-from ragdrop_cli.deployment import Reindexer
+from ragdrop_cli.deployment import Operator, Reindexer
 from ragdrop_cli.main import build
 from ragdrop_cli.session import Session
 from tests.world import World
@@ -144,32 +142,19 @@ def refused(status: int, code: str, message: str, **details: object) -> httpx.Re
 
 
 @dataclass
-class FakeOperator:
-    """Tenants and keys in memory."""
-
-    tenants: list[str] = field(default_factory=list)
-
-    def create_tenant(self, name: str) -> Tenant:
-        if name in self.tenants:
-            raise ConflictError(f"tenant {name} exists", field="name", value=name)
-        self.tenants.append(name)
-        return Tenant(name, ActiveIndex("ragdrop-v1", EmbeddingSpace("hashing", 8), ChunkingPlan()))
-
-    def create_key(self, tenant: str, role: Role, vaults: list[str]) -> tuple[str, ApiKey]:
-        return "rd_secret", ApiKey(key_hash("rd_secret"), tenant, role, tuple(vaults))
-
-
-@dataclass
 class FakeDeployment:
-    """ragdrop's own composition root over fakes, with another operator, and another `reindexer` where one is given."""
+    """ragdrop's own composition root over fakes, with another `reindexer` where one is given."""
 
     world: World = field(default_factory=World)
-    operator: FakeOperator = field(default_factory=FakeOperator)
     reindexer: Any = None
 
     @property
     def settings(self) -> Settings:
         return self.world.app.settings
+
+    @property
+    def operator(self) -> Operator:
+        return self.world.app.operator
 
     @property
     def registry(self) -> Registry:

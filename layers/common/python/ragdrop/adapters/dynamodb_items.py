@@ -15,6 +15,7 @@ from ragdrop.domain.calibration import Calibration, Curve
 from ragdrop.domain.checkpoints import Checkpoint
 from ragdrop.domain.documents import Detail, Facts, Failure, Head, Status
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.rates import RateLimits
 from ragdrop.domain.tenants import ActiveIndex, ApiKey, ChunkingPlan, EmbeddingSpace, KeptSettings, Tenant
 
 Item = dict[str, Any]
@@ -127,6 +128,7 @@ def tenant_item(tenant: Tenant) -> Item:
     """A tenant as plain values; vaults and doc_types are sets, which a write can add to."""
     values = asdict(tenant) | {name: set(getattr(tenant, name)) or None for name in ("vaults", "doc_types")}
     del values["settings"]  # they have items of their own
+    values["rates"] = values["rates"] if tenant.rates.any else None
     return {"PK": f"T#{tenant.name}", "SK": TENANT_SK} | values
 
 
@@ -151,6 +153,8 @@ def tenant_of(item: Item, others: Iterable[Item] = ()) -> Tenant:
     known |= {name: _index_of(known[name]) for name in ("active", "building", "previous") if name in known}
     if "calibration" in known:
         known["calibration"] = _calibration_of(known["calibration"])
+    if "rates" in known:
+        known["rates"] = RateLimits(**_known(RateLimits, known["rates"]))
     files = (each for each in others if each["SK"].startswith(SETTINGS_SK))
     known["settings"] = {
         each["SK"].removeprefix(SETTINGS_SK): KeptSettings(

@@ -77,11 +77,12 @@ class Update:
             names |= set(self.expected)
             condition = " AND ".join(f"#{name} = :expected_{name}" for name in self.expected)
             values |= {f":expected_{name}": value for name, value in self.expected.items()}
-        request = {
+        request: dict[str, Any] = {
             "UpdateExpression": " ".join(clauses),
             "ExpressionAttributeNames": {f"#{name}": name for name in sorted(names)},
-            "ExpressionAttributeValues": encode(values),
         }
+        if values:  # an empty map is refused
+            request["ExpressionAttributeValues"] = encode(values)
         return request if condition is None else request | {"ConditionExpression": condition}
 
 

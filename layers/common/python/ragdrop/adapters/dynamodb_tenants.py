@@ -8,23 +8,20 @@ from typing import Any
 from ragdrop.adapters.dynamodb_items import (
     TENANT_LIST_PK,
     TENANT_SK,
-    api_key_item,
-    api_key_of,
     settings_changes,
     settings_key,
     tenant_item,
     tenant_of,
 )
-from ragdrop.adapters.dynamodb_table import Table, Update
+from ragdrop.adapters.dynamodb_keys import DynamoDbKeys
+from ragdrop.adapters.dynamodb_table import Update
 from ragdrop.domain.calibration import Calibration
-from ragdrop.domain.tenants import ActiveIndex, ApiKey, KeptSettings, Tenant
+from ragdrop.domain.rates import RateLimits
+from ragdrop.domain.tenants import ActiveIndex, KeptSettings, Tenant
 
 
-class DynamoDbTenants:
+class DynamoDbTenants(DynamoDbKeys):
     """The part of the registry that knows who there is and who may ask."""
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
 
     def tenant(self, name: str) -> Tenant | None:
         """One tenant."""
@@ -71,11 +68,21 @@ class DynamoDbTenants:
         outcome = self._table.update(settings_key(name, vault), Update(changes, rising="revision"), returning="NONE")
         return outcome.won
 
-    def api_key(self, sha256: str) -> ApiKey | None:
-        """The key of that hash, expired and revoked ones too."""
-        item = self._table.get((f"K#{sha256}", "K"))
-        return api_key_of(item) if item else None
+    def set_enabled(self, name: str, *, enabled: bool) -> bool:
+        """Let a tenant's credentials open something, or nothing."""
+        return self._table.update((f"T#{name}", TENANT_SK), Update({"enabled": enabled}), returning="NONE").won
 
-    def put_api_key(self, key: ApiKey) -> None:
-        """Write a key, or write it anew."""
-        self._table.put(api_key_item(key))
+    def set_rates(self, name: str, rates: RateLimits) -> bool:
+        """Bound a tenant's requests."""
+        update = Update({"rates": asdict(rates) if rates.any else None})
+        return self._table.update((f"T#{name}", TENANT_SK), update, returning="NONE").won
+
+    def forget_tenant(self, name: str) -> int:
+        """Remove keys, pointers that lead nowhere, settings and folders; then the tenant, and its entry in the list."""
+        gone = self._forget_keys(name)
+        pointers = list(self._table.query(f"C#{name}"))
+        items = list(self._table.query(f"T#{name}"))
+        for item in [*pointers, *sorted(items, key=lambda each: bool(each["SK"] == TENANT_SK))]:
+            self._table.delete((item["PK"], item["SK"]))
+        self._table.delete((TENANT_LIST_PK, name))
+        return gone + len(pointers) + len(items)

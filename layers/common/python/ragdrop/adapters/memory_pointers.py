@@ -59,5 +59,11 @@ class MemoryPointers:
         if self._promoted.get(head.key, ("", 1 << 62))[1] <= nothing_is_promoted_until(head):
             del self._promoted[head.key]
 
+    def _forget_promoted(self, tenant: str) -> int:
+        gone = [key for key in self._promoted if key.tenant == tenant]
+        for key in gone:
+            del self._promoted[key]
+        return len(gone)
+
     def _call(self, name: str) -> AbstractContextManager[None]:
         raise NotImplementedError

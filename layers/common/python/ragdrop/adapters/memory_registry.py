@@ -7,17 +7,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import RLock
+from typing import Any
 
 from ragdrop.adapters import head_changes
 from ragdrop.adapters.head_changes import Changes
 from ragdrop.adapters.listing_cursor import Listing
+from ragdrop.adapters.memory_keys import MemoryKeys
 from ragdrop.adapters.memory_pointers import MemoryPointers
 from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.checkpoints import Checkpoint
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.tenants import ActiveIndex, ApiKey, KeptSettings, Tenant
+from ragdrop.domain.rates import RateLimits
+from ragdrop.domain.tenants import ActiveIndex, KeptSettings, Tenant
 from ragdrop.errors import DatabaseError, RagdropError
 from ragdrop.ports import Claim
 from ragdrop.ports.registry import MAX_FOLDERS
@@ -25,7 +28,7 @@ from ragdrop.ports.registry import MAX_FOLDERS
 MAX_HEADS = 100
 
 
-class MemoryRegistry(MemoryPointers):
+class MemoryRegistry(MemoryPointers, MemoryKeys):
     """Registry for tests.
 
     `fail_with` is raised by every call while it is set; the heads of `unreadable` are `unread`; `calls` names the
@@ -34,6 +37,7 @@ class MemoryRegistry(MemoryPointers):
 
     def __init__(self) -> None:
         MemoryPointers.__init__(self)
+        MemoryKeys.__init__(self)
         self.fail_with: RagdropError | None = None
         self.unreadable: set[DocumentKey] = set()
         self.calls: list[str] = []
@@ -42,7 +46,6 @@ class MemoryRegistry(MemoryPointers):
         self._details: dict[tuple[DocumentKey, int], Detail] = {}
         self._checkpoints: dict[tuple[DocumentKey, int], Checkpoint] = {}
         self._tenants: dict[str, Tenant] = {}
-        self._api_keys: dict[str, ApiKey] = {}
         self._folders: dict[str, frozenset[str]] = {}
 
     def head(self, key: DocumentKey) -> Head | None:
@@ -208,13 +211,20 @@ class MemoryRegistry(MemoryPointers):
             self._tenants[name] = replace(tenant, settings={**tenant.settings, vault: settings})
             return True
 
-    def api_key(self, sha256: str) -> ApiKey | None:
-        with self._call("api_key"):
-            return self._api_keys.get(sha256)
+    def set_enabled(self, name: str, *, enabled: bool) -> bool:
+        with self._call("set_enabled"):
+            return self._change_tenant(name, enabled=enabled)
 
-    def put_api_key(self, key: ApiKey) -> None:
-        with self._call("put_api_key"):
-            self._api_keys[key.sha256] = key
+    def set_rates(self, name: str, rates: RateLimits) -> bool:
+        with self._call("set_rates"):
+            return self._change_tenant(name, rates=rates)
+
+    def forget_tenant(self, name: str) -> int:
+        with self._call("forget_tenant"):
+            gone = self._forget_keys(name) + self._forget_promoted(name)
+            gone += int(self._folders.pop(name, None) is not None)
+            tenant = self._tenants.pop(name, None)
+            return gone if tenant is None else gone + 1 + len(tenant.settings)
 
     def folders(self, tenant: str) -> frozenset[str]:
         with self._call("folders"):
@@ -225,6 +235,12 @@ class MemoryRegistry(MemoryPointers):
             known = self._folders.get(tenant, frozenset())
             if len(known) < MAX_FOLDERS:
                 self._folders[tenant] = known | {folder}
+
+    def _change_tenant(self, name: str, **changes: Any) -> bool:
+        tenant = self._tenants.get(name)
+        if tenant is not None:
+            self._tenants[name] = replace(tenant, **changes)
+        return tenant is not None
 
     def _take(self, key: DocumentKey, changes: Changes, *, free: bool) -> Head | None:
         head = self._heads.get(key)

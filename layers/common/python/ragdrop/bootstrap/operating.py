@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from ragdrop.bootstrap.writing import WritingParts
 
 if TYPE_CHECKING:
+    from ragdrop.usecases.administer_tenants import AdministerTenants
     from ragdrop.usecases.calibrate import Calibrate
     from ragdrop.usecases.purge_documents import PurgeDocuments
     from ragdrop.usecases.retry_documents import RetryDocuments
     from ragdrop.usecases.sweep import Sweep
     from ragdrop.usecases.sweep_tenants import SweepTenants
-    from ragdrop.usecases.tenants import AdministerTenants
 
 
 class OperatingParts(WritingParts):
@@ -22,7 +22,7 @@ class OperatingParts(WritingParts):
     @cached_property
     def operator(self) -> AdministerTenants:
         """What operators do."""
-        from ragdrop.usecases.tenants import AdministerTenants
+        from ragdrop.usecases.administer_tenants import AdministerTenants
 
         return AdministerTenants(self.registry, self.settings.seed_index(), clock=self.clock)
 

@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ragdrop.domain.calibration import Calibration
+from ragdrop.domain.rates import NO_RATES, RateLimits
 
 Role = Literal["reader", "writer", "admin"]
 ROLES: tuple[Role, ...] = ("reader", "writer", "admin")
+KeyState = Literal["active", "expired", "revoked"]
+KEY_ID_DIGITS = 12
 SCHEMA_VERSION = 1  # raised when the index's fields change: old and new then have different names
 
 
@@ -133,7 +136,7 @@ class Tenant:
     until it is dropped.  `moves` counts these changes: each is a write conditional on it.  `calibration` is the last
     fit, of whatever embedding space: `shipped_calibrations.in_force` says what holds.  `settings` holds what the
     settings files say, by vault; the tenant's own by an empty name.  `doc_types` are `vault/doc_type` of all
-    documents that were ever live.
+    documents that were ever live.  `rates` bounds its requests.
     """
 
     name: str
@@ -150,6 +153,7 @@ class Tenant:
     moves: int = 0
     calibration: Calibration | None = None
     settings: Mapping[str, KeptSettings] = field(default_factory=dict)
+    rates: RateLimits = NO_RATES
 
     def settings_of(self, vault: str | None) -> Mapping[str, Any]:
         """What the settings file of *vault*, or of the tenant where it is None, says; empty where there is none."""
@@ -192,7 +196,10 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key as the registry keeps it: by the SHA-256 of its secret, never the secret."""
+    """A key as the registry keeps it: by the SHA-256 of its secret, never the secret.
+
+    `lifetime_s` is how long it was made for, None for ever; `label` says what it is for.
+    """
 
     sha256: str
     tenant: str
@@ -201,15 +208,36 @@ class ApiKey:
     expires_at_s: float | None = None
     revoked: bool = False
     created_at: str = ""
+    lifetime_s: int | None = None
+    label: str = ""
+
+    @property
+    def id(self) -> str:
+        """What operators call it: the first twelve digits of its hash, which open nothing."""
+        return self.sha256[:KEY_ID_DIGITS]
+
+    def state(self, now_s: float) -> KeyState:
+        """Whether it opens anything at *now_s* (seconds since 1970).
+
+        >>> ApiKey("99f3", "acme", "reader", expires_at_s=60).state(60)
+        'expired'
+        """
+        if self.revoked:
+            return "revoked"
+        return "active" if self.expires_at_s is None or now_s < self.expires_at_s else "expired"
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: the tenant and rights that the credential gives.  An empty `vaults` means all."""
+    """Who asks: the tenant and rights that the credential gives.  An empty `vaults` means all.
+
+    `credential` tells credentials of a tenant apart, for counting; it is no secret.
+    """
 
     tenant: str
     role: Role
     vaults: tuple[str, ...] = field(default=())
+    credential: str = field(default="", compare=False)
 
     def may_see(self, vault: str) -> bool:
         """Whether the credential's scope holds *vault*.

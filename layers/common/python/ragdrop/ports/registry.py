@@ -11,7 +11,9 @@ from ragdrop.domain.checkpoints import Checkpoint
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.tenants import ActiveIndex, ApiKey, KeptSettings, Tenant
+from ragdrop.domain.rates import RateLimits
+from ragdrop.domain.tenants import ActiveIndex, KeptSettings, Tenant
+from ragdrop.ports.api_keys import KeyRegistry
 from ragdrop.ports.pointers import PointerRegistry
 
 MAX_FOLDERS = 1_000  # of a tenant: the item then has at most 300 KB of the 400 that DynamoDB allows
@@ -104,7 +106,7 @@ class DocumentRegistry(Protocol):
 
 
 class TenantRegistry(Protocol):
-    """Tenants and their keys."""
+    """Tenants."""
 
     def tenant(self, name: str) -> Tenant | None:
         """The tenant's item."""
@@ -137,12 +139,16 @@ class TenantRegistry(Protocol):
         """
         ...
 
-    def api_key(self, sha256: str) -> ApiKey | None:
-        """A key by the hash of its secret; revoked and expired ones too."""
+    def set_enabled(self, name: str, *, enabled: bool) -> bool:
+        """Let a tenant's credentials open something, or nothing; False for an unknown tenant."""
         ...
 
-    def put_api_key(self, key: ApiKey) -> None:
-        """Write a key, or write it anew."""
+    def set_rates(self, name: str, rates: RateLimits) -> bool:
+        """Bound a tenant's requests; False for an unknown tenant."""
+        ...
+
+    def forget_tenant(self, name: str) -> int:
+        """Remove the tenant's own items and those of its keys, once its documents are forgotten: how many went."""
         ...
 
 
@@ -157,7 +163,7 @@ class FolderRegistry(Protocol):
         """Add a folder, unless MAX_FOLDERS are there."""
 
 
-class Registry(DocumentRegistry, PointerRegistry, TenantRegistry, FolderRegistry, Protocol):
+class Registry(DocumentRegistry, PointerRegistry, TenantRegistry, KeyRegistry, FolderRegistry, Protocol):
     """The truth about which revision of every document answers.  All reads here but `page` are consistent.
 
     All methods raise DatabaseError when the registry does not answer.  A conditional write that loses gives None or

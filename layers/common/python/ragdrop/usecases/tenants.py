@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from ragdrop.domain.keys import check_name
-from ragdrop.domain.tenants import ROLES, ActiveIndex, ApiKey, Caller, Role, Tenant, key_hash
-from ragdrop.domain.times import rfc3339
-from ragdrop.errors import ConflictError, InvalidParamsError, ProjectNotActivatedError, UnauthenticatedError
+from ragdrop.domain.tenants import ApiKey, Caller, Tenant, key_hash
+from ragdrop.errors import ProjectNotActivatedError, UnauthenticatedError
 from ragdrop.ports import Registry
 
 KEY_TTL_S = 60.0  # revoking a key takes at most this long
 TENANT_TTL_S = 5.0  # a switch of the active index is seen everywhere after this long
 MAX_CACHED = 1_000
-KEY_PREFIX = "rd_"
 
 T = TypeVar("T")
 
@@ -71,12 +67,12 @@ class Directory:
         if not secret:
             raise UnauthenticatedError("no API key was given: send it as `x-api-key` or `Authorization: Bearer`")
         key = self._keys.get(key_hash(secret), self._registry.api_key)
-        if key is None or key.revoked or (key.expires_at_s is not None and key.expires_at_s <= self._clock()):
+        if key is None or key.state(self._clock()) != "active":
             raise UnauthenticatedError("the API key is unknown, expired or revoked")
         tenant = self.tenant(key.tenant)
         if tenant is None or not tenant.enabled:
             raise ProjectNotActivatedError("the project of this API key is not active")
-        return Caller(key.tenant, key.role, key.vaults)
+        return Caller(key.tenant, key.role, key.vaults, credential=key.id)
 
     def tenant(self, name: str, *, fresh: bool = False) -> Tenant | None:
         """The tenant's item, at most 5 seconds old; *fresh* reads it now."""
@@ -87,45 +83,3 @@ class Directory:
     def forget(self, name: str) -> None:
         """Read the tenant's item anew the next time."""
         self._tenants.forget(name)
-
-
-class AdministerTenants:
-    """Make tenants and keys: for operators, never over HTTP."""
-
-    def __init__(self, registry: Registry, seed: ActiveIndex, *, clock: Callable[[], float]) -> None:
-        self._registry = registry
-        self._seed = seed
-        self._clock = clock
-
-    def create_tenant(self, name: str) -> Tenant:
-        """A new tenant on the index that the environment seeds.
-
-        Raises:
-            InvalidParamsError: The name is not allowed.
-            ConflictError: A tenant of that name exists.
-        """
-        tenant = Tenant(check_name("tenant", name), self._seed, created_at=self._now())
-        if not self._registry.create_tenant(tenant):
-            raise ConflictError(f"a tenant named {name!r} exists already", field="tenant", value=name)
-        return tenant
-
-    def create_key(self, tenant: str, role: Role, vaults: Sequence[str] = ()) -> tuple[str, ApiKey]:
-        """A new key: its secret (32 random bytes, shown only now) and what is stored of it.
-
-        Raises:
-            InvalidParamsError: No such tenant, or an unknown role.
-        """
-        if role not in ROLES:
-            raise InvalidParamsError(
-                f"role {role!r} is not one of {', '.join(ROLES)}", field="role", allowed=list(ROLES)
-            )
-        if self._registry.tenant(check_name("tenant", tenant)) is None:
-            raise InvalidParamsError(f"there is no tenant named {tenant!r}", field="tenant", value=tenant)
-        secret = KEY_PREFIX + secrets.token_urlsafe(32)
-        names = tuple(check_name("vault", vault) for vault in vaults)
-        key = ApiKey(key_hash(secret), tenant, role, names, created_at=self._now())
-        self._registry.put_api_key(key)
-        return secret, key
-
-    def _now(self) -> str:
-        return rfc3339(self._clock())

@@ -1,0 +1,174 @@
+"""What operators do with tenants and keys; never over HTTP."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+
+from ragdrop.domain.keys import check_name
+from ragdrop.domain.rates import RateLimits
+from ragdrop.domain.tenants import ROLES, ActiveIndex, ApiKey, Role, Tenant, key_hash
+from ragdrop.domain.times import rfc3339
+from ragdrop.errors import ConflictError, InvalidParamsError
+from ragdrop.ports import Registry
+
+KEY_PREFIX = "rd_"
+MIN_ID_DIGITS = 8  # of a key's hash: fewer could be another key's soon
+MAX_LABEL = 100
+
+
+class AdministerTenants:
+    """Makes, changes and lists tenants and keys."""
+
+    def __init__(self, registry: Registry, seed: ActiveIndex, *, clock: Callable[[], float]) -> None:
+        self._registry = registry
+        self._seed = seed
+        self._clock = clock
+
+    def create_tenant(self, name: str) -> Tenant:
+        """A new tenant on the index that the environment seeds.
+
+        Raises:
+            InvalidParamsError: The name is not allowed.
+            ConflictError: A tenant of that name exists.
+        """
+        tenant = Tenant(check_name("tenant", name), self._seed, created_at=rfc3339(self._clock()))
+        if not self._registry.create_tenant(tenant):
+            raise ConflictError(f"a tenant named {name!r} exists already", field="tenant", value=name)
+        return tenant
+
+    def set_enabled(self, name: str, *, enabled: bool) -> Tenant:
+        """Let a tenant's credentials open something, or nothing: seen everywhere after 5 seconds.  As it was before.
+
+        Raises:
+            InvalidParamsError: No such tenant.
+        """
+        tenant = self._tenant(name)
+        self._registry.set_enabled(name, enabled=enabled)
+        return tenant
+
+    def rates(self, name: str) -> RateLimits:
+        """What bounds a tenant's requests.
+
+        Raises:
+            InvalidParamsError: No such tenant.
+        """
+        return self._tenant(name).rates
+
+    def set_rates(self, name: str, rates: RateLimits) -> None:
+        """Bound a tenant's requests a minute: seen everywhere after 5 seconds.
+
+        Raises:
+            InvalidParamsError: No such tenant, or a limit out of range.
+        """
+        self._tenant(name)
+        self._registry.set_rates(name, rates.checked())
+
+    def create_key(
+        self,
+        tenant: str,
+        role: Role,
+        vaults: Sequence[str] = (),
+        *,
+        lifetime_s: int | None = None,
+        label: str = "",
+    ) -> tuple[str, ApiKey]:
+        """A new key: its secret (32 random bytes, shown only now) and what is stored of it.
+
+        Args:
+            tenant: The tenant that it opens.
+            role: What it may do.
+            vaults: All that it may see; empty means every vault.
+            lifetime_s: Seconds until it expires; None means never.
+            label: What it is for, up to 100 printable characters.
+
+        Raises:
+            InvalidParamsError: No such tenant, an unknown role, or a label that is not allowed.
+        """
+        if role not in ROLES:
+            raise InvalidParamsError(
+                f"role {role!r} is not one of {', '.join(ROLES)}", field="role", allowed=list(ROLES)
+            )
+        if len(label) > MAX_LABEL or not (label.isprintable() or not label):
+            raise InvalidParamsError("a label has up to 100 printable characters", field="label", allowed=MAX_LABEL)
+        self._tenant(tenant)
+        names = tuple(check_name("vault", vault) for vault in vaults)
+        secret = KEY_PREFIX + secrets.token_urlsafe(32)
+        now_s = self._clock()
+        expires_at_s = None if lifetime_s is None else now_s + lifetime_s
+        key = ApiKey(
+            key_hash(secret),
+            tenant,
+            role,
+            names,
+            expires_at_s=expires_at_s,
+            created_at=rfc3339(now_s),
+            lifetime_s=lifetime_s,
+            label=label,
+        )
+        self._registry.put_api_key(key)
+        return secret, key
+
+    def keys(self, tenant: str) -> list[ApiKey]:
+        """A tenant's keys, by the time they were made.
+
+        Raises:
+            InvalidParamsError: No such tenant.
+        """
+        self._tenant(tenant)
+        return self._registry.api_keys(tenant)
+
+    def rotate_key(
+        self, tenant: str, key_id: str, *, overlap_s: int, lifetime_s: int | None = None
+    ) -> tuple[str, ApiKey, ApiKey]:
+        """A new key with the rights of another one, which goes on for *overlap_s* seconds.
+
+        Without *lifetime_s* it lives as long as the other was made for.
+
+        Returns:
+            The new secret, the new key, and the other one as it is now.
+
+        Raises:
+            InvalidParamsError: There is no such key, or several begin like that, or it opens nothing any more.
+        """
+        old = self.find_key(tenant, key_id)
+        now_s = self._clock()
+        if old.state(now_s) != "active":
+            raise InvalidParamsError(f"key {old.id} is {old.state(now_s)}: create a new one", field="key", value=old.id)
+        secret, new = self.create_key(
+            tenant, old.role, old.vaults, lifetime_s=lifetime_s or old.lifetime_s, label=old.label
+        )
+        ends_at_s = now_s + overlap_s
+        if old.expires_at_s is None or ends_at_s < old.expires_at_s:  # a rotation never lengthens a key's life
+            self._registry.expire_api_key(old.sha256, ends_at_s)
+        return secret, new, self.find_key(tenant, old.sha256)
+
+    def revoke_key(self, tenant: str, key_id: str) -> ApiKey:
+        """Let a key open nothing, for good: within 60 seconds everywhere.
+
+        Raises:
+            InvalidParamsError: There is no such key, or several begin like that.
+        """
+        key = self.find_key(tenant, key_id)
+        self._registry.revoke_api_key(key.sha256)
+        return self.find_key(tenant, key.sha256)
+
+    def find_key(self, tenant: str, key_id: str) -> ApiKey:
+        """The tenant's key whose hash begins with *key_id*, of at least eight digits.
+
+        Raises:
+            InvalidParamsError: There is none, or there are several.
+        """
+        keys = self.keys(tenant)
+        found = [key for key in keys if key.sha256.startswith(key_id)] if len(key_id) >= MIN_ID_DIGITS else []
+        if len(found) != 1:
+            problem = f"{len(found)} keys of {tenant} begin" if found else f"no key of {tenant} begins"
+            allowed = [key.id for key in keys][:20]
+            raise InvalidParamsError(f"{problem} with {key_id[:80]!r}", field="key", value=key_id[:80], allowed=allowed)
+        return found[0]
+
+    def _tenant(self, name: str) -> Tenant:
+        tenant = self._registry.tenant(check_name("tenant", name))
+        if tenant is None:
+            raise InvalidParamsError(f"there is no tenant named {name!r}", field="tenant", value=name)
+        return tenant
