@@ -19,7 +19,7 @@ reader = authenticated(app.directory, "reader")
 api = create_api(
     [
         ask_router(lambda: app.ask, reader),
-        chat_router(lambda: app.ask, lambda: app.condense_conversation, app.directory, reader),
+        chat_router(lambda: app.converse, lambda: app.condense_conversation, app.directory, reader),
     ]
 )
 adapted = BehindWebAdapter(api)  # what run.sh serves where responses stream

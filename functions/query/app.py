@@ -27,7 +27,7 @@ api = create_api(
         answers_router(lambda: app.keep_receipts, reader),
         # declared for the OpenAPI document; the gateway sends /ask and /v1 to generate
         ask_router(lambda: app.ask, reader),
-        chat_router(lambda: app.ask, lambda: app.condense_conversation, app.directory, reader),
+        chat_router(lambda: app.converse, lambda: app.condense_conversation, app.directory, reader),
     ]
 )
 serve = Mangum(api, lifespan="off")

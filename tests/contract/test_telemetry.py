@@ -64,3 +64,30 @@ def test_the_uses_of_a_document_can_be_forgotten(telemetry: Telemetry, tenant: s
     telemetry.forget_use(key)
 
     assert telemetry.usage([key]) == {}
+
+
+def test_counts_of_an_hour_add_up_whatever_their_names_hold(telemetry: Telemetry, tenant: str) -> None:
+    telemetry.add_counts(tenant, "2026-01-02T03", {"queries": 2, "agent:größe #1|a.b": 1})
+    telemetry.add_counts(tenant, "2026-01-02T03", {"queries": 3, "error:index|search|DATABASE_ERROR|retrieve": 1})
+
+    assert telemetry.counts(tenant, "2026-01-02T03", "2026-01-02T03") == {
+        "2026-01-02T03": {"queries": 5, "agent:größe #1|a.b": 1, "error:index|search|DATABASE_ERROR|retrieve": 1}
+    }
+
+
+def test_counts_come_of_the_hours_asked_for_and_of_no_other_tenant(telemetry: Telemetry, tenant: str) -> None:
+    for hour in ("2026-01-01T23", "2026-01-02T00", "2026-01-02T01"):
+        telemetry.add_counts(tenant, hour, {"queries": 1})
+    telemetry.add_counts(new_tenant_name(), "2026-01-02T00", {"queries": 1})
+    telemetry.hash_key(tenant, b"secret")
+
+    found = telemetry.counts(tenant, "2026-01-02T00", "2026-01-02T23")
+
+    assert sorted(found) == ["2026-01-02T00", "2026-01-02T01"]
+    assert telemetry.counts(tenant, "2025-01-01T00", "2025-01-01T23") == {}
+
+
+def test_the_key_of_digests_is_the_first_that_was_offered(telemetry: Telemetry, tenant: str) -> None:
+    assert telemetry.hash_key(tenant, b"first") == b"first"
+    assert telemetry.hash_key(tenant, b"second") == b"first"
+    assert telemetry.hash_key(new_tenant_name(), b"third") == b"third"

@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragdrop import __version__, errors
+from ragdrop.domain.correlation import REQUEST_ID
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller, Role
 from ragdrop.observability import logger
@@ -116,6 +117,8 @@ class RequestIds:
             given if given and len(given) <= 128 and given.isprintable() and given.isascii() else str(uuid.uuid4())
         )
         scope.setdefault("state", {})["request_id"] = request_id
+        REQUEST_ID.set(request_id)
+        logger.thread_safe_append_keys(request_id=request_id)  # for every line of this request, whoever writes it
         started = False
 
         async def with_id(message: Message) -> None:

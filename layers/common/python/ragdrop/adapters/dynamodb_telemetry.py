@@ -1,19 +1,24 @@
-"""The telemetry table: vectors of questions under `V#tenant`, counts of documents under `U#tenant`."""
+"""The telemetry table: vectors of questions `V#tenant`, counts of documents `U#tenant`, hours `H#tenant`."""
 
 from __future__ import annotations
 
 import sys
 from array import array
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from boto3.dynamodb.types import Binary
 
-from ragdrop.adapters.aws import AwsClient, quick_client
-from ragdrop.adapters.dynamodb_items import Item
+from ragdrop.adapters.aws import AwsClient, client, quick_client
+from ragdrop.adapters.dynamodb_items import Item, encode
 from ragdrop.adapters.dynamodb_table import Table, Update
 from ragdrop.domain.chunks import Vector
+from ragdrop.domain.hour_counts import HOUR_S, KEPT_S, Counts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.usage import Usage
+
+HASH_KEY_SK = "key"  # behind every hour, so no range of hours holds it
+NOT_COUNTS = frozenset({"PK", "SK", "expires_at"})
 
 
 class DynamoDbTelemetry:
@@ -56,6 +61,37 @@ class DynamoDbTelemetry:
     def forget_use(self, key: DocumentKey) -> None:
         """Remove the counts of a document."""
         self._table.delete(_usage_key(key))
+
+    def add_counts(self, tenant: str, hour: str, counts: Counts) -> None:
+        """Add to an hour by one UpdateItem; names are placeholders by number, as they hold any character."""
+        names = {f"#n{place}": name for place, name in enumerate(counts)}
+        adds = ", ".join(f"#n{place} :n{place}" for place in range(len(counts)))
+        values = {f":n{place}": count for place, count in enumerate(counts.values())}
+        ends_at = int(datetime.fromisoformat(f"{hour}:00:00+00:00").timestamp()) + HOUR_S
+        request = {
+            "UpdateExpression": f"SET #expires_at = :expires_at ADD {adds}",
+            "ExpressionAttributeNames": {"#expires_at": "expires_at", **names},
+            "ExpressionAttributeValues": encode({":expires_at": ends_at + KEPT_S, **values}),
+        }
+        self._table.conditional((f"H#{tenant}", hour), request, returning="NONE")
+
+    def counts(self, tenant: str, first: str, last: str) -> dict[str, Counts]:
+        """The hours of a range by one query, patiently: 30 days are a megabyte, and an operator waits for them."""
+        table = Table(self._name, self._given or client("dynamodb"), service="telemetry")
+        items = table.query(f"H#{tenant}", between=(first, last))
+        return {
+            item["SK"]: {name: int(count) for name, count in item.items() if name not in NOT_COUNTS} for item in items
+        }
+
+    def hash_key(self, tenant: str, candidate: bytes) -> bytes:
+        """The tenant's key of digests, by one UpdateItem that makes it where there is none."""
+        request = {
+            "UpdateExpression": "SET #key = if_not_exists(#key, :key)",
+            "ExpressionAttributeNames": {"#key": "key"},
+            "ExpressionAttributeValues": encode({":key": candidate}),
+        }
+        item = self._table.conditional((f"H#{tenant}", HASH_KEY_SK), request).item
+        return bytes(item["key"]) if item else candidate
 
     @property
     def _table(self) -> Table:

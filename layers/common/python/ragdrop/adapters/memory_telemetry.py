@@ -3,10 +3,12 @@
 # ruff: noqa: D102 - the port says what each method does
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ragdrop.domain.chunks import Vector
+from ragdrop.domain.hour_counts import Counts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.usage import Usage
 from ragdrop.errors import RagdropError
@@ -20,6 +22,8 @@ class MemoryTelemetry:
         self.calls: list[str] = []
         self._vectors: dict[tuple[str, str], tuple[float, Vector]] = {}
         self._usage: dict[DocumentKey, Usage] = {}
+        self._hours: dict[tuple[str, str], Counter[str]] = {}
+        self._hash_keys: dict[str, bytes] = {}
 
     def query_vector(self, tenant: str, name: str, now_s: float) -> Vector | None:
         with self._call("query_vector"):
@@ -41,6 +45,20 @@ class MemoryTelemetry:
     def forget_use(self, key: DocumentKey) -> None:
         with self._call("forget_use"):
             self._usage.pop(key, None)
+
+    def add_counts(self, tenant: str, hour: str, counts: Counts) -> None:
+        with self._call("add_counts"):
+            self._hours.setdefault((tenant, hour), Counter()).update(counts)
+
+    def counts(self, tenant: str, first: str, last: str) -> dict[str, Counts]:
+        with self._call("counts"):
+            return {
+                hour: dict(held) for (who, hour), held in self._hours.items() if who == tenant and first <= hour <= last
+            }
+
+    def hash_key(self, tenant: str, candidate: bytes) -> bytes:
+        with self._call("hash_key"):
+            return self._hash_keys.setdefault(tenant, candidate)
 
     @contextmanager
     def _call(self, name: str) -> Iterator[None]:

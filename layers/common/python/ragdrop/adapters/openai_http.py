@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 
+from ragdrop.domain.correlation import REQUEST_ID
 from ragdrop.domain.deadlines import Deadline
 
 ATTEMPTS = 3
@@ -82,7 +83,9 @@ class OpenAiHttp:
             timeout_s = deadline.timeout_s(self._timeout_s, stage=stage)
             timeout = httpx.Timeout(timeout_s, connect=min(timeout_s, 5.0))
             try:
-                request = client.build_request("POST", f"{self.url}{path}", json=body, timeout=timeout)
+                request = client.build_request(
+                    "POST", f"{self.url}{path}", json=body, timeout=timeout, headers=_headers()
+                )
                 response = client.send(request, stream=stream)
             except httpx.TransportError:
                 if attempt == ATTEMPTS or not self._wait(attempt, None, deadline):
@@ -111,6 +114,12 @@ class OpenAiHttp:
             return False
         self._sleep(pause_s)
         return True
+
+
+def _headers() -> dict[str, str]:
+    """The id of the request that is served, so that the endpoint's own log can be found by it."""
+    request_id = REQUEST_ID.get()
+    return {"x-request-id": request_id} if request_id else {}
 
 
 def _cut(response: httpx.Response) -> None:

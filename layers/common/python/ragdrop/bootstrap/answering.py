@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from ragdrop.usecases.fallback_search import FallbackSearch
     from ragdrop.usecases.follow_links import FollowLinks
     from ragdrop.usecases.keep_receipts import KeepReceipts
+    from ragdrop.usecases.observe_queries import ObserveQueries
+    from ragdrop.usecases.observed_ask import ObservedAsk
+    from ragdrop.usecases.observed_search import ObservedSearch
     from ragdrop.usecases.prepare_prompt import PreparePrompt
     from ragdrop.usecases.query_vectors import QueryVectors
     from ragdrop.usecases.rank_folders import RankFolders
@@ -78,7 +81,23 @@ class AnsweringParts(Adapters):
         )
 
     @cached_property
-    def search(self) -> FallbackSearch:
+    def search(self) -> ObservedSearch:
+        """Search as callers have it, every end of it told."""
+        from ragdrop.usecases.observed_search import ObservedSearch
+
+        return ObservedSearch(self.fallback_search, self.observe_queries)
+
+    @cached_property
+    def observe_queries(self) -> ObserveQueries:
+        """A log line and counts of every query."""
+        from ragdrop.usecases.observe_queries import ObserveQueries
+        from ragdrop.usecases.query_counter import QueryCounter
+
+        counter = QueryCounter(self.telemetry, clock=self.clock)
+        return ObserveQueries(counter, self.telemetry, clock=self.clock)
+
+    @cached_property
+    def fallback_search(self) -> FallbackSearch:
         """Search that says when nothing could be searched."""
         from ragdrop.usecases.fallback_search import FallbackSearch
 
@@ -107,7 +126,7 @@ class AnsweringParts(Adapters):
         from ragdrop.usecases.prepare_prompt import PreparePrompt
 
         return PreparePrompt(
-            search=self.search,
+            search=self.fallback_search,
             directory=self.directory,
             prompter=self.prompter,
             environment=self.settings.tunables(),
@@ -122,7 +141,21 @@ class AnsweringParts(Adapters):
         return KeepReceipts(receipts=self.receipts, registry=self.registry, clock=self.clock)
 
     @cached_property
-    def ask(self) -> Ask:
+    def ask(self) -> ObservedAsk:
+        """Ask as callers have it, every end of it told."""
+        from ragdrop.usecases.observed_ask import ObservedAsk
+
+        return ObservedAsk(self.unobserved_ask, self.observe_queries)
+
+    @cached_property
+    def converse(self) -> ObservedAsk:
+        """Ask for clients of the OpenAI protocol."""
+        from ragdrop.usecases.observed_ask import ObservedAsk
+
+        return ObservedAsk(self.unobserved_ask, self.observe_queries, operation="chat")
+
+    @cached_property
+    def unobserved_ask(self) -> Ask:
         """Ask."""
         from ragdrop.usecases.ask import Ask
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -100,7 +101,8 @@ class Answer:
     """What `/ask` gives.
 
     `text` is always a sentence, also when abstaining; `warnings` are those of the answer, beside the retrieval's;
-    `cost` is in the currency of the price table, None where the model has no price.
+    `cost` is in the currency of the price table, None where the model has no price; `timings_ms` are those of the
+    answer's own stages.
     """
 
     text: str
@@ -117,6 +119,7 @@ class Answer:
     completion_tokens: int | None = None
     cost: float | None = None
     id: str | None = None
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def unsupported(self) -> list[Claim]:

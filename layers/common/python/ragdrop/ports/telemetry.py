@@ -1,4 +1,4 @@
-"""What may be lost: vectors of questions that others asked before, and how often documents are found."""
+"""What may be lost: vectors of questions that others asked before, how often documents are found, how queries end."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ragdrop.domain.chunks import Vector
+from ragdrop.domain.hour_counts import Counts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.usage import Usage
 
@@ -38,5 +39,20 @@ class UsageStore(Protocol):
         """Remove the counts of a document: for a purge."""
 
 
-class Telemetry(QueryVectorStore, UsageStore, Protocol):
+class HourStore(Protocol):
+    """What queries came to, one item a tenant and hour.  All methods raise DatabaseError."""
+
+    def add_counts(self, tenant: str, hour: str, counts: Counts) -> None:
+        """Add whole numbers to those of an hour (`YYYY-MM-DDTHH`, UTC), in one write; quick to give up."""
+
+    def counts(self, tenant: str, first: str, last: str) -> dict[str, Counts]:
+        """What was counted from hour *first* to hour *last*, both included, by hour; empty hours are not in it."""
+        ...
+
+    def hash_key(self, tenant: str, candidate: bytes) -> bytes:
+        """The secret that keys digests of the tenant's questions: *candidate* where there is none yet; quick."""
+        ...
+
+
+class Telemetry(QueryVectorStore, UsageStore, HourStore, Protocol):
     """The telemetry table."""

@@ -15,9 +15,9 @@ from ragdrop.routes.answer_mapping import ask_response
 from ragdrop.routes.answer_shapes import AskResponse
 from ragdrop.routes.event_stream import EVENT_STREAM, EventStream
 from ragdrop.routes.requests import AskRequest, query_of
-from ragdrop.usecases.ask import Ask, Question
+from ragdrop.usecases.ask import Answering, Question
 
-AskPart = Callable[[], Ask]
+AskPart = Callable[[], Answering]
 
 
 def ask_router(ask: AskPart, caller: Callable[..., Caller]) -> APIRouter:

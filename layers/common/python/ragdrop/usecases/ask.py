@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, AnswerStyle, Citation, Shown
 from ragdrop.domain.budget import CUT
@@ -46,6 +47,18 @@ class Found:
 
 AskEvent = Found | str | Citation | Answer
 """What a streamed answer gives, in order: Found, then text and checked citations, then the whole Answer."""
+
+
+class Answering(Protocol):
+    """What Ask does, and whoever stands before it."""
+
+    def __call__(self, question: Question, caller: Caller, deadline: Deadline) -> Answer:
+        """Answer *question*."""
+        ...
+
+    def stream(self, question: Question, caller: Caller, deadline: Deadline) -> Iterator[AskEvent]:
+        """The same, as it comes."""
+        ...
 
 
 class Ask:
@@ -95,6 +108,7 @@ class Ask:
                     break
         else:
             answer = replace(_abstention("insufficient_information", answer.retrieval), warnings=[CHANGED])
+        answer = replace(answer, timings_ms=timer.stages)
         return self._receipts.keep(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
 
     def stream(self, question: Question, caller: Caller, deadline: Deadline) -> Iterator[AskEvent]:
@@ -127,6 +141,7 @@ class Ask:
                 answer = self._finished(prepared, prepared.prompt, reader, completion)
                 if not self._still_true(answer.citations, deadline):
                     answer = replace(_abstention("insufficient_information", answer.retrieval), warnings=[CHANGED])
+        answer = replace(answer, timings_ms=timer.stages)
         yield self._receipts.keep(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
 
     def _reader(self, prepared: Prepared) -> AnswerReader:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -23,7 +24,7 @@ def together(aside: Callable[[], A], here: Callable[[], B]) -> tuple[A, B]:
     >>> together(lambda: 1, lambda: "two")
     (1, 'two')
     """
-    waiting = _pool().submit(aside)
+    waiting = _pool().submit(contextvars.copy_context().run, aside)
     try:
         result = here()
     except BaseException:

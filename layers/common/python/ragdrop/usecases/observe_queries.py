@@ -1,0 +1,74 @@
+"""Observe queries: of each one structured log line and its counts; what fails here fails no query."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable
+from dataclasses import asdict
+
+from ragdrop.domain.bounded_cache import BoundedCache
+from ragdrop.domain.correlation import REQUEST_ID
+from ragdrop.domain.query_reports import QueryReport, query_hash
+from ragdrop.errors import DatabaseError
+from ragdrop.ports.telemetry import HourStore
+from ragdrop.usecases.query_counter import QueryCounter
+
+logger = logging.getLogger(__name__)
+
+KEY_BYTES = 32
+KEYS_HELD = 1_000  # tenants
+KEY_HELD_S = 86_400.0
+KEY_RETRY_S = 60.0  # how long a key of the environment's own stands in where the store did not answer
+
+
+class ObserveQueries:
+    """Says what a query came to.
+
+    The digest of its text is keyed by a secret of the tenant's, made at its first query, so that equal questions can
+    be found in the logs of all functions and no question can be guessed from them.
+
+    Args:
+        counter: Counts what is said.
+        store: Keeps the keys.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(self, counter: QueryCounter, store: HourStore, *, clock: Callable[[], float]) -> None:
+        self._counter = counter
+        self._store = store
+        self._clock = clock
+        self._own_key = secrets.token_bytes(KEY_BYTES)
+        self._keys: BoundedCache[str, bytes] = BoundedCache(size=KEYS_HELD, ttl_s=KEY_HELD_S)
+        self._no_key_until_s = 0.0
+
+    def __call__(self, report: QueryReport, text: str) -> None:
+        """*report* is of the question *text*, of which only a keyed digest is kept."""
+        told = asdict(report)
+        failure = told.pop("failure")
+        told |= {
+            "request_id": REQUEST_ID.get(),
+            "query_hash": query_hash(text, self._key(report.tenant)),
+            "fallback": report.fallback,
+            "error_code": failure["code"] if failure else None,
+            "error_component": failure["component"] if failure else None,
+            "error_stage": failure["stage"] if failure else None,
+        }
+        logger.info("a query was answered" if failure is None else "a query failed", extra=told)
+        self._counter.note(report)
+
+    def _key(self, tenant: str) -> bytes:
+        now_s = self._clock()
+        held = self._keys.get(tenant, now_s=now_s)
+        if held is not None:
+            return held
+        if now_s < self._no_key_until_s:
+            return self._own_key
+        try:
+            key = self._store.hash_key(tenant, secrets.token_bytes(KEY_BYTES))
+        except DatabaseError as exc:
+            self._no_key_until_s = now_s + KEY_RETRY_S
+            logger.warning("the key of query digests could not be read", extra={"service": exc.service})
+            return self._own_key
+        self._keys.put(tenant, key, now_s=now_s)
+        return key
