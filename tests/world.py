@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from ragdrop.adapters.hashing_embedder import HashingEmbedder
+from ragdrop.adapters.memory_breakers import MemoryBreakers
 from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
 from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
@@ -62,6 +63,7 @@ class World:
         self.chat = ScriptedChatModel()
         self.telemetry = parts.get("telemetry") or MemoryTelemetry()
         self.receipts = parts.get("receipts") or MemoryReceipts()
+        self.breaker_store = parts.get("breaker_store") or MemoryBreakers()
         names = (
             "documents",
             "state",
@@ -73,6 +75,7 @@ class World:
             "telemetry",
             "visited",
             "receipts",
+            "breaker_store",
         )
         self.app: App = bootstrap(
             ENVIRONMENT,

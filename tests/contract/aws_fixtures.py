@@ -19,9 +19,11 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
+from ragdrop.adapters.dynamodb_breakers import DynamoDbBreakers
 from ragdrop.adapters.dynamodb_receipts import DynamoDbReceipts
 from ragdrop.adapters.dynamodb_registry import DynamoDbRegistry
 from ragdrop.adapters.dynamodb_telemetry import DynamoDbTelemetry
+from ragdrop.adapters.memory_breakers import MemoryBreakers
 from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
 from ragdrop.adapters.memory_receipts import MemoryReceipts
@@ -31,6 +33,7 @@ from ragdrop.adapters.s3_object_store import S3ObjectStore
 from ragdrop.adapters.sqs_message_queue import SqsMessageQueue
 from ragdrop.domain.deliveries import look_at
 from ragdrop.ports import MessageQueue, ObjectStore, Registry
+from ragdrop.ports.breakers import BreakerStore
 from ragdrop.ports.receipts import Receipts
 from ragdrop.ports.telemetry import Telemetry
 
@@ -160,6 +163,22 @@ def receipts_engine(engine: str) -> Iterator[Receipts]:
             return
         client.create_table(TableName="telemetry", **table_definition("TelemetryTable"))
         yield DynamoDbReceipts("telemetry", client)
+
+
+@contextmanager
+def breakers_engine(engine: str) -> Iterator[BreakerStore]:
+    """Breakers in a telemetry table; on the emulator the stack's own, so tests take dependencies of their own."""
+    if engine == "memory":
+        yield MemoryBreakers()
+        return
+    with clients(engine) as make:
+        client = make("dynamodb")
+        running = stack() if engine == "emulator" else None
+        if running:
+            yield DynamoDbBreakers(running["environment"]["TELEMETRY_TABLE"], client)
+            return
+        client.create_table(TableName="telemetry", **table_definition("TelemetryTable"))
+        yield DynamoDbBreakers("telemetry", client)
 
 
 @contextmanager

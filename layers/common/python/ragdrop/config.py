@@ -66,6 +66,13 @@ class Settings(BaseModel):
     cache_ttl_s: Annotated[int, Field(ge=0, le=86_400)] = 300
     embedding_cache_size: Annotated[int, Field(ge=0, le=100_000)] = 1_000
 
+    breaker_threshold: Annotated[int, Field(ge=1, le=1_000)] = 5
+    breaker_window_s: Annotated[float, Field(ge=1, le=3_600)] = 60
+    breaker_open_s: Annotated[float, Field(ge=1, le=3_600)] = 60
+    retry_attempts: Annotated[int, Field(ge=1, le=10)] = 3
+    retry_base_ms: Annotated[int, Field(ge=1, le=60_000)] = 100
+    retry_cap_ms: Annotated[int, Field(ge=1, le=60_000)] = 5_000
+
     ingest_retry_base_s: Annotated[int, Field(ge=1, le=900)] = 30
     sweep_min_age_s: Annotated[int, Field(ge=0, le=86_400)] = 900
     sweep_orphan_age_s: Annotated[int, Field(ge=0, le=30 * 86_400)] = 86_400

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
+from botocore.parsers import ResponseParserError
 
 from ragdrop.errors import ConfigurationError, DependencyError
 
@@ -110,5 +111,7 @@ def translated(error: type[DependencyError], *, service: str, resource: str) -> 
         ) from exc
     except NoCredentialsError as exc:
         raise ConfigurationError(f"there are no AWS credentials for {resource}") from exc
+    except ResponseParserError as exc:
+        raise error(f"{resource} gave an answer that cannot be read", service=service, reason="unreadable") from exc
     except BotoCoreError as exc:
         raise error(f"{resource} did not answer ({type(exc).__name__})", service=service) from exc

@@ -68,7 +68,7 @@ class OpenAiEmbedder:
             vectors = [_vector(item["embedding"]) for item in items]
         except (ValueError, KeyError, TypeError) as exc:
             raise EmbeddingServiceError(
-                "the embedding service gave an answer that cannot be read", service=SERVICE
+                "the embedding service gave an answer that cannot be read", service=SERVICE, reason="unreadable"
             ) from exc
         return _checked(vectors, len(texts), space)
 
@@ -85,7 +85,7 @@ def _vector(embedding: Any) -> Vector:
 def _checked(vectors: list[Vector], expected: int, space: EmbeddingSpace) -> list[Vector]:
     if len(vectors) != expected:
         message = f"the embedding service gave {len(vectors)} vectors for {expected} texts"
-        raise EmbeddingServiceError(message, service=SERVICE)
+        raise EmbeddingServiceError(message, service=SERVICE, reason="unreadable")
     for found in vectors:
         if len(found) != space.dimension:
             raise EmbeddingServiceError(

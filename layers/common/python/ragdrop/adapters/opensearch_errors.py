@@ -51,7 +51,7 @@ def translated(exc: opensearchpy.OpenSearchException, stage: str) -> DatabaseErr
         return _error(f"the index could not be reached ({stage})", retryable=True)
     if isinstance(exc, opensearchpy.TransportError) and isinstance(exc.status_code, int):
         return of_status(exc.status_code, str(exc.error)[:100] if _is_type(exc.error) else "", stage)
-    return _error(f"the index gave an answer that could not be read ({stage})", retryable=True)
+    return _error(f"the index gave an answer that could not be read ({stage})", retryable=True, reason="unreadable")
 
 
 def of_status(status: int, kind: str, stage: str) -> DatabaseError:
@@ -81,5 +81,5 @@ def _is_type(error: object) -> bool:
     return isinstance(error, str) and re.fullmatch(r"[a-z_]+", error) is not None
 
 
-def _error(message: str, *, retryable: bool, **details: int) -> DatabaseError:
+def _error(message: str, *, retryable: bool, **details: int | str) -> DatabaseError:
     return DatabaseError(message, service="index", retryable=retryable, **details)

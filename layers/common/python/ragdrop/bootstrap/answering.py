@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ragdrop.bootstrap.adapters import Adapters
+from ragdrop.bootstrap.guarding import GuardedParts
 
 if TYPE_CHECKING:
     from ragdrop.usecases.ask import Ask
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ragdrop.usecases.tenants import Directory
 
 
-class AnsweringParts(Adapters):
+class AnsweringParts(GuardedParts):
     """Use cases that read."""
 
     @cached_property
@@ -33,14 +33,16 @@ class AnsweringParts(Adapters):
         """Callers and tenants."""
         from ragdrop.usecases.tenants import Directory
 
-        return Directory(self.registry, clock=self.clock)
+        return Directory(self.guarded_registry, clock=self.clock)
 
     @cached_property
     def follow_links(self) -> FollowLinks:
         """Following links from the documents found."""
         from ragdrop.usecases.follow_links import FollowLinks
 
-        return FollowLinks(registry=self.registry, index=self.index, visited=self.visited, clock=self.clock)
+        return FollowLinks(
+            registry=self.guarded_registry, index=self.guarded_index, visited=self.visited, clock=self.clock
+        )
 
     @cached_property
     def query_vectors(self) -> QueryVectors:
@@ -48,14 +50,14 @@ class AnsweringParts(Adapters):
         from ragdrop.usecases.query_vectors import QueryVectors
 
         size = self.settings.embedding_cache_size
-        return QueryVectors(embedder=self.embedder, store=self.telemetry, size=size, clock=self.clock)
+        return QueryVectors(embedder=self.guarded_embedder, store=self.telemetry, size=size, clock=self.clock)
 
     @cached_property
     def rank_folders(self) -> RankFolders:
         """Folders by the chat model."""
         from ragdrop.usecases.rank_folders import RankFolders
 
-        return RankFolders(registry=self.registry, chat=self.chat)
+        return RankFolders(registry=self.guarded_registry, chat=self.guarded_chat)
 
     @cached_property
     def rerank(self) -> Rerank:
@@ -70,8 +72,8 @@ class AnsweringParts(Adapters):
         from ragdrop.usecases.search import Search
 
         return Search(
-            registry=self.registry,
-            index=self.index,
+            registry=self.guarded_registry,
+            index=self.guarded_index,
             query_vectors=self.query_vectors,
             directory=self.directory,
             environment=self.settings.tunables(),
@@ -98,7 +100,7 @@ class AnsweringParts(Adapters):
 
     @cached_property
     def fallback_search(self) -> FallbackSearch:
-        """Search that says when nothing could be searched."""
+        """Search with the fallback chain behind it."""
         from ragdrop.usecases.fallback_search import FallbackSearch
 
         return FallbackSearch(self.cached_search)
@@ -107,11 +109,12 @@ class AnsweringParts(Adapters):
     def cached_search(self) -> CachedSearch:
         """Search that remembers its answers."""
         from ragdrop.usecases.cached_search import CachedSearch
+        from ragdrop.usecases.fallback_search import UnlessOpen
         from ragdrop.usecases.usage_counter import UsageCounter
 
         return CachedSearch(
-            search=self.uncached_search,
-            registry=self.registry,
+            search=UnlessOpen(self.uncached_search, self.breakers),
+            registry=self.guarded_registry,
             directory=self.directory,
             usage=UsageCounter(self.telemetry, clock=self.clock),
             query_vectors=self.query_vectors,
@@ -138,7 +141,7 @@ class AnsweringParts(Adapters):
         """Receipts of answers."""
         from ragdrop.usecases.keep_receipts import KeepReceipts
 
-        return KeepReceipts(receipts=self.receipts, registry=self.registry, clock=self.clock)
+        return KeepReceipts(receipts=self.receipts, registry=self.guarded_registry, clock=self.clock)
 
     @cached_property
     def ask(self) -> ObservedAsk:
@@ -161,8 +164,8 @@ class AnsweringParts(Adapters):
 
         return Ask(
             prepare=self.prepare_prompt,
-            registry=self.registry,
-            chat=self.chat,
+            registry=self.guarded_registry,
+            chat=self.guarded_chat,
             receipts=self.keep_receipts,
             bucket=self.settings.document_bucket,
             prices=self.settings.chat_prices,
@@ -173,4 +176,4 @@ class AnsweringParts(Adapters):
         """One question out of a conversation."""
         from ragdrop.usecases.condense_conversation import CondenseConversation
 
-        return CondenseConversation(self.chat)
+        return CondenseConversation(self.guarded_chat)

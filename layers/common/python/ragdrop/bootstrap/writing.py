@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ragdrop.usecases.known_vectors import KnownVectors
     from ragdrop.usecases.reindex import Reindex
     from ragdrop.usecases.revision_store import RevisionStore
+    from ragdrop.usecases.tenants import Directory
     from ragdrop.usecases.write_chunks import WriteChunks
     from ragdrop.usecases.write_parts import WriteParts
 
@@ -90,6 +91,11 @@ class WritingParts(AnsweringParts):
         )
 
     @cached_property
+    def writers_directory(self) -> Directory:
+        """Tenants, by the registry itself: no breaker that readers opened stops a write."""
+        return self.directory.over(self.registry)
+
+    @cached_property
     def converge_keys(self) -> ConvergeKeys:
         """Ingest."""
         from ragdrop.usecases.apply_settings import ApplySettings
@@ -110,14 +116,14 @@ class WritingParts(AnsweringParts):
         publish = PublishRevisions(
             registry=self.registry,
             index=self.index,
-            directory=self.directory,
+            directory=self.writers_directory,
             index_revision=index_revision,
             clock=self.clock,
         )
         apply_settings = ApplySettings(
             documents=self.documents,
             registry=self.registry,
-            directory=self.directory,
+            directory=self.writers_directory,
             prompter=lambda: self.prompter,
             environment=self.settings.tunables(),
             clock=self.clock,
@@ -126,7 +132,7 @@ class WritingParts(AnsweringParts):
             documents=self.documents,
             registry=self.registry,
             queue=self.queue,
-            directory=self.directory,
+            directory=self.writers_directory,
             index_revision=index_revision,
             publish=publish,
             apply_settings=apply_settings,

@@ -46,3 +46,11 @@ class Deadline:
         5.0
         """
         return Deadline(self._clock() + self.remaining_s() / max(parts, 1), clock=self._clock)
+
+    def within(self, cap_s: float) -> Deadline:
+        """This deadline, or one in *cap_s* seconds if that is earlier.
+
+        >>> Deadline.after(10.0, clock=lambda: 100.0).within(4.0).remaining_s()
+        4.0
+        """
+        return Deadline(min(self._expires_at_s, self._clock() + cap_s), clock=self._clock)

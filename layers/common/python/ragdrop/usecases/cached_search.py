@@ -14,7 +14,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.domain.tenants import Caller, Tenant
-from ragdrop.errors import DatabaseError
+from ragdrop.errors import CircuitOpenError, DatabaseError
 from ragdrop.ports import Registry
 from ragdrop.usecases.query_vectors import QueryVectors
 from ragdrop.usecases.tenants import Directory
@@ -121,7 +121,7 @@ class CachedSearch:
         revisions = revisions_of(found)
         try:
             heads = self._registry.heads(list(revisions), deadline)
-        except DatabaseError:
+        except (DatabaseError, CircuitOpenError):
             return False  # the search itself then says what an outage of the registry means
         return all(
             key in heads.found and heads.found[key].live_revision == revision for key, revision in revisions.items()

@@ -1,26 +1,58 @@
-"""Search that says when nothing could be searched, instead of that nothing was found."""
+"""The fallback chain: the index, then the snapshot, then saying that nothing was searched, not that nothing is there."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import NOTHING_SEARCHED, Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError, DependencyError
+from ragdrop.usecases.breakers import Breakers
 from ragdrop.usecases.cached_search import Searching
+from ragdrop.usecases.guarded import INDEX, REGISTRY
 from ragdrop.usecases.timer import Timer
 
+DEGRADED = 2
 NOTHING_TOUCHED = 4
 
 
-class FallbackSearch:
-    """The fallback chain's end: level 3 where the index or the registry did not answer, 4 where nothing was asked.
+class UnlessOpen:
+    """A search that does not begin behind an open breaker: then the question need not be embedded for it either."""
 
-    Configuration errors, such as a wrong dimension, are errors: waiting does not mend them.
+    def __init__(self, search: Searching, breakers: Breakers) -> None:
+        self._search = search
+        self._breakers = breakers
+
+    def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
+        """Find what answers *query*.
+
+        Raises:
+            CircuitOpenError: The breaker of the registry or of the index is open; nothing was touched.
+            The errors of the search.
+        """
+        for dependency in (REGISTRY, INDEX):  # without the registry no hit can be verified, whoever found it
+            self._breakers.check(dependency)
+        return self._search(query, caller, deadline)
+
+
+class FallbackSearch:
+    """The chain of levels (CONTRACT 2).
+
+    Level 1, and level 2 by words alone, are the search's own.  Where the index failed, the snapshot is level 2 too.
+    Where that fails as well, or the registry did, so that no hit can be verified, it is level 3; 4 where every path was
+    behind an open breaker, and nothing was touched.  Errors that waiting does not mend, such as a wrong dimension, stay
+    errors.
+
+    Args:
+        search: The search of the index.
+        snapshot: The search of the tenant's snapshot, if there is one.
     """
 
-    def __init__(self, search: Searching) -> None:
+    def __init__(self, search: Searching, *, snapshot: Searching | None = None) -> None:
         self._search = search
+        self._snapshot = snapshot
 
     def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
         """Find what answers *query*; empty, with the level and the cause, where nothing could be searched.
@@ -34,20 +66,40 @@ class FallbackSearch:
         except (DatabaseError, DeadlineError, CircuitOpenError) as exc:
             if not query.allow_fallback or not exc.retryable:
                 raise
-            return _nothing_searched(exc)
+            cause: DependencyError = exc
+        if self._snapshot is None or cause.service == REGISTRY:
+            return nothing_searched(cause)
+        try:
+            found = self._snapshot(query, caller, deadline)
+        except (DatabaseError, DeadlineError, CircuitOpenError) as exc:
+            return nothing_searched(cause, exc)
+        return replace(
+            found,
+            fallback_level=DEGRADED,
+            degraded=True,
+            circuit_breaker_open=found.circuit_breaker_open or isinstance(cause, CircuitOpenError),
+            warnings=[f"answered from the snapshot: {cause.message}", *found.warnings],
+        )
 
 
-def _nothing_searched(cause: DependencyError) -> Retrieval:
-    is_open = isinstance(cause, CircuitOpenError)
+def nothing_searched(cause: DependencyError, *others: DependencyError) -> Retrieval:
+    """Level 3, or 4 where *cause* and what else was in the way are open breakers, all of them.
+
+    >>> nothing_searched(DatabaseError("no", service="index")).fallback_level
+    3
+    >>> nothing_searched(CircuitOpenError("open", service="index")).fallback_level
+    4
+    """
+    is_open = [isinstance(each, CircuitOpenError) for each in (cause, *others)]
     return Retrieval(
         documents=[],
         total_matches=0,
         total_indexed=None,
         timings_ms=Timer().stages,
-        warnings=[f"nothing could be searched: {cause.message}"],
+        warnings=[f"nothing could be searched: {each.message}" for each in (cause, *others)],
         degraded=True,
-        fallback_level=NOTHING_TOUCHED if is_open else NOTHING_SEARCHED,
-        circuit_breaker_open=is_open,
+        fallback_level=NOTHING_TOUCHED if all(is_open) else NOTHING_SEARCHED,
+        circuit_breaker_open=any(is_open),
         served_by="none",
         cause=cause,
     )

@@ -19,6 +19,7 @@ from ragdrop.domain.retrieval import (
 )
 from ragdrop.domain.scopes import Scopes
 from ragdrop.domain.tenants import Tenant
+from ragdrop.domain.time_shares import CANDIDATES
 from ragdrop.errors import DatabaseError
 from ragdrop.ports import ChunkIndex, Registry
 from ragdrop.usecases.timer import Timer
@@ -107,7 +108,7 @@ class FindCandidates:
     ) -> tuple[list[Candidates], Heads]:
         beside = [wanted.beside] if wanted.beside else []
         with timer.stage("retrieve"):
-            found = self._index.candidates(tenant.index, [*queries, *beside], deadline)
+            found = self._index.candidates(tenant.index, [*queries, *beside], CANDIDATES.of(deadline))
         answers = [own_candidates(each, tenant.name) for each in found]
         scopes = answers[: len(queries)]
         _raise_if_none_answered(scopes)

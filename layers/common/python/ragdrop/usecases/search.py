@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ragdrop.domain.chunks import CandidateQuery, Filters, Hit, Vector
@@ -20,18 +20,14 @@ from ragdrop.domain.ranking import RankedDocument, rank
 from ragdrop.domain.relevance import Judged, above_noise, judged
 from ragdrop.domain.retrieval import FoundChunk, Retrieval
 from ragdrop.domain.settings_in_force import Tunables
-from ragdrop.domain.tenants import Caller, EmbeddingSpace
-from ragdrop.errors import (
-    CircuitOpenError,
-    DatabaseError,
-    DependencyError,
-    EmbeddingServiceError,
-    ModelNotFoundError,
-)
+from ragdrop.domain.tenants import Caller
+from ragdrop.domain.time_shares import LINKS, TEXTS
+from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError
 from ragdrop.ports import ChunkIndex, Registry
 from ragdrop.usecases.assemble import Assemble
 from ragdrop.usecases.find_candidates import FindCandidates, FoundCandidates, Wanted
 from ragdrop.usecases.follow_links import FollowLinks
+from ragdrop.usecases.question_vector import QueryVectors, QuestionVector, question_vector
 from ragdrop.usecases.rank_folders import RankedFolders, RankFolders
 from ragdrop.usecases.rerank import Rerank
 from ragdrop.usecases.tenants import Directory
@@ -39,8 +35,6 @@ from ragdrop.usecases.timer import Timer
 from ragdrop.usecases.together import together
 from ragdrop.usecases.understand_query import Question, UnderstandQuery
 
-QueryVectors = Callable[[str, str, EmbeddingSpace, Deadline], Vector]
-"""The vector of a question, as a tenant asks it, in an embedding space."""
 CHUNKS_A_CRITICAL = 5  # vector hits asked for, for each critical document, so that each has its score
 
 
@@ -82,38 +76,28 @@ class Search:
         timer = Timer()
         question = self._understand(query, caller)
         with timer.stage("embed"):
-            critical_keys, (folders, (vector, missing)) = self._beforehand(question, deadline)
+            critical_keys, (folders, embedded) = self._beforehand(question, deadline)
         question = replace(question, scopes=question.scopes.then(folders.folders), folders=folders)
-        found = self._find(_wanted(question, vector, critical_keys), question.tenant, deadline, timer)
+        found = self._find(_wanted(question, embedded.vector, critical_keys), question.tenant, deadline, timer)
         if found.vector_error and not query.allow_fallback:
             raise found.vector_error
         with timer.stage("assemble"):
-            retrieval, firsts = self._retrieval(question, found, critical_keys, missing, timer, deadline)
+            retrieval, firsts = self._retrieval(question, found, critical_keys, embedded, timer, deadline)
         with timer.stage("links"):
-            followed = self._linked(question, vector, retrieval, firsts, caller, deadline)
+            followed = self._linked(question, embedded.vector, retrieval, firsts, caller, deadline)
         return _with_links(retrieval, followed, query)
 
     def _beforehand(
         self, question: Question, deadline: Deadline
-    ) -> tuple[tuple[DocumentKey, ...], tuple[RankedFolders, tuple[Vector | None, list[str]]]]:
+    ) -> tuple[tuple[DocumentKey, ...], tuple[RankedFolders, QuestionVector]]:
         """What is known before the index is asked: the critical documents beside the folders and the query's vector."""
 
-        def here() -> tuple[RankedFolders, tuple[Vector | None, list[str]]]:
-            return self._folders(question, deadline), self._vector(question, deadline)
+        def here() -> tuple[RankedFolders, QuestionVector]:
+            return self._folders(question, deadline), question_vector(self._query_vectors, question, deadline)
 
         if not question.query.include_critical:
             return (), here()
         return together(lambda: self._critical_keys(question, deadline), here)
-
-    def _vector(self, question: Question, deadline: Deadline) -> tuple[Vector | None, list[str]]:
-        """The query's vector; None, and why, where words alone must do."""
-        tenant = question.tenant
-        try:
-            return self._query_vectors(question.query.text, tenant.name, tenant.active.space, deadline), []
-        except (EmbeddingServiceError, ModelNotFoundError, CircuitOpenError) as exc:
-            if not question.query.allow_fallback or not _may_recover(exc):
-                raise
-            return None, ["the embedding service did not answer: found by words alone"]
 
     def _folders(self, question: Question, deadline: Deadline) -> RankedFolders:
         """The folders that the chat model chose, where it was asked to."""
@@ -162,10 +146,10 @@ class Search:
                 across_vaults=values.links_across_vaults,
                 session=query.session,
                 exclude={root.key for root in roots},
-                deadline=deadline,
+                deadline=LINKS.of(deadline),
                 firsts=firsts,
             )
-        except DatabaseError:
+        except (DatabaseError, CircuitOpenError, DeadlineError):
             return Followed([], ["links could not be followed"])
 
     def _retrieval(
@@ -173,7 +157,7 @@ class Search:
         question: Question,
         found: FoundCandidates,
         critical_keys: Sequence[DocumentKey],
-        missing: list[str],
+        embedded: QuestionVector,
         timer: Timer,
         deadline: Deadline,
     ) -> tuple[Retrieval, Mapping[DocumentKey, Hit | None]]:
@@ -201,12 +185,12 @@ class Search:
             expand=query.expand,
             boosts=question.boosts,
             room=question.room,
-            deadline=deadline,
+            deadline=TEXTS.of(deadline),
             with_first=_follows(question),
         )
         notes = _notes(question, len(assembled.shortened) + len(critical_keys[MAX_CRITICAL:]))
         unranked = [question.folders.warning] if question.folders.warning else []
-        missing = [*missing, *found.warnings, *unranked, *not_reranked]
+        missing = [*embedded.warnings, *found.warnings, *unranked, *not_reranked]
         level_2 = by.basis == "lexical"
         if level_2 and not missing:
             missing.append("the vector search did not answer: found by words alone")
@@ -220,6 +204,7 @@ class Search:
             warnings=[*missing, *notes],
             degraded=bool(missing),
             fallback_level=2 if level_2 else 1,
+            circuit_breaker_open=embedded.breaker_open,
             score_basis=by.basis,
             explanation=_explanation(question, decision, fused, found) if query.debug else None,
         )
@@ -256,10 +241,6 @@ def _chunks_of(head: Head, ranked: Sequence[RankedDocument], found: FoundCandida
         return list(matching)
     near = [hit for hit in found.beside if hit.key == head.key]
     return [FoundChunk(hit, by.relevance(Fused(hit, 0.0, hit.score, None))) for hit in near]
-
-
-def _may_recover(exc: DependencyError) -> bool:
-    return exc.retryable or isinstance(exc, ModelNotFoundError)
 
 
 def _notes(question: Question, shortened: int) -> list[str]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from copy import copy
 from typing import Generic, TypeVar
 
 from ragdrop.domain.tenants import ApiKey, Caller, Tenant, key_hash
-from ragdrop.errors import ProjectNotActivatedError, UnauthenticatedError
+from ragdrop.errors import DependencyError, ProjectNotActivatedError, UnauthenticatedError
 from ragdrop.ports import Registry
 
 KEY_TTL_S = 60.0  # revoking a key takes at most this long
+STALE_S = 60.0  # a tenant's item that was read before serves so long where the registry does not answer
 TENANT_TTL_S = 5.0  # a switch of the active index is seen everywhere after this long
 MAX_CACHED = 1_000
 
@@ -18,10 +20,14 @@ T = TypeVar("T")
 
 
 class _Cache(Generic[T]):
-    """Values for some seconds, at most MAX_CACHED of them; the oldest goes first."""
+    """Values for some seconds, at most MAX_CACHED of them; the oldest goes first.
 
-    def __init__(self, ttl_s: float, clock: Callable[[], float]) -> None:
+    A value that could not be loaded anew serves on for *stale_s* seconds.
+    """
+
+    def __init__(self, ttl_s: float, clock: Callable[[], float], *, stale_s: float = 0.0) -> None:
         self._ttl_s = ttl_s
+        self._stale_s = stale_s
         self._clock = clock
         self._held: dict[str, tuple[float, T]] = {}
         self._lock = threading.Lock()
@@ -32,7 +38,12 @@ class _Cache(Generic[T]):
             held = self._held.get(name)
         if held is not None and held[0] > self._clock():
             return held[1]
-        value = load(name)
+        try:
+            value = load(name)
+        except DependencyError:
+            if held is not None and held[0] + self._stale_s > self._clock():
+                return held[1]
+            raise
         with self._lock:
             self._held.pop(name, None)
             if value is not None:
@@ -54,7 +65,13 @@ class Directory:
         self._registry = registry
         self._clock = clock
         self._keys: _Cache[ApiKey] = _Cache(KEY_TTL_S, clock)
-        self._tenants: _Cache[Tenant] = _Cache(TENANT_TTL_S, clock)
+        self._tenants: _Cache[Tenant] = _Cache(TENANT_TTL_S, clock, stale_s=STALE_S)
+
+    def over(self, registry: Registry) -> Directory:
+        """The same memory, filled by another way to the registry."""
+        other = copy(self)
+        other._registry = registry
+        return other
 
     def caller(self, secret: str | None) -> Caller:
         """The caller that *secret* belongs to.
@@ -75,7 +92,7 @@ class Directory:
         return Caller(key.tenant, key.role, key.vaults, credential=key.id)
 
     def tenant(self, name: str, *, fresh: bool = False) -> Tenant | None:
-        """The tenant's item, at most 5 seconds old; *fresh* reads it now."""
+        """The tenant's item, at most 5 seconds old, 65 where the registry does not answer; *fresh* reads it now."""
         if fresh:
             self.forget(name)
         return self._tenants.get(name, self._registry.tenant)
