@@ -12,6 +12,7 @@ import pytest
 
 from ragdrop.adapters.openai_chat_model import OpenAiChatModel
 from ragdrop.adapters.openai_http import OpenAiHttp
+from ragdrop.adapters.retries import Retries
 from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DeadlineError, DependencyError, GenerationError, ModelNotFoundError
@@ -30,7 +31,9 @@ def server() -> Iterator[ChatServer]:
 
 
 def model_of(server: ChatServer, *models: str) -> OpenAiChatModel:
-    http = OpenAiHttp(server.url, api_key=lambda: None, timeout_s=60, sleep=lambda _: None, client=server.client)
+    http = OpenAiHttp(
+        server.url, api_key=lambda: None, timeout_s=60, retries=Retries(sleep=lambda _: None), client=server.client
+    )
     return OpenAiChatModel(http, models=models or ("m",))
 
 

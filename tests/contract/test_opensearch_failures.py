@@ -14,6 +14,7 @@ import pytest
 from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
 from ragdrop.adapters.opensearch_client import Caller, connect
 from ragdrop.adapters.opensearch_mapping import source_of
+from ragdrop.adapters.retries import Retries
 from ragdrop.domain.chunks import CandidateQuery, Filters
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
@@ -34,7 +35,7 @@ class Stub:
         self.pauses_s: list[float] = []
 
     def index(self) -> OpenSearchChunkIndex:
-        caller = Caller(connect(self.url), sleep=self.pauses_s.append, random_share=lambda: 1.0)
+        caller = Caller(connect(self.url), retries=Retries(sleep=self.pauses_s.append, jitter=lambda: 1.0))
         return OpenSearchChunkIndex(caller)
 
 
@@ -222,7 +223,7 @@ def test_a_server_that_cannot_do_it_is_named_before_an_index_is_made(
 
 
 def test_a_server_that_is_not_there_is_a_database_error_with_its_cause() -> None:
-    nobody = OpenSearchChunkIndex(Caller(connect("http://127.0.0.1:9"), sleep=lambda _: None))
+    nobody = OpenSearchChunkIndex(Caller(connect("http://127.0.0.1:9"), retries=Retries(sleep=lambda _: None)))
 
     with pytest.raises(DatabaseError, match="could not be reached") as raised:
         nobody.check(soon())

@@ -13,6 +13,7 @@ import pytest
 from ragdrop.adapters.http_reranker import HttpReranker
 from ragdrop.adapters.memory_reranker import WordReranker
 from ragdrop.adapters.openai_http import OpenAiHttp
+from ragdrop.adapters.retries import Retries
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import RerankError
 from ragdrop.ports.reranker import Reranker
@@ -66,7 +67,7 @@ def server() -> Iterator[Server]:
 
 
 def over_http(server: Server) -> HttpReranker:
-    http = OpenAiHttp(server.url, api_key=lambda: "k", timeout_s=5, sleep=lambda _: None)
+    http = OpenAiHttp(server.url, api_key=lambda: "k", timeout_s=5, retries=Retries(sleep=lambda _: None))
     return HttpReranker(http, model="reader-1")
 
 
@@ -112,7 +113,7 @@ def test_an_answer_that_is_not_whole_is_an_error(server: Server, status: int, re
 
 
 def test_a_server_that_is_not_there_is_an_error() -> None:
-    http = OpenAiHttp("http://127.0.0.1:9/v1", api_key=lambda: None, timeout_s=1, sleep=lambda _: None)
+    http = OpenAiHttp("http://127.0.0.1:9/v1", api_key=lambda: None, timeout_s=1, retries=Retries(sleep=lambda _: None))
 
     with pytest.raises(RerankError):
         HttpReranker(http, model=None).scores("red pump", TEXTS, Deadline.after(5))

@@ -11,6 +11,7 @@ import pytest
 
 from ragdrop.adapters.openai_chat_model import OpenAiChatModel
 from ragdrop.adapters.openai_http import OpenAiHttp
+from ragdrop.adapters.retries import Retries
 from tests.chat_server import ChatServer, chat_server
 from tests.functions.asking import Asking
 
@@ -34,7 +35,9 @@ def asking(server: ChatServer) -> Asking:
 
 
 def over(server: ChatServer, *models: str) -> Asking:
-    http = OpenAiHttp(server.url, api_key=lambda: None, timeout_s=60, sleep=lambda _: None, client=server.client)
+    http = OpenAiHttp(
+        server.url, api_key=lambda: None, timeout_s=60, retries=Retries(sleep=lambda _: None), client=server.client
+    )
     return Asking(OpenAiChatModel(http, models=models))
 
 

@@ -17,7 +17,9 @@ AwsClient: TypeAlias = Any  # a low-level boto3 client, whose methods are made a
 
 CONNECT_TIMEOUT_S = 1
 READ_TIMEOUT_S = 5  # of one read of the socket, not of a whole large object
-MAX_ATTEMPTS = 3  # the first one included
+MAX_ATTEMPTS = 3  # the first one included; the SDK keeps a budget of its own for the others
+# A question waits for a table: an item takes milliseconds, so two tries of two seconds fit its deadline several times
+PROMPT = {"dynamodb": (2, 2)}  # by service: seconds of a read, attempts
 
 _MISSING = frozenset(
     {
@@ -62,10 +64,11 @@ def _made(service: str, *, quick: bool) -> AwsClient:
         if (service, quick) not in _clients:
             import boto3
 
+            read_s, attempts = (QUICK_TIMEOUT_S, 1) if quick else PROMPT.get(service, (READ_TIMEOUT_S, MAX_ATTEMPTS))
             config = Config(
                 connect_timeout=QUICK_TIMEOUT_S if quick else CONNECT_TIMEOUT_S,
-                read_timeout=QUICK_TIMEOUT_S if quick else READ_TIMEOUT_S,
-                retries={"mode": "standard", "total_max_attempts": 1 if quick else MAX_ATTEMPTS},
+                read_timeout=read_s,
+                retries={"mode": "standard", "total_max_attempts": attempts},
             )
             try:
                 _clients[service, quick] = boto3.client(service, config=config)

@@ -8,12 +8,11 @@ from typing import Any
 
 import httpx
 
-from ragdrop.adapters.openai_http import problem
+from ragdrop.adapters.openai_http import OLLAMA_PORT, problem
 from ragdrop.errors import DependencyError, GenerationError, ModelNotFoundError
 from ragdrop.ports import Completion
 
 SERVICE = "chat"
-OLLAMA_PORT = 11434
 DONE = "[DONE]"
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import httpx
 
-from ragdrop.adapters.openai_http import OpenAiHttp, problem
+from ragdrop.adapters.openai_http import OLLAMA_PORT, OpenAiHttp, problem
 from ragdrop.domain.chunks import Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import EmbeddingSpace
-from ragdrop.errors import EmbeddingServiceError, RagdropError
+from ragdrop.errors import EmbeddingServiceError, ModelNotFoundError, RagdropError
 
 SERVICE = "embedding"
 
@@ -59,6 +59,8 @@ class OpenAiEmbedder:
         except httpx.TransportError as exc:
             kind = "did not answer in time" if isinstance(exc, httpx.TimeoutException) else "could not be reached"
             raise EmbeddingServiceError(f"the embedding service {kind}", service=SERVICE) from exc
+        if response.status_code == httpx.codes.NOT_FOUND:
+            raise _missing(self._http.url, space.model, response)
         if response.status_code != httpx.codes.OK:
             retryable = response.status_code == httpx.codes.TOO_MANY_REQUESTS or response.is_server_error
             message = f"the embedding service refused: {problem(response)}"
@@ -71,6 +73,17 @@ class OpenAiEmbedder:
                 "the embedding service gave an answer that cannot be read", service=SERVICE, reason="unreadable"
             ) from exc
         return _checked(vectors, len(texts), space)
+
+
+def _missing(url: str, model: str, response: httpx.Response) -> ModelNotFoundError:
+    ollama = httpx.URL(url).port == OLLAMA_PORT
+    return ModelNotFoundError(
+        f"the embedding endpoint does not have the model {model!r}: {problem(response)}",
+        service=SERVICE,
+        retryable=False,
+        model=model,
+        install=f"ollama pull {model}" if ollama else f"set EMBEDDING_MODEL to a model that {url}/models lists",
+    )
 
 
 def _vector(embedding: Any) -> Vector:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import random
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import httpx
 
+from ragdrop.adapters.retries import Retries
 from ragdrop.domain.correlation import REQUEST_ID
 from ragdrop.domain.deadlines import Deadline
 
-ATTEMPTS = 3
-BASE_S = 0.1
-CAP_S = 5.0
+OLLAMA_PORT = 11434  # an endpoint there is Ollama
 RETRYABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 
 
@@ -29,6 +26,7 @@ class OpenAiHttp:
         api_key: Gives the bearer token or None; called at the first request.
         timeout_s: The longest that one attempt may take.
         client: For tests; else one with keep-alive is made at the first request.
+        retries: When a call is tried again; shared with whatever else calls the same dependency.
     """
 
     def __init__(
@@ -38,16 +36,14 @@ class OpenAiHttp:
         api_key: Callable[[], str | None],
         timeout_s: float,
         client: httpx.Client | None = None,
-        sleep: Callable[[float], None] = time.sleep,
-        jitter: Callable[[], float] = random.random,
+        retries: Retries | None = None,
     ) -> None:
         base = httpx.URL(url)
         self.url = str(base.copy_with(path="/v1") if base.path in {"", "/"} else base).rstrip("/")
         self._api_key = api_key
         self._timeout_s = timeout_s
         self._client = client
-        self._sleep = sleep
-        self._jitter = jitter
+        self._retries = retries or Retries()
         self._connecting = threading.Lock()
 
     def post(self, path: str, body: dict[str, Any], deadline: Deadline, *, stage: str) -> httpx.Response:
@@ -79,7 +75,9 @@ class OpenAiHttp:
 
     def _send(self, path: str, body: dict[str, Any], deadline: Deadline, *, stage: str, stream: bool) -> httpx.Response:
         client = self._connected()
-        for attempt in range(1, ATTEMPTS + 1):
+        self._retries.begin()
+        attempt = 1
+        while True:
             timeout_s = deadline.timeout_s(self._timeout_s, stage=stage)
             timeout = httpx.Timeout(timeout_s, connect=min(timeout_s, 5.0))
             try:
@@ -88,15 +86,14 @@ class OpenAiHttp:
                 )
                 response = client.send(request, stream=stream)
             except httpx.TransportError:
-                if attempt == ATTEMPTS or not self._wait(attempt, None, deadline):
+                if not self._retries.again(attempt, deadline):
                     raise
-                continue
-            if response.status_code not in RETRYABLE or attempt == ATTEMPTS:
-                return response
-            if not self._wait(attempt, response.headers.get("retry-after"), deadline):
-                return response
-            response.close()
-        raise AssertionError("unreachable: the last attempt returns or raises")
+            else:
+                later = response.headers.get("retry-after")
+                if response.status_code not in RETRYABLE or not self._retries.again(attempt, deadline, later):
+                    return response
+                response.close()
+            attempt += 1
 
     def _connected(self) -> httpx.Client:
         with self._connecting:
@@ -104,16 +101,6 @@ class OpenAiHttp:
                 key = self._api_key()
                 self._client = httpx.Client(headers={"authorization": f"Bearer {key}"} if key else {})
             return self._client
-
-    def _wait(self, attempt: int, retry_after: str | None, deadline: Deadline) -> bool:
-        """Sleep before the next attempt; False where the deadline leaves no time for one."""
-        pause_s = min(CAP_S, BASE_S * 2 ** (attempt - 1)) * self._jitter()
-        if retry_after and retry_after.isdigit():
-            pause_s = max(pause_s, float(retry_after))
-        if pause_s >= deadline.remaining_s():
-            return False
-        self._sleep(pause_s)
-        return True
 
 
 def _headers() -> dict[str, str]:

@@ -35,6 +35,7 @@ from ragdrop.adapters.opensearch_queries import (
     tenant_clause,
 )
 from ragdrop.adapters.opensearch_revisions import read_revisions
+from ragdrop.adapters.retries import Retries
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, RevisionPage, Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
@@ -66,6 +67,7 @@ class OpenSearchChunkIndex:
         shards: int = SHARDS,
         ef_search: int = EF_SEARCH,
         connection_class: type[Urllib3HttpConnection] = QuietConnection,
+        retries: Retries | None = None,
     ) -> OpenSearchChunkIndex:
         """The index at *url*; nothing is sent yet.  See `connect` for the arguments.
 
@@ -73,7 +75,7 @@ class OpenSearchChunkIndex:
             ConfigurationError: The URL cannot be used.
         """
         client = connect(url, password, sigv4_region=sigv4_region, connection_class=connection_class)
-        return cls(Caller(client), shards=shards, ef_search=ef_search)
+        return cls(Caller(client, retries=retries), shards=shards, ef_search=ef_search)
 
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
         """Write chunks, at most 100 or 5 MB a request; the same id replaces."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-import random
-import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
+from threading import local
 from typing import Any, TypeAlias
 from urllib.parse import unquote, urlsplit
 
@@ -17,17 +16,16 @@ from opensearchpy.connection import Urllib3HttpConnection
 
 from ragdrop.adapters.opensearch_auth import Credentials, region_of, signer
 from ragdrop.adapters.opensearch_errors import is_busy, translated
+from ragdrop.adapters.retries import Retries
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import ConfigurationError
 
 CONNECT_TIMEOUT_S = 2.0
 POOL_SIZE = 10
-TRIES = 3
-BACKOFF_BASE_S = 0.1
-BACKOFF_CAP_S = 5.0
 Json: TypeAlias = Any
 """A decoded JSON answer, whose shape the caller knows."""
 logger = logging.getLogger(__name__)
+_refused = local()  # what the last error response of a thread said of coming back; the library's errors leave it out
 
 
 class QuietConnection(Urllib3HttpConnection):  # type: ignore[misc,unused-ignore]
@@ -46,6 +44,12 @@ class QuietConnection(Urllib3HttpConnection):  # type: ignore[misc,unused-ignore
         """One request; *timeout* seconds for all of it."""
         limits = urllib3.Timeout(total=timeout, connect=min(CONNECT_TIMEOUT_S, timeout or CONNECT_TIMEOUT_S))
         return super().perform_request(method, url, params, body, limits, ignore, headers)  # type: ignore[arg-type]
+
+    def get_response_headers(self, response: Any) -> Any:
+        """The headers of an error response: the library asks for them just before it raises."""
+        headers = super().get_response_headers(response)
+        _refused.retry_after = headers.get("retry-after")
+        return headers
 
     def log_request_success(
         self,
@@ -140,12 +144,10 @@ class Caller:
         self,
         client: opensearchpy.OpenSearch,
         *,
-        sleep: Callable[[float], None] = time.sleep,
-        random_share: Callable[[], float] = random.random,
+        retries: Retries | None = None,
     ) -> None:
         self._client = client
-        self._sleep = sleep
-        self._random_share = random_share
+        self._retries = retries or Retries()
 
     def call(
         self,
@@ -183,27 +185,19 @@ class Caller:
         """As `call`, with the client library's own errors, for callers that tell them apart."""
         headers = {"content-type": "application/x-ndjson"} if isinstance(body, bytes) else None
         attempt = 1
+        self._retries.begin()
         while True:
             timeout_s = deadline.timeout_s(cap_s, stage=stage)
+            _refused.retry_after = None
             try:
                 return self._client.transport.perform_request(
                     method, path, params=dict(params or {}), body=body, headers=headers, timeout=timeout_s
                 )
             except opensearchpy.OpenSearchException as exc:
-                if not is_busy(exc) or not self.pause(attempt, deadline):
+                if not is_busy(exc) or not self._retries.again(attempt, deadline, _refused.retry_after):
                     raise
             attempt += 1
 
     def pause(self, attempt: int, deadline: Deadline) -> bool:
-        """Wait before the next try: a random share of 100 ms x 2^(attempt - 1), at most 5 s ("full jitter").
-
-        False, without waiting, after the last try or where the deadline leaves no time for another.
-
-        References:
-            Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
-        """
-        delay_s = self._random_share() * min(BACKOFF_CAP_S, BACKOFF_BASE_S * 2 ** (attempt - 1))
-        if attempt >= TRIES or deadline.remaining_s() <= delay_s:
-            return False
-        self._sleep(delay_s)
-        return True
+        """Wait before what was refused within an answer is sent again; False where there is no further try."""
+        return self._retries.again(attempt, deadline)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ragdrop.config import Settings
 
 if TYPE_CHECKING:
+    from ragdrop.adapters.retries import Retries
     from ragdrop.ports import ChatModel, ChunkIndex, Embedder, MessageQueue, ObjectStore, Prompter, Registry
     from ragdrop.ports.receipts import Receipts
     from ragdrop.ports.reranker import Reranker
@@ -86,7 +87,8 @@ class Adapters:
             return SqliteChunkIndex(Path(url.removeprefix(SQLITE_SCHEME)))
         from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
 
-        return OpenSearchChunkIndex.from_url(url, password=self._secret(self.settings.index_password)())
+        password = self._secret(self.settings.index_password)()
+        return OpenSearchChunkIndex.from_url(url, password=password, retries=self._retries())
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -96,7 +98,9 @@ class Adapters:
 
         settings = self.settings
         key = self._secret(settings.embedding_api_key)
-        http = OpenAiHttp(settings.embedding_url, api_key=key, timeout_s=settings.embedding_timeout_s)
+        http = OpenAiHttp(
+            settings.embedding_url, api_key=key, timeout_s=settings.embedding_timeout_s, retries=self._retries()
+        )
         return OpenAiEmbedder(
             http, batch_size=settings.embedding_batch_size, concurrency=settings.embedding_concurrency
         )
@@ -108,9 +112,8 @@ class Adapters:
         from ragdrop.adapters.openai_http import OpenAiHttp
 
         settings = self.settings
-        http = OpenAiHttp(
-            settings.chat_url, api_key=self._secret(settings.chat_api_key), timeout_s=settings.chat_timeout_s
-        )
+        key = self._secret(settings.chat_api_key)
+        http = OpenAiHttp(settings.chat_url, api_key=key, timeout_s=settings.chat_timeout_s, retries=self._retries())
         return OpenAiChatModel(http, models=settings.chat_models)
 
     @cached_property
@@ -122,7 +125,8 @@ class Adapters:
         settings = self.settings
         if settings.rerank_url is None:
             return None
-        http = OpenAiHttp(settings.rerank_url, api_key=self._secret(settings.rerank_api_key), timeout_s=10)
+        key = self._secret(settings.rerank_api_key)
+        http = OpenAiHttp(settings.rerank_url, api_key=key, timeout_s=10, retries=self._retries())
         return HttpReranker(http, model=settings.rerank_model)
 
     @cached_property
@@ -131,6 +135,15 @@ class Adapters:
         from ragdrop.adapters.jinja_prompter import JinjaPrompter
 
         return JinjaPrompter()
+
+    def _retries(self) -> Retries:
+        """Retries of one dependency, by the settings, with a budget of its own."""
+        from ragdrop.adapters.retries import Retries
+        from ragdrop.domain.retrying import RetryRules
+
+        settings = self.settings
+        rules = RetryRules(settings.retry_attempts, settings.retry_base_ms / 1_000, settings.retry_cap_ms / 1_000)
+        return Retries(rules)
 
     @staticmethod
     def _secret(reference: str | None) -> Callable[[], str | None]:

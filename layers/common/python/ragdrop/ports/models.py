@@ -13,7 +13,10 @@ from ragdrop.domain.tenants import EmbeddingSpace
 
 
 class Embedder(Protocol):
-    """Turns text into vectors.  Raises EmbeddingServiceError; `retryable=False` for a wrong dimension."""
+    """Turns text into vectors.
+
+    Raises EmbeddingServiceError, `retryable=False` for a wrong dimension, or ModelNotFoundError.
+    """
 
     def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
         """The vector of a question, with the space's query prefix."""

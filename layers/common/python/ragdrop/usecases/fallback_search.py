@@ -1,4 +1,4 @@
-"""The fallback chain: the index, then the snapshot, then saying that nothing was searched, not that nothing is there."""
+"""The fallback chain: the index, then the snapshot, then the word that nothing was searched."""
 
 from __future__ import annotations
 
