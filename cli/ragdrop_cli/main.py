@@ -25,6 +25,7 @@ from ragdrop_cli import (
     removal,
     replay,
     retry,
+    stats,
     sweep,
     tenants,
 )
@@ -111,6 +112,7 @@ def build() -> typer.Typer:
         (app, "show", documents.show, "ragdrop show team/notes/pump.md"),
         (app, "rm", removal.rm, "ragdrop rm team/notes/pump.md"),
         (app, "retry", retry.retry, "ragdrop retry team/notes/pump.md"),
+        (app, "stats", stats.stats, "ragdrop stats 7d"),
         (app, "calibrate", calibrate.calibrate, "ragdrop calibrate --tenant acme --dry-run"),
         (app, "sweep", sweep.sweep, "ragdrop sweep --tenant acme --dry-run"),
         (app, "reindex", reindex.reindex, "ragdrop reindex --tenant acme --chunk-tokens 240"),

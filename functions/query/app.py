@@ -14,6 +14,7 @@ from ragdrop.routes.ask import ask_router
 from ragdrop.routes.chat import chat_router
 from ragdrop.routes.documents import documents_router
 from ragdrop.routes.search import search_router
+from ragdrop.routes.stats import stats_router
 
 app = bootstrap()  # once per execution environment
 configure(app.settings.log_level)
@@ -25,6 +26,7 @@ api = create_api(
             lambda: app.keep_documents, lambda: app.retry_documents, lambda: app.purge_documents, reader, writer
         ),
         answers_router(lambda: app.keep_receipts, reader),
+        stats_router(lambda: app.read_stats, reader),
         # declared for the OpenAPI document; the gateway sends /ask and /v1 to generate
         ask_router(lambda: app.ask, reader),
         chat_router(lambda: app.converse, lambda: app.condense_conversation, app.directory, reader),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ragdrop.bootstrap.answering import AnsweringParts
+from ragdrop.bootstrap.watching import WatchingParts
 
 if TYPE_CHECKING:
     from ragdrop.domain.checkpoints import HopLimits
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ragdrop.usecases.write_parts import WriteParts
 
 
-class WritingParts(AnsweringParts):
+class WritingParts(WatchingParts):
     """Use cases that write."""
 
     @cached_property

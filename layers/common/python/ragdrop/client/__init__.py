@@ -189,6 +189,11 @@ class RagdropClient:
             if not cursor:
                 return
 
+    def stats(self, time_range: str = "24h", *, detail: bool = False) -> Reply:
+        """Figures of the last `1h`, `24h`, `7d` or `30d`; with `detail` the `errors` and `hours` behind them."""
+        params = given(time_range=time_range, detail="1" if detail else None)
+        return self._connection.send("GET", "/stats", params=params)
+
     def _post(self, route: str, fields: Mapping[str, Any], *, repeatable: bool = False) -> Reply:
         content = json.dumps(fields).encode()  # escapes: half a surrogate from a shell must not break it
         headers = {"content-type": "application/json"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping
 
-# ISO 3's R10 series: ten steps a decade, each a quarter more than the last; a percentile is off by less than that.
+# ISO 3's R10 series: ten steps a decade of at most 28 %, so a percentile is off by less than that.
 _STEPS = (1.0, 1.25, 1.6, 2.0, 2.5, 3.15, 4.0, 5.0, 6.3, 8.0)
 BOUNDS_MS: tuple[float, ...] = (*(step * 10**power for power in range(5) for step in _STEPS), 100_000.0)
 """Upper bounds of the buckets in milliseconds, 1 to 100,000; one more bucket holds what took longer."""

@@ -35,7 +35,7 @@ class ObserveQueries:
     """
 
     def __init__(self, counter: QueryCounter, store: HourStore, *, clock: Callable[[], float]) -> None:
-        self._counter = counter
+        self.counter = counter
         self._store = store
         self._clock = clock
         self._own_key = secrets.token_bytes(KEY_BYTES)
@@ -55,7 +55,7 @@ class ObserveQueries:
             "error_stage": failure["stage"] if failure else None,
         }
         logger.info("a query was answered" if failure is None else "a query failed", extra=told)
-        self._counter.note(report)
+        self.counter.note(report)
 
     def _key(self, tenant: str) -> bytes:
         now_s = self._clock()

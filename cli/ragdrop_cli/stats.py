@@ -1,0 +1,89 @@
+"""`ragdrop stats`: what the tenant holds and what its queries came to, with small plots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+import typer
+
+from ragdrop.domain.statistics import HOURS
+from ragdrop_cli.bars import bars
+from ragdrop_cli.options import AsJson
+from ragdrop_cli.output import say, say_reply, say_table
+from ragdrop_cli.session import session_of
+
+TimeRange = Annotated[
+    str, typer.Argument(help="1h, 24h, 7d or 30d, up to now, in whole hours.", metavar="[1h|24h|7d|30d]")
+]
+Errors = Annotated[bool, typer.Option("--errors", help="Show what failed: component, operation, code, stage.")]
+
+
+def stats(
+    context: typer.Context, time_range: TimeRange = "24h", *, errors: Errors = False, as_json: AsJson = False
+) -> None:
+    """Show figures of the tenant: documents, queries, latencies, rates, tokens, cost, and how they went over time."""
+    with session_of(context).client() as client:
+        reply = client.stats(time_range, detail=True)
+    if as_json:
+        say_reply(reply)
+    elif errors:
+        _show_errors(reply)
+    else:
+        _show(reply)
+
+
+def _show(body: Mapping[str, Any]) -> None:
+    say(f"{body.get('total_documents')} documents, {body.get('total_chunks')} chunks", style="bold")
+    say(f"{body.get('total_queries')} queries in {body.get('time_range')}")
+    if not body.get("total_queries"):
+        return
+    for title, names in (
+        ("latency", ("avg_latency_ms", "p50_latency_ms", "p95_latency_ms", "p99_latency_ms")),
+        ("rates", ("cache_hit_rate", "fallback_rate", "abstention_rate", "error_rate")),
+    ):
+        say(f"{title}: " + ", ".join(_told(name, body.get(name)) for name in names))
+    tokens, cost = (body.get("tokens") or {}).get("total"), body.get("cost")
+    say(f"tokens: {_known(tokens)}; cost: {_known(cost)}")
+    _plot(body)
+    for title, counts in (("agents", body.get("queries_by_agent")), ("errors", body.get("errors_by_code"))):
+        if counts:
+            say(f"{title}: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
+
+
+def _told(name: str, value: float | None) -> str:
+    short = name.removesuffix("_latency_ms").removesuffix("_rate").replace("_", " ")
+    if value is None:
+        return f"{short} unknown"
+    return f"{short} {value:,.0f} ms" if name.endswith("_ms") else f"{short} {value:.1%}"
+
+
+def _known(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:,}"
+
+
+def _plot(body: Mapping[str, Any]) -> None:
+    hours = {each["hour"]: each for each in body.get("hours") or []}
+    if len(hours) < 2 or str(body.get("time_range")) not in HOURS:
+        return
+    last = datetime.fromisoformat(f"{max(hours)}:00:00+00:00")
+    first = max(datetime.fromisoformat(f"{min(hours)}:00:00+00:00"), last - timedelta(hours=max(HOURS.values())))
+    names = [
+        (first + timedelta(hours=step)).astimezone(UTC).strftime("%Y-%m-%dT%H")
+        for step in range(int((last - first) / timedelta(hours=1)) + 1)
+    ]
+    for title, field in (("queries", "queries"), ("p95", "p95_latency_ms"), ("failed", "failed")):
+        say(f"{title:8} {bars([hours[name][field] if name in hours else None for name in names])}")
+    say(f"{'':8} {names[0]}:00 to {names[-1]}:59 UTC", style="dim")
+
+
+def _show_errors(body: Mapping[str, Any]) -> None:
+    rows = [
+        [each[name] for name in ("count", "code", "component", "operation", "stage")]
+        for each in body.get("errors") or []
+    ]
+    if rows:
+        say_table(("count", "code", "component", "operation", "stage"), rows)
+    else:
+        say(f"No errors in {body.get('time_range')}.")

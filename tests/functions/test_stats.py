@@ -1,0 +1,75 @@
+"""`GET /stats`: what a tenant holds and what its queries came to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ragdrop.errors import DatabaseError
+from tests.functions.conftest import Deployment
+
+WANTED = (
+    "time_range total_documents total_chunks total_queries avg_latency_ms p50_latency_ms p95_latency_ms p99_latency_ms "
+    "cache_hit_rate fallback_rate abstention_rate error_rate queries_by_agent errors_by_code tokens cost request_id"
+)
+
+
+def stats(deployment: Deployment, **params: str) -> tuple[int, Any]:
+    event = deployment.event("search", httpMethod="GET", path="/stats", body=None)
+    event |= {"queryStringParameters": params, "multiValueQueryStringParameters": {k: [v] for k, v in params.items()}}
+    return deployment.call("query", event)
+
+
+def flush(deployment: Deployment) -> None:
+    deployment.handlers["query"].app.observe_queries.counter.flush()
+
+
+def test_stats_tell_every_field_of_the_contract(deployment: Deployment) -> None:
+    deployment.put_object("demo/handbook/pump.md", "The pump's code is QX-5521.")
+    for text in ("pump", "pump", "code"):
+        deployment.post("query", {"query": text, "agent": "bot"})
+    deployment.post("query", {"query": "pump", "vaults": ["nowhere"]})
+    flush(deployment)
+
+    status, body = stats(deployment)
+
+    assert (status, set(body)) == (200, set(WANTED.split()))
+    assert (body["time_range"], body["total_documents"], body["total_queries"]) == ("24h", 1, 4)
+    assert (body["cache_hit_rate"], body["error_rate"], body["fallback_rate"]) == (0.25, 0.0, 0.0)
+    assert (body["queries_by_agent"], body["errors_by_code"]) == ({"bot": 3}, {"INVALID_PARAMS": 1})
+    assert body["tokens"] == {"prompt": 0, "completion": 0, "total": 0}
+    assert body["cost"] is None
+    assert 0 < body["p50_latency_ms"] <= body["p95_latency_ms"] <= body["p99_latency_ms"]
+
+
+def test_without_a_query_what_cannot_be_known_is_null(deployment: Deployment) -> None:
+    _, body = stats(deployment, time_range="30d")
+
+    assert body["total_queries"] == 0
+    assert {body[name] for name in ("avg_latency_ms", "p95_latency_ms", "cache_hit_rate", "error_rate")} == {None}
+
+
+def test_detail_adds_what_failed_where_and_the_hours(deployment: Deployment) -> None:
+    deployment.handlers["query"].app.fallback_search._search = failing
+    deployment.post("query", {"query": "pump"})
+    flush(deployment)
+
+    _, body = stats(deployment, detail="1")
+
+    assert body["errors"] == [
+        {"component": "index", "operation": "search", "code": "DATABASE_ERROR", "stage": "retrieve", "count": 1}
+    ]
+    assert [hour["queries"] for hour in body["hours"]] == [1]
+    assert (body["fallback_rate"], body["error_rate"]) == (1.0, 1.0)
+
+
+def failing(*_: object) -> None:
+    raise DatabaseError("down", service="index")
+
+
+@pytest.mark.parametrize("time_range", ["2h", "", "24H"])
+def test_another_time_range_is_refused(deployment: Deployment, time_range: str) -> None:
+    status, body = stats(deployment, time_range=time_range)
+
+    assert (status, body["error"]["code"], body["error"]["details"]["field"]) == (400, "INVALID_PARAMS", "time_range")
