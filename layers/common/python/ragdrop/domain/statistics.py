@@ -150,9 +150,9 @@ def _agents(counts: Counts) -> dict[str, int]:
 
 
 def _errors(counts: Counts) -> list[ErrorCount]:
-    found = (
-        ErrorCount(*name.removeprefix(ERROR).split(SEPARATOR, 3), count)  # type: ignore[arg-type]
-        for name, count in counts.items()
-        if name.startswith(ERROR)
-    )
+    found = []
+    for name, count in counts.items():
+        if name.startswith(ERROR):
+            component, operation, code, stage = name.removeprefix(ERROR).split(SEPARATOR, 3)
+            found.append(ErrorCount(component, operation, code, stage, count))
     return sorted(found, key=lambda each: (-each.count, each.code, each.component, each.operation, each.stage))
