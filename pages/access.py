@@ -1,0 +1,129 @@
+"""docs/access.md: what each credential gets on every route; tests/functions/test_who_may.py tries each cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+REFUSED = {"no key": 401, "unknown": 401, "expired": 401, "revoked": 401, "disabled": 403}
+KEYS = ("reader", "writer", "admin", "writer of `team`", "admin of `side`")
+CREDENTIALS = (*REFUSED, *KEYS)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One request, and the status that each of KEYS gets; whatever is in REFUSED gets its status on every route.
+
+    `route` is the app's own spelling; `{answer}` in `path` is the id of an answer of whoever `aim` names.
+    """
+
+    route: str
+    aim: str
+    statuses: tuple[int, int, int, int, int]
+    path: str
+    body: Any = None
+    open: bool = False
+
+    @property
+    def expected(self) -> dict[str, int]:
+        """The status by credential."""
+        refused = dict.fromkeys(REFUSED, self.statuses[0]) if self.open else REFUSED
+        return refused | dict(zip(KEYS, self.statuses, strict=True))
+
+
+PLAN = "/documents/{vault}/{path}"
+OWN, ANOTHERS = "own, vault `team`", "another tenant's"
+TURNS = [{"role": "user", "content": "plan"}]
+
+
+def _opened(route: str, aim: str = "anybody") -> Row:
+    return Row(route, aim, (200,) * 5, route.partition(" ")[2], open=True)
+
+
+ROWS = (
+    Row("POST /search", OWN, (200, 200, 200, 200, 400), "/search", {"query": "plan", "vaults": ["team"]}),
+    Row("POST /search", ANOTHERS, (400,) * 5, "/search", {"query": "plan", "vaults": ["theirs"]}),
+    Row("POST /search", "every vault it may see", (200,) * 5, "/search", {"query": "plan", "min_relevance": 0}),
+    Row("POST /ask", OWN, (200, 200, 200, 200, 400), "/ask", {"query": "plan", "vaults": ["team"]}),
+    Row("POST /ask", ANOTHERS, (400,) * 5, "/ask", {"query": "plan", "vaults": ["theirs"]}),
+    Row(
+        "POST /ask", "own, `system_prompt`", (403, 403, 200, 403, 200), "/ask", {"query": "plan", "system_prompt": "x"}
+    ),
+    Row(
+        "POST /ask",
+        "own, `prompt_template`",
+        (403, 403, 200, 403, 200),
+        "/ask",
+        {"query": "plan", "prompt_template": "{{ question }}"},
+    ),
+    Row("GET /answers/{answer_id}", OWN, (200, 200, 200, 200, 404), "/answers/{answer}"),
+    Row("GET /answers/{answer_id}", ANOTHERS, (404,) * 5, "/answers/{answer}"),
+    Row(
+        "POST /v1/chat/completions",
+        OWN,
+        (200, 200, 200, 200, 404),
+        "/v1/chat/completions",
+        {"model": "vault:team", "messages": TURNS},
+    ),
+    Row(
+        "POST /v1/chat/completions",
+        ANOTHERS,
+        (404,) * 5,
+        "/v1/chat/completions",
+        {"model": "vault:theirs", "messages": TURNS},
+    ),
+    Row("GET /v1/models", "every vault it may see", (200,) * 5, "/v1/models"),
+    Row("GET /documents", "every vault it may see", (200,) * 5, "/documents"),
+    Row("GET /documents", ANOTHERS, (200,) * 5, "/documents?vault=theirs"),
+    Row(f"GET {PLAN}", OWN, (200, 200, 200, 200, 404), "/documents/team/keep/plan.md"),
+    Row(f"GET {PLAN}", "own, its text", (200, 200, 200, 200, 404), "/documents/team/keep/plan.md?content=1"),
+    Row(f"GET {PLAN}", ANOTHERS, (404, 404, 404, 404, 404), "/documents/theirs/plan.md"),
+    Row(f"GET {PLAN}", "another tenant's, its text", (404,) * 5, "/documents/theirs/plan.md?content=1"),
+    Row(f"PUT {PLAN}", OWN, (403, 202, 202, 202, 404), "/documents/team/new.md", "# New"),
+    Row(f"PUT {PLAN}", "own, called as another's", (403, 202, 202, 404, 404), "/documents/theirs/plan.md", "x"),
+    Row(f"POST {PLAN}/retry", OWN, (403, 202, 202, 202, 404), "/documents/team/gone.md/retry"),
+    Row(f"POST {PLAN}/retry", ANOTHERS, (403, 404, 404, 404, 404), "/documents/theirs/plan.md/retry"),
+    Row(f"DELETE {PLAN}", OWN, (403, 200, 200, 200, 404), "/documents/team/gone.md"),
+    Row(f"DELETE {PLAN}", ANOTHERS, (403, 404, 404, 404, 404), "/documents/theirs/plan.md"),
+    Row(f"DELETE {PLAN}", "own, for good (`purge`)", (403, 403, 200, 403, 404), "/documents/team/gone.md?purge=1"),
+    Row(f"DELETE {PLAN}", "another tenant's, for good", (403, 403, 404, 403, 404), "/documents/theirs/plan.md?purge=1"),
+    Row("POST /uploads", OWN, (403, 201, 201, 201, 404), "/uploads", {"vault": "team", "path": "new.md"}),
+    Row(
+        "POST /uploads",
+        "own, called as another's",
+        (403, 201, 201, 404, 404),
+        "/uploads",
+        {"vault": "theirs", "path": "plan.md"},
+    ),
+    _opened("GET /openapi.json"),
+    _opened("GET /docs"),
+    _opened("GET /docs/oauth2-redirect"),
+)
+
+INTRODUCTION = """\
+# Who may do what
+
+The tenant comes from the credential, never from the request: no field, path or header names one. So what another tenant
+has cannot be asked for; a request that names its vaults, paths or ids is answered as if there were no such thing. A key
+for some vaults sees only those: the last two columns are keys scoped to one vault, the requests are about vault `team`.
+
+`tests/functions/test_who_may.py` sends every request below with every credential to the real functions, compares the
+status, looks in each body for words that only the other tenant may see, and holds the other tenant's objects and items
+against what they were before. A route of any function that is not in the table fails that test.
+
+`unknown`, `expired` and `revoked` are keys that the registry does not know, whose time has passed, that were taken
+back: 401 `UNAUTHENTICATED`, and the message does not say which. `disabled` is a good key of a disabled tenant: 403
+`PROJECT_NOT_ACTIVATED`. Other 403 are `FORBIDDEN`: the role may not. 400 is `INVALID_PARAMS` (no such vault), 404
+`DOCUMENT_NOT_FOUND` or `NOT_FOUND`.
+
+This page is written by `make docs` from `pages/access.py`.
+
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    head = ("request", "whose", *CREDENTIALS)
+    lines = [head, tuple("---" for _ in head)]
+    lines += [(f"`{row.route}`", row.aim, *(str(status) for status in row.expected.values())) for row in ROWS]
+    return INTRODUCTION + "".join(f"| {' | '.join(line)} |\n" for line in lines)
