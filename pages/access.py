@@ -95,6 +95,7 @@ ROWS = (
         "/uploads",
         {"vault": "theirs", "path": "plan.md"},
     ),
+    Row("GET /stats", "counts of its own tenant", (200,) * 5, "/stats"),
     _opened("GET /openapi.json"),
     _opened("GET /docs"),
     _opened("GET /docs/oauth2-redirect"),
