@@ -94,15 +94,16 @@ def noting(url: str, notes: list[tuple[str, Call]]) -> type[QuietConnection]:
 def measure(name: str, index: Any, notes: list[tuple[str, Call]]) -> None:
     """Fill a world, then search it and replay what the searches asked, in turns."""
     source = random.Random(7)
-    words = [f"word{n}" for n in range(3_000)]
+    words = vocabulary(source)
+    often = [1 / rank for rank in range(1, len(words) + 1)]  # Zipf's law: in each text few words are most of it
     world = World(index=index, registry=Noted(MemoryRegistry(), notes))
     for number in range(DOCUMENTS):
-        parts = (" ".join(source.choices(words, k=120)) for _ in range(PARAGRAPHS))
+        parts = (" ".join(source.choices(words, often, k=120)) for _ in range(PARAGRAPHS))
         level = "critical" if number < CRITICAL else "standard"
         links = f"[one]({(number + 1) % DOCUMENTS}.md), [two]({(number + 2) % DOCUMENTS}.md)"
         body = "\n\n".join(f"# Part\n\n{part}" for part in parts)
         world.put(f"team/{number}.md", f"---\npromotion_level: {level}\n---\n{links}\n\n{body}")
-    questions = [" ".join(source.choices(words, k=6)) for _ in range(ROUNDS)]
+    questions = [" ".join(source.choices(words[50:], often[50:], k=6)) for _ in range(ROUNDS)]
     tenant = world.registry.tenant(world.tenant)
     vectors = {text: world.embedder.query(text, tenant.active.space, Deadline.after(60)) for text in questions}
 
@@ -115,6 +116,15 @@ def measure(name: str, index: Any, notes: list[tuple[str, Call]]) -> None:
     off: dict[str, Any] = {"include_critical": False, "follow_links": False, "expand": "neighbours"}
     for title, fields in (("critical, links, whole documents off", off), ("all defaults", {})):
         report(title, world, notes, [Query(text, **fields) for text in questions], embedded, tenant.active.space)
+
+
+def vocabulary(source: random.Random) -> list[str]:
+    """3,000 words that begin and end as differently as those of a language."""
+    parts = [first + second for first in "bcdfghklmnprstvw" for second in "aeiou"]
+    found: dict[str, None] = {}
+    while len(found) < 3_000:
+        found["".join(source.choices(parts, k=source.randint(2, 4)))] = None
+    return list(found)
 
 
 def report(title: str, world: World, notes: Any, queries: list[Query], embedded: Any, space: EmbeddingSpace) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 from ragdrop.domain.chunks import Hit
 
@@ -45,9 +47,8 @@ def coverage(question: str, hits: Sequence[Hit]) -> dict[str, float]:
     >>> list(coverage("Who won the cup?", [held]).values())
     [0.0]
     """
-    wanted = _stems(_WORD.findall(question.casefold()))
-    begins = {word[:_MIN_STEM] for word in wanted}
-    held = {hit.chunk_id: wanted & _stems(_words_like(hit, begins)) for hit in hits}
+    wanted = {_stem(word) for word in _WORD.findall(question.casefold()) if word not in FUNCTION_WORDS}
+    held = _held(wanted, {hit.chunk_id: hit for hit in hits})
     size = max(len(held), COMMON_SIZE)
     weights = {}
     for word in wanted:
@@ -57,14 +58,30 @@ def coverage(question: str, hits: Sequence[Hit]) -> dict[str, float]:
     return {id_: math.fsum(sorted(weights[word] for word in words)) / whole for id_, words in held.items()}
 
 
-def _words_like(hit: Hit, begins: set[str]) -> set[str]:
-    """The words of a chunk that begin as one of the question does: most do not, and need no stem."""
-    text = "\n".join((hit.chunk.in_context, *hit.chunk.heading_path, hit.facts.title)).casefold()
-    return {word for word in _WORD.findall(text) if word[:_MIN_STEM] in begins}
+def _held(stems: set[str], hits: Mapping[str, Hit]) -> dict[str, set[str]]:
+    """Of each chunk, by its id, those of *stems* that are the stem of a word of it.
+
+    All chunks are searched as one text, and only a word that begins with a stem is cut out: most do not.
+    """
+    texts = [_text_of(hit) for hit in hits.values()]
+    ends = list(accumulate(len(text) + 1 for text in texts))
+    whole = "\n".join(texts)
+    held: list[set[str]] = [set() for _ in texts]
+    for stem in stems:
+        at = whole.find(stem)
+        while at >= 0:
+            word = _WORD.match(whole, at) if at == 0 or not whole[at - 1].isalnum() else None
+            begin = at + len(stem)
+            if word and word[0] not in FUNCTION_WORDS and _stem(word[0]) == stem:
+                chunk = bisect_right(ends, at)
+                held[chunk].add(stem)
+                begin = ends[chunk]  # once is enough
+            at = whole.find(stem, begin)
+    return dict(zip(hits, held, strict=True))
 
 
-def _stems(words: Iterable[str]) -> set[str]:
-    return {_stem(word) for word in words if word not in FUNCTION_WORDS}
+def _text_of(hit: Hit) -> str:
+    return "\n".join((hit.chunk.in_context, *hit.chunk.heading_path, hit.facts.title)).casefold()
 
 
 @lru_cache(maxsize=16_384)  # the same words come with every question
