@@ -57,6 +57,21 @@ def test_processes_that_start_at_once_on_no_file_lose_nothing(tmp_path: Path) ->
     assert not list((tmp_path / "index").rglob("*.new"))
 
 
+def test_a_file_that_another_process_is_just_closing_is_waited_for(engine: Engine, file: Path) -> None:
+    other = Engine("sqlite", SqliteChunkIndex(file.parents[1]), engine.ref)
+    other.write(other.piece("a.md", "pump"))
+    del other  # its connections too
+    closing = apsw.Connection(str(file))
+    closing.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT").fetchall()
+    timer = threading.Timer(0.3, closing.close)
+    timer.start()
+
+    found = engine.words("pump")
+
+    timer.join()
+    assert len(found) == 1
+
+
 def test_threads_of_one_process_share_the_index(engine: Engine) -> None:
     def work(number: int) -> int:
         engine.write(engine.piece(f"{number}.md", "pump"))

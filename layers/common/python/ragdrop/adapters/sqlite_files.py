@@ -95,6 +95,7 @@ class SqliteFiles:
         """
         flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
         connection = apsw.Connection(str(path), flags=flags)
+        connection.set_busy_timeout(int(MAX_WAIT_S * 1000))  # the last one to close a file locks it for a moment
         connection.enable_load_extension(enable=True)
         try:
             connection.load_extension(self._extension or _vector_extension())
