@@ -81,7 +81,7 @@ class World:
             ENVIRONMENT,
             clock=lambda: self.now_s,
             **{name: getattr(self, name) for name in names},
-            **{name: parts[name] for name in ("hop_limits", "revisions") if name in parts},
+            **{name: parts[name] for name in ("hop_limits", "revisions", "snapshot_folder") if name in parts},
         )
         if self.registry.tenant(tenant) is None:
             self.app.operator.create_tenant(tenant)

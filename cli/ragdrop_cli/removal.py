@@ -25,6 +25,7 @@ PLACES = {
     "chunks": "chunks",
     "registry_items": "registry items",
     "receipts": "receipts of answers",
+    "snapshots": "snapshots (the next sweep writes a new one)",
 }
 
 

@@ -14,6 +14,7 @@ from ragdrop.adapters.hashing_embedder import word_vector
 from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
 from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
 from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
+from ragdrop.adapters.sqlite_vectors import INT8
 from ragdrop.domain.chunks import CandidateQuery, Chunk, ChunkRange, Filters, Hit, IndexedChunk, Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
@@ -22,7 +23,7 @@ from ragdrop.domain.tenants import IndexRef
 from ragdrop.ports import ChunkIndex
 from tests.contract.opensearch_node import opensearch_url
 
-ENGINES = ("memory", "sqlite", "opensearch")
+ENGINES = ("memory", "sqlite", "snapshot", "opensearch")
 DIMENSION = 16
 
 
@@ -42,6 +43,11 @@ class Engine:
     kind: str
     chunks: ChunkIndex
     ref: IndexRef
+
+    @property
+    def cosine_error(self) -> float:
+        """How far a cosine may be off: a snapshot keeps vectors in 8 bits a number."""
+        return 0.01 if self.kind == "snapshot" else 1e-4
 
     def key(self, path: str, *, vault: str = "team") -> DocumentKey:
         return DocumentKey(self.ref.tenant, vault, path)
@@ -118,6 +124,8 @@ def chunk_index_engine(kind: str, folder: Path) -> Iterator[Engine]:
         yield Engine(kind, MemoryChunkIndex(), new_ref())
     elif kind == "sqlite":
         yield Engine(kind, SqliteChunkIndex(folder / "index"), new_ref())
+    elif kind == "snapshot":
+        yield Engine(kind, SqliteChunkIndex(folder / "index", vectors=INT8), new_ref())
     elif kind == "opensearch":
         index, ref = OpenSearchChunkIndex.from_url(opensearch_url(), shards=2), new_ref()
         yield Engine(kind, index, ref)

@@ -49,7 +49,7 @@ def test_of_given_revisions_the_nearest_chunk_comes_best_first_with_the_links_of
     found = engine.chunks.nearest_of(engine.ref, axis(0), asked, now())
 
     assert [(hit.key.path, hit.revision, hit.chunk.ordinal) for hit in found] == [("b.md", 2, 0), ("a.md", 1, 1)]
-    assert [hit.score for hit in found] == pytest.approx([1.0, 0.894427], abs=1e-4)
+    assert [hit.score for hit in found] == pytest.approx([1.0, 0.894427], abs=engine.cosine_error)
     assert [hit.links for hit in found] == [(), LINKS]
 
 

@@ -16,6 +16,7 @@ from ragdrop.adapters.sqlite_files import SqliteFiles
 from ragdrop.adapters.sqlite_filters import Condition, condition
 from ragdrop.adapters.sqlite_match import match_expression
 from ragdrop.adapters.sqlite_schema import BM25, HIT_COLUMNS, check_stored_dimension, hit, insert, told
+from ragdrop.adapters.sqlite_vectors import FLOAT32, VectorFormat
 from ragdrop.adapters.vector_checks import check_dimension, has_direction
 from ragdrop.domain.chunks import (
     CandidateQuery,
@@ -40,7 +41,7 @@ JOIN chunks ON chunks.number = top.number JOIN bodies ON bodies.number = top.num
 ORDER BY top.score DESC, chunks.id"""
 
 _SHOWN_WITH_COSINE = f"""SELECT {HIT_COLUMNS},
-    CASE WHEN vectors.vector IS NOT NULL THEN 1.0 - vec_distance_cosine(vectors.vector, :vector) END,
+    CASE WHEN vectors.vector IS NOT NULL THEN {{cosine}} END,
     top.score FROM ({{top}}) AS top
 JOIN chunks ON chunks.number = top.number JOIN bodies ON bodies.number = top.number
 LEFT JOIN vectors ON vectors.number = top.number
@@ -61,7 +62,7 @@ _NEAREST = f"""WITH wanted AS (SELECT value ->> 0 AS vault, value ->> 1 AS path,
     FROM json_each(:revisions)),
 scored AS (SELECT chunks.number, chunks.vault, chunks.path, chunks.revision, chunks.id,
     max(CASE WHEN :vector IS NULL OR vectors.vector IS NULL THEN -2.0 - chunks.ordinal
-        ELSE 1.0 - vec_distance_cosine(vectors.vector, :vector) END) AS score
+        ELSE {{cosine}} END) AS score
     FROM wanted CROSS JOIN chunks USING (path, vault, revision)
     LEFT JOIN vectors ON vectors.number = chunks.number
     GROUP BY chunks.path, chunks.vault, chunks.revision)
@@ -81,10 +82,12 @@ class SqliteChunkIndex:
     Args:
         folder: Made with the first chunk that is written.
         extension: sqlite-vec's library; None finds it in its package.
+        vectors: How the files in *folder* keep their vectors.
     """
 
-    def __init__(self, folder: Path, *, extension: str | None = None) -> None:
-        self._files = SqliteFiles(folder, extension=extension)
+    def __init__(self, folder: Path, *, extension: str | None = None, vectors: VectorFormat = FLOAT32) -> None:
+        self.files = SqliteFiles(folder, extension=extension, further_schema=vectors.schema)
+        self._vectors = vectors
 
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
         """Write chunks in short transactions; the same id replaces.
@@ -95,10 +98,10 @@ class SqliteChunkIndex:
         for chunk in chunks:
             check_dimension(index.dimension, len(chunk.vector))
         for first in range(0, len(chunks), CHUNKS_A_TRANSACTION):
-            with self._files.writing(index, deadline) as connection:
-                check_stored_dimension(connection, index)
+            with self.files.writing(index, deadline) as connection:
+                check_stored_dimension(connection, index, self._vectors)
                 for chunk in chunks[first : first + CHUNKS_A_TRANSACTION]:
-                    insert(connection, chunk)
+                    insert(connection, chunk, self._vectors)
 
     def refresh(self, indexes: Iterable[IndexRef], deadline: Deadline) -> None:
         """Nothing to do: a committed row is visible."""
@@ -108,15 +111,15 @@ class SqliteChunkIndex:
         for query in queries:
             if query.vector is not None:
                 check_dimension(index.dimension, len(query.vector))
-        with self._files.reading(index, deadline) as connection:
+        with self.files.reading(index, deadline) as connection:
             if connection is None:
                 return [Candidates([], []) for _ in queries]
-            check_stored_dimension(connection, index)
-            return [_candidates(connection, index.tenant, query) for query in queries]
+            check_stored_dimension(connection, index, self._vectors)
+            return [self._candidates(connection, index.tenant, query) for query in queries]
 
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
         """The chunks of each range in order of their ordinals, all of one moment."""
-        with self._files.reading(index, deadline) as connection:
+        with self.files.reading(index, deadline) as connection:
             if connection is None:
                 return [[] for _ in ranges]
             return [_read(connection, index.tenant, wanted) for wanted in ranges]
@@ -130,12 +133,13 @@ class SqliteChunkIndex:
     ) -> list[Hit]:
         """Of each revision the chunk nearest to *wanted*, all of one moment."""
         asked = sorted({(key.vault, key.path, revision) for key, revision in revisions if key.tenant == index.tenant})
-        with self._files.reading(index, deadline) as connection:
+        with self.files.reading(index, deadline) as connection:
             if connection is None or not asked:
                 return []
-            check_stored_dimension(connection, index)
-            vector = wanted.tobytes() if wanted is not None and has_direction(wanted) else None
-            rows = connection.execute(_NEAREST, {"revisions": json.dumps(asked), "vector": vector})
+            check_stored_dimension(connection, index, self._vectors)
+            vector = self._vectors.encode(wanted) if wanted is not None and has_direction(wanted) else None
+            nearest = _NEAREST.format(cosine=self._vectors.cosine)
+            rows = connection.execute(nearest, {"revisions": json.dumps(asked), "vector": vector})
             return [
                 replace(
                     hit(index.tenant, row[:-2], 0.0 if row[-1] <= -2.0 else max(-1.0, min(1.0, row[-1]))),
@@ -148,9 +152,9 @@ class SqliteChunkIndex:
         self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
     ) -> int:
         """Remove the document's chunks of revisions from *from_revision* to below *before_revision*; how many."""
-        if key.tenant != index.tenant or not self._files.exists(index):
+        if key.tenant != index.tenant or not self.files.exists(index):
             return 0
-        with self._files.writing(index, deadline) as connection:
+        with self.files.writing(index, deadline) as connection:
             connection.execute(
                 "DELETE FROM chunks WHERE path = ? AND vault = ? AND revision >= ? AND revision < ?",
                 (key.path, key.vault, from_revision, before_revision),
@@ -160,7 +164,7 @@ class SqliteChunkIndex:
     def revisions(self, index: IndexRef, *, cursor: str | None, limit: int, deadline: Deadline) -> RevisionPage:
         """Some of the tenant's revisions, by path, vault and revision: the order of the table's own index."""
         after = json.loads(cursor) if cursor else ["", "", -1]
-        with self._files.reading(index, deadline) as connection:
+        with self.files.reading(index, deadline) as connection:
             rows = [] if connection is None else list(connection.execute(_REVISIONS, (*after, limit)))
         found = [
             IndexedRevision(DocumentKey(index.tenant, vault, path), revision, told(facts)[0].indexed_at)
@@ -170,7 +174,7 @@ class SqliteChunkIndex:
 
     def count(self, index: IndexRef, deadline: Deadline) -> int:
         """Chunks in the tenant's file."""
-        with self._files.reading(index, deadline) as connection:
+        with self.files.reading(index, deadline) as connection:
             return 0 if connection is None else _count(connection)
 
     def drop(self, index: IndexRef, deadline: Deadline) -> int:
@@ -178,12 +182,12 @@ class SqliteChunkIndex:
 
         The empty file stays: another process may hold it open, and what it wrote to an unlinked file would be lost.
         """
-        if not self._files.exists(index):
+        if not self.files.exists(index):
             return 0
-        with self._files.writing(index, deadline) as connection:
+        with self.files.writing(index, deadline) as connection:
             removed = _count(connection)
             connection.execute("DELETE FROM chunks").fetchall()
-        self._files.compact(index, deadline)
+        self.files.compact(index, deadline)
         return removed
 
     def check(self, deadline: Deadline) -> None:
@@ -194,48 +198,48 @@ class SqliteChunkIndex:
             DatabaseError: Something else than a folder is there.
         """
         deadline.timeout_s(1.0, stage="index")
-        self._files.connect(":memory:").close()
-        if self._files.folder.exists() and not self._files.folder.is_dir():
+        self.files.connect(":memory:").close()
+        if self.files.folder.exists() and not self.files.folder.is_dir():
             raise DatabaseError("the index folder is not a folder", service="index", retryable=False)
 
+    def _candidates(self, connection: apsw.Connection, tenant: str, query: CandidateQuery) -> Candidates:
+        restricted = condition(query, tenant)
+        wanted = None if query.vector is None or not has_direction(query.vector) else self._vectors.encode(query.vector)
+        near = [] if wanted is None else self._vector_hits(connection, tenant, wanted, restricted, query.limit)
+        expression = None if query.text is None else match_expression(query.text)
+        if expression is None:
+            return Candidates(near, [])
+        return Candidates(near, self._lexical_hits(connection, tenant, expression, restricted, (query.limit, wanted)))
 
-def _candidates(connection: apsw.Connection, tenant: str, query: CandidateQuery) -> Candidates:
-    restricted = condition(query, tenant)
-    near = [] if query.vector is None else _vector_hits(connection, tenant, query.vector, restricted, query.limit)
-    expression = None if query.text is None else match_expression(query.text)
-    found = [] if expression is None else _lexical_hits(connection, tenant, expression, restricted, query)
-    return Candidates(near, found)
+    def _vector_hits(
+        self, connection: apsw.Connection, tenant: str, wanted: bytes, restricted: Condition, limit: int
+    ) -> list[Hit]:
+        numbers = f"SELECT number FROM chunks{restricted.after('WHERE')}" if restricted.sql else ""
+        values: dict[str, Any] = {**restricted.values, "vector": wanted, "limit": limit}
+        rows = connection.execute(_SHOWN.format(top=self._vectors.nearest(numbers)), values)
+        return [hit(tenant, row[:-1], max(-1.0, min(1.0, row[-1]))) for row in rows]
 
-
-def _vector_hits(
-    connection: apsw.Connection, tenant: str, wanted: Vector, restricted: Condition, limit: int
-) -> list[Hit]:
-    if not has_direction(wanted):
-        return []
-    within = f" WHERE number IN (SELECT number FROM chunks{restricted.after('WHERE')})" if restricted.sql else ""
-    top = (
-        f"SELECT number, 1.0 - vec_distance_cosine(vector, :vector) AS score FROM vectors{within}"
-        " ORDER BY score DESC, id LIMIT :limit"
-    )
-    values: dict[str, Any] = {**restricted.values, "vector": wanted.tobytes(), "limit": limit}
-    rows = connection.execute(_SHOWN.format(top=top), values)
-    return [hit(tenant, row[:-1], max(-1.0, min(1.0, row[-1]))) for row in rows]
-
-
-def _lexical_hits(
-    connection: apsw.Connection, tenant: str, expression: str, restricted: Condition, query: CandidateQuery
-) -> list[Hit]:
-    # CROSS JOIN and the plus sign keep the order: words first, then filters.  The other way round FTS5 is asked once a
-    # chunk, which took 100 s where this takes 0.1 s.
-    top = (
-        f"SELECT chunks.number, -{BM25} AS score FROM lexical CROSS JOIN chunks ON chunks.number = +lexical.rowid"
-        f" WHERE lexical MATCH :expression{restricted.after('AND')} ORDER BY score DESC, chunks.id LIMIT :limit"
-    )
-    values: dict[str, Any] = {**restricted.values, "expression": expression, "limit": query.limit}
-    if query.vector is None or not has_direction(query.vector):
-        return [hit(tenant, row[:-1], row[-1]) for row in connection.execute(_SHOWN.format(top=top), values)]
-    rows = connection.execute(_SHOWN_WITH_COSINE.format(top=top), {**values, "vector": query.vector.tobytes()})
-    return [replace(hit(tenant, row[:-2], row[-1]), cosine=_bounded(row[-2])) for row in rows]
+    def _lexical_hits(
+        self,
+        connection: apsw.Connection,
+        tenant: str,
+        expression: str,
+        restricted: Condition,
+        asked: tuple[int, bytes | None],
+    ) -> list[Hit]:
+        # CROSS JOIN and the plus sign keep the order: words first, then filters.  The other way round FTS5 is asked
+        # once a chunk, which took 100 s where this takes 0.1 s.
+        top = (
+            f"SELECT chunks.number, -{BM25} AS score FROM lexical CROSS JOIN chunks ON chunks.number = +lexical.rowid"
+            f" WHERE lexical MATCH :expression{restricted.after('AND')} ORDER BY score DESC, chunks.id LIMIT :limit"
+        )
+        limit, wanted = asked
+        values: dict[str, Any] = {**restricted.values, "expression": expression, "limit": limit}
+        if wanted is None:
+            return [hit(tenant, row[:-1], row[-1]) for row in connection.execute(_SHOWN.format(top=top), values)]
+        shown = _SHOWN_WITH_COSINE.format(top=top, cosine=self._vectors.cosine)
+        rows = connection.execute(shown, {**values, "vector": wanted})
+        return [replace(hit(tenant, row[:-2], row[-1]), cosine=_bounded(row[-2])) for row in rows]
 
 
 def _read(connection: apsw.Connection, tenant: str, wanted: ChunkRange) -> list[Hit]:

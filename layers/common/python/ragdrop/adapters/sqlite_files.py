@@ -38,8 +38,9 @@ class _Open:
 class SqliteFiles:
     """Connections to `{folder}/{tenant}/{index name}.db`, one transaction at a time each."""
 
-    def __init__(self, folder: Path, *, extension: str | None = None) -> None:
+    def __init__(self, folder: Path, *, extension: str | None = None, further_schema: str = "") -> None:
         self.folder = folder
+        self._schema = SCHEMA + further_schema
         self._extension = extension
         self._idle: deque[_Open] = deque()
         self._lock = threading.Lock()
@@ -54,7 +55,7 @@ class SqliteFiles:
             DatabaseError: SQLite failed.
             DeadlineError: The time was used up.
         """
-        path = self._path(index)
+        path = self.path(index)
         with _translated(deadline):
             if not path.exists():
                 yield None
@@ -65,7 +66,7 @@ class SqliteFiles:
     @contextmanager
     def writing(self, index: IndexRef, deadline: Deadline) -> Iterator[apsw.Connection]:
         """One write transaction, committed at its end; the file is made where there is none.  Raises as `reading`."""
-        path = self._path(index)
+        path = self.path(index)
         with _translated(deadline):
             if not path.exists():
                 self._create(path)
@@ -74,11 +75,20 @@ class SqliteFiles:
 
     def exists(self, index: IndexRef) -> bool:
         """Whether the tenant has a file for this index."""
-        return self._path(index).exists()
+        return self.path(index).exists()
+
+    def close(self, index: IndexRef | None = None) -> None:
+        """Close the connections that nobody uses: those to one index's file, or all."""
+        with self._lock:
+            closed = [each for each in self._idle if index is None or each.path == self.path(index)]
+            for each in closed:
+                self._idle.remove(each)
+        for each in closed:
+            each.connection.close(force=True)
 
     def compact(self, index: IndexRef, deadline: Deadline) -> None:
         """Give the space of removed rows back; nothing happens while somebody else uses the file."""
-        with _translated(deadline), self._connection(self._path(index), deadline) as connection:
+        with _translated(deadline), self._connection(self.path(index), deadline) as connection:
             connection.set_busy_timeout(0)
             try:
                 connection.execute("VACUUM").fetchall()
@@ -115,7 +125,7 @@ class SqliteFiles:
         try:
             connection = self.connect(draft, create=True)
             try:
-                connection.execute(SCHEMA).fetchall()
+                connection.execute(self._schema).fetchall()
             finally:
                 connection.close(force=True)
             path.hardlink_to(draft)
@@ -124,7 +134,8 @@ class SqliteFiles:
         finally:
             draft.unlink(missing_ok=True)
 
-    def _path(self, index: IndexRef) -> Path:
+    def path(self, index: IndexRef) -> Path:
+        """Where the tenant's file for this index is, or would be."""
         for name in (index.tenant, index.name):
             if not _NAME.fullmatch(name):
                 raise ConfigurationError(f"{name[:80]!r} cannot name a tenant or an index", value=name[:80])

@@ -1,9 +1,10 @@
 """The tables of one tenant's index file, and how a chunk becomes rows and comes back.
 
 Four tables share the chunk's number.  What is filtered on stays apart from what is shown and from the vectors, so that
-a filter reads few pages.  A trigger keeps them together when a chunk goes.  Vectors are plain float32 blobs compared by
-sqlite-vec's functions: exact under any filter, ties in the order wanted, one way to write.  Against its virtual table
-they take about twice the time without a filter and less under a narrow one (`benchmarks/embedded_index.py`).
+a filter reads few pages.  A trigger keeps them together when a chunk goes.  Vectors are plain blobs (`sqlite_vectors`)
+compared by sqlite-vec's functions: exact under any filter, ties in the order wanted, one way to write.  Against its
+virtual table they take about twice the time without a filter and less under a narrow one
+(`benchmarks/embedded_index.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import apsw
 
+from ragdrop.adapters.sqlite_vectors import VectorFormat
 from ragdrop.adapters.vector_checks import check_dimension, has_direction
 from ragdrop.domain.chunks import Chunk, Hit, IndexedChunk
 from ragdrop.domain.documents import Facts
@@ -22,7 +24,6 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import Link
 from ragdrop.domain.tenants import IndexRef
 
-FLOAT32_BYTES = 4
 # CONTRACT 2: text 10, title and headings 5, tags 5.  FTS5 multiplies how often a word stands in a field by this before
 # it saturates: at 10 a word that stands there once would count as much as one that stands there ten times, and lengths
 # for next to nothing (on Cranfield nDCG@10 0.30 where it is 0.36 now).
@@ -98,7 +99,7 @@ def attribute_token(name: str, value: str) -> str:
     return json.dumps([name, value])
 
 
-def insert(connection: apsw.Connection, chunk: IndexedChunk) -> None:
+def insert(connection: apsw.Connection, chunk: IndexedChunk, vectors: VectorFormat) -> None:
     """Write *chunk* in place of what has its id; a vector without direction is left out: nothing is near it."""
     facts, piece = chunk.facts, chunk.chunk
     connection.execute("DELETE FROM chunks WHERE id = ?", (chunk.id,))
@@ -137,7 +138,9 @@ def insert(connection: apsw.Connection, chunk: IndexedChunk) -> None:
         ),
     )
     if has_direction(chunk.vector):
-        connection.execute("INSERT INTO vectors VALUES (?, ?, ?)", (number, chunk.id, chunk.vector.tobytes()))
+        connection.execute("INSERT INTO vectors VALUES (?, ?, ?)", (number, chunk.id, vectors.encode(chunk.vector)))
+        if vectors.after_insert:
+            connection.execute(vectors.after_insert, {"number": number})
     words = (piece.in_context, facts.title, "\n".join(piece.heading_path), "\n".join(facts.tags))
     connection.execute(
         "INSERT INTO lexical (rowid, text, title, headings, tags) VALUES (?, ?, ?, ?, ?)",
@@ -183,15 +186,15 @@ def _headings(text: str) -> tuple[str, ...]:
     return tuple(json.loads(text))
 
 
-def check_stored_dimension(connection: apsw.Connection, index: IndexRef) -> None:
+def check_stored_dimension(connection: apsw.Connection, index: IndexRef, vectors: VectorFormat) -> None:
     """Return if the vectors of this file are of the index's dimension, or there are none.
 
     Raises:
         ConfigurationError: They are not.
     """
     size_bytes = connection.execute("SELECT length(vector) FROM vectors LIMIT 1").get
-    if size_bytes is not None:
-        check_dimension(size_bytes // FLOAT32_BYTES, index.dimension)
+    if size_bytes is not None and size_bytes != vectors.size_bytes(index.dimension):
+        check_dimension(size_bytes * index.dimension // vectors.size_bytes(index.dimension), index.dimension)
 
 
 def _optional(text: str | None) -> str | None:

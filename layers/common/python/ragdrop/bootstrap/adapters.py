@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time
 from collections.abc import Callable
 from functools import cached_property, partial
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from ragdrop.ports import ChatModel, ChunkIndex, Embedder, MessageQueue, ObjectStore, Prompter, Registry
     from ragdrop.ports.receipts import Receipts
     from ragdrop.ports.reranker import Reranker
+    from ragdrop.ports.snapshots import SnapshotWriter
     from ragdrop.ports.telemetry import Telemetry
     from ragdrop.ports.visited import VisitedCache
 
@@ -89,6 +92,18 @@ class Adapters:
 
         password = self._secret(self.settings.index_password)()
         return OpenSearchChunkIndex.from_url(url, password=password, retries=self._retries())
+
+    @cached_property
+    def snapshots(self) -> SnapshotWriter:
+        """Tenants' snapshots, as they are written."""
+        from ragdrop.adapters.sqlite_snapshots import SqliteSnapshots
+
+        return SqliteSnapshots(self.state)
+
+    @cached_property
+    def snapshot_folder(self) -> Path:
+        """Where this environment keeps the snapshots that it searches; on AWS that is under /tmp."""
+        return Path(tempfile.gettempdir()) / f"ragdrop-snapshots-{os.getuid()}" / self.settings.state_bucket
 
     @cached_property
     def embedder(self) -> Embedder:

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 from ragdrop.bootstrap.guarding import GuardedParts
 
 if TYPE_CHECKING:
+    from ragdrop.domain.deadlines import Deadline
+    from ragdrop.domain.queries import Query
+    from ragdrop.domain.retrieval import Retrieval
+    from ragdrop.domain.tenants import Caller
     from ragdrop.usecases.ask import Ask
     from ragdrop.usecases.cached_search import CachedSearch
     from ragdrop.usecases.condense_conversation import CondenseConversation
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from ragdrop.usecases.rank_folders import RankFolders
     from ragdrop.usecases.rerank import Rerank
     from ragdrop.usecases.search import Search
+    from ragdrop.usecases.snapshot_search import SnapshotSearch
     from ragdrop.usecases.tenants import Directory
 
 
@@ -103,7 +108,30 @@ class AnsweringParts(GuardedParts):
         """Search with the fallback chain behind it."""
         from ragdrop.usecases.fallback_search import FallbackSearch
 
-        return FallbackSearch(self.cached_search)
+        def snapshot(query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
+            return self.snapshot_search(query, caller, deadline)  # made, and SQLite imported, when it is first wanted
+
+        return FallbackSearch(self.cached_search, snapshot=snapshot)
+
+    @cached_property
+    def snapshot_search(self) -> SnapshotSearch:
+        """Search while the index is down."""
+        from ragdrop.usecases.follow_links import FollowLinks
+        from ragdrop.usecases.search import Search
+        from ragdrop.usecases.snapshot_search import SnapshotSearch
+
+        registry, index = self.guarded_registry, self.snapshot_index
+        search = Search(
+            registry=registry,
+            index=index,
+            query_vectors=self.query_vectors,
+            directory=self.directory,
+            environment=self.settings.tunables(),
+            rank_folders=self.rank_folders,
+            rerank=self.rerank,
+            follow_links=FollowLinks(registry=registry, index=index, visited=self.visited, clock=self.clock),
+        )
+        return SnapshotSearch(search=search, snapshots=index, clock=self.clock)
 
     @cached_property
     def cached_search(self) -> CachedSearch:

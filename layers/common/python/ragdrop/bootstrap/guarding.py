@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ragdrop.bootstrap.adapters import Adapters
 
 if TYPE_CHECKING:
+    from ragdrop.adapters.snapshot_index import SnapshotIndex
     from ragdrop.ports import ChatModel, ChunkIndex, Embedder, ObjectStore, Registry
     from ragdrop.ports.breakers import BreakerStore
     from ragdrop.usecases.breakers import Breakers
@@ -61,6 +62,13 @@ class GuardedParts(Adapters):
         from ragdrop.usecases.guarded import OBJECT_STORE, guarded
 
         return guarded(self.state, OBJECT_STORE, self.breakers)
+
+    @cached_property
+    def snapshot_index(self) -> SnapshotIndex:
+        """Tenants' snapshots, as questions search them."""
+        from ragdrop.adapters.snapshot_index import SnapshotIndex
+
+        return SnapshotIndex(self.guarded_state, self.snapshot_folder, clock=self.clock)
 
     @cached_property
     def guarded_chat(self) -> ChatModel:

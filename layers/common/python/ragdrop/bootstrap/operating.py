@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ragdrop.usecases.retry_documents import RetryDocuments
     from ragdrop.usecases.sweep import Sweep
     from ragdrop.usecases.sweep_tenants import SweepTenants
+    from ragdrop.usecases.write_snapshot import WriteSnapshot
 
 
 class OperatingParts(WritingParts):
@@ -48,6 +49,7 @@ class OperatingParts(WritingParts):
             directory=self.directory,
             usage=self.telemetry,
             receipts=self.receipts,
+            snapshots=self.snapshots,
         )
 
     @cached_property
@@ -63,6 +65,15 @@ class OperatingParts(WritingParts):
             sample=SampleDocuments(registry=self.registry, revisions=self.revisions),
             clock=self.clock,
         )
+
+    @cached_property
+    def write_snapshot(self) -> WriteSnapshot:
+        """What answers for a tenant while the index is down."""
+        from ragdrop.usecases.snapshot_content import ReadContent
+        from ragdrop.usecases.write_snapshot import WriteSnapshot
+
+        content = ReadContent(registry=self.registry, revisions=self.revisions)
+        return WriteSnapshot(registry=self.registry, content=content, snapshots=self.snapshots, clock=self.clock)
 
     @cached_property
     def sweep(self) -> Sweep:
@@ -100,4 +111,10 @@ class OperatingParts(WritingParts):
         """The sweep of all tenants."""
         from ragdrop.usecases.sweep_tenants import SweepTenants
 
-        return SweepTenants(registry=self.registry, sweep=self.sweep, calibrate=self.calibrate, clock=self.clock)
+        return SweepTenants(
+            registry=self.registry,
+            sweep=self.sweep,
+            calibrate=self.calibrate,
+            write_snapshot=self.write_snapshot,
+            clock=self.clock,
+        )

@@ -64,7 +64,8 @@ class Retrieval:
     `documents` are the results, best first, without those that stand in `critical`.  `total_matches` counts documents
     over the threshold, before the limit, the critical ones among them too; `total_indexed` is None where the registry
     did not answer; times are in milliseconds; `fallback_level` is 1 to 4 (CONTRACT 2), and `cause` says why nothing was
-    searched; `degraded` says that something asked for is missing, `warnings` what.
+    searched; `snapshot_coverage` is the share in [0, 1] of the tenant's chunks that the snapshot holds; `degraded` says
+    that something asked for is missing, `warnings` what.
     """
 
     documents: list[FoundDocument]
@@ -79,6 +80,7 @@ class Retrieval:
     circuit_breaker_open: bool = False
     served_by: ServedBy = "index"
     snapshot_age_s: float | None = None
+    snapshot_coverage: float | None = None
     score_basis: ScoreBasis = "hybrid"
     context: str | None = None
     explanation: Explanation | None = None

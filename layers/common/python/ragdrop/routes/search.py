@@ -79,6 +79,7 @@ def flags(found: Retrieval, request: Request, start_s: float) -> dict[str, Any]:
         "served_by": found.served_by,
         "degraded": found.degraded,
         "snapshot_age_s": found.snapshot_age_s,
+        "snapshot_coverage": found.snapshot_coverage,
         "score_basis": found.score_basis,
         "warnings": found.warnings,
         "latency_ms": round((time.perf_counter() - start_s) * 1_000, 3),

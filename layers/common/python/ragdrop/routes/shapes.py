@@ -81,6 +81,7 @@ class Flags(BaseModel):
     served_by: Literal["index", "snapshot", "cache", "none"] = "index"
     degraded: bool
     snapshot_age_s: float | None = None
+    snapshot_coverage: float | None = None
     score_basis: Literal["hybrid", "lexical"] = "hybrid"
     warnings: list[str]
     latency_ms: float

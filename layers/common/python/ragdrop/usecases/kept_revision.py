@@ -12,6 +12,7 @@ from ragdrop.domain.chunk_units import Span
 from ragdrop.domain.chunks import Chunk, Vector
 from ragdrop.domain.document_parts import part_of
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.links import Link, followable
 from ragdrop.domain.parsed import ParsedDocument, document_of
 from ragdrop.ports import ObjectStore
 from ragdrop.usecases.chunk_blocks import unpack
@@ -45,6 +46,11 @@ class KeptRevision:
     def content_type(self) -> str:
         """What it was cut as."""
         return str(self._manifest["document"]["content_type"])
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """The links that may be followed, as they stand in an index with the first chunk."""
+        return followable(self._structure.links)
 
     @cached_property
     def parts(self) -> list[Span]:

@@ -11,6 +11,7 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DocumentNotFoundError
 from ragdrop.ports import ChunkIndex, ObjectStore, Registry
 from ragdrop.ports.receipts import Receipts
+from ragdrop.ports.snapshots import SnapshotWriter
 from ragdrop.ports.telemetry import UsageStore
 from ragdrop.usecases.keep_documents import KeepDocuments
 from ragdrop.usecases.kept_revision import revisions_prefix
@@ -27,7 +28,8 @@ class Purged:
 
     `versions` counts object versions and delete markers, the sidecar's too; `derived` objects of the state bucket
     (parsed text, chunks, vectors); `chunks` those of all indexes; `registry_items` head and details; `receipts` are of
-    answers that it was found for.
+    answers that it was found for; `snapshots` counts versions of the tenant's snapshot, which goes whole: the next
+    sweep writes it without the document.
     """
 
     versions: int
@@ -35,6 +37,7 @@ class Purged:
     chunks: int
     registry_items: int
     receipts: int = 0
+    snapshots: int = 0
 
 
 class PurgeDocuments:
@@ -52,6 +55,7 @@ class PurgeDocuments:
         directory: Directory,
         usage: UsageStore,
         receipts: Receipts,
+        snapshots: SnapshotWriter,
     ) -> None:
         self._keep = keep
         self._documents = documents
@@ -62,6 +66,7 @@ class PurgeDocuments:
         self._directory = directory
         self._usage = usage
         self._receipts = receipts
+        self._snapshots = snapshots
 
     def __call__(self, caller: Caller, key: DocumentKey, deadline: Deadline) -> Purged:
         """Delete, then remove all that is kept; cut off in between, the same call removes the rest.
@@ -81,7 +86,8 @@ class PurgeDocuments:
         chunks = self._remove_chunks(key, deadline)
         self._usage.forget_use(key)
         receipts = self._receipts.forget_receipts(key)
-        return Purged(versions, derived, chunks, self._registry.forget_document(key), receipts)
+        snapshots = self._snapshots.remove(key.tenant)
+        return Purged(versions, derived, chunks, self._registry.forget_document(key), receipts, snapshots)
 
     def _delete(self, caller: Caller, key: DocumentKey) -> DocumentNotFoundError | None:
         """Bury the document; the error where there is none, which may still have old versions."""

@@ -1,6 +1,7 @@
 """Sweep all tenants: one after the other, each time another one first, and one that fails does not stop the others.
 
-A tenant that grew, or changed its model, since its scores were calibrated is calibrated again after its sweep.
+A tenant that grew, or changed its model, since its scores were calibrated is calibrated again after its sweep, and one
+that changed since its snapshot was written gets a new one.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from ragdrop.errors import ConflictError, DependencyError
 from ragdrop.ports import Registry
 from ragdrop.usecases.calibrate import Calibrate
 from ragdrop.usecases.sweep import Sweep
+from ragdrop.usecases.write_snapshot import WriteSnapshot
 
 logger = logging.getLogger(__name__)
 
+SNAPSHOT_S = 90.0  # with less time left the next run writes it
 CALIBRATION_S = 120.0  # with less time left the next run calibrates
 TURN_S = 3_600  # the schedule's period: each run begins with the next tenant, so that a large one starves nobody
 
@@ -39,10 +42,19 @@ class Round:
 class SweepTenants:
     """Sweeps every active tenant, for the schedule."""
 
-    def __init__(self, *, registry: Registry, sweep: Sweep, calibrate: Calibrate, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        *,
+        registry: Registry,
+        sweep: Sweep,
+        calibrate: Calibrate,
+        write_snapshot: WriteSnapshot,
+        clock: Callable[[], float],
+    ) -> None:
         self._registry = registry
         self._sweep = sweep
         self._calibrate = calibrate
+        self._write_snapshot = write_snapshot
         self._clock = clock
 
     def __call__(self, deadline: Deadline) -> Round:
@@ -62,7 +74,22 @@ class SweepTenants:
             if not report.finished:
                 break
             self._refit(name, deadline)
+            self._snapshot(name, deadline, done)
         return done
+
+    def _snapshot(self, name: str, deadline: Deadline, done: Round) -> None:
+        """Write a tenant's snapshot where that is due; a failure is the tenant's, and the next run tries again."""
+        try:
+            tenant = self._registry.tenant(name)
+            due = tenant is not None and deadline.remaining_s() >= SNAPSHOT_S and self._write_snapshot.is_due(tenant)
+            written = self._write_snapshot(name, deadline) if due else None
+        except DependencyError as exc:
+            done.failures[name] = exc.code
+            logger.warning("a snapshot failed", extra={"tenant": name, "code": exc.code, "service": exc.service})
+            return
+        if written is not None:
+            counts = {"chunks": written.snapshot.chunks, "added": written.added, "removed": written.removed}
+            logger.info("a snapshot was written", extra={"tenant": name, **counts})
 
     def _refit(self, name: str, deadline: Deadline) -> None:
         """Calibrate a tenant where that is due; what cannot be fitted now stays as it is and fails no sweep."""
