@@ -68,8 +68,9 @@ def test_with_the_registry_down_no_hit_can_be_verified_so_it_is_level_3() -> Non
     assert world.search("pump").fallback_level == 3
 
 
-def test_behind_an_open_breaker_it_is_level_4(cut: World, index: DeadIndex) -> None:
+def test_where_the_snapshot_is_behind_an_open_breaker_too_it_is_level_4(cut: World, index: DeadIndex) -> None:
     index.error = CircuitOpenError("the breaker is open", service="index", retry_after_s=7)
+    cut.state.fail_with = CircuitOpenError("the breaker is open", service="object_store", retry_after_s=7)
     found = cut.search("pump")
 
     assert (found.fallback_level, found.circuit_breaker_open) == (4, True)
