@@ -21,7 +21,8 @@ ROOMS = {
     "observability": set(),
     "web_adapter": set(),
     "http": {"observability", "usecases", "ports", "domain", "errors"},
-    "routes": {"routes", "http", "observability", "usecases", "ports", "domain", "errors"},
+    "agents": {"agents", "client", "domain", "errors"},
+    "routes": {"routes", "agents", "client", "http", "observability", "usecases", "ports", "domain", "errors"},
     "bootstrap": {"bootstrap", "config", "adapters", "usecases", "ports", "domain", "errors"},
     "client": {"client", "errors"},
 }

@@ -42,7 +42,7 @@ class LocalContext:
 
 
 class Deployment:
-    """What `sam deploy` would make, in moto: buckets, table, queue, a tenant and a key, and the three handlers."""
+    """What `sam deploy` would make, in moto: buckets, table, queue, a tenant and a key, and the handlers."""
 
     def __init__(self, folder: Path, environ: pytest.MonkeyPatch) -> None:
         self.s3, self.sqs = boto3.client("s3", region_name=REGION), boto3.client("sqs", region_name=REGION)
@@ -64,7 +64,7 @@ class Deployment:
             environ.setenv(name, value)
         self.embedder = HashingEmbedder(dimension=int(settings["EMBEDDING_DIMENSION"]))
         self.chat = ScriptedChatModel("It is so. [1]")
-        self.handlers = {name: self._load(name) for name in ("ingest", "query", "generate")}
+        self.handlers = {name: self._load(name) for name in ("ingest", "query", "generate", "mcp")}
         operator = self.handlers["query"].app.operator
         operator.create_tenant("demo")
         self.key, _ = operator.create_key("demo", "admin")

@@ -51,6 +51,7 @@ STATUS: dict[str, int] = {
     "TIMEOUT": 504,
 }
 
+CALLER_IN_SCOPE = "ragdrop.caller"  # of the ASGI scope: a caller that this process found already; no header sets it
 OPENAI_PREFIX = "/v1/"
 OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
 
@@ -65,13 +66,30 @@ def authenticated(directory: Directory, role: Role) -> Callable[..., Caller]:
         key: Annotated[str | None, Depends(_api_key)],
         bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
     ) -> Caller:
-        found = directory.caller(key or (bearer.credentials if bearer else None))
-        if ROLE_RANK[found.role] < ROLE_RANK[role]:
-            raise errors.ForbiddenError(
-                f"this needs the role {role}, the key has {found.role}", role=found.role, needed=role
-            )
-        return found
+        return allowed(directory.caller(key or (bearer.credentials if bearer else None)), role)
 
+    return caller
+
+
+def handed_over(role: Role) -> Callable[..., Caller]:
+    """A dependency: the caller that was found for another request of this process, who must have at least *role*."""
+
+    def caller(request: Request) -> Caller:
+        found: Caller = request.scope[CALLER_IN_SCOPE]
+        return allowed(found, role)
+
+    return caller
+
+
+def allowed(caller: Caller, role: Role) -> Caller:
+    """*caller*, if they have at least *role*.
+
+    Raises:
+        ForbiddenError: They have not.
+    """
+    if ROLE_RANK[caller.role] < ROLE_RANK[role]:
+        message = f"this needs the role {role}, the key has {caller.role}"
+        raise errors.ForbiddenError(message, role=caller.role, needed=role)
     return caller
 
 

@@ -92,8 +92,11 @@ class RagdropClient:
         metadata: Mapping[str, str] | None = None,
         *,
         media_type: str = "application/octet-stream",
+        facts: Mapping[str, Any] | None = None,
     ) -> Reply:
         """Store *body* as a document with S3 object metadata; the reply's `status_url` goes into `status()`.
+
+        *facts* are metadata too, in any language: text, and for `tags` and `attributes` a list and an object.
 
         Raises:
             PayloadTooLargeError: Over 4 MiB; nothing was sent.
@@ -103,7 +106,8 @@ class RagdropClient:
             message = f"{path} has {len(body):,} bytes; one request takes at most {MAX_BODY_BYTES:,}"
             raise PayloadTooLargeError(message, limit_bytes=MAX_BODY_BYTES, size_bytes=len(body))
         headers = {"content-type": media_type, **metadata_headers(metadata or {})}
-        return self._connection.send("PUT", document_route(vault, path), content=body, headers=headers)
+        params = {"metadata": json.dumps(dict(facts), ensure_ascii=False)} if facts else None
+        return self._connection.send("PUT", document_route(vault, path), params=params, content=body, headers=headers)
 
     def get_document(
         self,
@@ -164,14 +168,14 @@ class RagdropClient:
         outdated: bool = False,
         unused_days: int | None = None,
         broken_links: bool = False,
+        cursor: str | None = None,
     ) -> Iterator[Reply]:
         """The listing page by page, ordered by vault and path: each has `documents` and the `cursor` of the next.
 
         `page_size` is 1 to 1,000 documents, 100 if None; `outdated` are those whose chunks have other sizes than those
         in force; `unused_days` are those that no answer held for so many days; `broken_links` those with a link that
-        leads to no document.
+        leads to no document.  With the `cursor` of a page it goes on behind that page.
         """
-        cursor: str | None = None
         while True:
             params = given(
                 vault=vault,
@@ -188,6 +192,10 @@ class RagdropClient:
             cursor = page.get("cursor")
             if not cursor:
                 return
+
+    def health(self, *, deep: bool = False) -> Reply:
+        """How the service is, and each thing that it depends on; with `deep` the models are tried."""
+        return self._connection.send("GET", "/health", params={"deep": "1"} if deep else None)
 
     def stats(self, time_range: str = "24h", *, detail: bool = False) -> Reply:
         """Figures of the last `1h`, `24h`, `7d` or `30d`; with `detail` the `errors` and `hours` behind them."""

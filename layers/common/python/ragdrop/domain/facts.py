@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
 from typing import Any
@@ -29,8 +30,9 @@ def facts_of(
 ) -> tuple[Facts, tuple[str, ...], str]:
     """The facts, the warnings met on the way, and how the content type was found: `stated` or `detected`.
 
-    Later wins: S3 object metadata (names with `-` for `_`), the sidecar, front matter.  A title that is not stated is
-    the first heading of level 1, else the file's name.  Where *categories* names some, another one is left out.
+    Later wins: S3 object metadata (names with `-` for `_`; `tags` and `attributes` may be JSON), the sidecar, front
+    matter.  A title that is not stated is the first heading of level 1, else the file's name.  Where *categories*
+    names some, another one is left out.
     """
     stated: dict[str, Any] = {name.replace("-", "_"): value for name, value in (object_metadata or {}).items()}
     stated.update(sidecar or {})
@@ -106,7 +108,8 @@ def _day(value: str) -> str:
 def _tags(value: object, warnings: list[str]) -> tuple[str, ...]:
     if value is None or value == "":
         return ()
-    values = value.split(",") if isinstance(value, str) else value
+    listed = _from_json(value, list)
+    values = value.split(",") if isinstance(value, str) and listed is None else listed or value
     if not isinstance(values, list | tuple):
         warnings.append("tags must be a list of words and are left out")
         return ()
@@ -117,6 +120,7 @@ def _tags(value: object, warnings: list[str]) -> tuple[str, ...]:
 def _attributes(value: object, warnings: list[str]) -> dict[str, str]:
     if value is None or value == "":
         return {}
+    value = _from_json(value, dict) or value
     if not isinstance(value, Mapping):
         warnings.append("attributes must be a map and are left out")
         return {}
@@ -128,3 +132,14 @@ def _attributes(value: object, warnings: list[str]) -> dict[str, str]:
     if len(plain) < len(value):
         warnings.append("attributes that are not plain values are left out")
     return plain
+
+
+def _from_json(value: object, kind: type) -> Any:
+    """What a text holds as JSON, if it is of *kind*: S3 object metadata is text only."""
+    if not isinstance(value, str) or value[:1] not in {"[", "{"}:
+        return None
+    try:
+        held = json.loads(value)
+    except ValueError:
+        return None
+    return held if isinstance(held, kind) else None

@@ -30,11 +30,11 @@ from ragdrop.routes.document_shapes import (
     record_shape,
     upload_form,
 )
+from ragdrop.routes.object_metadata import object_metadata
 from ragdrop.usecases.keep_documents import KeepDocuments
 from ragdrop.usecases.purge_documents import PurgeDocuments
 from ragdrop.usecases.retry_documents import RetryDocuments
 
-METADATA_HEADER = "x-amz-meta-"
 ATTRIBUTE = "attributes."
 MAX_CONTENT_CHARACTERS = 1_000_000  # of four bytes each at most: under the 6 MB of a Lambda response
 PATH = "/documents/{vault}/{path:path}"
@@ -105,17 +105,17 @@ def documents_router(
         path: str,
         body: Annotated[bytes, Depends(raw_body)],
         who: Annotated[Caller, Depends(writer)],
+        metadata: Annotated[str | None, Query(max_length=8_000)] = None,
     ) -> Accepted:
-        """Write a file of up to 4 MB into the bucket; it is indexed from there.  `x-amz-meta-*` headers are kept."""
-        _only(request, set())
+        """Write a file of up to 4 MB into the bucket; it is indexed from there.
+
+        `x-amz-meta-*` headers are kept, and what `metadata` says: a JSON object of what front matter may say.
+        """
+        _only(request, {"metadata"})
         key = DocumentKey.checked(who.tenant, vault, path)
-        metadata = {
-            name.removeprefix(METADATA_HEADER): value
-            for name, value in request.headers.items()
-            if name.startswith(METADATA_HEADER)
-        }
+        kept = object_metadata(request.headers, metadata)
         media_type = request.headers.get("content-type", "application/octet-stream")
-        stored = keep().put(who, key, body, media_type=media_type, metadata=metadata)
+        stored = keep().put(who, key, body, media_type=media_type, metadata=kept)
         return accepted(request, key, stored.version_id, Status.PENDING)
 
     @router.get(PATH, response_model=DocumentRecord | DocumentText, summary="Read a document's record or text")

@@ -1,0 +1,92 @@
+"""What the tools take: the parameters of CONTRACT 4; unknown ones are refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from ragdrop.domain.documents import ContentType, PromotionLevel
+
+MAX_CONTENT_CHARACTERS = 100_000
+MAX_NAMES = 100
+
+Question = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1_000)]
+Word = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
+Names = Annotated[list[Word], Field(max_length=MAX_NAMES)]
+Agent = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+Attributes = Annotated[dict[str, str | int | float | bool], Field(max_length=20)]
+
+
+class Arguments(BaseModel):
+    """The arguments of a tool."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class RagQuery(Arguments):
+    """A question to be answered."""
+
+    query: Question = Field(description="The question, in plain words.")
+    doc_types: Names = Field(default=[], description="Only documents of these types; empty means all.")
+    max_sources: int = Field(default=3, ge=1, le=20, description="How many documents the answer may stand on.")
+    min_relevance_score: float = Field(
+        default=0.7, ge=0, le=1, description="How relevant a document must be, 0 to 1. Leave it out for the usual."
+    )
+    min_promotion_level: PromotionLevel = Field(
+        default="standard", description="Only documents of this level and those above it."
+    )
+    include_critical: bool = Field(default=True, description="Always show the critical documents to the model.")
+    vaults: Names = Field(default=[], description="Only these vaults; empty means all that the key may see.")
+    agent: Agent | None = Field(default=None, description="Who asks: a label for metrics.")
+
+
+class RagContextSearch(Arguments):
+    """A search for passages."""
+
+    query: Question = Field(description="What to look for, in plain words.")
+    limit: int = Field(default=5, ge=1, le=20, description="How many passages at most.")
+    category: Word | None = Field(default=None, description="Only documents of this category.")
+    session_id: Word | None = Field(default=None, description="Only documents of this session.")
+    content_type: ContentType | None = Field(default=None, description="Only documents of this kind.")
+    doc_types: Names = Field(default=[], description="Only documents of these types; empty means all.")
+    vaults: Names = Field(default=[], description="Only these vaults; empty means all that the key may see.")
+    attributes: Attributes = Field(default={}, description="Only documents with exactly these values.")
+    agent: Agent | None = Field(default=None, description="Who asks: a label for metrics.")
+
+
+class Metadata(Arguments):
+    """What a new document says of itself."""
+
+    agent: Agent | None = Field(default=None, description="Who wrote it.")
+    tags: list[Annotated[str, StringConstraints(min_length=1, max_length=100)]] = Field(
+        default=[], max_length=50, description="Words to find it by."
+    )
+    category: Word | None = Field(default=None, description="A word of your own, or one that the settings list.")
+    attributes: Attributes = Field(default={}, description="Values to filter by, of your own naming.")
+
+
+class RagContextIndex(Arguments):
+    """A document to be kept."""
+
+    content: str = Field(
+        min_length=1, max_length=MAX_CONTENT_CHARACTERS, description="The text, Markdown or plain, kept as it is."
+    )
+    content_type: ContentType | None = Field(default=None, description="What it is; found by its text if left out.")
+    session_id: Word | None = Field(default=None, description="The session that it belongs to, to filter by.")
+    source: Annotated[str, StringConstraints(min_length=1, max_length=900)] | None = Field(
+        default=None,
+        description="Its path in the vault, like notes/pump.md; the same path replaces. Named by its text if left out.",
+    )
+    metadata: Metadata = Field(default=Metadata(), description="What it says of itself.")
+    vault: str = Field(default="agents", pattern="^[a-z0-9-]{2,63}$", description="The vault to keep it in.")
+
+
+class RagContextHealth(Arguments):
+    """Nothing is asked for."""
+
+
+class RagContextStats(Arguments):
+    """Which time is counted."""
+
+    time_range: Literal["1h", "24h", "7d", "30d"] = Field(default="24h", description="How far back to count.")

@@ -1,0 +1,102 @@
+"""The MCP route over a World, met by the official client, in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import httpx2
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ragdrop.adapters.memory_object_store import MemoryObjectStore
+from ragdrop.domain.tenants import Role
+from ragdrop.http import authenticated, create_api, handed_over
+from ragdrop.ports import StoredObject
+from ragdrop.routes.ask import ask_router
+from ragdrop.routes.documents import documents_router
+from ragdrop.routes.mcp import mcp_router
+from ragdrop.routes.search import search_router
+from tests.world import World
+
+URL = "http://api.example/mcp"
+T = TypeVar("T")
+
+
+class EagerBucket(MemoryObjectStore):
+    """A document bucket whose events arrive before the writer is answered."""
+
+    world: World | None = None
+
+    def put(self, key: str, body: bytes, *, media_type: str, metadata: Mapping[str, str] | None = None) -> StoredObject:
+        """Put an object and let its event arrive."""
+        stored = super().put(key, body, media_type=media_type, metadata=metadata)
+        if self.world is not None:
+            self.world.changed(key.partition("/")[2])
+        return stored
+
+
+def eager_world() -> World:
+    """A World in which what is written over HTTP is indexed at once."""
+    documents = EagerBucket("documents")
+    world = World(documents=documents)
+    documents.world = world
+    return world
+
+
+def agent_api(world: World) -> ASGIApp:
+    """What the mcp function serves, over the world's parts."""
+    app = world.app
+    reader, writer = handed_over("reader"), handed_over("writer")
+    documents = documents_router(
+        lambda: app.keep_documents, lambda: app.retry_documents, lambda: app.purge_documents, reader, writer
+    )
+    inner = create_api([search_router(lambda: app.search, reader), ask_router(lambda: app.ask, reader), documents])
+    return create_api([mcp_router(inner, authenticated(app.directory, "reader"))])
+
+
+def key_of(world: World, role: Role = "writer", *vaults: str) -> str:
+    """A new key of the world's tenant."""
+    return world.app.operator.create_key(world.tenant, role, vaults)[0]
+
+
+@asynccontextmanager
+async def connected(api: ASGIApp, key: str, **how: Any) -> AsyncIterator[Client]:
+    """The official client, connected to *api* by streamable HTTP."""
+    transport = httpx2.ASGITransport(api)
+    async with (
+        httpx2.AsyncClient(transport=transport, headers={"authorization": f"Bearer {key}"}, timeout=30) as http,
+        Client(streamable_http_client(URL, http_client=http), **how) as client,
+    ):
+        yield client
+
+
+def with_agent(
+    world: World, use: Callable[[Client], Awaitable[T]], key: str = "", *, left_s: float = 29.0, **how: Any
+) -> T:
+    """What *use* makes of a connected client; with a writer's key unless one is given."""
+    api = agent_api(world)
+
+    async def in_lambda(scope: Scope, receive: Receive, send: Send) -> None:
+        await api({**scope, "aws.context": Context(left_s)}, receive, send)
+
+    async def run() -> T:
+        async with connected(in_lambda, key or key_of(world), **how) as client:
+            return await use(client)
+
+    return asyncio.run(run())
+
+
+@dataclass(frozen=True)
+class Context:
+    """What ragdrop reads of a Lambda context."""
+
+    left_s: float
+
+    def get_remaining_time_in_millis(self) -> float:
+        """As Lambda says it."""
+        return self.left_s * 1_000
