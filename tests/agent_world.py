@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import httpx2
+from mcp import MCPError
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -59,6 +60,16 @@ def agent_api(world: World) -> ASGIApp:
     return create_api([mcp_router(inner, authenticated(app.directory, "reader"))])
 
 
+def public_api(world: World) -> ASGIApp:
+    """The routes that a desktop client reaches over the network."""
+    app = world.app
+    reader, writer = authenticated(app.directory, "reader"), authenticated(app.directory, "writer")
+    documents = documents_router(
+        lambda: app.keep_documents, lambda: app.retry_documents, lambda: app.purge_documents, reader, writer
+    )
+    return create_api([search_router(lambda: app.search, reader), ask_router(lambda: app.ask, reader), documents])
+
+
 def key_of(world: World, role: Role = "writer", *vaults: str) -> str:
     """A new key of the world's tenant."""
     return world.app.operator.create_key(world.tenant, role, vaults)[0]
@@ -86,7 +97,11 @@ def with_agent(
 
     async def run() -> T:
         async with connected(in_lambda, key or key_of(world), **how) as client:
-            return await use(client)
+            try:
+                return await use(client)
+            except MCPError as exc:
+                refused = exc  # raised in here it would leave in a group
+        raise refused
 
     return asyncio.run(run())
 

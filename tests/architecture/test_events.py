@@ -38,7 +38,7 @@ def test_a_request_event_is_one_of_a_rest_api(path: Path) -> None:
 
     assert event.http_method in {"POST", "PUT", "GET", "DELETE"}
     assert event.request_context.stage
-    assert event.path.startswith(("/search", "/ask", "/documents"))
+    assert event.path.startswith(("/search", "/ask", "/documents", "/mcp"))
     assert event.decoded_body
     assert {name: values[0] for name, values in event.multi_value_headers.items()} == dict(event.headers)
 

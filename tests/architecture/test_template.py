@@ -9,7 +9,7 @@ from ragdrop.config import environment_names
 from ragdrop.domain.retention import DERIVED_AGE_S
 from tests.architecture.cloudformation import REPOSITORY, Resource, allowed_statements, listed, of_type, read_template
 
-FUNCTIONS = ("IngestFunction", "QueryFunction", "GenerateFunction", "SweepFunction")
+FUNCTIONS = ("IngestFunction", "QueryFunction", "GenerateFunction", "McpFunction", "SweepFunction")
 STREAMED = ("/ask", "/v1/chat/completions")
 INTEGRATION = "x-amazon-apigateway-integration"
 SET_FOR_LIBRARIES = {"POWERTOOLS_SERVICE_NAME"}  # read by Powertools, not by Settings
@@ -223,7 +223,8 @@ def test_a_function_of_the_api_ends_before_the_gateway_gives_up(resources: dict[
     condition, streamed_s, buffered_s = resources["GenerateFunction"]["Properties"]["Timeout"]["Fn::If"]
 
     assert condition == "StreamsResponses"
-    assert max(resources["QueryFunction"]["Properties"]["Timeout"], buffered_s) <= 29
+    whole = [resources[name]["Properties"]["Timeout"] for name in ("QueryFunction", "McpFunction")]
+    assert max(*whole, buffered_s) <= 29
     for path in STREAMED:
         integration = resources["Api"]["Properties"]["DefinitionBody"]["paths"][path]["post"][INTEGRATION]
         assert integration["timeoutInMillis"] == {"Fn::If": ["StreamsResponses", streamed_s * 1_000, 29_000]}
@@ -288,7 +289,7 @@ def test_secrets_are_hidden_and_empty_unless_given(template: Resource) -> None:
 
 
 def test_what_the_functions_import_is_locked_with_hashes_and_without_boto3() -> None:
-    for folder in ("layers/common/python", "functions/ingest", "functions/generate"):
+    for folder in ("layers/common/python", "functions/ingest", "functions/generate", "functions/mcp"):
         lock = f"{folder}/requirements.txt"
         lines = (REPOSITORY / lock).read_text("utf-8").splitlines()
         names = {line.partition("==")[0] for line in lines if "==" in line}

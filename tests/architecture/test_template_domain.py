@@ -55,7 +55,7 @@ def test_the_domain_admits_the_functions_roles_alone_and_only_ingest_writes(reso
         actions = set(listed(statement["Action"]))
         roles = {role["Fn::GetAtt"] for role in listed(statement["Principal"]["AWS"])}
         assert statement["Effect"] == "Allow"
-        assert roles <= {f"{name}Role.Arn" for name in ("Ingest", "Query", "Generate", "Sweep")}
+        assert roles <= {f"{name}Role.Arn" for name in ("Ingest", "Query", "Generate", "Mcp", "Sweep")}
         assert all(action.startswith("es:ESHttp") and "*" not in action for action in actions)
         resources_named = [resource["Fn::Sub"] for resource in listed(statement["Resource"])]
         assert all(name.startswith("arn:${AWS::Partition}:es:") for name in resources_named)

@@ -29,7 +29,7 @@ def runtime(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("function", ["IngestFunction", "QueryFunction", "GenerateFunction"])
+@pytest.mark.parametrize("function", ["IngestFunction", "QueryFunction", "GenerateFunction", "McpFunction"])
 def test_a_handler_imports_with_only_the_layer_and_boto3_beside_it(
     stack: LocalStack, runtime: Path, function: str
 ) -> None:
@@ -54,7 +54,7 @@ def test_layer_and_functions_stay_within_their_sizes(stack: LocalStack) -> None:
     layer = _size(BUILD / "CommonLayer/python")
 
     assert layer <= LAYER_LIMIT_BYTES
-    for function in ("IngestFunction", "QueryFunction", "GenerateFunction"):
+    for function in ("IngestFunction", "QueryFunction", "GenerateFunction", "McpFunction"):
         assert layer + _size(BUILD / function) <= FUNCTION_LIMIT_BYTES
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel, ValidationError
@@ -90,7 +90,7 @@ async def _stats(call: Call, asked: requests.RagContextStats) -> BaseModel:
 
 
 def _as_json(result: BaseModel) -> str:
-    return json.dumps(cast("dict[str, Any]", result.model_dump(mode="json")), indent=2, ensure_ascii=False)
+    return json.dumps(results.as_structured(result), indent=2, ensure_ascii=False)
 
 
 TOOLS = {

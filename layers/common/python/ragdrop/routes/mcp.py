@@ -1,7 +1,7 @@
 """`POST /mcp`: the Model Context Protocol over streamable HTTP, stateless, answered as JSON."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, Request
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -22,7 +22,7 @@ def mcp_router(api: ASGIApp, caller: Callable[..., Caller]) -> APIRouter:
     """The route; tools work through *api*, in process, on behalf of the caller that *caller* found."""
 
     def agent(context: Context) -> AgentCaller:
-        request: Request = context.request
+        request = cast("Request", context.request)  # what the transport was served with
         extra = {name: request.scope[name] for name in (CALLER_IN_SCOPE, "aws.context") if name in request.scope}
         client = RagdropClient(HOST, "in-process", transport=InProcessTransport(api, request.scope, extra))
         return AgentCaller(client, deadline_of(request).remaining_s() - MARGIN_S)

@@ -1,0 +1,170 @@
+"""Every error of the API as an agent sees it: a tool's result with a code, or an HTTP status before there is a tool."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import MCPError
+from mcp.client.client import Client
+from mcp_types import CallToolResult
+
+from ragdrop import errors
+from tests.agent_world import URL, agent_api, eager_world, key_of, with_agent
+from tests.world import World
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+@pytest.fixture
+def world() -> World:
+    world = eager_world()
+    world.put("team/pump.md", "# Pump\n\nThe pump's code is QX-5521.", doc_type="tool")
+    return world
+
+
+def called(world: World, tool: str, /, **arguments: Any) -> CallToolResult:
+    async def use(client: Client) -> CallToolResult:
+        return await client.call_tool(tool, arguments)
+
+    return with_agent(world, use)
+
+
+def posted(world: World, *, method: str = "POST", **headers: str) -> httpx2.Response:
+    async def run() -> httpx2.Response:
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(agent_api(world))) as http:
+            sent = {"accept": "application/json, text/event-stream", **headers}
+            return await http.request(method, URL, json=INITIALIZE if method == "POST" else None, headers=sent)
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "field"),
+    [
+        ("rag_query", {}, "query"),
+        ("rag_query", {"query": "  "}, "query"),
+        ("rag_query", {"query": "x" * 1_001}, "query"),
+        ("rag_query", {"query": "x", "max_sources": 21}, "max_sources"),
+        ("rag_query", {"query": "x", "min_relevance_score": 2}, "min_relevance_score"),
+        ("rag_query", {"query": "x", "vaults": ["nowhere"]}, "vaults"),
+        ("rag_query", {"query": "x", "top_k": 3}, "top_k"),
+        ("rag_context_search", {"query": "x", "limit": 0}, "limit"),
+        ("rag_context_search", {"query": "x", "limit": "5"}, "limit"),
+        ("rag_context_index", {"content": ""}, "content"),
+        ("rag_context_index", {"content": "x" * 100_001}, "content"),
+        ("rag_context_index", {"content": "x", "source": "../up.md"}, "path"),
+        ("rag_context_index", {"content": "x", "metadata": {"mood": "fine"}}, "metadata.mood"),
+        ("rag_context_stats", {"time_range": "1y"}, "time_range"),
+    ],
+)
+def test_wrong_arguments_are_an_error_that_names_the_field(
+    world: World, tool: str, arguments: dict[str, Any], field: str
+) -> None:
+    result = called(world, tool, **arguments)
+
+    assert result.is_error
+    error = result.structured_content["error"]
+    assert (error["code"], error["details"]["field"]) == ("INVALID_PARAMS", field)
+    assert result.content[0].text.startswith("INVALID_PARAMS: ")
+
+
+def test_an_unknown_doc_type_is_an_error_that_names_the_valid_ones(world: World) -> None:
+    error = called(world, "rag_query", query="x", doc_types=["nonsense"]).structured_content["error"]
+
+    assert error["code"] == "INVALID_DOC_TYPE"
+    assert error["details"]["allowed"] == ["tool"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.RateLimitedError("too much", retry_after_s=7),
+        errors.GenerationError("down", service="chat"),
+        errors.ModelNotFoundError("no", service="chat", model="m", install="ollama pull m"),
+        errors.CircuitOpenError("open", service="chat", retry_after_s=9),
+        errors.DeadlineError("late", service="chat", stage="generate"),
+        errors.DatabaseError("down", service="registry"),
+        errors.EmbeddingServiceError("down", service="embedding"),
+    ],
+    ids=lambda error: error.code,
+)
+def test_what_fails_below_is_an_error_with_the_apis_code_and_details(world: World, error: errors.RagdropError) -> None:
+    world.chat.fail_with = error
+
+    result = called(world, "rag_query", query="What is the code of the pump?")
+
+    assert result.is_error
+    told = result.structured_content["error"]
+    assert told["code"] == error.code
+    assert error.details.items() <= told["details"].items()
+    assert told["request_id"]
+
+
+def test_a_bucket_that_is_down_is_an_error_with_its_code(world: World) -> None:
+    world.documents.fail_with = errors.ObjectStoreError("down", service="object_store")
+
+    assert called(world, "rag_context_index", content="x").structured_content["error"]["code"] == "DATABASE_ERROR"
+
+
+def test_what_nobody_foresaw_is_an_internal_error_without_its_text(world: World) -> None:
+    def broken(*args: object) -> None:
+        raise RuntimeError("secret text")
+
+    world.embedder.query = broken  # type: ignore[assignment,method-assign]
+
+    result = called(world, "rag_context_search", query="pump")
+
+    assert result.structured_content["error"]["code"] == "INTERNAL_ERROR"
+    assert "secret" not in str(result)
+
+
+def test_a_tool_that_there_is_not_is_an_error_of_the_protocol(world: World) -> None:
+    with pytest.raises(MCPError, match="there is no tool"):
+        called(world, "rag_dance")
+
+
+@pytest.mark.parametrize("header", [{}, {"x-api-key": "rd_nobodys"}, {"authorization": "Bearer rd_nobodys"}])
+def test_without_a_known_key_nothing_is_served_at_all(world: World, header: dict[str, str]) -> None:
+    response = posted(world, **header)
+
+    assert (response.status_code, response.json()["error"]["code"]) == (401, "UNAUTHENTICATED")
+    assert response.headers["www-authenticate"] == "Bearer"
+
+
+def test_a_key_of_a_disabled_tenant_is_refused(world: World) -> None:
+    key = key_of(world)
+    world.app.operator.set_enabled(world.tenant, enabled=False)
+    world.app.directory.forget(world.tenant)
+
+    response = posted(world, **{"x-api-key": key})
+
+    assert (response.status_code, response.json()["error"]["code"]) == (403, "PROJECT_NOT_ACTIVATED")
+
+
+@pytest.mark.parametrize("header", ["x-api-key", "authorization"])
+def test_a_key_may_come_in_either_header(world: World, header: str) -> None:
+    key = key_of(world, "reader")
+
+    response = posted(world, **{header: key if header == "x-api-key" else f"Bearer {key}"})
+
+    assert response.json()["result"]["serverInfo"]["name"] == "ragdrop"
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
+def test_there_is_no_stream_to_listen_to_and_no_session_to_end(world: World, method: str) -> None:
+    response = posted(world, method=method, **{"x-api-key": key_of(world)})
+
+    assert (response.status_code, response.headers["allow"]) == (405, "POST")
+    assert response.json()["error"]["code"] == "METHOD_NOT_ALLOWED"
