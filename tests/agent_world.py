@@ -9,19 +9,21 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import httpx2
+from fastapi import APIRouter
 from mcp import MCPError
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
-from ragdrop.domain.tenants import Role
+from ragdrop.domain.tenants import Caller, Role
 from ragdrop.http import authenticated, create_api, handed_over
 from ragdrop.ports import StoredObject
 from ragdrop.routes.ask import ask_router
 from ragdrop.routes.documents import documents_router
 from ragdrop.routes.mcp import mcp_router
 from ragdrop.routes.search import search_router
+from ragdrop.routes.stats import stats_router
 from tests.world import World
 
 URL = "http://api.example/mcp"
@@ -51,23 +53,27 @@ def eager_world() -> World:
 
 def agent_api(world: World) -> ASGIApp:
     """What the mcp function serves, over the world's parts."""
-    app = world.app
-    reader, writer = handed_over("reader"), handed_over("writer")
-    documents = documents_router(
-        lambda: app.keep_documents, lambda: app.retry_documents, lambda: app.purge_documents, reader, writer
-    )
-    inner = create_api([search_router(lambda: app.search, reader), ask_router(lambda: app.ask, reader), documents])
-    return create_api([mcp_router(inner, authenticated(app.directory, "reader"))])
+    inner = create_api(routers(world, handed_over("reader"), handed_over("writer")))
+    return create_api([mcp_router(inner, authenticated(world.app.directory, "reader"))])
 
 
 def public_api(world: World) -> ASGIApp:
     """The routes that a desktop client reaches over the network."""
+    directory = world.app.directory
+    return create_api(routers(world, authenticated(directory, "reader"), authenticated(directory, "writer")))
+
+
+def routers(world: World, reader: Callable[..., Caller], writer: Callable[..., Caller]) -> list[APIRouter]:
+    """The routes that the tools need, over the world's parts."""
     app = world.app
-    reader, writer = authenticated(app.directory, "reader"), authenticated(app.directory, "writer")
-    documents = documents_router(
-        lambda: app.keep_documents, lambda: app.retry_documents, lambda: app.purge_documents, reader, writer
-    )
-    return create_api([search_router(lambda: app.search, reader), ask_router(lambda: app.ask, reader), documents])
+    return [
+        search_router(lambda: app.search, reader),
+        ask_router(lambda: app.ask, reader),
+        stats_router(lambda: app.read_stats, reader),
+        documents_router(
+            lambda: app.keep_documents, lambda: app.retry_documents, lambda: app.purge_documents, reader, writer
+        ),
+    ]
 
 
 def key_of(world: World, role: Role = "writer", *vaults: str) -> str:

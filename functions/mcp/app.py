@@ -13,6 +13,7 @@ from ragdrop.routes.ask import ask_router
 from ragdrop.routes.documents import documents_router
 from ragdrop.routes.mcp import mcp_router
 from ragdrop.routes.search import search_router
+from ragdrop.routes.stats import stats_router
 
 app = bootstrap()  # once per execution environment
 configure(app.settings.log_level)
@@ -21,6 +22,7 @@ inner = create_api(
     [
         search_router(lambda: app.search, reader),
         ask_router(lambda: app.ask, reader),
+        stats_router(lambda: app.read_stats, reader),
         documents_router(
             lambda: app.keep_documents, lambda: app.retry_documents, lambda: app.purge_documents, reader, writer
         ),

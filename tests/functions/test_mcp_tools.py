@@ -154,3 +154,15 @@ def test_a_key_of_one_vault_sees_and_writes_no_other(world: World) -> None:
     assert called(world, "rag_context_search", key, query="pump code").structured_content["results"] == []
     written = called(world, "rag_context_index", key, content="x", vault="team")
     assert written.structured_content["error"]["code"] == "DOCUMENT_NOT_FOUND"
+
+
+def test_stats_count_what_agents_asked(world: World) -> None:
+    for query in ("pump", "valve"):
+        called(world, "rag_context_search", query=query, agent="scribe")
+        world.now_s += 11  # counts are written at most every ten seconds, by the next query
+
+    stats = called(world, "rag_context_stats", time_range="1h").structured_content
+
+    assert (stats["time_range"], stats["total_documents"]) == ("1h", 1)
+    assert stats["total_queries"] >= 1
+    assert stats["queries_by_agent"] == {"scribe": stats["total_queries"]}

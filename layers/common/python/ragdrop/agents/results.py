@@ -130,11 +130,33 @@ class Health(Told):
     status: Literal["healthy", "degraded", "unavailable"]
 
 
-class Stats(Told):
-    """Counts of a time, as `GET /stats` gives them."""
+class Tokens(Result):
+    """Tokens that chat models read and wrote; null where none of them told."""
 
-    total_documents: int | None = None
-    total_queries: int | None = None
+    prompt: int | None
+    completion: int | None
+    total: int | None
+
+
+class Stats(Result):
+    """Figures of a time, as `GET /stats` gives them; rates are shares of the queries in [0, 1], null without any."""
+
+    time_range: Literal["1h", "24h", "7d", "30d"]
+    total_documents: int | None
+    total_chunks: int | None
+    total_queries: int
+    avg_latency_ms: float | None
+    p50_latency_ms: float | None
+    p95_latency_ms: float | None
+    p99_latency_ms: float | None
+    cache_hit_rate: float | None
+    fallback_rate: float | None
+    abstention_rate: float | None
+    error_rate: float | None
+    queries_by_agent: dict[str, int]
+    errors_by_code: dict[str, int]
+    tokens: Tokens
+    cost: float | None = Field(description="In the currency of the deployment's prices; null without a price.")
 
 
 def as_structured(result: BaseModel) -> dict[str, Any]:
