@@ -36,6 +36,12 @@ OWN, ANOTHERS = "own, vault `team`", "another tenant's"
 TURNS = [{"role": "user", "content": "plan"}]
 
 
+def _tool(vault: str) -> dict[str, Any]:
+    """A call of a tool: what the key may not is the tool's error, in a reply of status 200."""
+    asked = {"name": "rag_context_search", "arguments": {"query": "plan", "vaults": [vault]}}
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
+
+
 def _opened(route: str, aim: str = "anybody") -> Row:
     return Row(route, aim, (200,) * 5, route.partition(" ")[2], open=True)
 
@@ -95,6 +101,8 @@ ROWS = (
         "/uploads",
         {"vault": "theirs", "path": "plan.md"},
     ),
+    Row("POST /mcp", "own, `rag_context_search`", (200,) * 5, "/mcp", _tool("team")),
+    Row("POST /mcp", "another tenant's, `rag_context_search`", (200,) * 5, "/mcp", _tool("theirs")),
     Row("GET /stats", "counts of its own tenant", (200,) * 5, "/stats"),
     _opened("GET /openapi.json"),
     _opened("GET /docs"),
@@ -116,6 +124,9 @@ against what they were before. A route of any function that is not in the table 
 back: 401 `UNAUTHENTICATED`, and the message does not say which. `disabled` is a good key of a disabled tenant: 403
 `PROJECT_NOT_ACTIVATED`. Other 403 are `FORBIDDEN`: the role may not. 400 is `INVALID_PARAMS` (no such vault), 404
 `DOCUMENT_NOT_FOUND` or `NOT_FOUND`.
+
+A tool of `POST /mcp` that the key may not use, or a vault that it does not see, is the tool's error with the same code, in
+a reply of status 200.
 
 This page is written by `make docs` from `pages/access.py`.
 

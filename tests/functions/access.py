@@ -91,7 +91,7 @@ class Access:
 
     def _send(self, secret: str | None, row: Row, path: str) -> tuple[int, str]:
         route, _, query = path.partition("?")
-        headers = {"host": "api.example", "content-type": "application/json"} | (
+        headers = {"host": "api.example", "accept": "application/json", "content-type": "application/json"} | (
             {"x-api-key": secret} if secret else {}
         )
         event = {
@@ -105,7 +105,7 @@ class Access:
             "body": row.body if isinstance(row.body, str | None) else json.dumps(row.body),
             "isBase64Encoded": False,
         }
-        function = "generate" if route.startswith(GENERATED) else "query"
+        function = "generate" if route.startswith(GENERATED) else "mcp" if route == "/mcp" else "query"
         answer = self.deployment.handlers[function].handler(event, LocalContext())
         return int(answer["statusCode"]), str(answer["body"])
 
