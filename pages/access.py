@@ -125,8 +125,8 @@ back: 401 `UNAUTHENTICATED`, and the message does not say which. `disabled` is a
 `PROJECT_NOT_ACTIVATED`. Other 403 are `FORBIDDEN`: the role may not. 400 is `INVALID_PARAMS` (no such vault), 404
 `DOCUMENT_NOT_FOUND` or `NOT_FOUND`.
 
-A tool of `POST /mcp` that the key may not use, or a vault that it does not see, is the tool's error with the same code, in
-a reply of status 200.
+A tool of `POST /mcp` that the key may not use, or a vault that it does not see, is the tool's error with the same code,
+in a reply of status 200.
 
 This page is written by `make docs` from `pages/access.py`.
 
