@@ -13,6 +13,7 @@ from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
 from ragdrop.adapters.memory_receipts import MemoryReceipts
 from ragdrop.adapters.memory_registry import MemoryRegistry
+from ragdrop.adapters.memory_request_counts import MemoryRequestCounts
 from ragdrop.adapters.memory_telemetry import MemoryTelemetry
 from ragdrop.adapters.memory_visited import MemoryVisitedCache
 from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
@@ -64,6 +65,7 @@ class World:
         self.telemetry = parts.get("telemetry") or MemoryTelemetry()
         self.receipts = parts.get("receipts") or MemoryReceipts()
         self.breaker_store = parts.get("breaker_store") or MemoryBreakers()
+        self.request_counts = parts.get("request_counts") or MemoryRequestCounts()
         names = (
             "documents",
             "state",
@@ -75,6 +77,7 @@ class World:
             "telemetry",
             "visited",
             "receipts",
+            "request_counts",
             "breaker_store",
         )
         self.app: App = bootstrap(

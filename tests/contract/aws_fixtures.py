@@ -22,12 +22,14 @@ from moto import mock_aws
 from ragdrop.adapters.dynamodb_breakers import DynamoDbBreakers
 from ragdrop.adapters.dynamodb_receipts import DynamoDbReceipts
 from ragdrop.adapters.dynamodb_registry import DynamoDbRegistry
+from ragdrop.adapters.dynamodb_request_counts import DynamoDbRequestCounts
 from ragdrop.adapters.dynamodb_telemetry import DynamoDbTelemetry
 from ragdrop.adapters.memory_breakers import MemoryBreakers
 from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
 from ragdrop.adapters.memory_receipts import MemoryReceipts
 from ragdrop.adapters.memory_registry import MemoryRegistry
+from ragdrop.adapters.memory_request_counts import MemoryRequestCounts
 from ragdrop.adapters.memory_telemetry import MemoryTelemetry
 from ragdrop.adapters.s3_object_store import S3ObjectStore
 from ragdrop.adapters.sqs_message_queue import SqsMessageQueue
@@ -35,6 +37,7 @@ from ragdrop.domain.deliveries import look_at
 from ragdrop.ports import MessageQueue, ObjectStore, Registry
 from ragdrop.ports.breakers import BreakerStore
 from ragdrop.ports.receipts import Receipts
+from ragdrop.ports.request_counts import RequestCounts
 from ragdrop.ports.telemetry import Telemetry
 
 ENGINES = ("memory", "aws", "emulator")
@@ -163,6 +166,22 @@ def receipts_engine(engine: str) -> Iterator[Receipts]:
             return
         client.create_table(TableName="telemetry", **table_definition("TelemetryTable"))
         yield DynamoDbReceipts("telemetry", client)
+
+
+@contextmanager
+def request_counts_engine(engine: str) -> Iterator[RequestCounts]:
+    """Counters in a telemetry table; on the emulator the stack's own, so tests take a tenant of their own."""
+    if engine == "memory":
+        yield MemoryRequestCounts()
+        return
+    with clients(engine) as make:
+        client = make("dynamodb")
+        running = stack() if engine == "emulator" else None
+        if running:
+            yield DynamoDbRequestCounts(running["environment"]["TELEMETRY_TABLE"], client)
+            return
+        client.create_table(TableName="telemetry", **table_definition("TelemetryTable"))
+        yield DynamoDbRequestCounts("telemetry", client)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ragdrop.adapters.retries import Retries
     from ragdrop.ports import ChatModel, ChunkIndex, Embedder, MessageQueue, ObjectStore, Prompter, Registry
     from ragdrop.ports.receipts import Receipts
+    from ragdrop.ports.request_counts import RequestCounts
     from ragdrop.ports.reranker import Reranker
     from ragdrop.ports.snapshots import SnapshotWriter
     from ragdrop.ports.telemetry import Telemetry
@@ -65,6 +66,13 @@ class Adapters:
         from ragdrop.adapters.dynamodb_receipts import DynamoDbReceipts
 
         return DynamoDbReceipts(self.settings.telemetry_table)
+
+    @cached_property
+    def request_counts(self) -> RequestCounts:
+        """Requests a minute, in the telemetry table."""
+        from ragdrop.adapters.dynamodb_request_counts import DynamoDbRequestCounts
+
+        return DynamoDbRequestCounts(self.settings.telemetry_table)
 
     @cached_property
     def visited(self) -> VisitedCache:

@@ -36,9 +36,11 @@ class AnsweringParts(GuardedParts):
     @cached_property
     def directory(self) -> Directory:
         """Callers and tenants."""
+        from ragdrop.usecases.limit_requests import LimitRequests
         from ragdrop.usecases.tenants import Directory
 
-        return Directory(self.guarded_registry, clock=self.clock)
+        limits = LimitRequests(lambda: self.request_counts, clock=self.clock)
+        return Directory(self.guarded_registry, limits=limits, clock=self.clock)
 
     @cached_property
     def follow_links(self) -> FollowLinks:

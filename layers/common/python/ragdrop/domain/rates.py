@@ -44,14 +44,6 @@ class RateLimits:
 NO_RATES = RateLimits()
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Requests of one tenant in one minute: all of them, and by credential."""
-
-    total: int
-    by_credential: dict[str, int]
-
-
 def window_of(now_s: float) -> int:
     """The number of the minute that *now_s* (seconds since 1970) is in.
 

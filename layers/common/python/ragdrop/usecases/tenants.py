@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 from ragdrop.domain.tenants import ApiKey, Caller, Tenant, key_hash
 from ragdrop.errors import DependencyError, ProjectNotActivatedError, UnauthenticatedError
 from ragdrop.ports import Registry
+from ragdrop.usecases.limit_requests import LimitRequests
 
 KEY_TTL_S = 60.0  # revoking a key takes at most this long
 STALE_S = 60.0  # a tenant's item that was read before serves so long where the registry does not answer
@@ -61,8 +62,9 @@ class _Cache(Generic[T]):
 class Directory:
     """Callers by their keys, and tenants by their names.  One per execution environment."""
 
-    def __init__(self, registry: Registry, *, clock: Callable[[], float]) -> None:
+    def __init__(self, registry: Registry, *, clock: Callable[[], float], limits: LimitRequests | None = None) -> None:
         self._registry = registry
+        self._limits = limits
         self._clock = clock
         self._keys: _Cache[ApiKey] = _Cache(KEY_TTL_S, clock)
         self._tenants: _Cache[Tenant] = _Cache(TENANT_TTL_S, clock, stale_s=STALE_S)
@@ -74,11 +76,12 @@ class Directory:
         return other
 
     def caller(self, secret: str | None) -> Caller:
-        """The caller that *secret* belongs to.
+        """The caller that *secret* belongs to; one request of it is counted.
 
         Raises:
             UnauthenticatedError: There is no key, or it is unknown, expired or revoked; the message does not say which.
             ProjectNotActivatedError: The key's tenant is disabled.
+            RateLimitedError: The tenant, or this key of it, has made its requests of this minute.
             DatabaseError: The registry did not answer.
         """
         if not secret:
@@ -89,7 +92,10 @@ class Directory:
         tenant = self.tenant(key.tenant)
         if tenant is None or not tenant.enabled:
             raise ProjectNotActivatedError("the project of this API key is not active")
-        return Caller(key.tenant, key.role, key.vaults, credential=key.id)
+        caller = Caller(key.tenant, key.role, key.vaults, credential=key.id)
+        if self._limits is not None:
+            self._limits.admit(caller, tenant.rates)
+        return caller
 
     def tenant(self, name: str, *, fresh: bool = False) -> Tenant | None:
         """The tenant's item, at most 5 seconds old, 65 where the registry does not answer; *fresh* reads it now."""
