@@ -1,0 +1,64 @@
+"""The wheel holds the client and the command line, and nothing that only developers need."""
+
+from __future__ import annotations
+
+import email
+import email.message
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+
+ROOT = Path(__file__).parents[2]
+SERVER_ONLY = {"apsw", "boto3", "botocore", "fastapi", "mangum", "opensearch-py", "pydantic", "sqlite-vec"}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[zipfile.ZipFile]:
+    (built,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path_factory.mktemp("wheel")), versions=["standard"])
+    with zipfile.ZipFile(built) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def told(wheel: zipfile.ZipFile) -> email.message.Message:
+    name = next(each for each in wheel.namelist() if each.endswith(".dist-info/METADATA"))
+    return email.message_from_bytes(wheel.read(name))
+
+
+def test_it_holds_the_two_packages_with_their_types_and_no_others(wheel: zipfile.ZipFile) -> None:
+    names = set(wheel.namelist())
+
+    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"ragdrop", "ragdrop_cli"}
+    assert {
+        "ragdrop/py.typed",
+        "ragdrop/client/__init__.py",
+        "ragdrop_cli/main.py",
+        "ragdrop/prompts/system.j2",
+    } <= names
+
+
+def test_it_holds_nothing_made_for_tests(wheel: zipfile.ZipFile) -> None:
+    made_for_tests = ("memory_", "scripted_", "hashing_", "test_", "conftest")
+
+    assert [name for name in wheel.namelist() if name.rpartition("/")[2].startswith(made_for_tests)] == []
+
+
+def test_it_is_small(wheel: zipfile.ZipFile) -> None:
+    assert sum(each.file_size for each in wheel.infolist()) < 4_000_000  # bytes
+
+
+def test_it_needs_nothing_that_only_the_functions_or_operators_need(told: email.message.Message) -> None:
+    needed = {each.split(">")[0].split("<")[0] for each in told.get_all("Requires-Dist", []) if "extra ==" not in each}
+
+    assert needed == {"httpx", "typer", "rich"}
+    assert needed.isdisjoint(SERVER_ONLY)
+
+
+def test_it_brings_the_command_and_its_licence(wheel: zipfile.ZipFile, told: email.message.Message) -> None:
+    entry_points = next(name for name in wheel.namelist() if name.endswith("entry_points.txt"))
+
+    assert "ragdrop = ragdrop_cli.main:main" in wheel.read(entry_points).decode()
+    assert told["License-Expression"] == "Apache-2.0"
