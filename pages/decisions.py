@@ -11,8 +11,8 @@ INTRODUCTION = """\
 # Decisions
 
 What was not obvious, why it was decided so, and what was measured. A decision that no longer holds is not removed: the
-page that replaces it says so. A new page takes the next number and starts with `# NNNN: what was decided`; `make docs` writes
-this list.
+page that replaces it says so. A new page takes the next number and starts with `# NNNN: what was decided`; `make docs`
+writes this list.
 """
 
 

@@ -1,4 +1,4 @@
-"""docs/recording.svg: the README's two commands, really run, as a picture of a terminal; `python -m pages.recording`."""
+"""docs/recording.svg: the README's two commands, really run, as a picture of a terminal."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def picture(session: list[tuple[str, str]]) -> str:
         console.print(Text.assemble(("$ ", "bold green"), (command, "bold")))
         console.print(Text(printed))
     svg = console.export_svg(title="ragdrop", unique_id="ragdrop")
-    return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL).replace("Fira Code", "ui-monospace, Menlo, Consolas")
+    return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL).replace(
+        "Fira Code", "ui-monospace, Menlo, Consolas"
+    )
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from ragdrop.domain.deployed_stacks import DeployedStack
 from ragdrop.domain.rates import RateLimits
 from ragdrop.domain.tenants import ActiveIndex, ApiKey, Role, Tenant
 from ragdrop.errors import ConfigurationError
@@ -167,6 +168,19 @@ def deployed(environ: Mapping[str, str]) -> Deployment:
         app = bootstrap(environ)
         _ = app.registry  # so that a missing package is told before anything is done
     return app
+
+
+def stack_named(name: str) -> DeployedStack:
+    """The deployed stack *name*, as AWS tells it.
+
+    Raises:
+        ConfigurationError: There is none, or this is the bare wheel without the AWS packages.
+        DependencyError: AWS did not answer.
+    """
+    with packages():
+        from ragdrop.bootstrap.stacks import deployed_stack
+
+        return deployed_stack(name)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from ragdrop.errors import RagdropError
 from ragdrop_cli import (
     calibrate,
     completion,
+    connect,
     documents,
     evaluation,
     invoke,
@@ -120,6 +121,7 @@ def build() -> typer.Typer:
         (app, "eval", evaluation.evaluate, "ragdrop eval questions.jsonl --vault team --gate 0.8"),
         (app, "invoke", invoke.invoke, "ragdrop invoke query events/search.json"),
         (app, "mcp", mcp.mcp, "ragdrop mcp --wait-s 60"),
+        (app, "connect", connect.connect, "ragdrop connect ragdrop-dev --tenant acme"),
         (app, "completion", completion.completion, 'eval "$(ragdrop completion bash)"'),
         (tenant, "create", tenants.create, "ragdrop tenant create acme --if-missing"),
         (tenant, "list", tenants.list_all, "ragdrop tenant list"),

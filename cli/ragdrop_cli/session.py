@@ -11,7 +11,8 @@ from pathlib import Path
 import typer
 
 from ragdrop.client import RagdropClient
-from ragdrop_cli.deployment import Deployment, deployed
+from ragdrop.domain.deployed_stacks import DeployedStack
+from ragdrop_cli.deployment import Deployment, deployed, stack_named
 from ragdrop_cli.stack import Stack, api_of, find_stack, read_stack, running_stack
 
 
@@ -23,6 +24,7 @@ class Session:
     folder: Path = field(default_factory=Path.cwd)
     connect: Callable[[str, str], RagdropClient] = RagdropClient
     deploy: Callable[[Mapping[str, str]], Deployment] = deployed
+    find: Callable[[str], DeployedStack] = stack_named
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
 

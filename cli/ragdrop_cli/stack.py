@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,6 +61,31 @@ def read_stack(path: Path) -> Stack:
         bucket=str(fields.get("bucket") or ""),
         environment={str(name): str(value) for name, value in environment.items()},
     )
+
+
+def write_stack(path: Path, stack: Stack) -> None:
+    """Write a stack file in one step, readable by its owner alone: a key is in it.
+
+    Raises:
+        ConfigurationError: It cannot be written.
+    """
+    fields = {
+        "api_url": stack.api_url,
+        "api_key": stack.api_key,
+        "bucket": stack.bucket,
+        "environment": dict(stack.environment),
+    }
+    draft = path.with_name(path.name + ".draft")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(fields, file, indent=2)
+            file.write("\n")
+        draft.replace(path)
+    except OSError as exc:
+        raise ConfigurationError(f"{path} cannot be written: {exc.strerror}") from exc
 
 
 def running_stack(environ: Mapping[str, str], folder: Path) -> Stack:

@@ -16,6 +16,7 @@ from typer.testing import CliRunner, Result
 
 from ragdrop.client import RagdropClient
 from ragdrop.config import Settings
+from ragdrop.domain.deployed_stacks import DeployedStack
 from ragdrop.ports import Registry
 from ragdrop_cli.deployment import Operator, Reindexer
 from ragdrop_cli.main import build
@@ -186,6 +187,7 @@ class CommandLine:
     deployment: FakeDeployment = field(default_factory=FakeDeployment)
     environ: dict[str, str] = field(default_factory=lambda: {"RAGDROP_API_URL": API_URL, "RAGDROP_API_KEY": API_KEY})
     slept_s: list[float] = field(default_factory=list)
+    stacks: dict[str, DeployedStack] = field(default_factory=dict)
 
     def connect(self, url: str, key: str) -> RagdropClient:
         return RagdropClient(url, key, transport=httpx.MockTransport(self.api), sleep=self.slept_s.append)
@@ -196,6 +198,7 @@ class CommandLine:
             folder=self.folder,
             connect=self.connect,
             deploy=lambda _environ: self.deployment,
+            find=self.stacks.__getitem__,
             sleep=self.slept_s.append,
             clock=lambda: sum(self.slept_s),
         )
