@@ -48,7 +48,7 @@ def make_tenant_and_key(home: Home, stack: Mapping[str, Any]) -> str:
 
 
 def ragdrop_json(home: Home, arguments: list[str], *, folder: Path = REPOSITORY) -> dict[str, Any]:
-    """Run the ``ragdrop`` command on *home*'s stack and read the object it prints.
+    """Run the ``ragdrop`` command on *home*'s stack and read the last object it prints; empty where it prints none.
 
     Raises:
         LaunchError: It failed; the message has what it said.
@@ -69,6 +69,8 @@ def ragdrop_json(home: Home, arguments: list[str], *, folder: Path = REPOSITORY)
         told = (done.stderr or done.stdout).strip()[-2000:]
         raise LaunchError(f"ragdrop {' '.join(arguments[:2])} ended with {done.returncode}:\n{told}")
     lines = done.stdout.strip().splitlines()
+    if not lines:  # nothing to tell: a push of what is there already
+        return {}
     result: dict[str, Any] = json.loads(done.stdout if len(lines) > 1 and lines[0] == "{" else lines[-1])
     return result
 
