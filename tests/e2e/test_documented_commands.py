@@ -10,11 +10,13 @@ import pytest
 from tests.e2e.documented import SHELLS, Block, blocks
 from tests.e2e.newcomer import Newcomer
 
-RUN = [block for block in blocks(*SHELLS) if not block.reason]
-PYTHON = [block for block in blocks("python") if not block.reason]
 PUMP = "# Pump\n\nThe code of the pump is QX-5521. The spare key is in the cellar.\n"
 QUESTIONS = [{"question": "What is the code of the pump?", "document": "team/notes/pump.md", "text": "QX-5521"}]
-EXAMPLE_ANSWER = "0123456789abcdef0123456789abcdef"  # how an id is written in examples
+EXAMPLE_ANSWER = "0123456789abcdef0123456789abcdef"  # how an id is written in examples, and
+EXAMPLE_KEY = "0123456789ab"  # that of a key
+ELSEWHERE = ("ragdrop connect ",)  # examples that the commands' own help gives, but that need AWS: tested by themselves
+RUN = [block for block in blocks(*SHELLS) if not (block.reason or block.text.startswith(ELSEWHERE))]
+PYTHON = [block for block in blocks("python") if not block.reason]
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +30,12 @@ def reader(newcomer: Newcomer) -> Iterator[Newcomer]:
     lines = "".join(json.dumps(question) + "\n" for question in QUESTIONS)
     (newcomer.clone / "questions.jsonl").write_text(lines, encoding="utf-8")
     newcomer.types(".venv/bin/ragdrop tenant create acme --if-missing").worked()
+    key = json.loads(newcomer.types(".venv/bin/ragdrop key create acme --role admin --json").worked())["api_key"]
+    newcomer.types(
+        ".venv/bin/ragdrop push localstack/sample-vault --vault team --wait",
+        RAGDROP_API_URL=newcomer.stack["api_url"],
+        RAGDROP_API_KEY=key,
+    ).worked()  # what there is to calibrate, to sweep and to reindex
     yield newcomer
     newcomer.types("rm -rf examples notes questions.jsonl")
 
@@ -41,6 +49,7 @@ def given(reader: Newcomer) -> dict[str, str]:
     ).worked()
     asked = reader.types(f"{bin_folder}/ragdrop ask 'What is the code of the pump?' --vault team --json").worked()
     shown = reader.types(f"{bin_folder}/ragdrop show team/pump.md --json").worked()
+    made = reader.types(f"{bin_folder}/ragdrop key create acme --role reader --json").worked()
     stack = reader.stack
     return {
         "PATH": f"{bin_folder}:{reader.clone / '.local/env/sam/bin'}:/usr/local/bin:/usr/bin:/bin",
@@ -48,12 +57,14 @@ def given(reader: Newcomer) -> dict[str, str]:
         "KEY": stack["api_key"],
         "ANSWER": json.loads(asked)["answer_id"],
         "VERSION": json.loads(shown)["version_id"],
+        "A_KEY": json.loads(made)["key_id"],
     }
 
 
 @pytest.mark.parametrize("block", RUN, ids=str)
 def test_a_block_of_commands_runs_as_it_is_written(reader: Newcomer, given: dict[str, str], block: Block) -> None:
-    typed = reader.types(block.text.replace(EXAMPLE_ANSWER, given["ANSWER"]), **given)
+    lines = block.text.replace(EXAMPLE_ANSWER, given["ANSWER"]).replace(EXAMPLE_KEY, given["A_KEY"])
+    typed = reader.types(lines, **given)
     if "make down" in block.text:
         reader.types("make up").worked()
 
