@@ -7,12 +7,13 @@ from typing import Any
 from mangum import Mangum
 
 from ragdrop.bootstrap import bootstrap
-from ragdrop.http import authenticated, create_api
+from ragdrop.http import authenticated, create_api, maybe_authenticated
 from ragdrop.observability import configure, logger
 from ragdrop.routes.answers import answers_router
 from ragdrop.routes.ask import ask_router
 from ragdrop.routes.chat import chat_router
 from ragdrop.routes.documents import documents_router
+from ragdrop.routes.health import health_router
 from ragdrop.routes.search import search_router
 from ragdrop.routes.stats import stats_router
 
@@ -27,6 +28,7 @@ api = create_api(
         ),
         answers_router(lambda: app.keep_receipts, reader),
         stats_router(lambda: app.read_stats, reader),
+        health_router(lambda: app.check_health, app.directory, maybe_authenticated(app.directory)),
         # declared for the OpenAPI document; the gateway sends /ask and /v1 to generate
         ask_router(lambda: app.ask, reader),
         chat_router(lambda: app.converse, lambda: app.condense_conversation, app.directory, reader),

@@ -81,6 +81,24 @@ def handed_over(role: Role) -> Callable[..., Caller]:
     return caller
 
 
+def maybe_authenticated(directory: Directory) -> Callable[..., Caller | None]:
+    """A dependency: the caller of the request's key; None without a key, and while keys cannot be looked up."""
+
+    def caller(
+        key: Annotated[str | None, Depends(_api_key)],
+        bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+    ) -> Caller | None:
+        secret = key or (bearer.credentials if bearer else None)
+        if not secret:
+            return None
+        try:
+            return directory.caller(secret)
+        except errors.DependencyError:
+            return None
+
+    return caller
+
+
 def allowed(caller: Caller, role: Role) -> Caller:
     """*caller*, if they have at least *role*.
 

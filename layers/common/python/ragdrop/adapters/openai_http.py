@@ -55,6 +55,16 @@ class OpenAiHttp:
         """
         return self._send(path, body, deadline, stage=stage, stream=False)
 
+    def get(self, path: str, deadline: Deadline, *, stage: str) -> httpx.Response:
+        """The response to one GET, whatever its status; never tried again.
+
+        Raises:
+            httpx.TransportError: The endpoint could not be reached, or was too slow.
+            DeadlineError: No time was left to try.
+        """
+        timeout_s = deadline.timeout_s(self._timeout_s, stage=stage)
+        return self._connected().get(f"{self.url}{path}", timeout=timeout_s, headers=_headers())
+
     @contextmanager
     def stream(
         self, path: str, body: dict[str, Any], deadline: Deadline, *, limit: Deadline, stage: str

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 from ragdrop.config import Settings
 
 if TYPE_CHECKING:
+    from ragdrop.adapters.openai_http import OpenAiHttp
     from ragdrop.adapters.retries import Retries
     from ragdrop.ports import ChatModel, ChunkIndex, Embedder, MessageQueue, ObjectStore, Prompter, Registry
+    from ragdrop.ports.model_list import ModelList
     from ragdrop.ports.receipts import Receipts
     from ragdrop.ports.request_counts import RequestCounts
     from ragdrop.ports.reranker import Reranker
@@ -114,30 +116,53 @@ class Adapters:
         return Path(tempfile.gettempdir()) / f"ragdrop-snapshots-{os.getuid()}" / self.settings.state_bucket
 
     @cached_property
-    def embedder(self) -> Embedder:
-        """The embedding service."""
-        from ragdrop.adapters.openai_embedder import OpenAiEmbedder
+    def embedding_http(self) -> OpenAiHttp:
+        """The connection to the embedding service."""
         from ragdrop.adapters.openai_http import OpenAiHttp
 
         settings = self.settings
         key = self._secret(settings.embedding_api_key)
-        http = OpenAiHttp(
+        return OpenAiHttp(
             settings.embedding_url, api_key=key, timeout_s=settings.embedding_timeout_s, retries=self._retries()
         )
-        return OpenAiEmbedder(
-            http, batch_size=settings.embedding_batch_size, concurrency=settings.embedding_concurrency
-        )
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedding service."""
+        from ragdrop.adapters.openai_embedder import OpenAiEmbedder
+
+        size, concurrency = self.settings.embedding_batch_size, self.settings.embedding_concurrency
+        return OpenAiEmbedder(self.embedding_http, batch_size=size, concurrency=concurrency)
+
+    @cached_property
+    def embedding_models(self) -> ModelList:
+        """The models that the embedding service has."""
+        from ragdrop.adapters.openai_model_list import OpenAiModelList
+
+        return OpenAiModelList(self.embedding_http, service="embedding")
+
+    @cached_property
+    def chat_http(self) -> OpenAiHttp:
+        """The connection to the chat service."""
+        from ragdrop.adapters.openai_http import OpenAiHttp
+
+        settings = self.settings
+        key = self._secret(settings.chat_api_key)
+        return OpenAiHttp(settings.chat_url, api_key=key, timeout_s=settings.chat_timeout_s, retries=self._retries())
 
     @cached_property
     def chat(self) -> ChatModel:
         """The chat service."""
         from ragdrop.adapters.openai_chat_model import OpenAiChatModel
-        from ragdrop.adapters.openai_http import OpenAiHttp
 
-        settings = self.settings
-        key = self._secret(settings.chat_api_key)
-        http = OpenAiHttp(settings.chat_url, api_key=key, timeout_s=settings.chat_timeout_s, retries=self._retries())
-        return OpenAiChatModel(http, models=settings.chat_models)
+        return OpenAiChatModel(self.chat_http, models=self.settings.chat_models)
+
+    @cached_property
+    def chat_models(self) -> ModelList:
+        """The models that the chat service has."""
+        from ragdrop.adapters.openai_model_list import OpenAiModelList
+
+        return OpenAiModelList(self.chat_http, service="chat")
 
     @cached_property
     def reranker(self) -> Reranker | None:

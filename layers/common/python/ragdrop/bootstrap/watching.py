@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ragdrop.bootstrap.answering import AnsweringParts
 
 if TYPE_CHECKING:
+    from ragdrop.usecases.check_health import CheckHealth, Probe
     from ragdrop.usecases.read_stats import ReadStats
 
 
@@ -20,3 +21,25 @@ class WatchingParts(AnsweringParts):
         from ragdrop.usecases.read_stats import ReadStats
 
         return ReadStats(directory=self.directory, store=self.telemetry, clock=self.clock)
+
+    @cached_property
+    def check_health(self) -> CheckHealth:
+        """How the dependencies are."""
+        from ragdrop.usecases.check_health import CheckHealth
+
+        return CheckHealth(self.health_probes, self.breakers)
+
+    @cached_property
+    def health_probes(self) -> dict[str, Probe]:
+        """What each dependency is asked."""
+        from ragdrop.usecases import health_probes as probes
+        from ragdrop.usecases.guarded import CHAT, EMBEDDING, INDEX, OBJECT_STORE, REGISTRY
+
+        space = self.settings.seed_index().space
+        return {
+            INDEX: probes.index_probe(self.index),
+            EMBEDDING: probes.embedding_probe(self.embedding_models, self.embedder, space),
+            CHAT: probes.chat_probe(self.chat_models, self.chat, self.settings.chat_models),
+            REGISTRY: probes.registry_probe(self.registry),
+            OBJECT_STORE: probes.store_probe(self.state),
+        }

@@ -1,0 +1,98 @@
+"""Check health: every dependency is asked at once, each behind its breaker, within two seconds or five."""
+
+from __future__ import annotations
+
+import contextvars
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from threading import Lock
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.health import DEPENDENCIES, DependencyHealth, DependencyStatus, Health
+from ragdrop.errors import ConfigurationError, DependencyError
+from ragdrop.usecases.breakers import Breakers
+
+SHALLOW_S = 2.0
+DEEP_S = 5.0
+HELD_S = 2.0  # a shallow look is shown to others for so long: whoever has no key must not be able to make load
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a probe says of a dependency that answered."""
+
+    status: DependencyStatus = "healthy"
+    detail: str | None = None
+
+
+Probe = Callable[[Deadline, bool], Finding]
+"""Asks a dependency, with a deadline and whether to do so by real work; raises what its port raises."""
+
+
+class CheckHealth:
+    """Looks at all dependencies at once.
+
+    A dependency whose breaker is open is not touched: that it is open is the finding.
+
+    Args:
+        probes: By dependency; one without a probe is `unknown`.
+        breakers: Of the dependencies.
+        stopwatch: Seconds on a monotonic clock.
+    """
+
+    def __init__(
+        self,
+        probes: Mapping[str, Probe],
+        breakers: Breakers,
+        *,
+        stopwatch: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._probes = probes
+        self._breakers = breakers
+        self._stopwatch = stopwatch
+        self._pool = ThreadPoolExecutor(2 * len(DEPENDENCIES), thread_name_prefix="health")
+        self._lock = Lock()
+        self._held: tuple[float, Health] | None = None
+
+    def __call__(self, *, deep: bool = False) -> Health:
+        """How all dependencies are; a shallow look may be two seconds old."""
+        if deep:
+            return self._look(deep=True, limit_s=DEEP_S)
+        with self._lock:  # who comes while another looks sees what that one found
+            if self._held is not None and self._stopwatch() < self._held[0] + HELD_S:
+                return self._held[1]
+            found = self._look(deep=False, limit_s=SHALLOW_S)
+            self._held = (self._stopwatch(), found)
+            return found
+
+    def _look(self, *, deep: bool, limit_s: float) -> Health:
+        start_s = self._stopwatch()
+        deadline = Deadline.after(limit_s)
+        asked = {
+            name: self._pool.submit(contextvars.copy_context().run, self._ask, name, deadline, deep)
+            for name in DEPENDENCIES
+            if name in self._probes
+        }
+        wait(asked.values(), timeout=limit_s)
+        late = DependencyHealth("unavailable", None, detail=f"it did not answer within {limit_s:.0f} s")
+        found = {name: each.result() if each.done() else late for name, each in asked.items()}
+        unknown = DependencyHealth("unknown", detail="nothing is known of it")
+        return Health(
+            {name: found.get(name, unknown) for name in DEPENDENCIES}, round((self._stopwatch() - start_s) * 1_000, 3)
+        )
+
+    def _ask(self, name: str, deadline: Deadline, deep: bool) -> DependencyHealth:  # noqa: FBT001 - by the pool
+        if self._breakers.is_open(name):
+            return DependencyHealth("unavailable", circuit_breaker_open=True, detail="its breaker is open")
+        start_s = self._stopwatch()
+        try:
+            found = self._probes[name](deadline, deep)
+        except (DependencyError, ConfigurationError) as exc:
+            message = exc.message if isinstance(exc, DependencyError) else "it is not set up right"
+            return DependencyHealth("unavailable", self._since_ms(start_s), detail=message)
+        return DependencyHealth(found.status, self._since_ms(start_s), detail=found.detail)
+
+    def _since_ms(self, start_s: float) -> float:
+        return round((self._stopwatch() - start_s) * 1_000, 3)
