@@ -23,11 +23,13 @@ class Row:
     path: str
     body: Any = None
     open: bool = False
+    keyless: bool = False
 
     @property
     def expected(self) -> dict[str, int]:
         """The status by credential."""
         refused = dict.fromkeys(REFUSED, self.statuses[0]) if self.open else REFUSED
+        refused = refused | {"no key": self.statuses[0]} if self.keyless else refused
         return refused | dict(zip(KEYS, self.statuses, strict=True))
 
 
@@ -104,6 +106,7 @@ ROWS = (
     Row("POST /mcp", "own, `rag_context_search`", (200,) * 5, "/mcp", _tool("team")),
     Row("POST /mcp", "another tenant's, `rag_context_search`", (200,) * 5, "/mcp", _tool("theirs")),
     Row("GET /stats", "counts of its own tenant", (200,) * 5, "/stats"),
+    Row("GET /health", "how the service is", (200,) * 5, "/health", keyless=True),
     _opened("GET /openapi.json"),
     _opened("GET /docs"),
     _opened("GET /docs/oauth2-redirect"),
@@ -122,8 +125,8 @@ against what they were before. A route of any function that is not in the table 
 
 `unknown`, `expired` and `revoked` are keys that the registry does not know, whose time has passed, that were taken
 back: 401 `UNAUTHENTICATED`, and the message does not say which. `disabled` is a good key of a disabled tenant: 403
-`PROJECT_NOT_ACTIVATED`. Other 403 are `FORBIDDEN`: the role may not. 400 is `INVALID_PARAMS` (no such vault), 404
-`DOCUMENT_NOT_FOUND` or `NOT_FOUND`.
+`PROJECT_NOT_ACTIVATED`. Without a key `GET /health` says three words. Other 403 are `FORBIDDEN`: the role may not. 400
+is `INVALID_PARAMS` (no such vault), 404 `DOCUMENT_NOT_FOUND` or `NOT_FOUND`.
 
 A tool of `POST /mcp` that the key may not use, or a vault that it does not see, is the tool's error with the same code,
 in a reply of status 200.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.health import DEPENDENCIES, Health
+from ragdrop.domain.health import DEPENDENCIES, DependencyStatus, Health
 from ragdrop.errors import (
     ConfigurationError,
     DatabaseError,
@@ -16,12 +16,12 @@ from ragdrop.errors import (
     GenerationError,
     ObjectStoreError,
 )
-from ragdrop.usecases.check_health import HELD_S, CheckHealth, Finding
+from ragdrop.usecases.check_health import HELD_S, CheckHealth, Finding, Look
 from tests.world import World
 
 
 def look(world: World, *, deep: bool = False) -> Health:
-    return CheckHealth(world.app.health_probes, world.app.breakers)(deep=deep)
+    return CheckHealth(world.app.health_probes, world.app.breakers)(tenant=world.tenant, deep=deep)
 
 
 def statuses(found: Health) -> dict[str, str]:
@@ -32,10 +32,7 @@ def test_all_is_well_where_every_dependency_answers(world: World) -> None:
     found = look(world)
 
     assert (found.healthy, found.status) == (True, "healthy")
-    assert {name: status for name, status in statuses(found).items() if status != "healthy"} in (
-        {},
-        {"snapshot": "unknown"},
-    )
+    assert {name: status for name, status in statuses(found).items() if status != "healthy"} == {"snapshot": "absent"}
     assert set(found.dependencies) == set(DEPENDENCIES)
 
 
@@ -59,15 +56,33 @@ def test_a_dependency_that_is_away_is_named_and_says_how_much_is_lost(
     assert found.dependencies[dependency].detail == "away"
 
 
-def test_without_index_and_snapshot_no_level_can_answer(world: World) -> None:
+def test_without_the_index_the_snapshot_decides_whether_any_level_can_answer(world: World) -> None:
     world.index.fail_with = DatabaseError("away", service="index")
     probes = world.app.health_probes
 
-    def with_snapshot(finding: Finding) -> str:
-        return CheckHealth(probes | {"snapshot": lambda *_: finding}, world.app.breakers)().status
+    def with_snapshot(status: DependencyStatus) -> str:
+        return CheckHealth(probes | {"snapshot": lambda _: Finding(status)}, world.app.breakers)().status
 
-    assert with_snapshot(Finding("unavailable")) == "unavailable"
-    assert with_snapshot(Finding("degraded", "it is not whole")) == "degraded"
+    assert {status: with_snapshot(status) for status in ("absent", "unavailable")} == {
+        "absent": "unavailable",
+        "unavailable": "unavailable",
+    }
+    assert {status: with_snapshot(status) for status in ("healthy", "unknown")} == {
+        "healthy": "degraded",
+        "unknown": "degraded",
+    }
+    world.state.fail_with = ObjectStoreError("away", service="object_store")
+    assert with_snapshot("unknown") == "unavailable"
+
+
+def test_a_snapshot_says_how_old_it_is_and_how_much_it_holds(world: World) -> None:
+    world.put("team/a.md", "alpha")
+    world.app.write_snapshot(world.tenant, Deadline.after(600))
+    world.now_s += 90
+
+    found = look(world).dependencies["snapshot"]
+
+    assert (found.status, found.detail) == ("healthy", "90 s old, holds 100% of the chunks")
 
 
 def test_a_dependency_behind_an_open_breaker_is_not_touched(world: World) -> None:
@@ -126,7 +141,7 @@ def test_a_shallow_look_is_shown_to_others_for_two_seconds(world: World) -> None
 def test_a_dependency_that_hangs_is_given_up_and_keeps_none_of_the_others(world: World) -> None:
     done = threading.Event()
 
-    def hangs(_deadline: Deadline, _deep: bool) -> Finding:
+    def hangs(_look: Look) -> Finding:
         done.wait(10)
         return Finding()
 

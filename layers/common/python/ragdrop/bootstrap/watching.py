@@ -42,4 +42,5 @@ class WatchingParts(AnsweringParts):
             CHAT: probes.chat_probe(self.chat_models, self.chat, self.settings.chat_models),
             REGISTRY: probes.registry_probe(self.registry),
             OBJECT_STORE: probes.store_probe(self.state),
+            "snapshot": probes.snapshot_probe(self.snapshot_index, self.clock),
         }

@@ -16,9 +16,9 @@ UNAVAILABLE = 503
 
 
 class DependencyShape(BaseModel):
-    """One dependency; `unknown` is one of which nothing can be said."""
+    """One dependency; `absent` is one not made yet, `unknown` one of which nothing can be said."""
 
-    status: Literal["healthy", "degraded", "unavailable", "unknown"]
+    status: Literal["healthy", "degraded", "unavailable", "absent", "unknown"]
     latency_ms: float | None
     circuit_breaker_open: bool
     detail: str | None
@@ -62,7 +62,7 @@ def health_router(
         ] = False,
     ) -> HealthShape:
         """How the service is, looked at within two seconds; a look is shown to others for two seconds more."""
-        found = check()(deep=deep and who is not None)
+        found = check()(tenant=who and who.tenant, deep=deep and who is not None)
         if found.status == "unavailable":
             response.status_code = UNAVAILABLE
         brief = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -27,8 +28,17 @@ class Finding:
     detail: str | None = None
 
 
-Probe = Callable[[Deadline, bool], Finding]
-"""Asks a dependency, with a deadline and whether to do so by real work; raises what its port raises."""
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a dependency is to be looked at: by when, whether by real work, and for which tenant, if for one."""
+
+    deadline: Deadline
+    deep: bool = False
+    tenant: str | None = None
+
+
+Probe = Callable[[Look], Finding]
+"""Asks a dependency; raises what its port raises."""
 
 
 class CheckHealth:
@@ -53,25 +63,25 @@ class CheckHealth:
         self._breakers = breakers
         self._stopwatch = stopwatch
         self._pool = ThreadPoolExecutor(2 * len(DEPENDENCIES), thread_name_prefix="health")
-        self._lock = Lock()
-        self._held: tuple[float, Health] | None = None
+        self._locks: defaultdict[str | None, Lock] = defaultdict(Lock)
+        self._held: dict[str | None, tuple[float, Health]] = {}
 
-    def __call__(self, *, deep: bool = False) -> Health:
-        """How all dependencies are; a shallow look may be two seconds old."""
+    def __call__(self, *, tenant: str | None = None, deep: bool = False) -> Health:
+        """How all dependencies are, for *tenant* if there is one; a shallow look may be two seconds old."""
         if deep:
-            return self._look(deep=True, limit_s=DEEP_S)
-        with self._lock:  # who comes while another looks sees what that one found
-            if self._held is not None and self._stopwatch() < self._held[0] + HELD_S:
-                return self._held[1]
-            found = self._look(deep=False, limit_s=SHALLOW_S)
-            self._held = (self._stopwatch(), found)
+            return self._look(tenant, deep=True, limit_s=DEEP_S)
+        with self._locks[tenant]:  # who comes while another looks sees what that one found
+            looked_at_s, found = self._held.get(tenant, (float("-inf"), None))
+            if found is None or self._stopwatch() >= looked_at_s + HELD_S:
+                found = self._look(tenant, deep=False, limit_s=SHALLOW_S)
+                self._held[tenant] = (self._stopwatch(), found)
             return found
 
-    def _look(self, *, deep: bool, limit_s: float) -> Health:
+    def _look(self, tenant: str | None, *, deep: bool, limit_s: float) -> Health:
         start_s = self._stopwatch()
-        deadline = Deadline.after(limit_s)
+        look = Look(Deadline.after(limit_s), deep, tenant)
         asked = {
-            name: self._pool.submit(contextvars.copy_context().run, self._ask, name, deadline, deep)
+            name: self._pool.submit(contextvars.copy_context().run, self._ask, name, look)
             for name in DEPENDENCIES
             if name in self._probes
         }
@@ -83,12 +93,12 @@ class CheckHealth:
             {name: found.get(name, unknown) for name in DEPENDENCIES}, round((self._stopwatch() - start_s) * 1_000, 3)
         )
 
-    def _ask(self, name: str, deadline: Deadline, deep: bool) -> DependencyHealth:  # noqa: FBT001 - by the pool
+    def _ask(self, name: str, look: Look) -> DependencyHealth:
         if self._breakers.is_open(name):
             return DependencyHealth("unavailable", circuit_breaker_open=True, detail="its breaker is open")
         start_s = self._stopwatch()
         try:
-            found = self._probes[name](deadline, deep)
+            found = self._probes[name](look)
         except (DependencyError, ConfigurationError) as exc:
             message = exc.message if isinstance(exc, DependencyError) else "it is not set up right"
             return DependencyHealth("unavailable", self._since_ms(start_s), detail=message)

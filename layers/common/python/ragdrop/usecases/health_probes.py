@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import EmbeddingSpace
 from ragdrop.ports import ChatModel, ChunkIndex, Embedder, Message, ObjectStore, Registry
 from ragdrop.ports.model_list import ModelList
-from ragdrop.usecases.check_health import Finding, Probe
+from ragdrop.ports.snapshots import SnapshotReader
+from ragdrop.usecases.check_health import Finding, Look, Probe
 
 NO_SUCH_KEY = "health"  # no SHA-256, so never anybody's
 NO_SUCH_OBJECT = "health/none"
@@ -18,8 +18,8 @@ PING = "ping"
 def index_probe(index: ChunkIndex) -> Probe:
     """Whether it can be searched."""
 
-    def probe(deadline: Deadline, _deep: bool) -> Finding:  # noqa: FBT001 - the shape of a probe
-        index.check(deadline)
+    def probe(look: Look) -> Finding:
+        index.check(look.deadline)
         return Finding()
 
     return probe
@@ -28,7 +28,7 @@ def index_probe(index: ChunkIndex) -> Probe:
 def registry_probe(registry: Registry) -> Probe:
     """One read of an item that is not there."""
 
-    def probe(_deadline: Deadline, _deep: bool) -> Finding:  # noqa: FBT001
+    def probe(_look: Look) -> Finding:
         registry.api_key(NO_SUCH_KEY)
         return Finding()
 
@@ -38,7 +38,7 @@ def registry_probe(registry: Registry) -> Probe:
 def store_probe(store: ObjectStore) -> Probe:
     """One look at an object that is not there."""
 
-    def probe(_deadline: Deadline, _deep: bool) -> Finding:  # noqa: FBT001
+    def probe(_look: Look) -> Finding:
         store.head(NO_SUCH_OBJECT)
         return Finding()
 
@@ -48,11 +48,11 @@ def store_probe(store: ObjectStore) -> Probe:
 def embedding_probe(models: ModelList, embedder: Embedder, space: EmbeddingSpace) -> Probe:
     """Its list of models; deep: one embedding, of the right dimension."""
 
-    def probe(deadline: Deadline, deep: bool) -> Finding:  # noqa: FBT001
-        if deep:
-            embedder.query(PING, space, deadline)
+    def probe(look: Look) -> Finding:
+        if look.deep:
+            embedder.query(PING, space, look.deadline)
             return Finding()
-        return _listed(models.models(deadline), (space.model,))
+        return _listed(models.models(look.deadline), (space.model,))
 
     return probe
 
@@ -60,11 +60,26 @@ def embedding_probe(models: ModelList, embedder: Embedder, space: EmbeddingSpace
 def chat_probe(models: ModelList, chat: ChatModel, names: Sequence[str]) -> Probe:
     """Its list of models; deep: one completion of one token."""
 
-    def probe(deadline: Deadline, deep: bool) -> Finding:  # noqa: FBT001
-        if deep:
-            chat.complete([Message("user", PING)], max_tokens=1, deadline=deadline)
+    def probe(look: Look) -> Finding:
+        if look.deep:
+            chat.complete([Message("user", PING)], max_tokens=1, deadline=look.deadline)
             return Finding()
-        return _listed(models.models(deadline), names)
+        return _listed(models.models(look.deadline), names)
+
+    return probe
+
+
+def snapshot_probe(snapshots: SnapshotReader, clock: Callable[[], float]) -> Probe:
+    """What the tenant's snapshot says of itself."""
+
+    def probe(look: Look) -> Finding:
+        if look.tenant is None:
+            return Finding("unknown", "each tenant has its own")
+        snapshot = snapshots.stored(look.tenant)
+        if snapshot is None:
+            return Finding("absent", "the sweep has made none yet")
+        age = f"{snapshot.age_s(clock()):.0f} s old, holds {snapshot.coverage:.0%} of the chunks"
+        return Finding(detail=age)
 
     return probe
 
