@@ -62,7 +62,7 @@ def health_router(
         ] = False,
     ) -> HealthShape:
         """How the service is, looked at within two seconds; a look is shown to others for two seconds more."""
-        found = check()(tenant=who and who.tenant, deep=deep and who is not None)
+        found = check()(tenant=None if who is None else who.tenant, deep=deep and who is not None)
         if found.status == "unavailable":
             response.status_code = UNAVAILABLE
         brief = {

@@ -92,5 +92,7 @@ def _listed(held: frozenset[str] | None, wanted: Sequence[str]) -> Finding:
     missing = [name for name in wanted if name not in have]
     if not missing:
         return Finding()
-    status = "unavailable" if len(missing) == len(wanted) else "degraded"
-    return Finding(status, f"it answers, and does not list {', '.join(missing)}")
+    return Finding(
+        "unavailable" if len(missing) == len(wanted) else "degraded",
+        f"it answers, and does not list {', '.join(missing)}",
+    )
