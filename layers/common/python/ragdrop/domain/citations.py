@@ -54,6 +54,7 @@ class AnswerReader:
         self._citations: list[Citation] = []
         self._refused = False
         self._after_drop = False
+        self._has_code = False
 
     def feed(self, piece: str) -> list[Released]:
         """Read the next piece; what may leave now, in order."""
@@ -87,6 +88,8 @@ class AnswerReader:
         return CitedAnswer(self._text, self._citations, self._all_claims(), reason)
 
     def _read(self, *, last: bool) -> list[Released]:
+        if not last and not self._refused and "[" not in self._raw and "(" not in self._raw:
+            return self._pass()
         released: list[Released] = []
         while not self._refused:
             group = GROUP.search(self._raw)
@@ -95,7 +98,7 @@ class AnswerReader:
                 break
             self._add(self._raw[: group.start()])
             self._raw = rest
-            if _in_code(self._text):
+            if self._has_code and _in_code(self._text):
                 self._add(group.group())
                 continue
             released += self._marker(group.group())
@@ -107,10 +110,18 @@ class AnswerReader:
                 released += self._release()
         return released
 
+    def _pass(self) -> list[Released]:
+        """Read what begins no marker: most of an answer."""
+        cut = len(self._raw.rstrip())
+        self._add(self._raw[:cut])
+        self._raw = self._raw[cut:]
+        return self._release() if self._policy == "mark" else []
+
     def _add(self, piece: str) -> None:
         if self._after_drop and piece:  # the full stop of a sentence that was dropped
             piece = piece.lstrip(".,;:!?" if self._text else ".,;:!? \n")
             self._after_drop = not piece
+        self._has_code = self._has_code or "`" in piece
         self._text += piece
 
     def _safe(self) -> int:

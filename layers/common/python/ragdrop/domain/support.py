@@ -115,8 +115,7 @@ def find_folded(wanted: str, text: str) -> Span | None:
     (Span(start=5, end=18), None)
     """
     held, places = _folded(text)
-    needle, _ = _folded(wanted)
-    needle = needle.strip()
+    needle = " ".join(wanted.lower().split()) if wanted.isascii() else _folded(wanted)[0].strip()
     start = held.find(needle) if needle else -1
     while start >= 0:
         end = start + len(needle)
@@ -164,6 +163,9 @@ def _best(claim: str, text: str, about: str) -> Evidence:
         end = _with_stop(text, verbatim.end) if claim.endswith((".", "!", "?", "…")) else verbatim.end
         return Evidence(verbatim.start, end, 1.0, "negation" if denied else None)
     wanted = _facts(claim)
+    if wanted.words and wanted.words.isdisjoint(_facts(text).words):
+        first = _windows(text, 1)[0].span
+        return Evidence(first.start, first.end, 0.0, "words")
     failed: Evidence | None = None
     for size in range(1, MAX_WINDOW_SENTENCES + 1):
         passing: Evidence | None = None
@@ -172,9 +174,12 @@ def _best(claim: str, text: str, about: str) -> Evidence:
             given = _facts(window.text)
             support = _share(wanted.words, given.words)
             same = _says_the_same(wanted, given)
+            if support < MIN_SUPPORT and not same:
+                if failed is None or support > failed.support:
+                    failed = Evidence(window.span.start, window.span.end, support, "words")
+                continue
             settled = settled or same
-            problem = None if support >= MIN_SUPPORT or same else "words"
-            problem = problem or _problem(claim, window, about, one_to_one=same and size == 1)
+            problem = _problem(claim, window, about, one_to_one=same and size == 1)
             found = Evidence(window.span.start, window.span.end, support, problem)
             if problem is None and (passing is None or support > passing.support):
                 passing = found
@@ -271,7 +276,9 @@ def _stated(wanted: Quantity, given: _Facts, text: str) -> bool:
 
 def _share(wanted: frozenset[str], given: frozenset[str]) -> float:
     """Share of *wanted* that is *given*; 1 where nothing is wanted."""
-    return round(len(wanted & given) / len(wanted), 4) if wanted else 1.0
+    if not wanted:
+        return 1.0
+    return 0.0 if wanted.isdisjoint(given) else round(len(wanted & given) / len(wanted), 4)
 
 
 @lru_cache(maxsize=4_096)

@@ -16,6 +16,8 @@ from ragdrop.routes.answer_mapping import ask_response, citation_shape, shown_fi
 from ragdrop.routes.search import flags
 from ragdrop.usecases.ask import AskEvent, Found
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
 
 def events(stream: Iterator[AskEvent], request: Request, start_s: float) -> Generator[str, None, None]:
     """The events of *stream*; an error that comes after the first event is an event too, and the last one."""
@@ -37,9 +39,5 @@ def events(stream: Iterator[AskEvent], request: Request, start_s: float) -> Gene
 
 def sse(name: str, data: BaseModel | dict[str, Any]) -> str:
     """One event."""
-    text = (
-        data.model_dump_json(exclude_unset=True)
-        if isinstance(data, BaseModel)
-        else json.dumps(data, ensure_ascii=False)
-    )
+    text = data.model_dump_json(exclude_unset=True) if isinstance(data, BaseModel) else _encode(data)
     return f"event: {name}\ndata: {text}\n\n"
