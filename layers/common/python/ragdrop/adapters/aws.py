@@ -71,10 +71,24 @@ def _made(service: str, *, quick: bool) -> AwsClient:
                 retries={"mode": "standard", "total_max_attempts": attempts},
             )
             try:
-                _clients[service, quick] = boto3.client(service, config=config)
+                made = boto3.client(service, config=config)
             except NoRegionError as exc:
                 raise ConfigurationError("AWS_REGION or AWS_DEFAULT_REGION must name a region") from exc
+            if service == "dynamodb":
+                made.meta.events.register("after-call.dynamodb", _refuse_garbage)
+            _clients[service, quick] = made
         return _clients[service, quick]
+
+
+def _refuse_garbage(http_response: Any, **_: Any) -> None:
+    """The SDK takes a body that it cannot read for an empty answer, and an empty answer means that nothing is there.
+
+    Raises:
+        ResponseParserError: It is no JSON object.
+    """
+    body = http_response.content
+    if not (body.startswith(b"{") and body.rstrip().endswith(b"}")):
+        raise ResponseParserError("the body is no JSON object")
 
 
 def error_code(exc: ClientError) -> str:

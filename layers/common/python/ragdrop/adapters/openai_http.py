@@ -95,8 +95,8 @@ class OpenAiHttp:
                     "POST", f"{self.url}{path}", json=body, timeout=timeout, headers=_headers()
                 )
                 response = client.send(request, stream=stream)
-            except httpx.TransportError:
-                if not self._retries.again(attempt, deadline):
+            except httpx.TransportError as exc:
+                if _used_its_time(exc) or not self._retries.again(attempt, deadline):
                     raise
             else:
                 later = response.headers.get("retry-after")
@@ -117,6 +117,11 @@ def _headers() -> dict[str, str]:
     """The id of the request that is served, so that the endpoint's own log can be found by it."""
     request_id = REQUEST_ID.get()
     return {"x-request-id": request_id} if request_id else {}
+
+
+def _used_its_time(exc: httpx.TransportError) -> bool:
+    """Whether the endpoint was reached and took too long: it may still be at work, and asking again doubles that."""
+    return isinstance(exc, httpx.TimeoutException) and not isinstance(exc, httpx.ConnectTimeout | httpx.PoolTimeout)
 
 
 def _cut(response: httpx.Response) -> None:

@@ -12,7 +12,8 @@ from ragdrop.errors import DependencyError, ProjectNotActivatedError, Unauthenti
 from ragdrop.ports import Registry
 from ragdrop.usecases.limit_requests import LimitRequests
 
-KEY_TTL_S = 60.0  # revoking a key takes at most this long
+KEY_TTL_S = 30.0  # then a key is read anew
+KEY_STALE_S = 30.0  # it serves so long on where the registry does not answer: revoking takes at most a minute
 STALE_S = 60.0  # a tenant's item that was read before serves so long where the registry does not answer
 TENANT_TTL_S = 5.0  # a switch of the active index is seen everywhere after this long
 MAX_CACHED = 1_000
@@ -66,7 +67,7 @@ class Directory:
         self._registry = registry
         self._limits = limits
         self._clock = clock
-        self._keys: _Cache[ApiKey] = _Cache(KEY_TTL_S, clock)
+        self._keys: _Cache[ApiKey] = _Cache(KEY_TTL_S, clock, stale_s=KEY_STALE_S)
         self._tenants: _Cache[Tenant] = _Cache(TENANT_TTL_S, clock, stale_s=STALE_S)
 
     def over(self, registry: Registry) -> Directory:

@@ -1,0 +1,61 @@
+"""`python -m localstack.drill [--write] [--only TEXT]`: run the drill, print its table; exit code 1 on any mismatch."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from localstack.drill.expectations import cases, expected
+from localstack.drill.rig import rig
+from localstack.drill.round import drill, problems, wait_until_well
+from localstack.home import REPOSITORY
+from localstack.progress import Progress
+
+PAGE = REPOSITORY / "docs/operations.md"
+MARKS = ("<!-- drill: written by localstack/drill -->", "<!-- end of drill -->")
+HEAD = ("| fault | expected | seen |", "|---|---|---|")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the drill; 1 where anything was not as expected."""
+    parser = argparse.ArgumentParser(description="Fail every dependency in every way, and see what callers see.")
+    parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.relative_to(REPOSITORY)}")
+    parser.add_argument("--only", default="", help="only faults whose name holds this text")
+    options = parser.parse_args(arguments)
+    chosen = [case for case in cases() if options.only in case.name]
+    rows, wrong = [], 0
+    progress = Progress()
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="ragdrop-drill-") as folder:
+        Path(folder).chmod(0o755)  # a root user's node runs as another one
+        with rig(Path(folder), progress) as made:
+            wait_until_well(made)
+            for case in chosen:
+                wanted = expected(case)
+                seen = drill(made, case)
+                found = problems(seen, wanted)
+                wrong += bool(found)
+                row = f"| {case.name} | {wanted} | {seen}{': **' + '; '.join(found) + '**' if found else ''} |"
+                rows.append(row)
+                print(row, flush=True)
+    taken_s = time.monotonic() - begun
+    print(f"{len(rows)} faults, {wrong} not as expected, {taken_s:.0f} s")
+    if options.write:
+        write("\n".join([*HEAD, *rows]))
+    return 1 if wrong else 0
+
+
+def write(table: str) -> None:
+    """Put *table* between the marks of the page."""
+    text = PAGE.read_text("utf-8")
+    before, _, rest = text.partition(MARKS[0])
+    after = rest.partition(MARKS[1])[2]
+    PAGE.write_text(f"{before}{MARKS[0]}\n{table}\n{MARKS[1]}{after}", "utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

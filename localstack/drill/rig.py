@@ -1,0 +1,107 @@
+"""What is drilled: the local stack's servers behind fault proxies, and the functions' apps as processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from localstack.drill.proxy import FaultProxies, FaultProxy
+from localstack.handover import ragdrop_json
+from localstack.home import REPOSITORY, Home
+from localstack.launcher import down, up
+from localstack.opensearch import start as start_node
+from localstack.opensearch import stop as stop_node
+from localstack.ports import HOST, choose_port
+from localstack.processes import Process, await_health, start, stop
+from localstack.progress import Progress
+from localstack.services import clean_environment
+
+SAMPLE = REPOSITORY / "localstack/sample-vault"
+TENANT, VAULT = "drill", "handbook"
+OPEN_S = 3
+SETTINGS = {
+    "BREAKER_OPEN_S": str(OPEN_S),
+    "BREAKER_WINDOW_S": str(OPEN_S),
+    "CHAT_TIMEOUT_S": "5",
+    "CACHE_SIZE": "0",  # every question has to go the whole way
+    "EMBEDDING_CACHE_SIZE": "0",
+    "LOG_LEVEL": "WARNING",
+}
+SERVERS = ("index", "embedding", "chat")
+START_TIMEOUT_S = 60
+
+
+@dataclass(frozen=True)
+class Rig:
+    """What runs: *proxies* by dependency, *apps* by function, and the key of the drill's tenant."""
+
+    proxies: Mapping[str, FaultProxy]
+    apps: Mapping[str, Process]
+    key: str
+
+    def url(self, function: str) -> str:
+        """Where the app of a function answers."""
+        return f"http://{HOST}:{self.apps[function].port}"
+
+
+@contextmanager
+def rig(folder: Path, progress: Progress) -> Iterator[Rig]:
+    """Everything, up and with the sample vault indexed; stopped at the end.
+
+    Raises:
+        LaunchError: A part did not come up.
+        UnavailableError: There can be no OpenSearch node here.
+    """
+    home = Home(folder, "opensearch")
+    with ExitStack() as ending:
+        node = start_node(folder / "node", choose_port(), environ=dict(os.environ) | {"OPENSEARCH_URL": ""})
+        ending.callback(stop_node, node)
+        os.environ["OPENSEARCH_URL"] = node.url
+        ending.callback(down, home, progress)
+        stack = up(home, index="opensearch", tenant=TENANT, progress=progress)
+        with progress.step("the sample vault, indexed"):
+            ragdrop_json(home, ["push", str(SAMPLE), "--vault", VAULT, "--wait"])
+        proxies = ending.enter_context(FaultProxies())
+        before = {name: proxies.before(_port(stack[f"{name}_url"])) for name in SERVERS}
+        emulator = _port(stack["endpoint_url"])
+        before |= {service: proxies.before(emulator) for service in ("dynamodb", "s3")}
+        environment = _environment(stack, before)
+        apps = {}
+        for function in ("query", "generate"):
+            apps[function] = _serve(function, environment, folder)
+            ending.callback(stop, apps[function])
+        yield Rig(before, apps, str(stack["api_key"]))
+
+
+def _environment(stack: Mapping[str, Any], before: Mapping[str, FaultProxy]) -> dict[str, str]:
+    """What the functions run with, every address of a dependency led through its proxy."""
+    environment = clean_environment() | {name: str(value) for name, value in stack["environment"].items()} | SETTINGS
+    for name in SERVERS:
+        environment[f"{name.upper()}_URL"] = _through(stack[f"{name}_url"], before[name])
+    for service in ("dynamodb", "s3"):
+        environment[f"AWS_ENDPOINT_URL_{service.upper()}"] = f"http://{HOST}:{before[service].port}"
+    return environment
+
+
+def _serve(function: str, environment: Mapping[str, str], folder: Path) -> Process:
+    port = choose_port()
+    app = ("--app-dir", str(REPOSITORY / "functions" / function), "app:api")
+    command = (sys.executable, "-m", "uvicorn", *app, "--host", HOST, "--port", str(port), "--no-access-log")
+    log = folder / f"{function}.log"
+    process = start(function, command, port=port, environment=environment, folder=REPOSITORY, log=log)
+    await_health(process, f"http://{HOST}:{port}/openapi.json", log=log, timeout_s=START_TIMEOUT_S)
+    return process
+
+
+def _port(url: str) -> int:
+    return urlsplit(url).port or 80
+
+
+def _through(url: str, proxy: FaultProxy) -> str:
+    return url.replace(f":{_port(url)}", f":{proxy.port}", 1)

@@ -1,0 +1,180 @@
+"""One round of the drill: a fault is set, what callers see is noted, the fault goes, and they must be well again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from localstack.drill.expectations import OUTAGES, Case, Expected
+from localstack.drill.rig import OPEN_S, Rig
+from localstack.processes import LaunchError
+
+QUESTION = "How long should on-call wait before promoting the standby database?"
+TOGETHER = 5  # questions at once: as many failures as open a breaker
+LIMIT_S = 29.0  # the gateway's
+RECOVERY_S = OPEN_S + 15.0
+POLL_S = 0.25
+START_S = 60.0
+UNTOUCHED_AFTER_S = 1.0
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a caller got."""
+
+    status: int
+    taken_s: float
+    body: dict[str, Any]
+    retry_after: bool
+
+    @property
+    def level(self) -> int:
+        """The fallback level; 0 where there is none."""
+        return int(self.body.get("fallback_level", 0))
+
+    @property
+    def breaker(self) -> bool:
+        """Whether it says that a breaker is open."""
+        return bool(self.body.get("circuit_breaker_open"))
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing is missing from it."""
+        return self.status == httpx.codes.OK and self.level == 1 and not self.body.get("degraded")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a round came to; `touched` are requests that reached a dependency a second after its breaker opened."""
+
+    first: tuple[Reply, ...]
+    then: Reply
+    ask: Reply
+    touched: int | None
+    recovered_s: float | None
+    restarted: bool
+
+    def __str__(self) -> str:
+        """As the table shows it."""
+        levels = "/".join(map(str, sorted({each.level for each in self.first})))
+        then = f", then {self.then.level}" if levels != str(self.then.level) else ""
+        breaker = ", breaker open" if self.then.breaker else ""
+        back = f"{self.recovered_s:.1f} s" if self.recovered_s is not None else "never"
+        return (
+            f"level {levels}{then}{breaker}; ask {self.ask.status}; slowest {self.slowest_s:.1f} s; well after {back}"
+        )
+
+    @property
+    def slowest_s(self) -> float:
+        """The longest that a caller waited."""
+        return max(each.taken_s for each in (*self.first, self.then, self.ask))
+
+
+def drill(rig: Rig, case: Case) -> Seen:
+    """Set the fault, ask, take it away, and ask until all is well."""
+    hit = [rig.proxies[name] for name in case.dependencies]
+    for proxy in hit:
+        proxy.set(case.fault)
+    with ThreadPoolExecutor(TOGETHER) as pool:
+        first = tuple(pool.map(lambda _: search(rig), range(TOGETHER)))
+        if "chat" in case.dependencies and case.fault in OUTAGES:
+            list(pool.map(lambda _: ask(rig), range(TOGETHER)))
+    then = search(rig)
+    touched = _touched(rig, case) if then.breaker else None
+    answer = ask(rig)
+    for proxy in hit:
+        proxy.set("pass")
+    recovered_s = _recovery(rig)
+    restarted = not all(process.running for process in rig.apps.values())
+    return Seen(first, then, answer, touched, recovered_s, restarted)
+
+
+def problems(seen: Seen, wanted: Expected) -> list[str]:
+    """What is not as it should be, in words."""
+    found = []
+    searches = (*seen.first, seen.then)
+    if any(each.status != httpx.codes.OK for each in searches):
+        found.append(f"search answered {sorted({each.status for each in searches})}")
+    if not {each.level for each in seen.first} <= wanted.first:
+        found.append("another level at first")
+    if (seen.then.level, seen.then.breaker) != (wanted.then, wanted.breaker):
+        found.append("another level or flag then")
+    if any((each.level > 1) != bool(each.body.get("fallback")) for each in searches):
+        found.append("fallback does not go with the level")
+    if any(bool(each.body.get("results")) != (each.level <= 2) for each in searches):
+        found.append("results do not go with the level")
+    if any((each.level >= 3) != each.retry_after for each in searches):
+        found.append("Retry-After does not go with the level")
+    if seen.ask.status not in wanted.ask:
+        found.append("another status of ask")
+    if seen.ask.status == httpx.codes.SERVICE_UNAVAILABLE and not seen.ask.retry_after:
+        found.append("ask has no Retry-After")
+    if seen.slowest_s > LIMIT_S:
+        found.append("later than the deadline")
+    if seen.touched:
+        found.append(f"{seen.touched} requests reached what is behind an open breaker")
+    if seen.recovered_s is None:
+        found.append(f"not well again within {RECOVERY_S:.0f} s")
+    if seen.restarted:
+        found.append("a function ended")
+    return found
+
+
+def wait_until_well(rig: Rig) -> None:
+    """Ask until the first answers are whole.
+
+    Raises:
+        LaunchError: They are not, in a minute.
+    """
+    begun = time.monotonic()
+    while not (search(rig).well and ask(rig).well):
+        if time.monotonic() - begun > START_S:
+            raise LaunchError(f"the drill's stack never answered well: {search(rig)}, {ask(rig)}")
+        time.sleep(POLL_S)
+
+
+def search(rig: Rig) -> Reply:
+    """One search."""
+    return _post(rig, "query", "/search", {"query": QUESTION, "min_relevance": 0})
+
+
+def ask(rig: Rig) -> Reply:
+    """One question."""
+    return _post(rig, "generate", "/ask", {"query": QUESTION, "min_relevance": 0})
+
+
+def _post(rig: Rig, function: str, path: str, body: dict[str, Any]) -> Reply:
+    begun = time.monotonic()
+    headers = {"x-api-key": rig.key}
+    url = rig.url(function) + path
+    try:
+        response = httpx.post(url, json=body, headers=headers, timeout=LIMIT_S + 10, trust_env=False)
+    except httpx.TransportError as exc:
+        return Reply(0, time.monotonic() - begun, {"error": type(exc).__name__}, retry_after=False)
+    taken_s = time.monotonic() - begun
+    told = response.json() if "json" in response.headers.get("content-type", "") else {}
+    return Reply(response.status_code, taken_s, told, "retry-after" in response.headers)
+
+
+def _touched(rig: Rig, case: Case) -> int:
+    """Requests that reach the dependency while its breaker is open, from a second after its opening on."""
+    hit: Sequence[Any] = [rig.proxies[name] for name in case.dependencies if name in {"index", "embedding"}]
+    time.sleep(UNTOUCHED_AFTER_S)
+    before = sum(proxy.requests for proxy in hit)
+    search(rig)
+    return sum(proxy.requests for proxy in hit) - before
+
+
+def _recovery(rig: Rig) -> float | None:
+    """Seconds until searches and answers are whole again; None where that takes too long."""
+    begun = time.monotonic()
+    while time.monotonic() - begun < RECOVERY_S:
+        if search(rig).well and ask(rig).well:
+            return time.monotonic() - begun
+        time.sleep(POLL_S)
+    return None
