@@ -59,6 +59,11 @@ class Expected:
         return f"{levels}{breaker}; ask {ask}"
 
 
+def opens_for_searches(case: Case) -> bool:
+    """Whether searches meet enough failures to open a breaker."""
+    return case.fault in OUTAGES and bool({"index", "embedding", "dynamodb"} & set(case.dependencies))
+
+
 def cases() -> Iterator[Case]:
     """Each dependency alone with each fault, then every pair cut off.
 

@@ -128,7 +128,7 @@ def translated(error: type[DependencyError], *, service: str, resource: str) -> 
         ) from exc
     except NoCredentialsError as exc:
         raise ConfigurationError(f"there are no AWS credentials for {resource}") from exc
-    except ResponseParserError as exc:
+    except (ResponseParserError, UnicodeDecodeError) as exc:  # the SDK translates neither
         raise error(f"{resource} gave an answer that cannot be read", service=service, reason="unreadable") from exc
     except BotoCoreError as exc:
         raise error(f"{resource} did not answer ({type(exc).__name__})", service=service) from exc

@@ -20,7 +20,7 @@ UNKNOWN_QUERY = re.compile(r"unknown query \[combined_fields\]")
 
 def is_busy(exc: opensearchpy.OpenSearchException) -> bool:
     """Whether the same call may succeed in a moment; a call that timed out is not tried again, its time is used up."""
-    if isinstance(exc, opensearchpy.ConnectionTimeout | opensearchpy.SSLError):
+    if isinstance(exc, opensearchpy.ConnectionTimeout | opensearchpy.SSLError) or _is_unreadable(exc):
         return False
     if isinstance(exc, opensearchpy.ConnectionError):
         return True
@@ -47,7 +47,7 @@ def translated(exc: opensearchpy.OpenSearchException, stage: str) -> DatabaseErr
         return _error(f"the index did not answer in time ({stage})", retryable=True)
     if isinstance(exc, opensearchpy.SSLError):
         return _error(f"the index's certificate was not accepted ({stage})", retryable=False)
-    if isinstance(exc, opensearchpy.ConnectionError):
+    if isinstance(exc, opensearchpy.ConnectionError) and not _is_unreadable(exc):
         return _error(f"the index could not be reached ({stage})", retryable=True)
     if isinstance(exc, opensearchpy.TransportError) and isinstance(exc.status_code, int):
         return of_status(exc.status_code, str(exc.error)[:100] if _is_type(exc.error) else "", stage)
@@ -75,6 +75,11 @@ def causes(error: Mapping[str, Any]) -> str:
         found += [f"{root.get('type')}: {root.get('reason')}" for root in roots]
         node = node.get("caused_by")
     return "\n".join(found)
+
+
+def _is_unreadable(exc: opensearchpy.OpenSearchException) -> bool:
+    """Whether an answer came that is no text: the library calls that a connection error."""
+    return isinstance(exc, opensearchpy.ConnectionError) and isinstance(exc.info, UnicodeDecodeError)
 
 
 def _is_type(error: object) -> bool:

@@ -1,0 +1,74 @@
+"""The failure drill's own judgement: what it expects, and what it calls a mismatch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from localstack.drill.expectations import Case, cases, expected
+from localstack.drill.round import LIMIT_S, RECOVERY_S, Reply, Seen, problems
+
+INDEX_CUT = Case("refuse", ("index",))
+REGISTRY_CUT = Case("refuse", ("dynamodb",))
+
+
+def reply(level: int, *, status: int = 200, breaker: bool = False, **fields: Any) -> Reply:
+    body = {
+        "fallback_level": level,
+        "fallback": level > 1,
+        "circuit_breaker_open": breaker,
+        "results": [{}] if level <= 2 else [],
+    }
+    return Reply(status, 0.1, body | fields, retry_after=level > 2)
+
+
+def good(case: Case) -> Seen:
+    """What a round should come to."""
+    wanted = expected(case)
+    ask = Reply(max(wanted.ask), 0.1, {}, retry_after=True)
+    first = reply(min(wanted.first))
+    return Seen((first,), reply(wanted.then, breaker=wanted.breaker), (ask,), ask, 0, 3.0, restarted=False)
+
+
+@pytest.mark.parametrize("case", list(cases()), ids=lambda case: case.name)
+def test_what_is_as_expected_is_no_mismatch(case: Case) -> None:
+    assert problems(good(case), expected(case)) == []
+
+
+def test_each_dependency_is_failed_in_each_way_and_each_pair_is_cut_off() -> None:
+    named = [case.name for case in cases()]
+
+    assert len(set(named)) == len(named) == 5 * 6 + 10
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"first": (reply(1),)}, "another level at first"),
+        ({"first": (reply(2, status=500),)}, "search answered [200, 500]"),
+        ({"first": (reply(2, results=[]),)}, "results do not go with the level"),
+        ({"first": (reply(2, fallback=False),)}, "fallback does not go with the level"),
+        ({"then": reply(2)}, "another level or flag then"),
+        ({"asks": (Reply(500, 0.1, {}, retry_after=True),)}, "another status of ask"),
+        ({"ask": Reply(500, 0.1, {}, retry_after=True)}, "another status of ask"),
+        ({"ask": Reply(200, LIMIT_S + 1, {}, retry_after=True)}, "later than the deadline"),
+        ({"touched": 1}, "1 requests reached what is behind an open breaker"),
+        ({"recovered_s": None}, f"not well again within {RECOVERY_S:.0f} s"),
+        ({"restarted": True}, "a function ended"),
+    ],
+)
+def test_whatever_is_not_as_expected_is_named(change: dict[str, Any], said: str) -> None:
+    assert problems(replace(good(INDEX_CUT), **change), expected(INDEX_CUT)) == [said]
+
+
+def test_nothing_without_the_word_when_to_come_back_is_a_mismatch() -> None:
+    seen = good(REGISTRY_CUT)
+    ask = replace(seen.ask, status=503, retry_after=False)
+    seen = replace(seen, then=replace(seen.then, retry_after=False), ask=ask)
+
+    assert problems(seen, expected(REGISTRY_CUT)) == [
+        "Retry-After does not go with the level",
+        "ask has no Retry-After",
+    ]
