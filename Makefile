@@ -12,7 +12,7 @@ ENVS = .venv/.ready .local/env/ministack/.ready .local/env/sam/.ready .local/env
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down status test test-long test-unit lint format docs bench bench-quality invoke lock clean
+.PHONY: help setup demo up down status test test-long test-unit drill lint format docs bench bench-quality invoke lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -43,6 +43,9 @@ test-long: setup ## what takes too long for every day: OpenSearch 2.19 (JDK 17),
 
 test-unit: setup ## the quick tests: no stack, no network
 	@.venv/bin/python -m pytest -n 2 --dist loadgroup tests/unit tests/functions tests/architecture
+
+drill: setup ## fail every dependency in every way, about seven minutes; DRILL=--write keeps the table in docs/operations.md
+	@.venv/bin/python -m localstack.drill $(DRILL)
 
 lint: setup ## ruff, mypy strict, the template
 	@.venv/bin/ruff check .

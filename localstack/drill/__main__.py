@@ -11,7 +11,7 @@ from pathlib import Path
 
 from localstack.drill.expectations import cases, expected
 from localstack.drill.rig import rig
-from localstack.drill.round import drill, problems, wait_until_well
+from localstack.drill.round import drill, problems, warm_up
 from localstack.home import REPOSITORY
 from localstack.progress import Progress
 
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="ragdrop-drill-") as folder:
         Path(folder).chmod(0o755)  # a root user's node runs as another one
         with rig(Path(folder), progress) as made:
-            wait_until_well(made)
+            warm_up(made)
             for case in chosen:
                 wanted = expected(case)
                 seen = drill(made, case)

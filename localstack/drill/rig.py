@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from localstack.deploy import Emulated
 from localstack.drill.proxy import FaultProxies, FaultProxy
 from localstack.handover import ragdrop_json
 from localstack.home import REPOSITORY, Home
@@ -18,7 +19,7 @@ from localstack.launcher import down, up
 from localstack.opensearch import start as start_node
 from localstack.opensearch import stop as stop_node
 from localstack.ports import HOST, choose_port
-from localstack.processes import Process, await_health, start, stop
+from localstack.processes import LaunchError, Process, await_health, start, stop
 from localstack.progress import Progress
 from localstack.services import clean_environment
 
@@ -67,6 +68,8 @@ def rig(folder: Path, progress: Progress) -> Iterator[Rig]:
         stack = up(home, index="opensearch", tenant=TENANT, progress=progress)
         with progress.step("the sample vault, indexed"):
             ragdrop_json(home, ["push", str(SAMPLE), "--vault", VAULT, "--wait"])
+        with progress.step("its snapshot, written by the sweep"):
+            _sweep(stack)
         proxies = ending.enter_context(FaultProxies())
         before = {name: proxies.before(_port(stack[f"{name}_url"])) for name in SERVERS}
         emulator = _port(stack["endpoint_url"])
@@ -74,9 +77,18 @@ def rig(folder: Path, progress: Progress) -> Iterator[Rig]:
         environment = _environment(stack, before)
         apps = {}
         for function in ("query", "generate"):
-            apps[function] = _serve(function, environment, folder)
+            temporary = folder / function  # snapshots are kept there, as in a function's own /tmp
+            temporary.mkdir()
+            apps[function] = _serve(function, environment | {"TMPDIR": str(temporary)}, folder)
             ending.callback(stop, apps[function])
         yield Rig(before, apps, str(stack["api_key"]))
+
+
+def _sweep(stack: Mapping[str, Any]) -> None:
+    functions = Emulated(stack["endpoint_url"], stack["environment"]).client("lambda")
+    answer = functions.invoke(FunctionName=stack["outputs"]["SweepFunctionName"], Payload=b"{}")
+    if "FunctionError" in answer:
+        raise LaunchError(f"the sweep failed: {answer['Payload'].read()[:500]!r}")
 
 
 def _environment(stack: Mapping[str, Any], before: Mapping[str, FaultProxy]) -> dict[str, str]:

@@ -138,8 +138,23 @@ def problems(seen: Seen, wanted: Expected) -> list[str]:
     return found
 
 
+def warm_up(rig: Rig) -> None:
+    """Let both functions open the snapshot: one that was never fetched cannot stand in while S3 is down too.
+
+    Raises:
+        LaunchError: They did not answer, or not from it.
+    """
+    wait_until_well(rig)
+    rig.proxies["index"].set("refuse")
+    replies = search(rig), ask(rig)
+    rig.proxies["index"].set("pass")
+    if any(each.body.get("served_by") != "snapshot" for each in replies):
+        raise LaunchError(f"the drill's stack did not answer from its snapshot: {replies}")
+    wait_until_well(rig)
+
+
 def wait_until_well(rig: Rig) -> None:
-    """Ask until the first answers are whole.
+    """Ask until the answers are whole.
 
     Raises:
         LaunchError: They are not, in a minute.

@@ -18,8 +18,9 @@ AwsClient: TypeAlias = Any  # a low-level boto3 client, whose methods are made a
 CONNECT_TIMEOUT_S = 1
 READ_TIMEOUT_S = 5  # of one read of the socket, not of a whole large object
 MAX_ATTEMPTS = 3  # the first one included; the SDK keeps a budget of its own for the others
-# A question waits for a table: an item takes milliseconds, so two tries of two seconds fit its deadline several times
-PROMPT = {"dynamodb": (2, 2)}  # by service: seconds of a read, attempts
+# Questions wait for tables and for the snapshots' bucket: an item takes milliseconds, the first byte of an object less
+# than a second, so that two tries fit the deadline (by service: seconds of a read, attempts)
+PROMPT = {"dynamodb": (2, 2), "s3": (4, 2)}
 
 _MISSING = frozenset(
     {

@@ -14,6 +14,7 @@ from ragdrop.usecases.limit_requests import LimitRequests
 
 KEY_TTL_S = 30.0  # then a key is read anew
 KEY_STALE_S = 30.0  # it serves so long on where the registry does not answer: revoking takes at most a minute
+PAUSE_S = 2.0  # what could not be read is asked for again after so long, not twice in one request
 STALE_S = 60.0  # a tenant's item that was read before serves so long where the registry does not answer
 TENANT_TTL_S = 5.0  # a switch of the active index is seen everywhere after this long
 MAX_CACHED = 1_000
@@ -31,7 +32,7 @@ class _Cache(Generic[T]):
         self._ttl_s = ttl_s
         self._stale_s = stale_s
         self._clock = clock
-        self._held: dict[str, tuple[float, T]] = {}
+        self._held: dict[str, tuple[float, float, T]] = {}  # until when it is fresh, until when it serves, the value
         self._lock = threading.Lock()
 
     def get(self, name: str, load: Callable[[str], T | None]) -> T | None:
@@ -39,19 +40,22 @@ class _Cache(Generic[T]):
         with self._lock:
             held = self._held.get(name)
         if held is not None and held[0] > self._clock():
-            return held[1]
+            return held[2]
         try:
             value = load(name)
         except DependencyError:
-            if held is not None and held[0] + self._stale_s > self._clock():
-                return held[1]
-            raise
+            if held is None or held[1] <= self._clock():
+                raise
+            with self._lock:
+                self._held[name] = (min(held[1], self._clock() + PAUSE_S), held[1], held[2])
+            return held[2]
         with self._lock:
             self._held.pop(name, None)
             if value is not None:
                 while len(self._held) >= MAX_CACHED:
                     self._held.pop(next(iter(self._held)))
-                self._held[name] = (self._clock() + self._ttl_s, value)
+                fresh_until_s = self._clock() + self._ttl_s
+                self._held[name] = (fresh_until_s, fresh_until_s + self._stale_s, value)
         return value
 
     def forget(self, name: str) -> None:
