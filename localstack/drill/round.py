@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -201,7 +201,7 @@ def _until_open(pool: Executor, one: Callable[[], Reply], *, may_open: bool) -> 
 
 def _touched(rig: Rig, case: Case) -> int:
     """Requests that reach the dependency while its breaker is open, from a second after its opening on."""
-    hit: Sequence[Any] = [rig.proxies[name] for name in case.dependencies if name in {"index", "embedding"}]
+    hit = [rig.proxies[name] for name in case.dependencies if name in {"index", "embedding"}]
     time.sleep(UNTOUCHED_AFTER_S)
     before = sum(proxy.requests for proxy in hit)
     search(rig)
