@@ -6,13 +6,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from pages import access, cli_reference, decisions
+from pages import access, cli_reference, cost, decisions
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGES: dict[str, Callable[[], str]] = {
     "access.md": access.page,
     "adr/README.md": decisions.page,
     "cli.md": cli_reference.page,
+    "cost.md": cost.page,
 }
 
 

@@ -1,0 +1,109 @@
+"""The table of docs/cost.md that says what a month costs, computed from stated workloads, use and list prices."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+PAGE = Path(__file__).resolve().parents[1] / "docs/cost.md"
+BEGIN, END = "<!-- month: written by make docs -->", "<!-- end of month -->"
+DAYS = 30.4  # a month
+HOURS = 730  # a month, as AWS counts
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What a month brings: documents of so many tokens, the share of them that changes each day, questions a day."""
+
+    name: str
+    documents: int
+    tokens: int  # of a document
+    changed: float
+    searches: int  # a day, beside the questions
+    questions: int
+    index: str
+
+
+WORKLOADS = (
+    Workload("trial", 1_000, 4_000, 0.01, 50, 50, "single-node"),
+    Workload("team", 10_000, 4_000, 0.02, 1_000, 1_000, "single-node"),
+    Workload("company", 60_000, 4_000, 0.02, 10_000, 10_000, "multi-az"),
+)
+
+# List prices in USD, us-east-1, as known in 2025.
+INDEX = {"single-node": (1, 0.036, 10), "multi-az": (3, 0.167, 100)}  # nodes, an hour each, GB each
+GP3_GB = 0.122
+LAMBDA_GB_S, LAMBDA_CALL = 0.0000166667, 0.20 / 1e6
+GATEWAY_CALL = 3.50 / 1e6
+DYNAMO_READ, DYNAMO_WRITE, DYNAMO_GB = 0.125 / 1e6, 0.625 / 1e6, 0.25
+S3_PUT, S3_GET, S3_GB = 0.005 / 1e3, 0.0004 / 1e3, 0.023
+SQS_CALL = 0.40 / 1e6
+LOG_GB = 0.50
+EMBED_TOKEN = 0.02 / 1e6  # text-embedding-3-small
+CHAT_IN, CHAT_OUT = 0.15 / 1e6, 0.60 / 1e6  # gpt-4o-mini
+
+# What one of each uses: estimates on the high side, at the template's 1,024 MB; a question waits 4 s for its model.
+INGEST = {"gb_s": 4.0, "reads": 15, "writes": 15, "puts": 8, "gets": 10, "calls": 4, "log_kb": 4}
+SEARCH = {"gb_s": 0.2, "reads": 60, "writes": 0.2, "puts": 0, "gets": 0, "calls": 0, "log_kb": 2}
+ASK = {"gb_s": 4.0, "reads": 110, "writes": 25, "puts": 0, "gets": 0, "calls": 0, "log_kb": 2}
+ANSWER_TOKENS, CONTEXT_TOKENS, QUESTION_TOKENS = 300, 6_000, 20
+TEXT_BYTES_A_TOKEN, STORED = 4, 4.0  # what is stored of a token: the object, its old version, text, vectors
+
+
+def month(workload: Workload) -> dict[str, float]:
+    """USD a month by what is paid.
+
+    >>> round(month(WORKLOADS[0])["index"], 2)
+    27.5
+    """
+    files = workload.documents * workload.changed * DAYS
+    searches, asked = workload.searches * DAYS, workload.questions * DAYS
+    use = {name: files * INGEST[name] + searches * SEARCH[name] + asked * ASK[name] for name in INGEST}
+    nodes, rate, disk_gb = INDEX[workload.index]
+    stored_gb = workload.documents * workload.tokens * TEXT_BYTES_A_TOKEN * STORED / 1e9
+    requests = searches + asked
+    return {
+        "index": nodes * (rate * HOURS + disk_gb * GP3_GB),
+        "functions": use["gb_s"] * LAMBDA_GB_S + (requests + files) * LAMBDA_CALL,
+        "gateway": requests * GATEWAY_CALL,
+        "tables": use["reads"] * DYNAMO_READ + use["writes"] * DYNAMO_WRITE + workload.documents * 4e-6 * DYNAMO_GB,
+        "buckets, queue, logs": use["puts"] * S3_PUT
+        + use["gets"] * S3_GET
+        + stored_gb * S3_GB
+        + use["calls"] * SQS_CALL
+        + use["log_kb"] / 1e6 * LOG_GB,
+        "embedding": (files * workload.tokens + requests * QUESTION_TOKENS) * EMBED_TOKEN,
+        "chat": asked * (CONTEXT_TOKENS * CHAT_IN + ANSWER_TOKENS * CHAT_OUT),
+    }
+
+
+def first(workload: Workload) -> float:
+    """USD, once, for bringing all documents in."""
+    used = INGEST["gb_s"] * LAMBDA_GB_S + INGEST["reads"] * DYNAMO_READ + INGEST["writes"] * DYNAMO_WRITE
+    return workload.documents * (used + INGEST["puts"] * S3_PUT + workload.tokens * EMBED_TOKEN)
+
+
+def table() -> str:
+    """Both tables: what is reckoned with, and what it comes to."""
+    heads = " | ".join(workload.name for workload in WORKLOADS)
+    rule = "|---" * (len(WORKLOADS) + 1) + "|"
+    stated = [
+        ("documents, of 4,000 tokens (3,000 words)", [f"{each.documents:,}" for each in WORKLOADS]),
+        ("of them new or changed in a day", [f"{each.documents * each.changed:,.0f}" for each in WORKLOADS]),
+        ("searches a day", [f"{each.searches:,}" for each in WORKLOADS]),
+        ("questions a day", [f"{each.questions:,}" for each in WORKLOADS]),
+        ("`OpenSearchDomain`", [each.index for each in WORKLOADS]),
+    ]
+    months = [month(each) for each in WORKLOADS]
+    paid = [(name, [f"{each[name]:,.2f}" for each in months]) for name in months[0]]
+    paid.append(("**a month, USD**", [f"**{sum(each.values()):,.0f}**" for each in months]))
+    paid.append(("once, to bring all in", [f"{first(each):,.2f}" for each in WORKLOADS]))
+    rows = "\n".join(f"| {name} | {' | '.join(values)} |" for name, values in [*stated, *paid])
+    return f"| | {heads} |\n{rule}\n{rows}"
+
+
+def page() -> str:
+    """The whole page, with the table between its marks made anew."""
+    text = PAGE.read_text("utf-8")
+    return re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", f"{BEGIN}\n{table()}\n{END}", text, flags=re.DOTALL)
