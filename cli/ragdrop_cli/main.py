@@ -45,6 +45,14 @@ WHERE = (
     "folder (RAGDROP_STACK names another file)."
 )
 
+PANELS = {
+    **dict.fromkeys(("push", "ls", "show", "rm", "retry"), "Documents"),
+    **dict.fromkeys(("search", "ask", "replay", "eval", "mcp"), "Questions"),
+    **dict.fromkeys(("tenant", "key", "connect", "calibrate", "sweep", "reindex", "snapshot"), "Operating, with AWS"),
+    **dict.fromkeys(("stats", "doctor"), "How it is"),
+    **dict.fromkeys(("invoke", "completion"), "At your desk"),
+}
+
 
 class Commands(TyperGroup):
     """The root group: what ragdrop raises on purpose ends as two lines on standard error, not as a trace."""
@@ -134,9 +142,9 @@ def build() -> typer.Typer:
         (key, "revoke", keys.revoke, "ragdrop key revoke acme 0123456789ab"),
     ]
     for group, name, command, example in commands:
-        group.command(name, epilog=f"Example: {example}")(command)
-    app.add_typer(tenant, name="tenant")
-    app.add_typer(key, name="key")
+        group.command(name, epilog=f"Example: {example}", rich_help_panel=PANELS.get(name))(command)
+    app.add_typer(tenant, name="tenant", rich_help_panel=PANELS["tenant"])
+    app.add_typer(key, name="key", rich_help_panel=PANELS["key"])
     return app
 
 
