@@ -1,0 +1,39 @@
+"""`sam deploy --guided` with a profile of samconfig.toml, answered as docs/deploy.md says, up to the change set."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from tests.architecture.cloudformation import of_type, read_template
+from tests.integration.conftest import REPOSITORY, LocalStack
+
+SAM = REPOSITORY / ".local/env/sam/bin/sam"
+
+
+def answers() -> list[str]:
+    """Enter keeps a default; a secret that is not used is `none`; that the gateway checks no keys is all right."""
+    template = read_template()
+    functions = of_type(template["Resources"], "AWS::Serverless::Function").values()
+    routes = [event for each in functions for event in each.get("Events", {}).values() if event["Type"] == "Api"]
+    parameters = ["none" if each.get("NoEcho") else "" for each in template["Parameters"].values()]
+    name_and_region, confirm_roles_rollback, save = ["ragdrop-guided", ""], ["n", "y", "n"], ["n"]
+    return [*name_and_region, *parameters, *confirm_roles_rollback, *("y" for _ in routes), *save]
+
+
+def test_the_guide_is_answered_by_enter_none_and_y(stack: LocalStack) -> None:
+    credentials = {name: value for name, value in stack.environment.items() if name.startswith("AWS_")}
+    done = subprocess.run(
+        [str(SAM), "deploy", "--guided", "--config-env", "dev", "--no-execute-changeset"],
+        cwd=REPOSITORY,
+        env={**os.environ, **credentials, "SAM_CLI_TELEMETRY": "0", "NO_PROXY": "127.0.0.1,localhost"},
+        input="\n".join(answers()) + "\n",
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+    told = done.stdout + done.stderr
+    assert "Changeset created successfully" in told, told
+    assert '"OpenSearchDomain": "single-node"' in told
