@@ -78,8 +78,9 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 lock: .venv/.uv ## resolve every requirements file anew
 	@$(COMPILE) --upgrade layers/common/python/requirements.in -o layers/common/python/requirements.txt
 	@$(COMPILE) --upgrade functions/ingest/requirements.in -o functions/ingest/requirements.txt
-	@$(COMPILE) --upgrade -c layers/common/python/requirements.txt functions/generate/requirements.in -o functions/generate/requirements.txt
 	@$(COMPILE) --upgrade -c layers/common/python/requirements.txt functions/mcp/requirements.in -o functions/mcp/requirements.txt
+	@$(COMPILE) --upgrade -c layers/common/python/requirements.txt -c functions/mcp/requirements.txt functions/generate/requirements.in -o functions/generate/requirements.txt
+	@$(COMPILE) --upgrade -c layers/common/python/requirements.txt -c functions/mcp/requirements.txt functions/query/requirements.in -o functions/query/requirements.txt
 	@$(COMPILE) --upgrade requirements/dev.in -o requirements/dev.txt
 	@$(COMPILE) --upgrade requirements/ministack.in -o requirements/ministack.txt
 	@$(COMPILE) --upgrade requirements/sam.in -o requirements/sam.txt

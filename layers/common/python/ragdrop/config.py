@@ -6,14 +6,15 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from ragdrop.domain.models import model_window_tokens
 from ragdrop.domain.setting_rules import AUTO, FUSION_PATTERN
 from ragdrop.domain.settings_in_force import Tunables
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, EmbeddingSpace, index_name
+from ragdrop.domain.tokens import TokenRules
 from ragdrop.errors import ConfigurationError
 
 SPECIAL_TOKENS = (
@@ -54,6 +55,13 @@ class Settings(BaseModel):
     rerank_url: str | None = None
     rerank_model: str | None = None
     rerank_api_key: str | None = None
+
+    jwt_issuer: str | None = None
+    jwt_audience: str | None = None
+    jwt_jwks_url: str | None = None
+    jwt_tenant_claim: str = "tenant"
+    jwt_role_claim: str = "role"
+    jwt_vaults_claim: str = "vaults"
 
     document_bucket: str
     state_bucket: str
@@ -132,6 +140,20 @@ class Settings(BaseModel):
             raise ValueError(f"must start with one of {', '.join(schemes)}")
         return value
 
+    @field_validator("jwt_jwks_url")
+    @classmethod
+    def _keys_that_nobody_can_change_on_their_way(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("https://", "http://127.0.0.1:", "http://localhost:")):
+            raise ValueError("must start with https://")
+        return value
+
+    @model_validator(mode="after")
+    def _tokens_whole_or_not_at_all(self) -> Settings:
+        given = [self.jwt_issuer, self.jwt_audience, self.jwt_jwks_url]
+        if any(given) and not all(given):
+            raise ValueError("JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL must be set together")
+        return self
+
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
         """Read *environ*, or the process's own environment.
@@ -144,7 +166,10 @@ class Settings(BaseModel):
         try:
             return cls.model_validate(given)
         except ValidationError as exc:
-            lines = [f"{str(error['loc'][0]).upper()}: {_problem(error)}" for error in exc.errors()]
+            lines = [
+                f"{str(error['loc'][0]).upper()}: {_problem(error)}" if error["loc"] else error["msg"]
+                for error in exc.errors()
+            ]
             raise ConfigurationError("the environment is not usable:\n" + "\n".join(lines)) from exc
 
     @property
@@ -163,6 +188,19 @@ class Settings(BaseModel):
         )
         return ActiveIndex(index_name(space), space, plan)
 
+    def token_rules(self) -> TokenRules | None:
+        """What tokens must say, where JWT_ISSUER names who makes them."""
+        if not (self.jwt_issuer and self.jwt_audience and self.jwt_jwks_url):
+            return None
+        return TokenRules(
+            self.jwt_issuer,
+            self.jwt_audience,
+            self.jwt_jwks_url,
+            tenant_claim=self.jwt_tenant_claim,
+            role_claim=self.jwt_role_claim,
+            vaults_claim=self.jwt_vaults_claim,
+        )
+
     def tunables(self) -> Tunables:
         """What the environment says of the settings that tenants and vaults may change."""
         return Tunables(**{each.name: getattr(self, each.name) for each in fields(Tunables)})
@@ -171,6 +209,10 @@ class Settings(BaseModel):
 def environment_names() -> frozenset[str]:
     """The names of all variables that Settings reads: the template must set exactly these."""
     return frozenset(name.upper() for name in Settings.model_fields)
+
+
+def _line(error: Mapping[str, Any]) -> str:
+    return f"{str(error['loc'][0]).upper()}: {_problem(error)}" if error["loc"] else str(error["msg"])
 
 
 def _problem(error: Mapping[str, object]) -> str:

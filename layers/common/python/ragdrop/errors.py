@@ -28,6 +28,7 @@
     - DatabaseError                 DATABASE_ERROR (index or registry)
     - ObjectStoreError              DATABASE_ERROR (S3)
     - QueueError                    DATABASE_ERROR (SQS)
+    - IssuerError                   DATABASE_ERROR (the keys of the tokens' issuer)
     - GenerationError               GENERATION_ERROR
     - ModelNotFoundError            MODEL_NOT_FOUND -> 502
     - CircuitOpenError              CIRCUIT_OPEN
@@ -209,6 +210,10 @@ class ObjectStoreError(DatabaseError):
 
 class QueueError(DatabaseError):
     """SQS did not answer."""
+
+
+class IssuerError(DatabaseError):
+    """The keys that tokens are signed with could not be read: no token can be believed, and none be refused."""
 
 
 class GenerationError(DependencyError):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ragdrop.ports.reranker import Reranker
     from ragdrop.ports.snapshots import SnapshotWriter
     from ragdrop.ports.telemetry import Telemetry
+    from ragdrop.ports.token_verifier import TokenVerifier
     from ragdrop.ports.visited import VisitedCache
 
 SQLITE_SCHEME = "sqlite:///"
@@ -75,6 +76,16 @@ class Adapters:
         from ragdrop.adapters.dynamodb_request_counts import DynamoDbRequestCounts
 
         return DynamoDbRequestCounts(self.settings.telemetry_table)
+
+    @cached_property
+    def tokens(self) -> TokenVerifier | None:
+        """What verifies tokens, if JWT_ISSUER names who makes them."""
+        rules = self.settings.token_rules()
+        if rules is None:
+            return None
+        from ragdrop.adapters.jwt_verifier import JwtVerifier
+
+        return JwtVerifier(rules)
 
     @cached_property
     def visited(self) -> VisitedCache:

@@ -40,7 +40,7 @@ class AnsweringParts(GuardedParts):
         from ragdrop.usecases.tenants import Directory
 
         limits = LimitRequests(lambda: self.request_counts, clock=self.clock)
-        return Directory(self.guarded_registry, limits=limits, clock=self.clock)
+        return Directory(self.guarded_registry, limits=limits, tokens=lambda: self.tokens, clock=self.clock)
 
     @cached_property
     def follow_links(self) -> FollowLinks:

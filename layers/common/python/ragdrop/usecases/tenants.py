@@ -8,8 +8,10 @@ from copy import copy
 from typing import Generic, TypeVar
 
 from ragdrop.domain.tenants import ApiKey, Caller, Tenant, key_hash
+from ragdrop.domain.tokens import looks_like_token
 from ragdrop.errors import DependencyError, ProjectNotActivatedError, UnauthenticatedError
 from ragdrop.ports import Registry
+from ragdrop.ports.token_verifier import TokenVerifier
 from ragdrop.usecases.limit_requests import LimitRequests
 
 KEY_TTL_S = 30.0  # then a key is read anew
@@ -67,7 +69,15 @@ class _Cache(Generic[T]):
 class Directory:
     """Callers by their keys, and tenants by their names.  One per execution environment."""
 
-    def __init__(self, registry: Registry, *, clock: Callable[[], float], limits: LimitRequests | None = None) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        clock: Callable[[], float],
+        limits: LimitRequests | None = None,
+        tokens: Callable[[], TokenVerifier | None] = lambda: None,
+    ) -> None:
+        self._tokens = tokens
         self._registry = registry
         self._limits = limits
         self._clock = clock
@@ -81,26 +91,31 @@ class Directory:
         return other
 
     def caller(self, secret: str | None) -> Caller:
-        """The caller that *secret* belongs to; one request of it is counted.
+        """The caller that *secret*, a ragdrop key or a token, belongs to; one request of it is counted.
 
         Raises:
             UnauthenticatedError: There is no key, or it is unknown, expired or revoked; the message does not say which.
-            ProjectNotActivatedError: The key's tenant is disabled.
-            RateLimitedError: The tenant, or this key of it, has made its requests of this minute.
-            DatabaseError: The registry did not answer.
+            ProjectNotActivatedError: Its tenant is disabled, or there is none.
+            RateLimitedError: The tenant, or this credential of it, has made its requests of this minute.
+            DatabaseError: The registry, or the issuer of tokens, did not answer.
         """
         if not secret:
             raise UnauthenticatedError("no API key was given: send it as `x-api-key` or `Authorization: Bearer`")
-        key = self._keys.get(key_hash(secret), self._registry.api_key)
-        if key is None or key.state(self._clock()) != "active":
-            raise UnauthenticatedError("the API key is unknown, expired or revoked")
-        tenant = self.tenant(key.tenant)
+        tokens = self._tokens() if looks_like_token(secret) else None
+        caller = tokens.caller(secret) if tokens else self._holder(secret)
+        tenant = self.tenant(caller.tenant)
         if tenant is None or not tenant.enabled:
-            raise ProjectNotActivatedError("the project of this API key is not active")
-        caller = Caller(key.tenant, key.role, key.vaults, credential=key.id)
+            raise ProjectNotActivatedError("the project of this credential is not active")
         if self._limits is not None:
             self._limits.admit(caller, tenant.rates)
         return caller
+
+    def _holder(self, secret: str) -> Caller:
+        """The holder of a ragdrop key."""
+        key = self._keys.get(key_hash(secret), self._registry.api_key)
+        if key is None or key.state(self._clock()) != "active":
+            raise UnauthenticatedError("the API key is unknown, expired or revoked")
+        return Caller(key.tenant, key.role, key.vaults, credential=key.id)
 
     def tenant(self, name: str, *, fresh: bool = False) -> Tenant | None:
         """The tenant's item, at most 5 seconds old, 65 where the registry does not answer; *fresh* reads it now."""
