@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # not at run time: `ragdrop ask` starts without them
     from ragdrop.domain.sweep_report import Report as SweepReport
     from ragdrop.usecases.calibrate import Calibrated
     from ragdrop.usecases.reindex import Progress, Report
+    from ragdrop.usecases.write_snapshot import Written
 
 
 class Operator(Protocol):
@@ -109,6 +110,18 @@ class Calibrator(Protocol):
         ...
 
 
+class SnapshotWriter(Protocol):
+    """Writes one tenant's snapshot: see ragdrop.usecases.write_snapshot."""
+
+    def is_due(self, tenant: Tenant) -> bool:
+        """Whether the tenant changed since its snapshot was written."""
+        ...
+
+    def __call__(self, name: str, deadline: Deadline, *, anew: bool = ..., progress: Progress = ...) -> Written:
+        """Write what changed, or all of it."""
+        ...
+
+
 class DeadLetters(Protocol):
     """What was given up on."""
 
@@ -143,6 +156,11 @@ class Deployment(Protocol):
     @property
     def calibrate(self) -> Calibrator:
         """The fit of what scores are worth."""
+        ...
+
+    @property
+    def write_snapshot(self) -> SnapshotWriter:
+        """What answers while the index is down."""
         ...
 
     @property

@@ -170,6 +170,10 @@ class FakeDeployment:
         return self.world.app.calibrate
 
     @property
+    def write_snapshot(self) -> Any:
+        return self.world.app.write_snapshot
+
+    @property
     def queue(self) -> Any:
         return self.world.queue
 
