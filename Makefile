@@ -36,7 +36,8 @@ status: setup ## show what runs and where
 test: setup ## every test, the ones on a live stack of their own included
 	@RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bin/python -m pytest -n 3 --dist loadgroup
 
-test-long: setup ## what takes too long for every day: OpenSearch 2.19 (JDK 17), 10,000 random histories, whole outages
+test-long: setup .local/env/llamacpp/.ready ## what takes too long for every day: OpenSearch 2.19 (JDK 17), 10,000 random histories, whole outages
+	@RAGDROP_LLAMA_CPP_PYTHON="$(CURDIR)/.local/env/llamacpp/bin/python" .venv/bin/python -m pytest tests/integration/test_llama_cpp.py
 	@RAGDROP_OPENSEARCH_RELEASE=2.19.0 .venv/bin/python -m pytest tests/contract -k "index or opensearch or reindex"
 	@RAGDROP_STATEFUL_EXAMPLES=10000 .venv/bin/python -m pytest tests/functions/test_any_order_any_failure.py
 	@RAGDROP_WHOLE=1 .venv/bin/python -m pytest tests/integration -k "outage_embedding or queries_during or vault_nuget or large_file"
@@ -88,6 +89,8 @@ lock: .venv/.uv ## resolve every requirements file anew
 	@$(COMPILE) --upgrade requirements/models.in -o requirements/models.txt
 	@$(COMPILE) --upgrade requirements/plots.in -o requirements/plots.txt
 	@$(COMPILE) --upgrade --no-deps requirements/models-nodeps.in -o requirements/models-nodeps.txt
+	@$(COMPILE) --upgrade requirements/llamacpp.in -o requirements/llamacpp.txt
+	@$(COMPILE) --upgrade --no-deps requirements/llamacpp-nodeps.in -o requirements/llamacpp-nodeps.txt
 
 clean: ## stop the stack, remove environments, builds and local data
 	@if [ -x .venv/bin/python ]; then $(STACK) down; fi
@@ -109,6 +112,7 @@ INSTALL = $(UV) pip install --quiet --link-mode=copy --python
 	@touch $@
 
 .local/env/models/.ready: requirements/models-nodeps.txt
+.local/env/llamacpp/.ready: requirements/llamacpp-nodeps.txt
 
 .local/env/%/.ready: requirements/%.txt .venv/.uv
 	@$(UV) venv --quiet --clear --python .venv/bin/python .local/env/$*
