@@ -37,6 +37,7 @@ PASSED_ON = {
     "KEEP_LAST_GOOD": "KeepLastGood",
     "CITATION_POLICY": "CitationPolicy",
     "LOG_LEVEL": "LogLevel",
+    "CORS_ALLOW_ORIGINS": "CorsAllowOrigins",
 }
 
 

@@ -109,7 +109,6 @@ ROWS = (
     Row("GET /health", "how the service is", (200,) * 5, "/health", keyless=True),
     _opened("GET /openapi.json"),
     _opened("GET /docs"),
-    _opened("GET /docs/oauth2-redirect"),
 )
 
 INTRODUCTION = """\

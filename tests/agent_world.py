@@ -21,6 +21,7 @@ from ragdrop.http import authenticated, create_api, handed_over
 from ragdrop.ports import StoredObject
 from ragdrop.routes.ask import ask_router
 from ragdrop.routes.documents import documents_router
+from ragdrop.routes.health import health_router
 from ragdrop.routes.mcp import mcp_router
 from ragdrop.routes.search import search_router
 from ragdrop.routes.stats import stats_router
@@ -70,6 +71,7 @@ def routers(world: World, reader: Callable[..., Caller], writer: Callable[..., C
         search_router(lambda: app.search, reader),
         ask_router(lambda: app.ask, reader),
         stats_router(lambda: app.read_stats, reader),
+        health_router(lambda: app.check_health, app.directory, reader),
         documents_router(
             lambda: app.keep_documents, lambda: app.retry_documents, lambda: app.purge_documents, reader, writer
         ),

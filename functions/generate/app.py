@@ -20,7 +20,8 @@ api = create_api(
     [
         ask_router(lambda: app.ask, reader),
         chat_router(lambda: app.converse, lambda: app.condense_conversation, app.directory, reader),
-    ]
+    ],
+    allow_origins=app.settings.cors_allow_origins,
 )
 adapted = BehindWebAdapter(api)  # what run.sh serves where responses stream
 serve = Mangum(api, lifespan="off")

@@ -11,6 +11,7 @@ from ragdrop.http import authenticated, create_api, handed_over
 from ragdrop.observability import configure, logger
 from ragdrop.routes.ask import ask_router
 from ragdrop.routes.documents import documents_router
+from ragdrop.routes.health import health_router
 from ragdrop.routes.mcp import mcp_router
 from ragdrop.routes.search import search_router
 from ragdrop.routes.stats import stats_router
@@ -23,12 +24,15 @@ inner = create_api(
         search_router(lambda: app.search, reader),
         ask_router(lambda: app.ask, reader),
         stats_router(lambda: app.read_stats, reader),
+        health_router(lambda: app.check_health, app.directory, reader),
         documents_router(
             lambda: app.keep_documents, lambda: app.retry_documents, lambda: app.purge_documents, reader, writer
         ),
     ]
 )
-api = create_api([mcp_router(inner, authenticated(app.directory, "reader"))])
+api = create_api(
+    [mcp_router(inner, authenticated(app.directory, "reader"))], allow_origins=app.settings.cors_allow_origins
+)
 serve = Mangum(api, lifespan="off")
 
 

@@ -10,6 +10,7 @@ from ragdrop.domain.retention import DERIVED_AGE_S
 from tests.architecture.cloudformation import REPOSITORY, Resource, allowed_statements, listed, of_type, read_template
 
 FUNCTIONS = ("IngestFunction", "QueryFunction", "GenerateFunction", "McpFunction", "SweepFunction")
+METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 STREAMED = ("/ask", "/v1/chat/completions")
 INTEGRATION = "x-amazon-apigateway-integration"
 SET_FOR_LIBRARIES = {"POWERTOOLS_SERVICE_NAME"}  # read by Powertools, not by Settings
@@ -216,7 +217,7 @@ def test_every_route_names_its_method(resources: dict[str, Resource]) -> None:
     for name, function in of_type(resources, "AWS::Serverless::Function").items():
         for event in function["Events"].values():
             if event["Type"] == "Api":
-                assert event["Properties"]["Method"] in {"GET", "POST", "PUT", "PATCH", "DELETE"}, name
+                assert event["Properties"]["Method"] in METHODS, name
 
 
 def test_a_function_of_the_api_ends_before_the_gateway_gives_up(resources: dict[str, Resource]) -> None:

@@ -150,7 +150,7 @@ def test_unknown_routes_and_methods_answer_in_the_error_format(deployment: Deplo
 
     status, body = deployment.call("query", deployment.event("search", httpMethod="PATCH"))
     assert (status, body["error"]["code"]) == (405, "METHOD_NOT_ALLOWED")
-    assert body["error"]["details"]["allowed"] == ["POST"]
+    assert body["error"]["details"]["allowed"] == ["POST", "OPTIONS"]
 
 
 def test_what_nobody_foresaw_is_a_plain_500_without_its_text(deployment: Deployment) -> None:

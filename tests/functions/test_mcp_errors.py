@@ -166,5 +166,5 @@ def test_a_key_may_come_in_either_header(world: World, header: str) -> None:
 def test_there_is_no_stream_to_listen_to_and_no_session_to_end(world: World, method: str) -> None:
     response = posted(world, method=method, **{"x-api-key": key_of(world)})
 
-    assert (response.status_code, response.headers["allow"]) == (405, "POST")
+    assert (response.status_code, response.headers["allow"]) == (405, "POST, OPTIONS")
     assert response.json()["error"]["code"] == "METHOD_NOT_ALLOWED"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Annotated, Any, Literal
@@ -101,11 +102,13 @@ class Settings(BaseModel):
     keep_last_good: bool = False
     links_across_vaults: bool = False
 
+    cors_allow_origins: tuple[str, ...] = ()
+
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
 
-    @field_validator("chat_models", mode="before")
+    @field_validator("chat_models", "cors_allow_origins", mode="before")
     @classmethod
-    def _split_models(cls, value: object) -> object:
+    def _split(cls, value: object) -> object:
         return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else value
 
     @field_validator("chat_prices", mode="before")
@@ -128,6 +131,14 @@ class Settings(BaseModel):
     def _some_model(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if not value:
             raise ValueError("at least one model must be named")
+        return value
+
+    @field_validator("cors_allow_origins")
+    @classmethod
+    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in value:
+            if origin != "*" and not re.fullmatch(r"https?://[A-Za-z0-9.-]+(:\d{1,5})?", origin):
+                raise ValueError(f"{origin[:80]!r} is no origin: * or https://HOST[:PORT], without a path")
         return value
 
     @field_validator("index_url", "embedding_url", "chat_url", "rerank_url")

@@ -5,21 +5,24 @@ from __future__ import annotations
 import json
 import traceback
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from fastapi.security import APIKeyHeader, HTTPBearer
 from fastapi.security.http import HTTPAuthorizationCredentials
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragdrop import __version__, errors
+from ragdrop.cors import CrossOrigin
 from ragdrop.domain.correlation import REQUEST_ID
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller, Role
+from ragdrop.http_methods import HeadAsGet, allowed_methods
 from ragdrop.observability import logger
 from ragdrop.usecases.tenants import Directory
 
@@ -27,6 +30,7 @@ GATEWAY_LIMIT_S = 29.0  # a REST API answers 504 by itself after this long
 STREAM_LIMIT_S = 900.0  # how long it lets a response stream
 MARGIN_S = 0.5  # for sending the answer
 RETRY_AFTER_S = 5
+GZIP_FROM_BYTES, GZIP_LEVEL = 2_000, 4  # a smaller body is not worth it; a higher level takes longer than it saves
 ROLE_RANK: dict[Role, int] = {"reader": 0, "writer": 1, "admin": 2}
 
 STATUS: dict[str, int] = {
@@ -119,13 +123,18 @@ def deadline_of(request: Request) -> Deadline:
     return Deadline.after(left_s - MARGIN_S)
 
 
-def create_api(routers: Sequence[APIRouter]) -> FastAPI:
-    """The ASGI application of *routers*: errors in one shape, request ids, no redirects."""
+def create_api(routers: Sequence[APIRouter], *, allow_origins: Collection[str] = ()) -> FastAPI:
+    """The ASGI application of *routers*: errors in one shape, request ids, HEAD and OPTIONS, no redirects.
+
+    Web pages of *allow_origins* may call it from a browser.
+    """
     api = FastAPI(
         title="ragdrop",
         version=__version__,
         description="Drop a file in S3; ask questions over HTTP; get answers whose every citation was checked.",
+        docs_url=None,
         redoc_url=None,
+        openapi_url=None,  # routes/api_document.py makes it whole
         redirect_slashes=False,
     )
     for router in routers:
@@ -133,12 +142,24 @@ def create_api(routers: Sequence[APIRouter]) -> FastAPI:
     api.add_exception_handler(errors.RagdropError, _on_ragdrop_error)
     api.add_exception_handler(RequestValidationError, _on_validation_error)
     api.add_exception_handler(HTTPException, _on_http_exception)
-    api.add_middleware(RequestIds)
+    for middleware, options in _middleware(allow_origins):  # the innermost first
+        api.add_middleware(middleware, **options)
     return api
 
 
+def _middleware(allow_origins: Collection[str]) -> list[tuple[Any, dict[str, Any]]]:
+    found: list[tuple[Any, dict[str, Any]]] = [
+        (Unforeseen, {}),
+        (GZipMiddleware, {"minimum_size": GZIP_FROM_BYTES, "compresslevel": GZIP_LEVEL}),
+        (HeadAsGet, {}),
+    ]
+    if allow_origins:
+        found.append((CrossOrigin, {"origins": allow_origins}))
+    return [*found, (RequestIds, {})]
+
+
 class RequestIds:
-    """Gives every request an id, echoes it, and turns what nobody foresaw into a plain 500."""
+    """Gives every request an id and echoes it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -155,25 +176,40 @@ class RequestIds:
         scope.setdefault("state", {})["request_id"] = request_id
         REQUEST_ID.set(request_id)
         logger.thread_safe_append_keys(request_id=request_id)  # for every line of this request, whoever writes it
-        started = False
 
         async def with_id(message: Message) -> None:
-            nonlocal started
             if message["type"] == "http.response.start":
-                started = True
                 message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
             await send(message)
 
+        await self._app(scope, receive, with_id)
+
+
+class Unforeseen:
+    """Turns what nobody foresaw into a plain 500."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        started = False
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
         try:
-            await self._app(scope, receive, with_id)
+            await self._app(scope, receive, watched)
         except Exception as exc:
             frames = traceback.format_tb(exc.__traceback__)[-6:]
-            extra = {"request_id": request_id, "error": type(exc).__name__, "frames": frames}
-            logger.error("a request failed unexpectedly", extra=extra)
+            logger.error("a request failed unexpectedly", extra={"error": type(exc).__name__, "frames": frames})
             if started:
                 raise
+            request_id = scope["state"]["request_id"]
             body = error_body("INTERNAL_ERROR", "something went wrong inside ragdrop", {}, request_id, scope["path"])
-            await JSONResponse(body, 500)(scope, receive, with_id)
+            await JSONResponse(body, 500)(scope, receive, send)
 
 
 def error_body(code: str, message: str, details: dict[str, Any], request_id: str, path: str = "") -> dict[str, Any]:
@@ -233,11 +269,13 @@ async def _on_validation_error(request: Request, exc: Exception) -> JSONResponse
     )
 
 
-async def _on_http_exception(request: Request, exc: Exception) -> JSONResponse:
+async def _on_http_exception(request: Request, exc: Exception) -> Response:
     assert isinstance(exc, HTTPException)  # noqa: S101 - as above
     path = request.url.path[:200]
     if exc.status_code == STATUS["METHOD_NOT_ALLOWED"]:
-        allowed = [name.strip() for name in (exc.headers or {}).get("Allow", "").split(",") if name.strip()]
+        allowed = allowed_methods(request.app.routes, request.scope)
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers={"allow": ", ".join(allowed)})
         message = f"{request.method} is not allowed on {path}"
         return _response(request, errors.MethodNotAllowedError(message, allowed=allowed))
     if exc.status_code == STATUS["NOT_FOUND"]:

@@ -117,17 +117,24 @@ class Indexed(Result):
     status_url: str | None = Field(description="Where its status can be read while it is pending.")
 
 
-class Told(BaseModel):
-    """What the API says, as it is."""
+class Dependency(Result):
+    """One thing that the service depends on."""
 
-    model_config = ConfigDict(extra="allow")
+    status: Literal["healthy", "degraded", "unavailable", "absent", "unknown"]
+    latency_ms: float | None
+    circuit_breaker_open: bool
+    detail: str | None
 
 
-class Health(Told):
+class Health(Result):
     """The state of the service, as `GET /health` gives it."""
 
     healthy: bool
     status: Literal["healthy", "degraded", "unavailable"]
+    version: str
+    dependencies: dict[str, Dependency]
+    indexed_documents: int | None = None
+    latency_ms: float | None = None
 
 
 class Tokens(Result):

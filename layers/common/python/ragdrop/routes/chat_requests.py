@@ -28,7 +28,9 @@ class ChatMessage(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     role: Annotated[str, StringConstraints(max_length=40)]
-    content: str | list[dict[str, Any]] | None = None
+    content: str | list[dict[str, Any]] | None = Field(
+        default=None, description="What is said; of a content in parts the texts count."
+    )
 
     @property
     def text(self) -> str:

@@ -125,7 +125,7 @@ def documents_router(
         path: str,
         who: Annotated[Caller, Depends(reader)],
         version: Annotated[str | None, Query(max_length=1_024)] = None,
-        content: Annotated[int, Query(ge=0, le=1)] = 0,
+        content: Annotated[int, Query(ge=0, le=1, description="1: the parsed text instead of the record.")] = 0,
         span: Annotated[str | None, Query(pattern=_SPAN.pattern, max_length=20)] = None,
     ) -> DocumentRecord | DocumentText:
         """The record; with `content=1` or `span=start-end` the parsed text of the live revision.

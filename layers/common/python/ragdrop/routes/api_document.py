@@ -1,0 +1,145 @@
+"""The OpenAPI document whole: every error of every route, a word on every field, examples; and its page, `/docs`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse
+from starlette.routing import Route
+
+from ragdrop.http import STATUS
+from ragdrop.routes.docs_page import page_of
+from ragdrop.routes.examples import ERROR_MESSAGES, EXAMPLES
+from ragdrop.routes.field_words import WORDS
+
+ERROR = "Error"
+OPENAI_ERROR = "OpenAiError"
+OF_EVERY_ROUTE = ("INVALID_PARAMS", "INTERNAL_ERROR", "DATABASE_ERROR", "TIMEOUT")
+OF_EVERY_KEY = ("UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED")
+MORE = {
+    "/search": ("INVALID_DOC_TYPE", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND"),
+    "/ask": ("INVALID_DOC_TYPE", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND", "GENERATION_ERROR"),
+    "/v1/chat/completions": ("NOT_FOUND", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND", "GENERATION_ERROR"),
+    "/answers/{answer_id}": ("NOT_FOUND",),
+    "/documents/{vault}/{path}": ("DOCUMENT_NOT_FOUND", "DOCUMENT_TOO_LARGE"),
+    "/documents/{vault}/{path}/retry": ("DOCUMENT_NOT_FOUND",),
+    "/uploads": ("DOCUMENT_NOT_FOUND",),
+}
+_HEADERS = {"X-Request-Id": {"description": "Names this request in logs.", "schema": {"type": "string"}}}
+_RETRY = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "string"}}}
+
+
+def documented(api: FastAPI) -> FastAPI:
+    """*api* with `/openapi.json` and `/docs`, which need no key."""
+    made: dict[str, Any] = {}
+
+    def document() -> dict[str, Any]:
+        if not made:
+            made.update(api_document(api))
+        return made
+
+    async def get_document(_request: Request) -> JSONResponse:
+        return JSONResponse(document())
+
+    async def get_page(_request: Request) -> HTMLResponse:
+        return HTMLResponse(page_of(document()))
+
+    api.openapi = document  # type: ignore[method-assign]  # how FastAPI lets its document be replaced
+    api.router.routes.append(Route("/openapi.json", get_document, methods=["GET"]))
+    api.router.routes.append(Route("/docs", get_page, methods=["GET"]))
+    return api
+
+
+def api_document(api: FastAPI) -> dict[str, Any]:
+    """The OpenAPI 3.1 document of *api*'s routes."""
+    document = get_openapi(
+        title=api.title, version=api.version, description=api.description, routes=api.routes, tags=api.openapi_tags
+    )
+    schemas = document["components"]["schemas"]
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)  # FastAPI's own; errors have one shape here
+    schemas |= {ERROR: _error_schema(openai=False), OPENAI_ERROR: _error_schema(openai=True)}
+    for path, method, operation in _operations(document):
+        _complete(path, method, operation)
+    for schema in schemas.values():
+        for name, field in schema.get("properties", {}).items():
+            _describe(name, field)
+    return document
+
+
+def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield path, method, operation
+
+
+def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
+    responses = operation["responses"]
+    responses.pop("422", None)
+    for parameter in operation.get("parameters", []):
+        _describe(parameter["name"], parameter)
+    codes = [*OF_EVERY_ROUTE, *MORE.get(path, ()), *(OF_EVERY_KEY if operation.get("security") else ())]
+    for status in sorted({STATUS[code] for code in codes}):
+        of_status = [code for code in dict.fromkeys(codes) if STATUS[code] == status]
+        responses.setdefault(str(status), _error_response(of_status, openai=path.startswith("/v1/")))
+    for status, response in responses.items():
+        response["headers"] = {
+            **_HEADERS,
+            **(_RETRY if status in {"429", "503"} else {}),
+            **response.get("headers", {}),
+        }
+    example = EXAMPLES.get(f"{method.upper()} {path}", {})
+    if "request" in example:
+        operation["requestBody"]["content"]["application/json"]["example"] = example["request"]
+    if "response" in example:
+        answered = next(status for status in responses if status.startswith("2"))
+        responses[answered]["content"]["application/json"]["example"] = example["response"]
+
+
+def _error_response(codes: list[str], *, openai: bool) -> dict[str, Any]:
+    examples = {code: {"value": _error_example(code, openai=openai)} for code in codes}
+    schema = {"$ref": f"#/components/schemas/{OPENAI_ERROR if openai else ERROR}"}
+    return {
+        "description": ", ".join(f"`{code}`" for code in codes) + ".",
+        "content": {"application/json": {"schema": schema, "examples": examples}},
+    }
+
+
+def _error_example(code: str, *, openai: bool) -> dict[str, Any]:
+    message, details = ERROR_MESSAGES[code]
+    error: dict[str, Any] = {"code": code, "message": message, "details": details, "request_id": "6f9c2a1e"}
+    if openai:
+        error |= {"type": "invalid_request_error" if STATUS[code] < 500 else "server_error", "param": None}
+    return {"error": error}
+
+
+def _error_schema(*, openai: bool) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "code": {"type": "string", "enum": sorted(STATUS), "description": "Stable: what a program decides by."},
+        "message": {"type": "string", "description": "For people: what was wrong, with the value and the limit."},
+        "details": {
+            "type": "object",
+            "description": "By code: `field, value, allowed`; `service, retryable`; and so on.",
+        },
+        "request_id": {"type": "string", "description": WORDS["request_id"]},
+    }
+    if openai:
+        fields["type"] = {"type": "string", "description": "The OpenAI protocol's kind of error."}
+        fields["param"] = {"type": ["string", "null"], "description": "The field that was wrong."}
+    error = {"type": "object", "properties": fields, "required": list(fields), "description": "What went wrong."}
+    return {
+        "type": "object",
+        "title": OPENAI_ERROR if openai else ERROR,
+        "description": "The body of every error.",
+        "properties": {"error": error},
+        "required": ["error"],
+    }
+
+
+def _describe(name: str, field: dict[str, Any]) -> None:
+    if not field.get("description") and name in WORDS:
+        field["description"] = WORDS[name]

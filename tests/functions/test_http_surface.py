@@ -1,0 +1,148 @@
+"""What every route has: HEAD and OPTIONS, refused methods, compression, request ids, pages of other origins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from starlette.testclient import TestClient
+
+from ragdrop.config import Settings
+from ragdrop.errors import ConfigurationError
+from tests.agent_world import eager_world, key_of
+from tests.whole_service import query_api
+from tests.world import ENVIRONMENT
+
+ORIGIN = "https://app.example"
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[TestClient]:
+    """A client with an admin's key, of a service that admits pages of one origin."""
+    world = eager_world()
+    world.put("team/pump.md", "# Pump\n\n" + "The pump's code is QX-5521. " * 200)
+    api = query_api(world, allow_origins=(ORIGIN, "http://localhost:3000"))
+    with TestClient(api, headers={"x-api-key": key_of(world, "admin")}, raise_server_exceptions=False) as client:
+        yield client
+
+
+@pytest.mark.parametrize("path", ["/documents/team/pump.md", "/documents", "/stats", "/openapi.json", "/docs"])
+def test_head_is_get_without_its_body(client: TestClient, path: str) -> None:
+    got, head = client.get(path), client.head(path)
+
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-type"] == got.headers["content-type"]
+
+
+def test_head_of_what_is_not_there_is_404_without_a_body(client: TestClient) -> None:
+    head = client.head("/documents/team/nothing.md")
+
+    assert (head.status_code, head.content) == (404, b"")
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/search", "POST, OPTIONS"),
+        ("/ask", "POST, OPTIONS"),
+        ("/documents", "GET, HEAD, OPTIONS"),
+        ("/documents/team/pump.md", "GET, HEAD, PUT, DELETE, OPTIONS"),
+        ("/v1/models", "GET, HEAD, OPTIONS"),
+        ("/openapi.json", "GET, HEAD, OPTIONS"),
+    ],
+)
+def test_options_and_a_refused_method_name_every_method_of_the_path(
+    client: TestClient, path: str, allowed: str
+) -> None:
+    told, refused = client.options(path), client.patch(path)
+
+    assert (told.status_code, told.content, told.headers["allow"]) == (204, b"", allowed)
+    assert (refused.status_code, refused.headers["allow"]) == (405, allowed)
+    assert refused.json()["error"]["code"] == "METHOD_NOT_ALLOWED"
+    assert refused.json()["error"]["details"]["allowed"] == allowed.split(", ")
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "OPTIONS"])
+def test_a_path_that_there_is_not_is_404_whatever_the_method(client: TestClient, method: str) -> None:
+    response = client.request(method, "/nowhere")
+
+    assert (response.status_code, response.json()["error"]["code"]) == (404, "NOT_FOUND")
+
+
+def test_a_large_reply_is_compressed_for_who_takes_that_and_a_small_one_never(client: TestClient) -> None:
+    asked = {"query": "code of the pump"}
+    large = client.post("/search", json=asked, headers={"accept-encoding": "gzip"})
+    plain = client.post("/search", json=asked, headers={"accept-encoding": "identity"})
+    small = client.post("/search", json={}, headers={"accept-encoding": "gzip"})
+
+    assert large.headers["content-encoding"] == "gzip"
+    assert int(large.headers["content-length"]) < int(plain.headers["content-length"])
+    assert large.json()["results"] == plain.json()["results"]
+    assert "content-encoding" not in plain.headers
+    assert "content-encoding" not in small.headers
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/stats"), ("GET", "/nowhere"), ("PATCH", "/search"), ("OPTIONS", "/search")]
+)
+def test_every_response_carries_the_request_id_that_it_was_sent(client: TestClient, method: str, path: str) -> None:
+    response = client.request(method, path, headers={"x-request-id": "example-1"})
+
+    assert response.headers["x-request-id"] == "example-1"
+
+
+@pytest.mark.parametrize("given", ["", "x" * 129, "ä", "a\tb"])
+def test_a_request_id_that_is_not_plain_is_replaced(client: TestClient, given: str) -> None:
+    response = client.get("/stats", headers={"x-request-id": given.encode()})
+
+    assert response.headers["x-request-id"] == response.json()["request_id"] != given
+
+
+def test_a_page_of_an_allowed_origin_may_read_replies_and_errors(client: TestClient) -> None:
+    for path, status in (("/stats", 200), ("/nowhere", 404)):
+        response = client.get(path, headers={"origin": ORIGIN})
+
+        assert (response.status_code, response.headers["access-control-allow-origin"]) == (status, ORIGIN)
+        assert "Origin" in response.headers["vary"]
+        assert "etag" in response.headers["access-control-expose-headers"]
+        assert "access-control-allow-credentials" not in response.headers
+
+
+def test_a_preflight_of_an_allowed_origin_is_granted_without_a_key(client: TestClient) -> None:
+    asked = {
+        "origin": "http://localhost:3000",
+        "access-control-request-method": "PUT",
+        "access-control-request-headers": "x-api-key,content-type",
+        "x-api-key": "",
+    }
+
+    response = client.options("/documents/team/pump.md", headers=asked)
+
+    assert response.status_code == 204
+    assert response.headers["access-control-allow-origin"] == "http://localhost:3000"
+    assert "PUT" in response.headers["access-control-allow-methods"]
+    assert response.headers["access-control-allow-headers"] == "x-api-key,content-type"
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "http://app.example", "https://app.example.evil", "null"])
+def test_a_page_of_another_origin_is_granted_nothing(client: TestClient, origin: str) -> None:
+    preflight = {"origin": origin, "access-control-request-method": "POST"}
+
+    for response in (
+        client.options("/search", headers=preflight),
+        client.get("/stats", headers={"origin": origin}),
+    ):
+        assert not [name for name in response.headers if name.startswith("access-control-")]
+
+
+def test_without_the_setting_no_page_is_granted_anything() -> None:
+    with TestClient(query_api(eager_world())) as client:
+        response = client.get("/nowhere", headers={"origin": ORIGIN})
+
+    assert "access-control-allow-origin" not in response.headers
+
+
+@pytest.mark.parametrize("value", ["app.example", "https://app.example/", "https://*.example", "ftp://x"])
+def test_what_is_no_origin_is_a_wrong_setting(value: str) -> None:
+    with pytest.raises(ConfigurationError, match="CORS_ALLOW_ORIGINS"):
+        Settings.from_environment({**ENVIRONMENT, "CORS_ALLOW_ORIGINS": value})
