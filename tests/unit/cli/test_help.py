@@ -93,3 +93,18 @@ def test_an_error_that_no_api_wrote_is_json_too_where_json_is_wanted(ragdrop: Co
     assert result.exit_code == 2
     assert json.loads(result.stdout)["error"]["code"] == "CONFIGURATION"
     assert "next: " in result.stderr
+
+
+def test_a_terminal_shows_colours_unless_no_color_is_set(ragdrop: CommandLine) -> None:
+    ragdrop.api.documents["team/a.md"] = {
+        "vault": "team",
+        "path": "a.md",
+        "status": "indexed",
+        "polls": 0,
+        "version_id": "v1",
+    }
+    colour = re.compile(r"\x1b\[[0-9;]*3[0-7]m")
+
+    assert colour.search(ragdrop.run("ls", terminal=True).stdout)
+    assert not colour.search(ragdrop.run("ls", terminal=True, no_color=True).stdout)
+    assert "\x1b" not in ragdrop.run("ls").stdout

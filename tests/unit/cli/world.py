@@ -196,7 +196,7 @@ class CommandLine:
     def connect(self, url: str, key: str) -> RagdropClient:
         return RagdropClient(url, key, transport=httpx.MockTransport(self.api), sleep=self.slept_s.append)
 
-    def run(self, *arguments: str, terminal: bool = False) -> Result:
+    def run(self, *arguments: str, terminal: bool = False, no_color: bool = False) -> Result:
         session = Session(
             environ=self.environ,
             folder=self.folder,
@@ -206,7 +206,12 @@ class CommandLine:
             sleep=self.slept_s.append,
             clock=lambda: sum(self.slept_s),
         )
-        seen_as = {"FORCE_COLOR": "1" if terminal else None, "NO_COLOR": None, "TERM": "xterm", "COLUMNS": "120"}
+        seen_as = {
+            "FORCE_COLOR": "1" if terminal else None,
+            "NO_COLOR": "1" if no_color else None,
+            "TERM": "xterm",
+            "COLUMNS": "120",
+        }
         return CliRunner(env=seen_as).invoke(build(), list(arguments), obj=session)
 
     def write(self, name: str, text: str = "words") -> Path:
