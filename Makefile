@@ -48,11 +48,13 @@ test-unit: setup ## the quick tests: no stack, no network
 drill: setup ## fail every dependency in every way, about seven minutes; DRILL=--write keeps the table in docs/operations.md
 	@.venv/bin/python -m localstack.drill $(DRILL)
 
-lint: setup ## ruff, mypy strict, the template
+lint: setup .local/env/audit/.ready ## ruff, mypy strict, the template, secrets, known vulnerabilities
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
 	@AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 .local/env/sam/bin/sam validate --lint
+	@.venv/bin/python -m checks.secret_scan
+	@.venv/bin/python -m checks.dependency_audit
 
 format: setup ## let ruff rewrite what it can
 	@.venv/bin/ruff check --fix-only .
@@ -85,6 +87,7 @@ lock: .venv/.uv ## resolve every requirements file anew
 	@$(COMPILE) --upgrade requirements/dev.in -o requirements/dev.txt
 	@$(COMPILE) --upgrade requirements/ministack.in -o requirements/ministack.txt
 	@$(COMPILE) --upgrade requirements/sam.in -o requirements/sam.txt
+	@$(COMPILE) --upgrade requirements/audit.in -o requirements/audit.txt
 	@$(COMPILE) --upgrade requirements/uv.in -o requirements/uv.txt
 	@$(COMPILE) --upgrade requirements/models.in -o requirements/models.txt
 	@$(COMPILE) --upgrade requirements/plots.in -o requirements/plots.txt
