@@ -10,6 +10,7 @@ from ragdrop.adapters.hashing_embedder import HashingEmbedder
 from ragdrop.adapters.memory_breakers import MemoryBreakers
 from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
 from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
+from ragdrop.adapters.memory_metrics import MemoryMetrics
 from ragdrop.adapters.memory_model_list import MemoryModelList
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
 from ragdrop.adapters.memory_receipts import MemoryReceipts
@@ -64,6 +65,7 @@ class World:
         self.embedder = parts.get("embedder") or HashingEmbedder(dimension=DIMENSION)
         self.chat = ScriptedChatModel()
         self.embedding_models, self.chat_models = MemoryModelList("hashing"), MemoryModelList("scripted")
+        self.metrics = MemoryMetrics()
         self.telemetry = parts.get("telemetry") or MemoryTelemetry()
         self.receipts = parts.get("receipts") or MemoryReceipts()
         self.breaker_store = parts.get("breaker_store") or MemoryBreakers()
@@ -79,6 +81,7 @@ class World:
             "embedding_models",
             "chat_models",
             "telemetry",
+            "metrics",
             "visited",
             "receipts",
             "request_counts",

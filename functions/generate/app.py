@@ -13,7 +13,7 @@ from ragdrop.routes.ask import ask_router
 from ragdrop.routes.chat import chat_router
 from ragdrop.web_adapter import BehindWebAdapter
 
-app = bootstrap()  # once per execution environment
+app = bootstrap(function="generate")  # once per execution environment
 configure(app.settings.log_level)
 reader = authenticated(app.directory, "reader")
 api = create_api(

@@ -11,7 +11,7 @@ from ragdrop.observability import configure, logger
 
 MARGIN_S = 5.0  # to give messages back and say what failed before the function is cut off
 
-app = bootstrap()  # once per execution environment
+app = bootstrap(function="ingest")  # once per execution environment
 configure(app.settings.log_level)
 
 

@@ -16,7 +16,7 @@ from ragdrop.routes.mcp import mcp_router
 from ragdrop.routes.search import search_router
 from ragdrop.routes.stats import stats_router
 
-app = bootstrap()  # once per execution environment
+app = bootstrap(function="mcp")  # once per execution environment
 configure(app.settings.log_level)
 reader, writer = (handed_over(role) for role in ("reader", "writer"))
 inner = create_api(

@@ -18,7 +18,7 @@ from ragdrop.routes.health import health_router
 from ragdrop.routes.search import search_router
 from ragdrop.routes.stats import stats_router
 
-app = bootstrap()  # once per execution environment
+app = bootstrap(function="query")  # once per execution environment
 configure(app.settings.log_level)
 reader, writer = (authenticated(app.directory, role) for role in ("reader", "writer"))
 api = documented(

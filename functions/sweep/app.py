@@ -9,7 +9,7 @@ from ragdrop.bootstrap import bootstrap
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.observability import configure, logger
 
-app = bootstrap()  # once per execution environment
+app = bootstrap(function="sweep")  # once per execution environment
 configure(app.settings.log_level)
 
 

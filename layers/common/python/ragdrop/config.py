@@ -104,6 +104,7 @@ class Settings(BaseModel):
 
     cors_allow_origins: tuple[str, ...] = ()
 
+    stage: Annotated[str, Field(max_length=255)] = "local"
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
 
     @field_validator("chat_models", "cors_allow_origins", mode="before")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ragdrop.adapters.openai_http import OpenAiHttp
     from ragdrop.adapters.retries import Retries
     from ragdrop.ports import ChatModel, ChunkIndex, Embedder, MessageQueue, ObjectStore, Prompter, Registry
+    from ragdrop.ports.metrics import Metrics
     from ragdrop.ports.model_list import ModelList
     from ragdrop.ports.receipts import Receipts
     from ragdrop.ports.request_counts import RequestCounts
@@ -29,7 +30,9 @@ SQLITE_SCHEME = "sqlite:///"
 
 
 class Adapters:
-    """The ports.  Each is made when it is first asked for."""
+    """The ports.  Each is made when it is first asked for.  `function` is what metrics call the one that runs."""
+
+    function = "local"
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
         self.settings = settings
@@ -62,6 +65,13 @@ class Adapters:
         from ragdrop.adapters.dynamodb_telemetry import DynamoDbTelemetry
 
         return DynamoDbTelemetry(self.settings.telemetry_table)
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        """Metrics, as lines of the function's log."""
+        from ragdrop.adapters.emf_metrics import EmfMetrics
+
+        return EmfMetrics(function=self.function, stage=self.settings.stage)
 
     @cached_property
     def receipts(self) -> Receipts:

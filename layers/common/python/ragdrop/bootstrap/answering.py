@@ -103,7 +103,7 @@ class AnsweringParts(GuardedParts):
         from ragdrop.usecases.query_counter import QueryCounter
 
         counter = QueryCounter(self.telemetry, clock=self.clock)
-        return ObserveQueries(counter, self.telemetry, clock=self.clock)
+        return ObserveQueries(counter, self.telemetry, metrics=self.metrics, clock=self.clock)
 
     @cached_property
     def fallback_search(self) -> FallbackSearch:

@@ -33,7 +33,7 @@ class GuardedParts(Adapters):
         rules = BreakerRules(
             self.settings.breaker_threshold, self.settings.breaker_window_s, self.settings.breaker_open_s
         )
-        return Breakers(self.breaker_store, rules, clock=self.clock)
+        return Breakers(self.breaker_store, rules, metrics=self.metrics, clock=self.clock)
 
     @cached_property
     def guarded_index(self) -> ChunkIndex:

@@ -118,6 +118,7 @@ class WritingParts(WatchingParts):
             index=self.index,
             directory=self.writers_directory,
             index_revision=index_revision,
+            metrics=self.metrics,
             clock=self.clock,
         )
         apply_settings = ApplySettings(

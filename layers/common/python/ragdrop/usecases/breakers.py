@@ -13,10 +13,12 @@ from threading import Lock, RLock
 from ragdrop.domain.breaker import Breaker, BreakerRules, Counted, is_outage
 from ragdrop.errors import CircuitOpenError, DatabaseError, DependencyError
 from ragdrop.ports.breakers import BreakerStore
+from ragdrop.ports.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 
 SYNC_EVERY_S = 1.0  # an environment reads and writes the shared item at most this often; an opening is written at once
+THROTTLED = 429
 REST_S = 5.0  # a store that failed is not asked for so long: until then breakers are this environment's own
 
 
@@ -27,6 +29,7 @@ class Breakers:
         store: What environments share; while it does not answer, each goes by what it sees itself.
         rules: When a breaker opens, and for how long.
         clock: Seconds since 1970.
+        metrics: Takes failures, throttles and openings, by dependency.
         stopwatch: Seconds on a monotonic clock.
     """
 
@@ -36,9 +39,11 @@ class Breakers:
         rules: BreakerRules,
         *,
         clock: Callable[[], float],
+        metrics: Metrics | None = None,
         stopwatch: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
+        self._metrics = metrics
         self.rules = rules
         self._clock = clock
         self._stopwatch = stopwatch
@@ -61,7 +66,10 @@ class Breakers:
         try:
             yield
         except DependencyError as exc:
-            self.leave(dependency, trial, failed=is_outage(exc, dependency))
+            failed = is_outage(exc, dependency)
+            self.leave(dependency, trial, failed=failed)
+            if failed:
+                self._measure(dependency, DependencyErrors=1, Throttles=int(exc.details.get("status") == THROTTLED))
             raise
         except BaseException:
             self.leave(dependency, trial, failed=False)
@@ -186,6 +194,7 @@ class Breakers:
         if self._resting():
             self._unshared.add(dependency)
         self._hold(dependency, opened)
+        self._measure(dependency, BreakersOpened=1)
         logger.warning("a breaker opened", extra={"dependency": dependency})
 
     def _claims(self, dependency: str, opened_at_s: float, trial: str, now_s: float) -> bool:
@@ -218,8 +227,14 @@ class Breakers:
         if not mine:
             return
         self._hold(dependency, Breaker(opened_at_s=now_s) if failed else Breaker(closed_at_s=now_s))
+        if failed:
+            self._measure(dependency, BreakersOpened=1)
         word = "opened again" if failed else "closed"
         logger.warning("a breaker %s", word, extra={"dependency": dependency})
+
+    def _measure(self, dependency: str, **values: float) -> None:
+        if self._metrics is not None:
+            self._metrics.put(values, dependency=dependency)
 
     def _hold(self, dependency: str, breaker: Breaker) -> None:
         with self._lock:

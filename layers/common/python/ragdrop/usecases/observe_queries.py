@@ -1,4 +1,4 @@
-"""Observe queries: of each one structured log line and its counts; what fails here fails no query."""
+"""Observe queries: of each one structured log line, its metrics and its counts; what fails here fails no query."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from dataclasses import asdict
 
 from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.correlation import REQUEST_ID
+from ragdrop.domain.metric_names import metrics_of
 from ragdrop.domain.query_reports import QueryReport, query_hash
 from ragdrop.errors import DatabaseError
+from ragdrop.ports.metrics import Metrics
 from ragdrop.ports.telemetry import HourStore
 from ragdrop.usecases.query_counter import QueryCounter
 
@@ -31,11 +33,15 @@ class ObserveQueries:
     Args:
         counter: Counts what is said.
         store: Keeps the keys.
+        metrics: Takes what a query adds to the metrics.
         clock: Seconds since 1970.
     """
 
-    def __init__(self, counter: QueryCounter, store: HourStore, *, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, counter: QueryCounter, store: HourStore, *, metrics: Metrics, clock: Callable[[], float]
+    ) -> None:
         self.counter = counter
+        self._metrics = metrics
         self._store = store
         self._clock = clock
         self._own_key = secrets.token_bytes(KEY_BYTES)
@@ -55,6 +61,7 @@ class ObserveQueries:
             "error_stage": failure["stage"] if failure else None,
         }
         logger.info("a query was answered" if failure is None else "a query failed", extra=told)
+        self._metrics.put(metrics_of(report))
         self.counter.note(report)
 
     def _key(self, tenant: str) -> bytes:

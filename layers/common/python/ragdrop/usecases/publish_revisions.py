@@ -13,6 +13,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import rfc3339
 from ragdrop.ports import ChunkIndex, Registry
+from ragdrop.ports.metrics import Metrics
 from ragdrop.usecases.index_revision import IndexRevision
 from ragdrop.usecases.tenants import Directory
 from ragdrop.usecases.write_parts import Written
@@ -28,9 +29,11 @@ class PublishRevisions:
         index: ChunkIndex,
         directory: Directory,
         index_revision: IndexRevision,
+        metrics: Metrics,
         clock: Callable[[], float],
     ) -> None:
         self._registry = registry
+        self._metrics = metrics
         self._index = index
         self._directory = directory
         self._index_revision = index_revision
@@ -48,6 +51,7 @@ class PublishRevisions:
         self._registry.point(written.detail)
         before = self._registry.flip(written.detail, self._clock())
         if before is not None:
+            self._metrics.put({"IndexedDocuments": 1})
             self.count(written.tenant, written.key, before, detail=written.detail)
             self._note_folder(written.key)
         tenant = self._directory.tenant(written.key.tenant, fresh=True) or written.tenant
@@ -59,6 +63,8 @@ class PublishRevisions:
     def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> None:
         """Record why a revision is not indexed; the live one is withdrawn unless *keep_live*."""
         before = self._registry.fail(key, revision, failure, keep_live=keep_live)
+        if before is not None:
+            self._metrics.put({"FailedDocuments": 1})
         tenant = self._directory.tenant(key.tenant)
         if before is not None and tenant is not None and not keep_live:
             self.count(tenant, key, before)

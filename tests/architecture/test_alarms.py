@@ -1,0 +1,88 @@
+"""Alarms and the dashboard: what they look at is emitted, and every alarm has its chapter in the runbook."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from ragdrop.domain.metric_names import NAMESPACE, UNITS
+from tests.architecture.cloudformation import REPOSITORY, Resource, of_type, read_template
+
+RESOURCES = dict(read_template()["Resources"])
+ALARMS = of_type(RESOURCES, "AWS::CloudWatch::Alarm")
+RUNBOOK = (REPOSITORY / "docs/operations.md").read_text("utf-8")
+
+
+def looked_at(alarm: Resource) -> Iterator[Resource]:
+    """Every metric of an alarm."""
+    if "MetricName" in alarm:
+        yield alarm
+    for query in alarm.get("Metrics", []):
+        if "MetricStat" in query:
+            yield query["MetricStat"]["Metric"]
+
+
+def dashboard() -> list[list[object]]:
+    """Every row of every widget, dots filled in."""
+    body = json.loads(RESOURCES["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"])
+    rows = []
+    for widget in body["widgets"]:
+        last: list[object] = []
+        for row in widget["properties"]["metrics"]:
+            names = [part for part in row if isinstance(part, str)]
+            full = [last[at] if name == "." else name for at, name in enumerate(names)] if names != ["..."] else last
+            rows.append(full)
+            last = full
+    return rows
+
+
+def own_names() -> set[str]:
+    """The metrics of our namespace that the template names."""
+    of_alarms = {
+        metric["MetricName"]
+        for each in ALARMS.values()
+        for metric in looked_at(each)
+        if metric["Namespace"] == NAMESPACE
+    }
+    return of_alarms | {str(row[1]) for row in dashboard() if row[0] == NAMESPACE}
+
+
+def test_every_metric_that_the_template_names_is_one_of_ours() -> None:
+    assert own_names() == set(UNITS)
+
+
+def test_every_metric_of_ours_is_looked_at_by_its_stage_alone() -> None:
+    stage = "${AWS::StackName}-${Stage}"
+    for each in ALARMS.values():
+        for metric in looked_at(each):
+            if metric["Namespace"] == NAMESPACE:
+                assert metric["Dimensions"] == [{"Name": "stage", "Value": {"Fn::Sub": stage}}]
+    assert {tuple(row[2:]) for row in dashboard() if row[0] == NAMESPACE} == {("stage", stage)}
+
+
+def test_the_stage_of_the_alarms_is_the_one_that_the_functions_tell() -> None:
+    variables = read_template()["Globals"]["Function"]["Environment"]["Variables"]
+
+    assert variables["STAGE"] == {"Fn::Sub": "${AWS::StackName}-${Stage}"}
+
+
+def test_every_alarm_has_a_chapter_in_the_runbook_that_says_what_it_means_what_to_look_at_and_what_to_do() -> None:
+    chapters = dict(re.findall(r"^### (\w+Alarm)\n(.*?)(?=^##)", RUNBOOK, re.DOTALL | re.MULTILINE))
+
+    assert set(chapters) == set(ALARMS)
+    for name, text in chapters.items():
+        assert all(f"{word}:" in text for word in ("Means", "Look at", "Do")), name
+
+
+def test_every_alarm_goes_to_the_topic_and_is_quiet_without_data() -> None:
+    for name, alarm in ALARMS.items():
+        assert alarm["AlarmActions"]["Fn::If"][:2] == ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}]], name
+        assert alarm["TreatMissingData"] == "notBreaching", name
+
+
+def test_every_function_is_looked_at_for_throttles() -> None:
+    functions = set(of_type(RESOURCES, "AWS::Serverless::Function"))
+    looked = {metric["Dimensions"][0]["Value"]["Ref"] for metric in looked_at(ALARMS["FunctionThrottlesAlarm"])}
+
+    assert looked == functions

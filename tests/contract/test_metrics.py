@@ -1,0 +1,63 @@
+"""What every Metrics does, in memory and as lines of the embedded metric format."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ragdrop.adapters.emf_metrics import EmfMetrics
+from ragdrop.adapters.memory_metrics import MemoryMetrics
+from ragdrop.domain.metric_names import UNITS
+from ragdrop.ports.metrics import Metrics
+
+MADE: list[Metrics] = [MemoryMetrics(), EmfMetrics(function="query", stage="stack-dev")]
+
+
+@pytest.mark.parametrize("metrics", MADE)
+def test_every_metric_is_taken_with_and_without_a_dependency(metrics: Metrics) -> None:
+    for name in UNITS:
+        metrics.put({name: 1})
+        metrics.put({name: 0.5}, dependency="index")
+
+
+@pytest.mark.parametrize("metrics", MADE)
+def test_a_metric_that_does_not_exist_is_a_mistake_of_ours(metrics: Metrics) -> None:
+    with pytest.raises((KeyError, AssertionError)):
+        metrics.put({"Unheard": 1})
+
+
+def line(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """The one line that was printed."""
+    (printed,) = capsys.readouterr().out.splitlines()
+    found: dict[str, Any] = json.loads(printed)
+    return found
+
+
+def test_values_put_together_are_one_line_with_their_units(capsys: pytest.CaptureFixture[str]) -> None:
+    EmfMetrics(function="query", stage="stack-dev").put({"Requests": 1, "RequestLatency": 12.5})
+
+    told = line(capsys)
+    (directive,) = told["_aws"]["CloudWatchMetrics"]
+
+    assert directive["Namespace"] == "ragdrop"
+    assert directive["Metrics"] == [
+        {"Name": "Requests", "Unit": "Count"},
+        {"Name": "RequestLatency", "Unit": "Milliseconds"},
+    ]
+    assert (told["Requests"], told["RequestLatency"]) == ([1.0], [12.5])
+
+
+def test_the_dimensions_are_stage_function_and_dependency_and_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+    EmfMetrics(function="query", stage="stack-dev").put({"Throttles": 1}, dependency="chat")
+
+    told = line(capsys)
+
+    assert told["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [
+        ["stage"],
+        ["function", "stage"],
+        ["function", "stage", "dependency"],
+    ]
+    assert (told["stage"], told["function"], told["dependency"]) == ("stack-dev", "query", "chat")
+    assert "service" not in told
