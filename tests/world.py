@@ -18,6 +18,7 @@ from ragdrop.adapters.memory_registry import MemoryRegistry
 from ragdrop.adapters.memory_request_counts import MemoryRequestCounts
 from ragdrop.adapters.memory_telemetry import MemoryTelemetry
 from ragdrop.adapters.memory_visited import MemoryVisitedCache
+from ragdrop.adapters.memory_wiring import MemoryWiring
 from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
 from ragdrop.bootstrap import App, bootstrap
 from ragdrop.domain.calibration import Calibration, Curve
@@ -65,7 +66,7 @@ class World:
         self.embedder = parts.get("embedder") or HashingEmbedder(dimension=DIMENSION)
         self.chat = ScriptedChatModel()
         self.embedding_models, self.chat_models = MemoryModelList("hashing"), MemoryModelList("scripted")
-        self.metrics = MemoryMetrics()
+        self.metrics, self.wiring = MemoryMetrics(), MemoryWiring()
         self.telemetry = parts.get("telemetry") or MemoryTelemetry()
         self.receipts = parts.get("receipts") or MemoryReceipts()
         self.breaker_store = parts.get("breaker_store") or MemoryBreakers()
@@ -82,6 +83,7 @@ class World:
             "chat_models",
             "telemetry",
             "metrics",
+            "wiring",
             "visited",
             "receipts",
             "request_counts",

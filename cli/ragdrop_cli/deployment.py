@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # not at run time: `ragdrop ask` starts without them
     from ragdrop.config import Settings
     from ragdrop.domain.deadlines import Deadline
     from ragdrop.domain.sweep_report import Report as SweepReport
+    from ragdrop.domain.verdicts import Verdict
     from ragdrop.usecases.calibrate import Calibrated
     from ragdrop.usecases.reindex import Progress, Report
     from ragdrop.usecases.write_snapshot import Written
@@ -122,6 +123,14 @@ class SnapshotWriter(Protocol):
         ...
 
 
+class Examiner(Protocol):
+    """Looks at a deployment from inside: see ragdrop.usecases.examine."""
+
+    def steps(self) -> Mapping[str, Callable[[Deadline], Verdict]]:
+        """What is looked at, by name."""
+        ...
+
+
 class DeadLetters(Protocol):
     """What was given up on."""
 
@@ -166,6 +175,11 @@ class Deployment(Protocol):
     @property
     def queue(self) -> DeadLetters:
         """The queue that feeds ingest, and its dead-letter queue."""
+        ...
+
+    @property
+    def examine(self) -> Examiner:
+        """The steps of doctor."""
         ...
 
     @property

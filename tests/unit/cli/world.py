@@ -174,6 +174,10 @@ class FakeDeployment:
         return self.world.app.write_snapshot
 
     @property
+    def examine(self) -> Any:
+        return self.world.app.examine
+
+    @property
     def queue(self) -> Any:
         return self.world.queue
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from ragdrop.bootstrap.writing import WritingParts
 
 if TYPE_CHECKING:
+    from ragdrop.ports.wiring import WiringProbe
     from ragdrop.usecases.administer_tenants import AdministerTenants
     from ragdrop.usecases.calibrate import Calibrate
+    from ragdrop.usecases.examine import Examine
     from ragdrop.usecases.purge_documents import PurgeDocuments
     from ragdrop.usecases.retry_documents import RetryDocuments
     from ragdrop.usecases.sweep import Sweep
@@ -26,6 +28,31 @@ class OperatingParts(WritingParts):
         from ragdrop.usecases.administer_tenants import AdministerTenants
 
         return AdministerTenants(self.registry, self.settings.seed_index(), clock=self.clock)
+
+    @cached_property
+    def wiring(self) -> WiringProbe:
+        """How bucket and queues are wired."""
+        from ragdrop.adapters.aws_wiring import AwsWiring
+
+        return AwsWiring(self.settings.document_bucket, self.settings.queue_url)
+
+    @cached_property
+    def examine(self) -> Examine:
+        """The steps of doctor."""
+        from ragdrop.usecases.examine import Examine
+
+        return Examine(
+            registry=self.registry,
+            documents=self.documents,
+            state=self.state,
+            index=self.index,
+            index_url=self.settings.index_url,
+            embedder=self.embedder,
+            space=self.settings.seed_index().space,
+            chat_models=self.chat_models,
+            models=self.settings.chat_models,
+            look_at_wiring=self.wiring.look,
+        )
 
     @cached_property
     def retry_documents(self) -> RetryDocuments:

@@ -1,0 +1,78 @@
+"""What every WiringProbe does, in memory and over the AWS APIs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from ragdrop.adapters.aws_wiring import AwsWiring
+from ragdrop.adapters.memory_wiring import MemoryWiring
+from ragdrop.domain.verdicts import SUBSCRIBED, Wiring
+from ragdrop.errors import ConfigurationError
+from ragdrop.ports.wiring import WiringProbe
+from tests.contract.aws_fixtures import REGION, clients
+
+
+@contextmanager
+def probe(engine: str, *, versioned: bool, dead: bool, events: tuple[str, ...], messages: int) -> Iterator[WiringProbe]:
+    if engine == "memory":
+        yield MemoryWiring(Wiring(versioned, frozenset(events), messages, messages if dead else None))
+        return
+    with clients(engine) as make:
+        s3, sqs = make("s3"), make("sqs")
+        url, arn = wired_queue(sqs, dead=dead)
+        s3.create_bucket(Bucket="documents", CreateBucketConfiguration={"LocationConstraint": REGION})
+        if versioned:
+            s3.put_bucket_versioning(Bucket="documents", VersioningConfiguration={"Status": "Enabled"})
+        sent = [{"QueueArn": arn, "Events": [event]} for event in events]
+        s3.put_bucket_notification_configuration(
+            Bucket="documents", NotificationConfiguration={"QueueConfigurations": sent}
+        )
+        for each in sqs.list_queues()["QueueUrls"]:
+            sqs.purge_queue(QueueUrl=each)  # S3 sends a test message when a notification is set
+            for number in range(messages):
+                sqs.send_message(QueueUrl=each, MessageBody=str(number))
+        yield AwsWiring("documents", url, s3=s3, sqs=sqs)
+
+
+def wired_queue(sqs: Any, *, dead: bool) -> tuple[str, str]:
+    attributes = {}
+    urls = []
+    if dead:
+        urls.append(sqs.create_queue(QueueName="dead")["QueueUrl"])
+        arn = sqs.get_queue_attributes(QueueUrl=urls[0], AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+        attributes["RedrivePolicy"] = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 5})
+    urls.append(sqs.create_queue(QueueName="ingest", Attributes=attributes)["QueueUrl"])
+    arn = sqs.get_queue_attributes(QueueUrl=urls[-1], AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    return urls[-1], arn
+
+
+@pytest.mark.parametrize("engine", ["memory", "aws"])
+def test_a_whole_wiring_is_told_with_what_waits(engine: str) -> None:
+    with probe(engine, versioned=True, dead=True, events=SUBSCRIBED, messages=2) as made:
+        assert made.look() == Wiring(True, frozenset(SUBSCRIBED), 2, 2)
+
+
+@pytest.mark.parametrize("engine", ["memory", "aws"])
+def test_what_is_missing_is_told_as_missing(engine: str) -> None:
+    with probe(engine, versioned=False, dead=False, events=("s3:ObjectCreated:*",), messages=0) as made:
+        assert made.look() == Wiring(False, frozenset({"s3:ObjectCreated:*"}), 0, None)
+
+
+def test_events_for_another_queue_do_not_count() -> None:
+    with probe("aws", versioned=True, dead=True, events=SUBSCRIBED, messages=0) as made, clients("aws") as make:
+        other = make("sqs").create_queue(QueueName="other")["QueueUrl"]
+        assert isinstance(made, AwsWiring)
+        moved = AwsWiring("documents", other, s3=make("s3"), sqs=make("sqs"))
+        assert moved.look().events == frozenset()
+
+
+def test_a_queue_that_does_not_exist_is_a_wrong_setting() -> None:
+    with probe("aws", versioned=True, dead=True, events=SUBSCRIBED, messages=0), clients("aws") as make:
+        lost = AwsWiring("documents", "https://sqs.eu-central-1.amazonaws.com/1/no", s3=make("s3"), sqs=make("sqs"))
+        with pytest.raises(ConfigurationError):
+            lost.look()
