@@ -9,10 +9,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from localstack.drill.expectations import cases, expected
-from localstack.drill.rig import rig
+from localstack.drill.expectations import Case, cases, expected
+from localstack.drill.rig import Rig, rig
 from localstack.drill.round import drill, problems, warm_up
 from localstack.home import REPOSITORY
+from localstack.opensearch import UnavailableError
+from localstack.processes import LaunchError
 from localstack.progress import Progress
 
 PAGE = REPOSITORY / "docs/operations.md"
@@ -28,25 +30,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     chosen = [case for case in cases() if options.only in case.name]
     rows, wrong = [], 0
-    progress = Progress()
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="ragdrop-drill-") as folder:
         Path(folder).chmod(0o755)  # a root user's node runs as another one
-        with rig(Path(folder), progress) as made:
-            warm_up(made)
-            for case in chosen:
-                wanted = expected(case)
-                seen = drill(made, case)
-                found = problems(seen, wanted)
-                wrong += bool(found)
-                row = f"| {case.name} | {wanted} | {seen}{': **' + '; '.join(found) + '**' if found else ''} |"
-                rows.append(row)
-                print(row, flush=True)
+        try:
+            with rig(Path(folder), Progress()) as made:
+                warm_up(made)
+                for case in chosen:
+                    row, is_wrong = one_row(made, case)
+                    wrong += is_wrong
+                    rows.append(row)
+                    print(row, flush=True)
+        except (LaunchError, UnavailableError) as exc:
+            sys.exit(f"the drill could not be held: {exc}")
     taken_s = time.monotonic() - begun
     print(f"{len(rows)} faults, {wrong} not as expected, {taken_s:.0f} s")
     if options.write:
         write("\n".join([*HEAD, *rows]))
     return 1 if wrong else 0
+
+
+def one_row(made: Rig, case: Case) -> tuple[str, bool]:
+    """One round as a row of the table, and whether it was not as expected."""
+    wanted, seen = expected(case), drill(made, case)
+    found = problems(seen, wanted)
+    bold = f": **{'; '.join(found)}**" if found else ""
+    return f"| {case.name} | {wanted} | {seen}{bold} |", bool(found)
 
 
 def write(table: str) -> None:

@@ -36,6 +36,7 @@ SETTINGS = {
 }
 SERVERS = ("index", "embedding", "chat")
 START_TIMEOUT_S = 60
+FOREIGN = ("EMBEDDING_", "CHAT_", "INDEX_", "AWS_", "RAGDROP_")  # what would name other servers than the drill's own
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,8 @@ def rig(folder: Path, progress: Progress) -> Iterator[Rig]:
         UnavailableError: There can be no OpenSearch node here.
     """
     home = Home(folder, "opensearch")
+    for name in [name for name in os.environ if name.startswith(FOREIGN)]:
+        del os.environ[name]
     with ExitStack() as ending:
         node = start_node(folder / "node", choose_port(), environ=dict(os.environ) | {"OPENSEARCH_URL": ""})
         ending.callback(stop_node, node)

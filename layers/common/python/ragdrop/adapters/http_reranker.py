@@ -32,14 +32,19 @@ class HttpReranker:
             kind = "did not answer in time" if isinstance(exc, httpx.TimeoutException) else "could not be reached"
             raise RerankError(f"the reranker {kind}", service=SERVICE) from exc
         if response.status_code != httpx.codes.OK:
-            raise RerankError(f"the reranker refused: {problem(response)}", service=SERVICE)
+            retryable = response.status_code == httpx.codes.TOO_MANY_REQUESTS or response.is_server_error
+            raise RerankError(f"the reranker refused: {problem(response)}", service=SERVICE, retryable=retryable)
         try:
             results = response.json()["results"]
             scored = {int(result["index"]): float(result["relevance_score"]) for result in results}
         except (ValueError, KeyError, TypeError) as exc:
-            raise RerankError("the reranker gave an answer that cannot be read", service=SERVICE) from exc
+            raise _unreadable("the reranker gave an answer that cannot be read") from exc
         if len(results) != len(texts) or sorted(scored) != list(range(len(texts))):
-            raise RerankError(f"the reranker scored {len(scored)} of {len(texts)} texts", service=SERVICE)
+            raise _unreadable(f"the reranker scored {len(scored)} of {len(texts)} texts")
         if not all(map(math.isfinite, scored.values())):
-            raise RerankError("the reranker gave a score that is no number", service=SERVICE)
+            raise _unreadable("the reranker gave a score that is no number")
         return [scored[place] for place in range(len(texts))]
+
+
+def _unreadable(message: str) -> RerankError:
+    return RerankError(message, service=SERVICE, reason="unreadable")

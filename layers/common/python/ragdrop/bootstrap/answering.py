@@ -71,7 +71,7 @@ class AnsweringParts(GuardedParts):
         """The reranker's order, where RERANK_URL names one."""
         from ragdrop.usecases.rerank import Rerank
 
-        return Rerank(self.reranker)
+        return Rerank(self.guarded_reranker)
 
     @cached_property
     def uncached_search(self) -> Search:

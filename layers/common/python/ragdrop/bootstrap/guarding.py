@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ragdrop.adapters.snapshot_index import SnapshotIndex
     from ragdrop.ports import ChatModel, ChunkIndex, Embedder, ObjectStore, Registry
     from ragdrop.ports.breakers import BreakerStore
+    from ragdrop.ports.reranker import Reranker
     from ragdrop.usecases.breakers import Breakers
 
 
@@ -69,6 +70,13 @@ class GuardedParts(Adapters):
         from ragdrop.adapters.snapshot_index import SnapshotIndex
 
         return SnapshotIndex(self.guarded_state, self.snapshot_folder, clock=self.clock)
+
+    @cached_property
+    def guarded_reranker(self) -> Reranker | None:
+        """The reranker, if there is one."""
+        from ragdrop.usecases.guarded import RERANK, guarded
+
+        return guarded(self.reranker, RERANK, self.breakers) if self.reranker else None
 
     @cached_property
     def guarded_chat(self) -> ChatModel:

@@ -28,7 +28,10 @@ class TimeShare:
         return deadline.share(self.parts).within(self.cap_s)
 
 
+CONDENSE = TimeShare(4, 8.0)  # without it: the conversation's last words
+FOLDERS = TimeShare(2, 15.0)  # without it: all folders alike
 EMBED = TimeShare(5, 8.0)  # without it: words alone
 CANDIDATES = TimeShare(4, 8.0)  # without them: the snapshot
+RERANK = TimeShare(4, 8.0)  # without it: the order that there is
 TEXTS = TimeShare(4, 8.0)  # without them: the snapshot
 LINKS = TimeShare(4, 8.0)  # without them: an answer without links

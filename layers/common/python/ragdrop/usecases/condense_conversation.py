@@ -14,13 +14,13 @@ from ragdrop.domain.conversations import (
     read_condensed,
 )
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.time_shares import CONDENSE
 from ragdrop.errors import DependencyError
 from ragdrop.ports import ChatModel, Message
 
 logger = logging.getLogger(__name__)
 
 ANSWER_TOKENS = 300
-SHARES = 4  # of the time left: the answer itself must still be possible
 
 
 class CondenseConversation:
@@ -35,7 +35,7 @@ class CondenseConversation:
             return turns[0].text.strip()
         messages = [Message("system", INSTRUCTIONS), Message("user", condensing_request(turns))]
         try:
-            reply = self._chat.complete(messages, max_tokens=ANSWER_TOKENS, deadline=deadline.share(SHARES))
+            reply = self._chat.complete(messages, max_tokens=ANSWER_TOKENS, deadline=CONDENSE.of(deadline))
         except DependencyError as exc:
             logger.warning("a conversation could not be condensed", extra={"service": exc.service, "code": exc.code})
             return last_words(turns)

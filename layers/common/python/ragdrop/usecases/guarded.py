@@ -20,6 +20,7 @@ EMBEDDING = "embedding"
 CHAT = "chat"
 REGISTRY = "registry"
 OBJECT_STORE = "object_store"
+RERANK = "rerank"
 
 T = TypeVar("T")
 

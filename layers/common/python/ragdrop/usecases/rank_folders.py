@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from ragdrop.domain.chunks import Filters, Folder
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.folder_ranking import INSTRUCTIONS, MAX_RANKED, ranking_request, read_ranking
+from ragdrop.domain.time_shares import FOLDERS
 from ragdrop.errors import DependencyError
 from ragdrop.ports import ChatModel, Message, Registry
 
 logger = logging.getLogger(__name__)
 
 ANSWER_TOKENS = 500
-SHARE_OF_TIME = 0.5  # of what is left: the search itself must still be possible
 ALL_FOLDERS = "the folders could not be ranked, all count alike"
 
 
@@ -50,9 +50,8 @@ class RankFolders:
             available = tuple(name for name in sorted(known) if _within(name, within))[:MAX_RANKED]
             if not available:
                 return RankedFolders()
-            seconds = deadline.timeout_s(3_600.0, stage="folders") * SHARE_OF_TIME
             messages = [Message("system", INSTRUCTIONS), Message("user", ranking_request(question, available))]
-            reply = self._chat.complete(messages, max_tokens=ANSWER_TOKENS, deadline=Deadline.after(seconds))
+            reply = self._chat.complete(messages, max_tokens=ANSWER_TOKENS, deadline=FOLDERS.of(deadline))
         except DependencyError as exc:
             logger.warning("folders could not be ranked", extra={"service": exc.service, "code": exc.code})
             return RankedFolders((), available, ALL_FOLDERS)

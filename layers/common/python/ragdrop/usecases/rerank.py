@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.time_shares import RERANK
 from ragdrop.errors import DependencyError
 from ragdrop.ports.reranker import Reranker
 
 logger = logging.getLogger(__name__)
 
 MAX_RERANKED = 50  # candidates that the model reads; those behind them keep their places
-SHARE_OF_TIME = 0.5  # of what is left: what comes after must still be possible
 NOT_RERANKED = "the reranker did not answer, the order is that of the search"
 
 T = TypeVar("T")
@@ -47,8 +47,7 @@ class Rerank:
             return Reranked(list(found))
         head, tail = list(found[:MAX_RERANKED]), list(found[MAX_RERANKED:])
         try:
-            seconds = deadline.timeout_s(3_600.0, stage="rerank") * SHARE_OF_TIME
-            scores = self._reranker.scores(query, [text_of(one) for one in head], Deadline.after(seconds))
+            scores = self._reranker.scores(query, [text_of(one) for one in head], RERANK.of(deadline))
         except DependencyError as exc:
             logger.warning("candidates could not be reranked", extra={"service": exc.service, "code": exc.code})
             return Reranked(list(found), NOT_RERANKED)
