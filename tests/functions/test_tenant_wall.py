@@ -83,7 +83,8 @@ def attacked(wall: Wall, attack: tuple[str, str, Any], word: str, key: str, warm
         wall.send(warm, method, path, body=body)
         wall.world.chat.asked.clear()
     status, answer = wall.send(key, method, path, body=body)
-    return f"{status} {json.dumps(answer, sort_keys=True)}".replace(SECRET, "WORD").replace(NOWHERE, "WORD")
+    masked = json.loads(json.dumps(answer).replace(SECRET, "WORD").replace(NOWHERE, "WORD"))
+    return f"{status} {json.dumps(masked, sort_keys=True)}"  # sorted by names that are masked: a word may be one
 
 
 def assert_wall_holds(wall: Wall, attack: tuple[str, str, Any], key: str, hidden: str, warm: str | None = None) -> None:
