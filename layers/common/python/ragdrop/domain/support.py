@@ -15,16 +15,14 @@ from functools import lru_cache
 from ragdrop.domain.names import fold, folded_words, names, stands_in
 from ragdrop.domain.polarity import contradicts
 from ragdrop.domain.quantities import CalendarDate, Quantity, dates, identifiers, quantities
+from ragdrop.domain.quotations import find_folded, quotations
 from ragdrop.domain.sentences import Span, content_words, sentences, stem
 from ragdrop.domain.word_order import changed_places
 
 MIN_SUPPORT = 0.6  # share of a sentence's content words that its evidence must hold; measured in docs/quality.md
 SETTLED = 0.85  # a single sentence that holds this much is what is meant: facts may not come from its neighbours
 MAX_WINDOW_SENTENCES = 3
-SHORTEST_QUOTE = 2  # words: a shorter one in quotation marks is a term, not a quotation
 
-_FOLDS = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "\u00a0": " "})
-_QUOTED = re.compile(r'"([^"\n]+)"|“([^”\n]+)”|„([^“”\n]+)[“”]')
 _REFERS_BACK = re.compile(
     r"\b(?:he|she|it|they|his|her|hers|its|their|theirs|this|these|those|who|which)\b", re.IGNORECASE
 )
@@ -35,8 +33,6 @@ _LEAD_IN = re.compile(
     r"(?:say|state|note|mention|explain|indicate|confirm)s?(?: that)?,? ",
     re.IGNORECASE,
 )
-_CUTS_BEFORE = re.compile(r"\w$|\d[.,]$")  # a find that begins within a word or a number
-_CUTS_BEHIND = re.compile(r"\w|[.,]\d")
 _ONE = {"one", "a", "an", "single", "once", "1"}
 
 
@@ -96,49 +92,6 @@ def evidence(claim: str, text: str, *, about: str = "") -> Evidence:
     if misquoted is not None and best.problem is None:
         return Evidence(best.start, best.end, best.support, "quote")
     return best
-
-
-def quotations(claim: str) -> list[str]:
-    """The quoted passages of *claim* that have at least two words.
-
-    >>> quotations('He said "never again" and “no”.')
-    ['never again']
-    """
-    found = [next(part for part in match.groups() if part) for match in _QUOTED.finditer(claim)]
-    return [quote.rstrip(".,;:!?") for quote in found if len(quote.split()) >= SHORTEST_QUOTE]
-
-
-def find_folded(wanted: str, text: str) -> Span | None:
-    r"""Where *wanted* stands in *text* if white space, case and typographic quotes are folded; None if nowhere.
-
-    >>> find_folded('He said “no”', 'Then he  said\n"NO".'), find_folded("5 km", "15 km")
-    (Span(start=5, end=18), None)
-    """
-    held, places = _folded(text)
-    needle = " ".join(wanted.lower().split()) if wanted.isascii() else _folded(wanted)[0].strip()
-    start = held.find(needle) if needle else -1
-    while start >= 0:
-        end = start + len(needle)
-        if not _CUTS_BEFORE.search(held[max(0, start - 2) : start]) and not _CUTS_BEHIND.match(held[end : end + 2]):
-            return Span(places[start], places[end - 1] + 1)
-        start = held.find(needle, start + 1)
-    return None
-
-
-@lru_cache(maxsize=1_024)
-def _folded(text: str) -> tuple[str, tuple[int, ...]]:
-    """*text* in one case, with plain quotation marks and single blanks, and the place of each of its characters."""
-    letters: list[str] = []
-    places: list[int] = []
-    for place, letter in enumerate(text.translate(_FOLDS)):
-        if letter.isspace():
-            if letters and letters[-1] == " ":
-                continue
-            letter = " "  # noqa: PLW2901
-        low = letter.lower()
-        letters.append(low if len(low) == 1 else letter)
-        places.append(place)
-    return "".join(letters), tuple(places)
 
 
 def joint_problem(claim: str, slices: Sequence[str], *, about: str = "") -> str | None:
