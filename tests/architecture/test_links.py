@@ -44,3 +44,11 @@ def test_every_page_is_reached_from_the_readme() -> None:
         waiting += [each for each in targets if each.suffix == ".md" and each.is_file() and each not in reached]
 
     assert [page.relative_to(ROOT).as_posix() for page in pages() if page not in reached] == []
+
+
+@pytest.mark.parametrize("page", ["docs/tour.md", "docs/architecture.md", "CONTRIBUTING.md"])
+def test_every_module_that_a_page_names_exists(page: str) -> None:
+    rooms = [ROOT, ROOT / "layers/common/python/ragdrop", ROOT / "layers/common/python", ROOT / "cli/ragdrop_cli"]
+    named = re.findall(r"`((?:[a-z_0-9]+/)*[a-z_0-9]+\.py)`", (ROOT / page).read_text("utf-8"))
+
+    assert [name for name in named if not any((room / name).exists() for room in rooms)] == []
