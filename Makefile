@@ -6,7 +6,7 @@ PYTHON ?= python3
 INDEX ?= embedded
 STACK = .venv/bin/python -m localstack
 UV = .venv/bin/uv
-ENVS = .venv/.ready .local/env/ministack/.ready .local/env/sam/.ready .local/env/models/.ready
+ENVS = .venv/.ready .local/env/ministack/.ready .local/env/sam/.ready .local/env/models/.ready .local/env/schemathesis/.ready
 
 # Where it is set, each command compiles all that it imports again: ten seconds for sam alone.
 unexport PYTHONDONTWRITEBYTECODE
@@ -91,6 +91,7 @@ lock: .venv/.uv ## resolve every requirements file anew
 	@$(COMPILE) --upgrade requirements/uv.in -o requirements/uv.txt
 	@$(COMPILE) --upgrade requirements/models.in -o requirements/models.txt
 	@$(COMPILE) --upgrade requirements/plots.in -o requirements/plots.txt
+	@$(COMPILE) --upgrade requirements/schemathesis.in -o requirements/schemathesis.txt
 	@$(COMPILE) --upgrade --no-deps requirements/models-nodeps.in -o requirements/models-nodeps.txt
 	@$(COMPILE) --upgrade requirements/llamacpp.in -o requirements/llamacpp.txt
 	@$(COMPILE) --upgrade --no-deps requirements/llamacpp-nodeps.in -o requirements/llamacpp-nodeps.txt

@@ -36,9 +36,17 @@ class EagerBucket(MemoryObjectStore):
 
     world: World | None = None
 
-    def put(self, key: str, body: bytes, *, media_type: str, metadata: Mapping[str, str] | None = None) -> StoredObject:
+    def put(
+        self,
+        key: str,
+        body: bytes,
+        *,
+        media_type: str,
+        metadata: Mapping[str, str] | None = None,
+        onto: str | None = None,
+    ) -> StoredObject:
         """Put an object and let its event arrive."""
-        stored = super().put(key, body, media_type=media_type, metadata=metadata)
+        stored = super().put(key, body, media_type=media_type, metadata=metadata, onto=onto)
         if self.world is not None:
             self.world.changed(key.partition("/")[2])
         return stored

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
 from ragdrop.adapters.s3_metadata import decoded, encoded
-from ragdrop.errors import ObjectStoreError
+from ragdrop.errors import ObjectStoreError, PreconditionFailedError
 from tests.contract.aws_fixtures import ENGINES, StoreEngine, store_engine
 
 KEY = "acme/team/notes/größe + 1 😀.md"
@@ -41,6 +41,35 @@ def test_what_was_put_is_found_as_it_was(engine: StoreEngine) -> None:
 def test_a_key_that_never_was_is_none(engine: StoreEngine) -> None:
     assert engine.store.head("acme/team/none.md") is None
     assert engine.store.get("acme/team/none.md") is None
+
+
+def test_a_write_onto_the_current_version_succeeds_and_onto_another_is_refused(engine: StoreEngine) -> None:
+    first = engine.store.put(KEY, b"one", media_type="text/plain")
+
+    second = engine.store.put(KEY, b"two", media_type="text/plain", onto=first.etag)
+    with pytest.raises(PreconditionFailedError):
+        engine.store.put(KEY, b"three", media_type="text/plain", onto=first.etag)
+
+    assert engine.store.get(KEY) == b"two"
+    assert second.etag != first.etag
+
+
+def test_a_write_that_must_be_the_first_succeeds_once(engine: StoreEngine) -> None:
+    engine.store.put(KEY, b"one", media_type="text/plain", onto="")
+    with pytest.raises(PreconditionFailedError):
+        engine.store.put(KEY, b"two", media_type="text/plain", onto="")
+    engine.store.delete(KEY)
+
+    engine.store.put(KEY, b"three", media_type="text/plain", onto="")
+
+    assert engine.store.get(KEY) == b"three"
+
+
+def test_a_write_onto_what_is_not_there_is_refused(engine: StoreEngine) -> None:
+    with pytest.raises(PreconditionFailedError):
+        engine.store.put(KEY, b"one", media_type="text/plain", onto="0123456789abcdef0123456789abcdef")
+
+    assert engine.store.head(KEY) is None
 
 
 def test_an_older_version_can_be_read_by_its_id(engine: StoreEngine) -> None:

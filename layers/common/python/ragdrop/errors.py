@@ -13,6 +13,7 @@
     - NotFoundError                 NOT_FOUND
     - MethodNotAllowedError         METHOD_NOT_ALLOWED
     - ConflictError                 CONFLICT
+    - PreconditionFailedError       PRECONDITION_FAILED
     - RateLimitedError              RATE_LIMITED
   + DocumentError               this document never succeeds   -> recorded as failed, acknowledged
     - EmptyDocumentError            EMPTY_DOCUMENT
@@ -123,6 +124,12 @@ class ConflictError(CallerError):
     """The thing exists already, or was changed by someone else."""
 
     code = "CONFLICT"
+
+
+class PreconditionFailedError(CallerError):
+    """What is there is not what the caller said that it must be; `value` is its ETag."""
+
+    code = "PRECONDITION_FAILED"
 
 
 class RateLimitedError(CallerError):

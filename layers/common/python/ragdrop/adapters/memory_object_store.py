@@ -11,6 +11,7 @@ from itertools import count
 from threading import RLock
 
 from ragdrop.domain.objects import ListedObject, UploadForm
+from ragdrop.domain.preconditions import failed
 from ragdrop.errors import RagdropError
 from ragdrop.ports import StoredObject
 
@@ -53,8 +54,20 @@ class MemoryObjectStore:
                 return None
             return version.body[start : len(version.body) if end is None else max(start, end)]
 
-    def put(self, key: str, body: bytes, *, media_type: str, metadata: Mapping[str, str] | None = None) -> StoredObject:
+    def put(
+        self,
+        key: str,
+        body: bytes,
+        *,
+        media_type: str,
+        metadata: Mapping[str, str] | None = None,
+        onto: str | None = None,
+    ) -> StoredObject:
         with self._call("put"):
+            version = self._current(key)
+            there = version.stored.etag if version and version.stored else ""
+            if onto is not None and onto != there:
+                raise failed("If-Match" if onto else "If-None-Match", there or None)
             stored = StoredObject(
                 key=key,
                 version_id=self._next_id(),

@@ -14,6 +14,7 @@ from ragdrop.adapters.aws import AwsClient, error_code, http_status, translated
 from ragdrop.adapters.aws import client as aws_client
 from ragdrop.adapters.s3_metadata import decoded, encoded
 from ragdrop.domain.objects import ListedObject, UploadForm
+from ragdrop.domain.preconditions import failed
 from ragdrop.errors import ObjectStoreError
 from ragdrop.ports import StoredObject
 
@@ -23,6 +24,7 @@ DELETE_PAGE = 1000  # keys that DeleteObjects takes
 
 _NO_SUCH_VERSION = frozenset({"NoSuchKey", "NoSuchVersion", "404", "NotFound"})
 _DELETE_MARKER = frozenset({"MethodNotAllowed", "405"})  # asked for by its own version id
+_NOT_AS_ASKED = frozenset({404, 409, 412})  # of a conditional write; 409: another one was under way
 _BEYOND_THE_END = frozenset({"InvalidRange", "416"})
 
 
@@ -88,12 +90,35 @@ class S3ObjectStore:
                 raise
         return b"" if empty else body
 
-    def put(self, key: str, body: bytes, *, media_type: str, metadata: Mapping[str, str] | None = None) -> StoredObject:
-        """Write a new version."""
+    def put(
+        self,
+        key: str,
+        body: bytes,
+        *,
+        media_type: str,
+        metadata: Mapping[str, str] | None = None,
+        onto: str | None = None,
+    ) -> StoredObject:
+        """Write a new version; with *onto* only where the current one has that ETag, with "" only where there is none.
+
+        Raises:
+            PreconditionFailedError: That is not so.
+        """
+        condition = {} if onto is None else {"IfMatch": f'"{onto}"'} if onto else {"IfNoneMatch": "*"}
         with self._translated():
-            answer = self._client.put_object(
-                Bucket=self.bucket, Key=key, Body=body, ContentType=media_type, Metadata=encoded(metadata or {})
-            )
+            try:
+                answer = self._client.put_object(
+                    Bucket=self.bucket,
+                    Key=key,
+                    Body=body,
+                    ContentType=media_type,
+                    Metadata=encoded(metadata or {}),
+                    **condition,
+                )
+            except ClientError as exc:
+                if condition and http_status(exc) in _NOT_AS_ASKED:
+                    raise failed("If-Match" if onto else "If-None-Match", None) from exc
+                raise
         date = answer["ResponseMetadata"]["HTTPHeaders"].get("date")
         return StoredObject(
             key=key,

@@ -33,8 +33,19 @@ class ObjectStore(Protocol):
     def get(self, key: str, *, version_id: str | None = None, start: int = 0, end: int | None = None) -> bytes | None:
         """Bytes *start* to *end* (exclusive) of a version, or of the current one; None where it does not exist."""
 
-    def put(self, key: str, body: bytes, *, media_type: str, metadata: Mapping[str, str] | None = None) -> StoredObject:
-        """Write a new version."""
+    def put(
+        self,
+        key: str,
+        body: bytes,
+        *,
+        media_type: str,
+        metadata: Mapping[str, str] | None = None,
+        onto: str | None = None,
+    ) -> StoredObject:
+        """Write a new version; with *onto* only where the current one has that ETag, with "" only where there is none.
+
+        Raises PreconditionFailedError where that is not so.
+        """
 
     def delete(self, key: str) -> str | None:
         """Put a delete marker on top; its version id, None where the bucket keeps no versions.  No error if absent."""

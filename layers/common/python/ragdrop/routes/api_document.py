@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse
 from starlette.routing import Route
 
+from ragdrop.domain.keys import MAX_KEY_BYTES, NAME_PATTERN
 from ragdrop.http import STATUS
 from ragdrop.routes.docs_page import page_of
 from ragdrop.routes.examples import ERROR_MESSAGES, EXAMPLES
@@ -29,6 +30,15 @@ MORE = {
     "/documents/{vault}/{path}/retry": ("DOCUMENT_NOT_FOUND",),
     "/uploads": ("DOCUMENT_NOT_FOUND",),
 }
+KEY_IS_OPTIONAL = ("/health",)
+PATH_PARAMETERS = {
+    "vault": {"pattern": f"^{NAME_PATTERN.pattern}$"},
+    "path": {"minLength": 1, "maxLength": MAX_KEY_BYTES},
+}
+DOCUMENT = "/documents/{vault}/{path}"
+MORE_OF = {f"PUT {DOCUMENT}": ("PRECONDITION_FAILED",), f"DELETE {DOCUMENT}": ("PRECONDITION_FAILED",)}
+WITH_ETAG = {f"PUT {DOCUMENT}": "202", f"GET {DOCUMENT}": "200"}
+_ETAG = {"ETag": {"description": "Names what is shown; quoted.", "schema": {"type": "string"}}}
 _HEADERS = {"X-Request-Id": {"description": "Names this request in logs.", "schema": {"type": "string"}}}
 _RETRY = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "string"}}}
 
@@ -82,17 +92,31 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
     responses.pop("422", None)
     for parameter in operation.get("parameters", []):
         _describe(parameter["name"], parameter)
-    codes = [*OF_EVERY_ROUTE, *MORE.get(path, ()), *(OF_EVERY_KEY if operation.get("security") else ())]
+        if parameter["in"] == "path":
+            parameter["schema"] |= PATH_PARAMETERS.get(parameter["name"], {})
+    if path in KEY_IS_OPTIONAL:
+        operation["security"].insert(0, {})
+    name = f"{method.upper()} {path}"
+    codes = [
+        *OF_EVERY_ROUTE,
+        *MORE.get(path, ()),
+        *MORE_OF.get(name, ()),
+        *(OF_EVERY_KEY if operation.get("security") else ()),
+    ]
     for status in sorted({STATUS[code] for code in codes}):
         of_status = [code for code in dict.fromkeys(codes) if STATUS[code] == status]
         responses.setdefault(str(status), _error_response(of_status, openai=path.startswith("/v1/")))
+    if name in WITH_ETAG:
+        responses[WITH_ETAG[name]]["headers"] = dict(_ETAG)
+    if name == f"GET {DOCUMENT}":
+        responses["304"] = {"description": "What was shown before still holds.", "headers": dict(_ETAG)}
     for status, response in responses.items():
         response["headers"] = {
             **_HEADERS,
             **(_RETRY if status in {"429", "503"} else {}),
             **response.get("headers", {}),
         }
-    example = EXAMPLES.get(f"{method.upper()} {path}", {})
+    example = EXAMPLES.get(name, {})
     if "request" in example:
         operation["requestBody"]["content"]["application/json"]["example"] = example["request"]
     if "response" in example:

@@ -19,7 +19,7 @@ SPEAKERS = frozenset({"user", "assistant"})  # a client's system prompt is not o
 class StreamOptions(BaseModel):
     """What a stream tells beside the answer."""
 
-    include_usage: bool = Field(default=False, description="A last chunk with the tokens.")
+    include_usage: bool = Field(default=False, strict=True, description="A last chunk with the tokens.")
 
 
 class ChatMessage(BaseModel):
@@ -54,7 +54,7 @@ class ChatRequest(BaseModel):
         default=DEFAULT_MODEL, description="`default`, or `vault:NAME` for one vault.", examples=[DEFAULT_MODEL]
     )
     messages: list[ChatMessage] = Field(min_length=1, max_length=1_000)
-    stream: bool | None = Field(default=False, description="Answer by server-sent events.")
+    stream: bool | None = Field(default=False, strict=True, description="Answer by server-sent events.")
     stream_options: StreamOptions | None = None
 
     @property

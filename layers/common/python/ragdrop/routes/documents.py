@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.detail_filters import DetailFilters
@@ -31,6 +31,7 @@ from ragdrop.routes.document_shapes import (
     upload_form,
 )
 from ragdrop.routes.object_metadata import object_metadata
+from ragdrop.routes.preconditions import IfMatch, IfNoneMatch, etag_of, not_modified, precondition
 from ragdrop.usecases.keep_documents import KeepDocuments
 from ragdrop.usecases.purge_documents import PurgeDocuments
 from ragdrop.usecases.retry_documents import RetryDocuments
@@ -105,7 +106,10 @@ def documents_router(
         path: str,
         body: Annotated[bytes, Depends(raw_body)],
         who: Annotated[Caller, Depends(writer)],
+        response: Response,
         metadata: Annotated[str | None, Query(max_length=8_000)] = None,
+        if_match: IfMatch = None,
+        if_none_match: IfNoneMatch = None,
     ) -> Accepted:
         """Write a file of up to 4 MB into the bucket; it is indexed from there.
 
@@ -115,7 +119,9 @@ def documents_router(
         key = DocumentKey.checked(who.tenant, vault, path)
         kept = object_metadata(request.headers, metadata)
         media_type = request.headers.get("content-type", "application/octet-stream")
-        stored = keep().put(who, key, body, media_type=media_type, metadata=kept)
+        only_if = precondition(if_match, if_none_match)
+        stored = keep().put(who, key, body, media_type=media_type, metadata=kept, only_if=only_if)
+        response.headers["etag"] = f'"{stored.etag}"'
         return accepted(request, key, stored.version_id, Status.PENDING)
 
     @router.get(PATH, response_model=DocumentRecord | DocumentText, summary="Read a document's record or text")
@@ -124,10 +130,12 @@ def documents_router(
         vault: str,
         path: str,
         who: Annotated[Caller, Depends(reader)],
+        response: Response,
         version: Annotated[str | None, Query(max_length=1_024)] = None,
         content: Annotated[int, Query(ge=0, le=1, description="1: the parsed text instead of the record.")] = 0,
         span: Annotated[str | None, Query(pattern=_SPAN.pattern, max_length=20)] = None,
-    ) -> DocumentRecord | DocumentText:
+        if_none_match: IfNoneMatch = None,
+    ) -> DocumentRecord | DocumentText | Response:
         """The record; with `content=1` or `span=start-end` the parsed text of the live revision.
 
         With `version` beside these that S3 version's text, for 30 days after it was replaced.
@@ -135,11 +143,12 @@ def documents_router(
         _only(request, {"version", "content", "span"})
         key = DocumentKey.checked(who.tenant, vault, path)
         if not content and span is None:
-            return record_shape(keep().record(who, key, version_id=version), request.state.request_id)
+            record = record_shape(keep().record(who, key, version_id=version), request.state.request_id)
+            return _unless_known(record, record.etag, response, if_none_match)
         start, end = map(int, span.split("-")) if span else (0, MAX_CONTENT_CHARACTERS)
         end = min(end, start + MAX_CONTENT_CHARACTERS)
         text = keep().text(who, key, start=start, end=end, version_id=version)
-        return DocumentText(
+        shown = DocumentText(
             request_id=request.state.request_id,
             vault=vault,
             path=path,
@@ -148,6 +157,7 @@ def documents_router(
             end=start + len(text),
             text=text,
         )
+        return _unless_known(shown, None, response, if_none_match)
 
     @router.delete(PATH, response_model=DeleteReceipt, summary="Delete a document")
     def delete_document(
@@ -157,6 +167,7 @@ def documents_router(
         who: Annotated[Caller, Depends(writer)],
         deadline: Annotated[Deadline, Depends(deadline_of)],
         purge_all: Annotated[int, Query(ge=0, le=1, alias="purge")] = 0,
+        if_match: IfMatch = None,
     ) -> DeleteReceipt:
         """Delete the object; nothing of it is found from the moment that this answers.
 
@@ -165,9 +176,11 @@ def documents_router(
         _only(request, {"purge"})
         key = DocumentKey.checked(who.tenant, vault, path)
         if not purge_all:
+            keep().check(who, key, precondition(if_match, None))
             return delete_receipt(keep().delete(who, key), request.state.request_id, time.time())
         if who.role != "admin":
             raise ForbiddenError(f"a purge needs the role admin, the key has {who.role}", role=who.role, needed="admin")
+        keep().check(who, key, precondition(if_match, None))
         return purge_receipt(key, purge()(who, key, deadline), request.state.request_id)
 
     @router.post(f"{PATH}/retry", response_model=Accepted, status_code=202, summary="Try a document again")
@@ -188,6 +201,15 @@ def documents_router(
         return upload_form(request, key, keep().upload_form(who, key, media_type=body.media_type), time.time())
 
     return router
+
+
+def _unless_known(
+    shown: DocumentRecord | DocumentText, object_etag: str | None, response: Response, if_none_match: str | None
+) -> DocumentRecord | DocumentText | Response:
+    """*shown* with its ETag, or 304 where the caller has it."""
+    etag = etag_of(shown, object_etag)
+    response.headers["etag"] = f'"{etag}"'
+    return not_modified(etag, if_none_match) or shown
 
 
 def _only(request: Request, known: set[str]) -> None:

@@ -48,7 +48,12 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=900)]
 Word = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
 Words = Annotated[list[Word], BeforeValidator(_many), Field(max_length=MAX_NAMES)]
 Prompt = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
-Moment = Annotated[str, StringConstraints(max_length=40), AfterValidator(_moment)]
+Moment = Annotated[
+    str,
+    StringConstraints(max_length=40),
+    AfterValidator(_moment),
+    Field(json_schema_extra={"pattern": r"^\d{4}-\d{2}-\d{2}(T.+)?$"}, examples=["2026-01-31"]),
+]
 Attributes = Annotated[dict[str, str | int | float | bool], Field(max_length=20), AfterValidator(_plain)]
 
 

@@ -10,6 +10,7 @@ from ragdrop.domain.detail_filters import DetailFilters
 from ragdrop.domain.documents import Detail, Head, Page, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.objects import UploadForm
+from ragdrop.domain.preconditions import NO_PRECONDITION, Precondition
 from ragdrop.domain.settings_in_force import chunking_in_force
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.domain.usage import Usage
@@ -63,12 +64,20 @@ class KeepDocuments:
         self._clock = clock
 
     def put(
-        self, caller: Caller, key: DocumentKey, body: bytes, *, media_type: str, metadata: Mapping[str, str]
+        self,
+        caller: Caller,
+        key: DocumentKey,
+        body: bytes,
+        *,
+        media_type: str,
+        metadata: Mapping[str, str],
+        only_if: Precondition = NO_PRECONDITION,
     ) -> StoredObject:
         """Write a new version into the bucket; its event starts the rest.
 
         Raises:
             PayloadTooLargeError: Over 4 MB.
+            PreconditionFailedError: *only_if* does not hold.
             DocumentNotFoundError: The vault is out of the key's scope.
         """
         self._check_scope(caller, key)
@@ -78,7 +87,8 @@ class KeepDocuments:
                 "ask for a form by POST /uploads, or put the file into the bucket itself"
             )
             raise PayloadTooLargeError(message, limit_bytes=MAX_BODY_BYTES, size_bytes=len(body))
-        return self._documents.put(key.s3_key, body, media_type=media_type, metadata=metadata)
+        onto = only_if.onto(self._current_etag(key)) if only_if != NO_PRECONDITION else None
+        return self._documents.put(key.s3_key, body, media_type=media_type, metadata=metadata, onto=onto)
 
     def upload_form(self, caller: Caller, key: DocumentKey, *, media_type: str) -> UploadForm:
         """A form by which a file of up to 50 MB goes straight into the bucket, for 15 minutes.
@@ -140,6 +150,17 @@ class KeepDocuments:
         if text is None:
             raise _not_found(key)
         return text
+
+    def check(self, caller: Caller, key: DocumentKey, only_if: Precondition) -> None:
+        """See that *only_if* holds; what happens in the next moment it cannot know: S3 has no conditional delete.
+
+        Raises:
+            PreconditionFailedError: It does not.
+            DocumentNotFoundError: The vault is out of the key's scope.
+        """
+        self._check_scope(caller, key)
+        if only_if != NO_PRECONDITION:
+            only_if.onto(self._current_etag(key))
 
     def delete(self, caller: Caller, key: DocumentKey) -> Head:
         """Put a delete marker on the object and a tombstone into the registry: from here on nothing of it answers.
@@ -208,6 +229,10 @@ class KeepDocuments:
         if detail is None or not filters.admit(detail.facts):
             return False
         return not filters.broken_links or bool(self._check_links.broken(detail, tenant))
+
+    def _current_etag(self, key: DocumentKey) -> str | None:
+        current = self._documents.head(key.s3_key)
+        return current.etag if current else None
 
     def _used(self, key: DocumentKey) -> Usage | None:
         try:
