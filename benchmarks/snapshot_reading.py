@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import resource
 import subprocess
@@ -63,6 +64,7 @@ def measure(url: str) -> dict[str, float]:
     state.head("warm")  # the connection: a function has one, as it reads its parsed texts by it
     with tempfile.TemporaryDirectory() as folder:
         index = SnapshotIndex(state, Path(folder), clock=time.time, refresh_s=3_600)
+        figures["load_before"] = os.getloadavg()[0]
         began = time.perf_counter()
         index.current(TENANT, Deadline.after(60))
         figures["fetched_ms"] = _ms(began)
@@ -86,8 +88,8 @@ def measure(url: str) -> dict[str, float]:
         ranges = [ChunkRange(hit.key, hit.revision, 0, 10) for hit in found[0][:5]]
         index.read(REF, ranges, Deadline.after(60))
         figures["texts_ms"] = _ms(began)
+        figures["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_024
         figures["recall"] = _recall(Path(folder), asked, found)
-    figures["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_024
     return figures
 
 

@@ -51,6 +51,7 @@ SDKS = {
     "opensearchpy",
     "apsw",
     "sqlite_vec",
+    "backports",
     "httpx",
     "yaml",
     "markdown_it",

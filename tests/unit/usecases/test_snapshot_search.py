@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ragdrop.adapters.memory_registry import MemoryRegistry
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.errors import CircuitOpenError, DatabaseError, EmbeddingServiceError, ObjectStoreError
@@ -130,3 +132,29 @@ def test_after_a_move_to_another_index_words_decide_until_there_is_a_new_snapsho
     found: Retrieval = world.search("pump")
 
     assert (found.documents[0].key.path, found.score_basis, found.fallback_level) == ("pump.md", "lexical", 2)
+
+
+class DeadRegistry(MemoryRegistry):
+    """A registry whose heads cannot be read once it is told so."""
+
+    down = False
+
+    def heads(self, *args: Any, **named: Any) -> Any:
+        if self.down:
+            raise DatabaseError("the registry did not answer", service="registry")
+        return super().heads(*args, **named)
+
+
+def test_with_the_registry_down_too_nothing_can_be_verified_so_it_is_level_3(tmp_path: Path) -> None:
+    registry = DeadRegistry()
+    world = Snapshots(tmp_path, registry=registry)
+    world.put("team/pump.md", "The pump is red.")
+    world.write()
+    world.cut()
+    registry.down = True
+
+    found = world.search("pump")
+
+    assert (found.fallback_level, found.served_by, found.documents) == (3, "none", [])
+    with pytest.raises(DatabaseError):
+        world.app.ask(Question(Query("pump")), world.caller, Deadline.after(10))

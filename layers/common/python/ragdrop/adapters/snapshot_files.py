@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from backports import zstd
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.snapshots import Snapshot, snapshot_name, told
@@ -23,7 +24,6 @@ RESERVE_S = 0.5  # left for the search itself when a download has to stop
 REFRESH_S = 60.0  # how late a newer snapshot may be noticed
 MISSING_S = 5.0  # how long one that was not there is not looked for
 MAX_LOCAL_BYTES = 900_000_000  # of the 1,024 MB that the template gives /tmp
-GZIP = zlib.MAX_WBITS | 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ class SnapshotFiles:
         clock: Seconds since 1970.
         refresh_s: For so long a snapshot is used without asking whether there is a newer one.
         max_bytes: Of all files together; the least recently used go first.
+        piece_bytes: Of one request to S3.
         dropped: Told tenant and name of each file that goes, so that nobody keeps it open.
     """
 
@@ -55,6 +56,7 @@ class SnapshotFiles:
         clock: Callable[[], float],
         refresh_s: float = REFRESH_S,
         max_bytes: int = MAX_LOCAL_BYTES,
+        piece_bytes: int = PIECE_BYTES,
         dropped: Callable[[str, str], None] = lambda _tenant, _name: None,
     ) -> None:
         self._state = state
@@ -62,6 +64,7 @@ class SnapshotFiles:
         self._clock = clock
         self._refresh_s = refresh_s
         self._max_bytes = max_bytes
+        self._piece_bytes = piece_bytes
         self._dropped = dropped
         self._held: dict[str, Local] = {}
         self._missing_until_s: dict[str, float] = {}
@@ -124,7 +127,8 @@ class SnapshotFiles:
         part = path.with_suffix(f".{os.getpid()}.part")
         unpacked = path.with_suffix(f".{os.getpid()}.new")
         self._make_room(snapshot.packed_bytes + snapshot.size_bytes, keep=(part, path))
-        fetch(self._state, snapshot_name(tenant), part, snapshot.packed_bytes, deadline)
+        name = snapshot_name(tenant)
+        fetch(self._state, name, part, snapshot.packed_bytes, deadline, piece_bytes=self._piece_bytes)
         try:
             unpack(part, unpacked, snapshot.sha256)
             unpacked.replace(path)
@@ -177,7 +181,15 @@ class SnapshotFiles:
             lock.release()
 
 
-def fetch(state: ObjectStore, name: str, target: Path, size_bytes: int, deadline: Deadline) -> None:
+def fetch(
+    state: ObjectStore,
+    name: str,
+    target: Path,
+    size_bytes: int,
+    deadline: Deadline,
+    *,
+    piece_bytes: int = PIECE_BYTES,
+) -> None:
     """Bring *target* to the whole object, piece by piece, beginning behind what it holds already.
 
     Raises:
@@ -188,7 +200,7 @@ def fetch(state: ObjectStore, name: str, target: Path, size_bytes: int, deadline
         while (at := file.tell()) < size_bytes:
             if deadline.remaining_s() < RESERVE_S:
                 raise _unavailable(f"the snapshot is being fetched, {at} of {size_bytes} bytes are there")
-            body = state.get(name, start=at, end=min(at + PIECE_BYTES, size_bytes))
+            body = state.get(name, start=at, end=min(at + piece_bytes, size_bytes))
             if not body:
                 raise _unavailable("the snapshot was removed while it was fetched")
             file.write(body)
@@ -200,14 +212,13 @@ def unpack(packed: Path, target: Path, sha256: str) -> None:
     Raises:
         DatabaseError: It is not the object with this SHA-256: damaged, or two that replaced each other.
     """
-    digest, inflate = hashlib.sha256(), zlib.decompressobj(GZIP)
+    digest, inflate = hashlib.sha256(), zstd.ZstdDecompressor()
     try:
         with packed.open("rb") as source, target.open("wb") as plain:
             while block := source.read(BLOCK_BYTES):
                 digest.update(block)
                 plain.write(inflate.decompress(block))
-            plain.write(inflate.flush())
-    except zlib.error as exc:
+    except (zstd.ZstdError, EOFError) as exc:
         raise _unavailable("the snapshot is damaged") from exc
     if digest.hexdigest() != sha256:
         raise _unavailable("the snapshot is not what its checksum says")

@@ -10,7 +10,7 @@ from ragdrop.domain.documents import PROMOTION_LEVELS, Head
 FORMAT_VERSION = 1  # raised when an older reader could not read the file; it then takes it for none
 MAX_CHUNKS = 150_000  # DESIGN 6, as are the next line's megabytes
 MAX_BYTES = 300_000_000  # of the file as it lies in /tmp, not of the compressed object
-MEDIA_TYPE = "application/gzip"
+MEDIA_TYPE = "application/zstd"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +140,6 @@ def snapshot_name(tenant: str) -> str:
     """The one object of the state bucket that holds a tenant's snapshot.
 
     >>> snapshot_name("acme")
-    'snapshots/acme/chunks.db.gz'
+    'snapshots/acme/chunks.db.zst'
     """
-    return f"snapshots/{tenant}/chunks.db.gz"
+    return f"snapshots/{tenant}/chunks.db.zst"
