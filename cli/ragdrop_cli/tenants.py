@@ -24,6 +24,12 @@ KeyPerMinute = Annotated[
     int | None,
     typer.Option("--key-per-minute", min=0, max=1_000_000, help="Requests a minute of each key; 0 = no limit."),
 ]
+DailyTokens = Annotated[
+    int | None, typer.Option("--daily-tokens", min=0, help="Tokens of chat models a day (UTC); 0 = no limit.")
+]
+DailyDocuments = Annotated[
+    int | None, typer.Option("--daily-documents", min=0, help="Documents written over HTTP a day; 0 = no limit.")
+]
 
 
 def create(
@@ -73,12 +79,19 @@ def limit(
     name: TenantName,
     per_minute: PerMinute = None,
     key_per_minute: KeyPerMinute = None,
+    daily_tokens: DailyTokens = None,
+    daily_documents: DailyDocuments = None,
     *,
     as_json: AsObject = False,
 ) -> None:
-    """Bound a tenant's requests a minute, or show its limits.  What is over them gets 429 RATE_LIMITED."""
+    """Bound what a tenant asks in a minute and uses in a day, or show the limits; over them: 429 RATE_LIMITED."""
     deployment = session_of(context).deployment()
-    given = {"per_minute": per_minute, "key_per_minute": key_per_minute}
+    given = {
+        "per_minute": per_minute,
+        "key_per_minute": key_per_minute,
+        "daily_tokens": daily_tokens,
+        "daily_documents": daily_documents,
+    }
     changes = {each: value or None for each, value in given.items() if value is not None}
     rates = deployment.operator.rates(name)
     if changes:
@@ -89,6 +102,7 @@ def limit(
         return
     say(f"tenant {name}: {rates.per_minute or 'any number of'} requests a minute")
     say(f"each of its keys: {rates.key_per_minute or 'any number of'}", indent=2)
+    say(f"a day: {rates.daily_tokens or 'any number of'} tokens, {rates.daily_documents or 'any number of'} documents")
 
 
 def disable(context: typer.Context, name: TenantName, *, as_json: AsObject = False) -> None:

@@ -63,8 +63,12 @@ def test_limits_are_set_one_by_one_and_zero_removes_one(ragdrop: CommandLine) ->
     [both] = told(ragdrop, "tenant", "limit", "acme", "--key-per-minute", "120")
     [one] = told(ragdrop, "tenant", "limit", "acme", "--per-minute", "0")
 
-    assert both == {"tenant": "acme", "per_minute": 600, "key_per_minute": 120}
-    assert one == {"tenant": "acme", "per_minute": None, "key_per_minute": 120}
+    [daily] = told(ragdrop, "tenant", "limit", "acme", "--daily-tokens", "100000", "--daily-documents", "50")
+
+    none = {"tenant": "acme", "per_minute": None, "key_per_minute": None, "daily_tokens": None, "daily_documents": None}
+    assert both == none | {"per_minute": 600, "key_per_minute": 120}
+    assert one == none | {"key_per_minute": 120}
+    assert daily == none | {"key_per_minute": 120, "daily_tokens": 100_000, "daily_documents": 50}
 
 
 @pytest.mark.parametrize("command", ["disable", "enable", "limit"])

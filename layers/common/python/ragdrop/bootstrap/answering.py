@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from ragdrop.domain.retrieval import Retrieval
     from ragdrop.domain.tenants import Caller
     from ragdrop.usecases.ask import Ask
+    from ragdrop.usecases.budgeted_ask import BudgetedAsk
     from ragdrop.usecases.cached_search import CachedSearch
     from ragdrop.usecases.condense_conversation import CondenseConversation
+    from ragdrop.usecases.daily_budget import DailyBudget
     from ragdrop.usecases.fallback_search import FallbackSearch
     from ragdrop.usecases.follow_links import FollowLinks
     from ragdrop.usecases.keep_receipts import KeepReceipts
@@ -178,14 +180,28 @@ class AnsweringParts(GuardedParts):
         """Ask as callers have it, every end of it told."""
         from ragdrop.usecases.observed_ask import ObservedAsk
 
-        return ObservedAsk(self.unobserved_ask, self.observe_queries)
+        return ObservedAsk(self.budgeted_ask, self.observe_queries)
 
     @cached_property
     def converse(self) -> ObservedAsk:
         """Ask for clients of the OpenAI protocol."""
         from ragdrop.usecases.observed_ask import ObservedAsk
 
-        return ObservedAsk(self.unobserved_ask, self.observe_queries, operation="chat")
+        return ObservedAsk(self.budgeted_ask, self.observe_queries, operation="chat")
+
+    @cached_property
+    def budgeted_ask(self) -> BudgetedAsk:
+        """Ask, while the tenant has tokens left today."""
+        from ragdrop.usecases.budgeted_ask import BudgetedAsk
+
+        return BudgetedAsk(self.unobserved_ask, self.daily_budget)
+
+    @cached_property
+    def daily_budget(self) -> DailyBudget:
+        """What tenants may use in a day."""
+        from ragdrop.usecases.daily_budget import DailyBudget
+
+        return DailyBudget(directory=self.directory, store=self.telemetry, clock=self.clock)
 
     @cached_property
     def unobserved_ask(self) -> Ask:

@@ -164,6 +164,7 @@ class WritingParts(WatchingParts):
             revisions=self.revisions,
             usage=self.telemetry,
             check_links=CheckLinks(registry=self.registry, environment=self.settings.tunables()),
+            budget=self.daily_budget,
             clock=self.clock,
         )
 

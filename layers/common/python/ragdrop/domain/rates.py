@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from ragdrop.errors import InvalidParamsError
 
 WINDOW_S = 60
 MAX_PER_MINUTE = 1_000_000
+MAX_PER_DAY = 1_000_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    """Requests in a minute of all the tenant's credentials together, and of each one alone; None is no limit."""
+    """What a tenant may use; None is no limit.
+
+    `per_minute` bounds the requests of all its credentials together, `key_per_minute` those of each one alone;
+    `daily_tokens` the tokens of chat models and `daily_documents` the documents written over HTTP, of a day in UTC.
+    """
 
     per_minute: int | None = None
     key_per_minute: int | None = None
+    daily_tokens: int | None = None
+    daily_documents: int | None = None
 
     def checked(self) -> RateLimits:
         """These limits, if they may be set.
 
         Raises:
-            InvalidParamsError: A limit is not in 1 to 1,000,000.
+            InvalidParamsError: A limit is not in 1 to 1,000,000, of a day not in 1 to 10^12.
 
         >>> RateLimits(600, 60).checked().any
         True
         """
-        for name in ("per_minute", "key_per_minute"):
-            value = getattr(self, name)
-            if value is not None and not 1 <= value <= MAX_PER_MINUTE:
-                allowed = f"1 to {MAX_PER_MINUTE}"
+        for name, value in asdict(self).items():
+            most = MAX_PER_DAY if name.startswith("daily_") else MAX_PER_MINUTE
+            if value is not None and not 1 <= value <= most:
+                allowed = f"1 to {most}"
                 raise InvalidParamsError(
                     f"{name} {value} is not in {allowed}", field=name, value=value, allowed=allowed
                 )
@@ -37,7 +44,12 @@ class RateLimits:
 
     @property
     def any(self) -> bool:
-        """Whether there is a limit at all: without one nothing is counted."""
+        """Whether there is a limit at all."""
+        return self != NO_RATES
+
+    @property
+    def of_a_minute(self) -> bool:
+        """Whether there is a limit of requests: without one they are not counted."""
         return self.per_minute is not None or self.key_per_minute is not None
 
 

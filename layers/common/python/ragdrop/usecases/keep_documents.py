@@ -18,6 +18,7 @@ from ragdrop.errors import DatabaseError, DocumentNotFoundError, InvalidParamsEr
 from ragdrop.ports import ObjectStore, Registry, StoredObject
 from ragdrop.ports.telemetry import UsageStore
 from ragdrop.usecases.check_links import CheckLinks
+from ragdrop.usecases.daily_budget import DailyBudget
 from ragdrop.usecases.index_revision import MAX_OBJECT_BYTES
 from ragdrop.usecases.revision_store import RevisionStore
 
@@ -54,6 +55,7 @@ class KeepDocuments:
         revisions: RevisionStore,
         usage: UsageStore,
         check_links: CheckLinks,
+        budget: DailyBudget,
         clock: Callable[[], float],
     ) -> None:
         self._documents = documents
@@ -61,6 +63,7 @@ class KeepDocuments:
         self._revisions = revisions
         self._usage = usage
         self._check_links = check_links
+        self._budget = budget
         self._clock = clock
 
     def put(
@@ -79,6 +82,7 @@ class KeepDocuments:
             PayloadTooLargeError: Over 4 MB.
             PreconditionFailedError: *only_if* does not hold.
             DocumentNotFoundError: The vault is out of the key's scope.
+            RateLimitedError: The tenant has written its documents of today.
         """
         self._check_scope(caller, key)
         if len(body) > MAX_BODY_BYTES:
@@ -88,6 +92,7 @@ class KeepDocuments:
             )
             raise PayloadTooLargeError(message, limit_bytes=MAX_BODY_BYTES, size_bytes=len(body))
         onto = only_if.onto(self._current_etag(key)) if only_if != NO_PRECONDITION else None
+        self._budget.take_document(key.tenant)
         return self._documents.put(key.s3_key, body, media_type=media_type, metadata=metadata, onto=onto)
 
     def upload_form(self, caller: Caller, key: DocumentKey, *, media_type: str) -> UploadForm:
@@ -96,11 +101,13 @@ class KeepDocuments:
         Raises:
             InvalidParamsError: S3 would write another key than this one.
             DocumentNotFoundError: The vault is out of the key's scope.
+            RateLimitedError: The tenant has written its documents of today.
         """
         self._check_scope(caller, key)
         if "${filename}" in key.path:
             message = "a path with ${filename} cannot be uploaded by a form: S3 puts the file's name in its place"
             raise InvalidParamsError(message, field="path", value=key.path[:300], allowed=None)
+        self._budget.take_document(key.tenant)
         return self._documents.upload_form(
             key.s3_key, media_type=media_type, max_bytes=MAX_OBJECT_BYTES, expires_s=FORM_EXPIRES_S
         )

@@ -59,7 +59,7 @@ class LimitRequests:
         Raises:
             RateLimitedError: It is over a limit; `retry_after_s` is when the next minute begins.
         """
-        if not rates.any:
+        if not rates.of_a_minute:
             return
         now_s = self._clock()
         with self._lock:
