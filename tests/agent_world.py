@@ -81,7 +81,12 @@ def routers(world: World, reader: Callable[..., Caller], writer: Callable[..., C
         stats_router(lambda: app.read_stats, reader),
         health_router(lambda: app.check_health, app.directory, reader),
         documents_router(
-            lambda: app.keep_documents, lambda: app.retry_documents, lambda: app.purge_documents, reader, writer
+            lambda: app.keep_documents,
+            lambda: app.retry_documents,
+            lambda: app.purge_documents,
+            lambda: app.write_once,
+            reader,
+            writer,
         ),
     ]
 

@@ -25,7 +25,12 @@ def query_api(world: World, *, allow_origins: Collection[str] = ()) -> FastAPI:
     routers = [
         search_router(lambda: app.search, reader),
         documents_router(
-            lambda: app.keep_documents, lambda: app.retry_documents, lambda: app.purge_documents, reader, writer
+            lambda: app.keep_documents,
+            lambda: app.retry_documents,
+            lambda: app.purge_documents,
+            lambda: app.write_once,
+            reader,
+            writer,
         ),
         answers_router(lambda: app.keep_receipts, reader),
         stats_router(lambda: app.read_stats, reader),

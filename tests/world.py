@@ -9,6 +9,7 @@ from typing import Any
 from ragdrop.adapters.hashing_embedder import HashingEmbedder
 from ragdrop.adapters.memory_breakers import MemoryBreakers
 from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
+from ragdrop.adapters.memory_kept_replies import MemoryKeptReplies
 from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
 from ragdrop.adapters.memory_metrics import MemoryMetrics
 from ragdrop.adapters.memory_model_list import MemoryModelList
@@ -70,6 +71,7 @@ class World:
         self.telemetry = parts.get("telemetry") or MemoryTelemetry()
         self.receipts = parts.get("receipts") or MemoryReceipts()
         self.breaker_store = parts.get("breaker_store") or MemoryBreakers()
+        self.kept_replies = parts.get("kept_replies") or MemoryKeptReplies()
         self.request_counts = parts.get("request_counts") or MemoryRequestCounts()
         names = (
             "documents",
@@ -86,6 +88,7 @@ class World:
             "wiring",
             "visited",
             "receipts",
+            "kept_replies",
             "request_counts",
             "breaker_store",
         )

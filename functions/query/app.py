@@ -26,7 +26,12 @@ api = documented(
         [
             search_router(lambda: app.search, reader),
             documents_router(
-                lambda: app.keep_documents, lambda: app.retry_documents, lambda: app.purge_documents, reader, writer
+                lambda: app.keep_documents,
+                lambda: app.retry_documents,
+                lambda: app.purge_documents,
+                lambda: app.write_once,
+                reader,
+                writer,
             ),
             answers_router(lambda: app.keep_receipts, reader),
             stats_router(lambda: app.read_stats, reader),

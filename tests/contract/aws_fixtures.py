@@ -20,11 +20,13 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from ragdrop.adapters.dynamodb_breakers import DynamoDbBreakers
+from ragdrop.adapters.dynamodb_kept_replies import DynamoDbKeptReplies
 from ragdrop.adapters.dynamodb_receipts import DynamoDbReceipts
 from ragdrop.adapters.dynamodb_registry import DynamoDbRegistry
 from ragdrop.adapters.dynamodb_request_counts import DynamoDbRequestCounts
 from ragdrop.adapters.dynamodb_telemetry import DynamoDbTelemetry
 from ragdrop.adapters.memory_breakers import MemoryBreakers
+from ragdrop.adapters.memory_kept_replies import MemoryKeptReplies
 from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
 from ragdrop.adapters.memory_receipts import MemoryReceipts
@@ -36,6 +38,7 @@ from ragdrop.adapters.sqs_message_queue import SqsMessageQueue
 from ragdrop.domain.deliveries import look_at
 from ragdrop.ports import MessageQueue, ObjectStore, Registry
 from ragdrop.ports.breakers import BreakerStore
+from ragdrop.ports.kept_replies import KeptReplies
 from ragdrop.ports.receipts import Receipts
 from ragdrop.ports.request_counts import RequestCounts
 from ragdrop.ports.telemetry import Telemetry
@@ -182,6 +185,22 @@ def request_counts_engine(engine: str) -> Iterator[RequestCounts]:
             return
         client.create_table(TableName="telemetry", **table_definition("TelemetryTable"))
         yield DynamoDbRequestCounts("telemetry", client)
+
+
+@contextmanager
+def kept_replies_engine(engine: str) -> Iterator[KeptReplies]:
+    """Kept replies in a telemetry table; on the emulator the stack's own, so tests take a tenant of their own."""
+    if engine == "memory":
+        yield MemoryKeptReplies()
+        return
+    with clients(engine) as make:
+        client = make("dynamodb")
+        running = stack() if engine == "emulator" else None
+        if running:
+            yield DynamoDbKeptReplies(running["environment"]["TELEMETRY_TABLE"], client)
+            return
+        client.create_table(TableName="telemetry", **table_definition("TelemetryTable"))
+        yield DynamoDbKeptReplies("telemetry", client)
 
 
 @contextmanager

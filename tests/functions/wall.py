@@ -39,7 +39,12 @@ class Wall:
             ask_router(lambda: app.ask, reader),
             answers_router(lambda: app.keep_receipts, reader),
             documents_router(
-                lambda: app.keep_documents, lambda: app.retry_documents, lambda: app.purge_documents, reader, writer
+                lambda: app.keep_documents,
+                lambda: app.retry_documents,
+                lambda: app.purge_documents,
+                lambda: app.write_once,
+                reader,
+                writer,
             ),
         ]
         self._serve = Mangum(create_api(routers), lifespan="off")

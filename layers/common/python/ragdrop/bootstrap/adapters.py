@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ragdrop.adapters.openai_http import OpenAiHttp
     from ragdrop.adapters.retries import Retries
     from ragdrop.ports import ChatModel, ChunkIndex, Embedder, MessageQueue, ObjectStore, Prompter, Registry
+    from ragdrop.ports.kept_replies import KeptReplies
     from ragdrop.ports.metrics import Metrics
     from ragdrop.ports.model_list import ModelList
     from ragdrop.ports.receipts import Receipts
@@ -79,6 +80,13 @@ class Adapters:
         from ragdrop.adapters.dynamodb_receipts import DynamoDbReceipts
 
         return DynamoDbReceipts(self.settings.telemetry_table)
+
+    @cached_property
+    def kept_replies(self) -> KeptReplies:
+        """Replies to writes that carried a key, in the telemetry table."""
+        from ragdrop.adapters.dynamodb_kept_replies import DynamoDbKeptReplies
+
+        return DynamoDbKeptReplies(self.settings.telemetry_table)
 
     @cached_property
     def request_counts(self) -> RequestCounts:

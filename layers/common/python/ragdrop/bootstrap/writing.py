@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ragdrop.usecases.revision_store import RevisionStore
     from ragdrop.usecases.tenants import Directory
     from ragdrop.usecases.write_chunks import WriteChunks
+    from ragdrop.usecases.write_once import WriteOnce
     from ragdrop.usecases.write_parts import WriteParts
 
 
@@ -60,6 +61,13 @@ class WritingParts(WatchingParts):
         from ragdrop.usecases.copy_revision import CopyRevision
 
         return CopyRevision(revisions=self.revisions, write_chunks=self.write_chunks)
+
+    @cached_property
+    def write_once(self) -> WriteOnce:
+        """Writes that carry a key."""
+        from ragdrop.usecases.write_once import WriteOnce
+
+        return WriteOnce(self.kept_replies, clock=self.clock)
 
     @cached_property
     def known_vectors(self) -> KnownVectors:

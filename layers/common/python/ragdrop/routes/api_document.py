@@ -36,7 +36,11 @@ PATH_PARAMETERS = {
     "path": {"minLength": 1, "maxLength": MAX_KEY_BYTES},
 }
 DOCUMENT = "/documents/{vault}/{path}"
-MORE_OF = {f"PUT {DOCUMENT}": ("PRECONDITION_FAILED",), f"DELETE {DOCUMENT}": ("PRECONDITION_FAILED",)}
+MORE_OF = {
+    f"PUT {DOCUMENT}": ("CONFLICT", "PRECONDITION_FAILED"),
+    f"DELETE {DOCUMENT}": ("CONFLICT", "PRECONDITION_FAILED"),
+    f"POST {DOCUMENT}/retry": ("CONFLICT",),
+}
 WITH_ETAG = {f"PUT {DOCUMENT}": "202", f"GET {DOCUMENT}": "200"}
 _ETAG = {"ETag": {"description": "Names what is shown; quoted.", "schema": {"type": "string"}}}
 _HEADERS = {"X-Request-Id": {"description": "Names this request in logs.", "schema": {"type": "string"}}}

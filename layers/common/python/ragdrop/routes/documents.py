@@ -30,11 +30,13 @@ from ragdrop.routes.document_shapes import (
     record_shape,
     upload_form,
 )
+from ragdrop.routes.idempotency import IdempotencyKey, answered_once
 from ragdrop.routes.object_metadata import object_metadata
 from ragdrop.routes.preconditions import IfMatch, IfNoneMatch, etag_of, not_modified, precondition
 from ragdrop.usecases.keep_documents import KeepDocuments
 from ragdrop.usecases.purge_documents import PurgeDocuments
 from ragdrop.usecases.retry_documents import RetryDocuments
+from ragdrop.usecases.write_once import WriteOnce
 
 ATTRIBUTE = "attributes."
 MAX_CONTENT_CHARACTERS = 1_000_000  # of four bytes each at most: under the 6 MB of a Lambda response
@@ -53,6 +55,7 @@ def documents_router(
     keep: Callable[[], KeepDocuments],
     retry: Callable[[], RetryDocuments],
     purge: Callable[[], PurgeDocuments],
+    once: Callable[[], WriteOnce],
     reader: Callable[..., Caller],
     writer: Callable[..., Caller],
 ) -> APIRouter:
@@ -110,6 +113,7 @@ def documents_router(
         metadata: Annotated[str | None, Query(max_length=8_000)] = None,
         if_match: IfMatch = None,
         if_none_match: IfNoneMatch = None,
+        idempotency_key: IdempotencyKey = None,
     ) -> Accepted:
         """Write a file of up to 4 MB into the bucket; it is indexed from there.
 
@@ -120,9 +124,13 @@ def documents_router(
         kept = object_metadata(request.headers, metadata)
         media_type = request.headers.get("content-type", "application/octet-stream")
         only_if = precondition(if_match, if_none_match)
-        stored = keep().put(who, key, body, media_type=media_type, metadata=kept, only_if=only_if)
-        response.headers["etag"] = f'"{stored.etag}"'
-        return accepted(request, key, stored.version_id, Status.PENDING)
+
+        def write() -> Accepted:
+            stored = keep().put(who, key, body, media_type=media_type, metadata=kept, only_if=only_if)
+            response.headers["etag"] = f'"{stored.etag}"'
+            return accepted(request, key, stored.version_id, Status.PENDING)
+
+        return answered_once(once, request, response, who, idempotency_key, body, write, Accepted)
 
     @router.get(PATH, response_model=DocumentRecord | DocumentText, summary="Read a document's record or text")
     def get_document(
@@ -166,8 +174,10 @@ def documents_router(
         path: str,
         who: Annotated[Caller, Depends(writer)],
         deadline: Annotated[Deadline, Depends(deadline_of)],
+        response: Response,
         purge_all: Annotated[int, Query(ge=0, le=1, alias="purge")] = 0,
         if_match: IfMatch = None,
+        idempotency_key: IdempotencyKey = None,
     ) -> DeleteReceipt:
         """Delete the object; nothing of it is found from the moment that this answers.
 
@@ -175,20 +185,34 @@ def documents_router(
         """
         _only(request, {"purge"})
         key = DocumentKey.checked(who.tenant, vault, path)
-        if not purge_all:
-            keep().check(who, key, precondition(if_match, None))
-            return delete_receipt(keep().delete(who, key), request.state.request_id, time.time())
-        if who.role != "admin":
+        if purge_all and who.role != "admin":
             raise ForbiddenError(f"a purge needs the role admin, the key has {who.role}", role=who.role, needed="admin")
-        keep().check(who, key, precondition(if_match, None))
-        return purge_receipt(key, purge()(who, key, deadline), request.state.request_id)
+
+        def remove() -> DeleteReceipt:
+            keep().check(who, key, precondition(if_match, None))
+            if purge_all:
+                return purge_receipt(key, purge()(who, key, deadline), request.state.request_id)
+            return delete_receipt(keep().delete(who, key), request.state.request_id, time.time())
+
+        return answered_once(once, request, response, who, idempotency_key, b"", remove, DeleteReceipt)
 
     @router.post(f"{PATH}/retry", response_model=Accepted, status_code=202, summary="Try a document again")
-    def retry_document(request: Request, vault: str, path: str, who: Annotated[Caller, Depends(writer)]) -> Accepted:
+    def retry_document(
+        request: Request,
+        response: Response,
+        vault: str,
+        path: str,
+        who: Annotated[Caller, Depends(writer)],
+        idempotency_key: IdempotencyKey = None,
+    ) -> Accepted:
         """Let ingest look at a document again, one that failed above all."""
         _only(request, set())
-        tried = retry()(who, DocumentKey.checked(who.tenant, vault, path))
-        return accepted(request, tried.key, tried.version_id, tried.status)
+
+        def again() -> Accepted:
+            tried = retry()(who, DocumentKey.checked(who.tenant, vault, path))
+            return accepted(request, tried.key, tried.version_id, tried.status)
+
+        return answered_once(once, request, response, who, idempotency_key, b"", again, Accepted)
 
     @router.post("/uploads", response_model=UploadForm, status_code=201, summary="Ask for an upload form")
     def post_upload(body: UploadRequest, request: Request, who: Annotated[Caller, Depends(writer)]) -> UploadForm:
