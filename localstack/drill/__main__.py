@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="only faults whose name holds this text")
     options = parser.parse_args(arguments)
     chosen = [case for case in cases() if options.only in case.name]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # then what was started is stopped too
     rows, wrong = [], 0
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="ragdrop-drill-") as folder:
