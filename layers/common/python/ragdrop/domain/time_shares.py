@@ -32,6 +32,7 @@ CONDENSE = TimeShare(4, 8.0)  # without it: the conversation's last words
 FOLDERS = TimeShare(2, 15.0)  # without it: all folders alike
 EMBED = TimeShare(5, 8.0)  # without it: words alone
 CANDIDATES = TimeShare(4, 8.0)  # without them: the snapshot
+SNAPSHOT = TimeShare(2, 15.0)  # to fetch it; what is missing then comes with the next request
 RERANK = TimeShare(4, 8.0)  # without it: the order that there is
 TEXTS = TimeShare(4, 8.0)  # without them: the snapshot
 LINKS = TimeShare(4, 8.0)  # without them: an answer without links

@@ -9,6 +9,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import Retrieval
 from ragdrop.domain.tenants import Caller
+from ragdrop.domain.time_shares import SNAPSHOT
 from ragdrop.ports.snapshots import SnapshotReader
 from ragdrop.usecases.cached_search import Searching
 
@@ -37,7 +38,7 @@ class SnapshotSearch:
             DeadlineError: The time was used up.
             CallerError: The query is wrong.
         """
-        snapshot = self._snapshots.current(caller.tenant, deadline)
+        snapshot = self._snapshots.current(caller.tenant, SNAPSHOT.of(deadline))
         found = self._search(query, caller, deadline)
         age_s = snapshot.age_s(self._clock())
         notes = [f"the snapshot was made {_told(age_s)} ago"]
