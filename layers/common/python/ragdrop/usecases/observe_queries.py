@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import fields
 
 from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.correlation import REQUEST_ID
@@ -18,6 +18,7 @@ from ragdrop.usecases.query_counter import QueryCounter
 
 logger = logging.getLogger(__name__)
 
+TOLD = tuple(each.name for each in fields(QueryReport) if each.name != "failure")
 KEY_BYTES = 32
 KEYS_HELD = 1_000  # tenants
 KEY_HELD_S = 86_400.0
@@ -50,15 +51,14 @@ class ObserveQueries:
 
     def __call__(self, report: QueryReport, text: str) -> None:
         """*report* is of the question *text*, of which only a keyed digest is kept."""
-        told = asdict(report)
-        failure = told.pop("failure")
-        told |= {
+        failure = report.failure
+        told = {name: getattr(report, name) for name in TOLD} | {
             "request_id": REQUEST_ID.get(),
             "query_hash": query_hash(text, self._key(report.tenant)),
             "fallback": report.fallback,
-            "error_code": failure["code"] if failure else None,
-            "error_component": failure["component"] if failure else None,
-            "error_stage": failure["stage"] if failure else None,
+            "error_code": failure and failure.code,
+            "error_component": failure and failure.component,
+            "error_stage": failure and failure.stage,
         }
         logger.info("a query was answered" if failure is None else "a query failed", extra=told)
         self._metrics.put(metrics_of(report))
