@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.newcomer import Newcomer
+from tests.e2e.documented import ROOT, block_under
+from tests.e2e.newcomer import Newcomer, Typed
+
+README = ROOT / "README.md"
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +28,10 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
     newcomer = Newcomer.cloned(folder)
     yield newcomer
     newcomer.types("make down")
+
+
+@pytest.fixture(scope="session")
+def first_session(newcomer: Newcomer) -> list[Typed]:
+    """What the README says to type first: two commands, then one's own notes and a question about them."""
+    two, own = block_under(README, "## Two commands"), block_under(README, "Ask about your own notes:")
+    return [newcomer.types(line) for line in (*two.commands, *own.commands[:2])]

@@ -54,6 +54,13 @@ def blocks_of(page: Path) -> Iterator[Block]:
         yield Block(name, line, found["language"], found["text"], found["reason"] or "")
 
 
+def block_under(page: Path, heading: str, *languages: str) -> Block:
+    """The first block of *languages* (of commands, if none is given) below a line of a page."""
+    text = page.read_text("utf-8")
+    after = text[: text.index(f"\n{heading}\n")].count("\n") + 2
+    return next(block for block in blocks_of(page) if block.line > after and block.language in (languages or SHELLS))
+
+
 def words_after(command: str, program: str) -> list[list[str]]:
     """What follows *program* each time that it is called in a command line, up to an operator of the shell.
 

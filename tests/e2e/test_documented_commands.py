@@ -10,7 +10,7 @@ import pytest
 from ragdrop.client import RagdropClient
 from ragdrop.errors import CallerError
 from tests.e2e.documented import SHELLS, Block, blocks
-from tests.e2e.newcomer import Newcomer
+from tests.e2e.newcomer import Newcomer, Typed
 
 PUMP = "# Pump\n\nThe code of the pump is QX-5521. The spare key is in the cellar.\n"
 QUESTIONS = [{"question": "What is the code of the pump?", "document": "team/notes/pump.md", "text": "QX-5521"}]
@@ -22,9 +22,9 @@ PYTHON = [block for block in blocks("python") if not block.reason]
 
 
 @pytest.fixture(scope="module")
-def reader(newcomer: Newcomer) -> Iterator[Newcomer]:
+def reader(newcomer: Newcomer, first_session: list[Typed]) -> Iterator[Newcomer]:
     """Somebody whose stack runs, with what the examples speak of: a tenant acme, a vault team, a file of questions."""
-    newcomer.types("make up").worked()
+    first_session[0].worked()
     for name in ("notes/pump.md", "pump.md"):
         path = newcomer.clone / "examples" / name
         path.parent.mkdir(parents=True, exist_ok=True)
