@@ -110,7 +110,7 @@ def documents_router(
         body: Annotated[bytes, Depends(raw_body)],
         who: Annotated[Caller, Depends(writer)],
         response: Response,
-        metadata: Annotated[str | None, Query(max_length=8_000)] = None,
+        metadata: Annotated[str | None, Query(max_length=3_000)] = None,
         if_match: IfMatch = None,
         if_none_match: IfNoneMatch = None,
         idempotency_key: IdempotencyKey = None,
