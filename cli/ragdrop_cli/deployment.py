@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # not at run time: `ragdrop ask` starts without them
     from ragdrop.domain.sweep_report import Report as SweepReport
     from ragdrop.domain.verdicts import Verdict
     from ragdrop.usecases.calibrate import Calibrated
+    from ragdrop.usecases.delete_tenant import TenantReceipt
     from ragdrop.usecases.reindex import Progress, Report
     from ragdrop.usecases.write_snapshot import Written
 
@@ -139,6 +140,14 @@ class DeadLetters(Protocol):
         ...
 
 
+class TenantDeletion(Protocol):
+    """Removes a tenant: see ragdrop.usecases.delete_tenant."""
+
+    def __call__(self, name: str, deadline: Deadline, *, wait: Callable[[float], None]) -> TenantReceipt:
+        """Remove it from every place."""
+        ...
+
+
 class Deployment(Protocol):
     """The parts of ragdrop's composition root that operator commands use; ragdrop.bootstrap.App has them all."""
 
@@ -170,6 +179,11 @@ class Deployment(Protocol):
     @property
     def write_snapshot(self) -> SnapshotWriter:
         """What answers while the index is down."""
+        ...
+
+    @property
+    def delete_tenant(self) -> TenantDeletion:
+        """The end of a tenant."""
         ...
 
     @property

@@ -31,6 +31,7 @@ from ragdrop_cli import (
     snapshot,
     stats,
     sweep,
+    tenant_deletion,
     tenants,
 )
 from ragdrop_cli.failures import INTERRUPTED, body_of, describe, exit_code, own_body
@@ -140,6 +141,7 @@ def build() -> typer.Typer:
         (tenant, "limit", tenants.limit, "ragdrop tenant limit acme --per-minute 600 --key-per-minute 120"),
         (tenant, "disable", tenants.disable, "ragdrop tenant disable acme"),
         (tenant, "enable", tenants.enable, "ragdrop tenant enable acme"),
+        (tenant, "delete", tenant_deletion.delete, "ragdrop tenant delete acme --yes"),
         (key, "create", keys.create, "ragdrop key create acme --role writer --vault team --expires 90d"),
         (key, "list", keys.list_all, "ragdrop key list acme"),
         (key, "rotate", keys.rotate, "ragdrop key rotate acme 0123456789ab --overlap 24h"),

@@ -91,3 +91,23 @@ def test_the_key_of_digests_is_the_first_that_was_offered(telemetry: Telemetry, 
     assert telemetry.hash_key(tenant, b"first") == b"first"
     assert telemetry.hash_key(tenant, b"second") == b"first"
     assert telemetry.hash_key(new_tenant_name(), b"third") == b"third"
+
+
+def test_a_forgotten_tenant_has_neither_vectors_uses_nor_counts_and_its_neighbour_has(
+    telemetry: Telemetry, tenant: str
+) -> None:
+    other = f"{tenant}-b"
+    for name in (tenant, other):
+        telemetry.put_query_vectors(name, {"q": vector([0.5])}, 2_000_000_000)
+        telemetry.add_use(DocumentKey(name, "team", "a.md"), 1, "2026-01-01T00:00:00Z")
+        telemetry.add_counts(name, "2026-01-01T00", {"queries": 1})
+        telemetry.hash_key(name, b"first")
+
+    assert telemetry.forget_tenant(tenant) == 4
+
+    assert telemetry.query_vector(tenant, "q", 0) is None
+    assert telemetry.usage([DocumentKey(tenant, "team", "a.md")]) == {}
+    assert telemetry.counts(tenant, "2026-01-01T00", "2026-01-01T23") == {}
+    assert telemetry.hash_key(tenant, b"second") == b"second"
+    assert telemetry.query_vector(other, "q", 0) is not None
+    assert telemetry.counts(other, "2026-01-01T00", "2026-01-01T23") == {"2026-01-01T00": {"queries": 1}}

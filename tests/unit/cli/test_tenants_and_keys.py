@@ -195,3 +195,22 @@ def test_the_stack_files_environment_is_laid_under_the_real_one(ragdrop: Command
 
     assert ragdrop.environ["REGISTRY_TABLE"] == "of the stack"
     assert ragdrop.environ["LOG_LEVEL"] == "DEBUG"
+
+
+def test_a_tenant_is_only_deleted_with_yes(ragdrop: CommandLine) -> None:
+    result = ragdrop.run("tenant", "delete", "acme")
+
+    assert result.exit_code == 2
+    assert "ragdrop tenant delete acme --yes" in result.stderr
+    assert ragdrop.deployment.registry.tenant("acme") is not None
+
+
+def test_a_deleted_tenant_leaves_a_receipt(ragdrop: CommandLine) -> None:
+    ragdrop.deployment.world.put("team/a.md", "# A")
+
+    [receipt] = told(ragdrop, "tenant", "delete", "acme", "--yes")
+
+    assert (receipt["tenant"], receipt["versions"], receipt["documents"]) == ("acme", 1, 1)
+    assert ragdrop.slept_s == [65.0]
+    assert ragdrop.deployment.registry.tenant("acme") is None
+    assert ragdrop.run("tenant", "delete", "acme", "--yes").exit_code == 1

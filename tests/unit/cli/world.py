@@ -162,6 +162,10 @@ class FakeDeployment:
         return self.world.app.registry
 
     @property
+    def delete_tenant(self) -> Any:
+        return self.world.app.delete_tenant
+
+    @property
     def sweep(self) -> Any:
         return self.world.app.sweep
 

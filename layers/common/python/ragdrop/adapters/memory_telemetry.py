@@ -60,6 +60,16 @@ class MemoryTelemetry:
         with self._call("hash_key"):
             return self._hash_keys.setdefault(tenant, candidate)
 
+    def forget_tenant(self, tenant: str) -> int:
+        with self._call("forget_tenant"):
+            vectors = [key for key in self._vectors if key[0] == tenant]
+            uses = [key for key in self._usage if key.tenant == tenant]
+            hours = [key for key in self._hours if key[0] == tenant]
+            for held, keys in ((self._vectors, vectors), (self._usage, uses), (self._hours, hours)):
+                for key in keys:
+                    del held[key]  # type: ignore[attr-defined]
+            return len(vectors) + len(uses) + len(hours) + int(self._hash_keys.pop(tenant, None) is not None)
+
     @contextmanager
     def _call(self, name: str) -> Iterator[None]:
         self.calls.append(name)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ragdrop.ports.wiring import WiringProbe
     from ragdrop.usecases.administer_tenants import AdministerTenants
     from ragdrop.usecases.calibrate import Calibrate
+    from ragdrop.usecases.delete_tenant import DeleteTenant
     from ragdrop.usecases.examine import Examine
     from ragdrop.usecases.purge_documents import PurgeDocuments
     from ragdrop.usecases.retry_documents import RetryDocuments
@@ -52,6 +53,20 @@ class OperatingParts(WritingParts):
             chat_models=self.chat_models,
             models=self.settings.chat_models,
             look_at_wiring=self.wiring.look,
+        )
+
+    @cached_property
+    def delete_tenant(self) -> DeleteTenant:
+        """Removing tenants for good."""
+        from ragdrop.usecases.delete_tenant import DeleteTenant
+
+        return DeleteTenant(
+            documents=self.documents,
+            state=self.state,
+            registry=self.registry,
+            index=self.index,
+            receipts=self.receipts,
+            telemetry=self.telemetry,
         )
 
     @cached_property

@@ -56,3 +56,7 @@ class HourStore(Protocol):
 
 class Telemetry(QueryVectorStore, UsageStore, HourStore, Protocol):
     """The telemetry table."""
+
+    def forget_tenant(self, tenant: str) -> int:
+        """Remove all that is kept of a tenant but its receipts: how many items went.  Raises DatabaseError."""
+        ...

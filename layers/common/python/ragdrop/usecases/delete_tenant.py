@@ -1,0 +1,106 @@
+"""A tenant goes for good, from every place that keeps something of it, counted per place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Status
+from ragdrop.domain.tenants import Tenant
+from ragdrop.errors import InvalidParamsError
+from ragdrop.ports import ChunkIndex, ObjectStore, Registry
+from ragdrop.ports.receipts import Receipts
+from ragdrop.ports.telemetry import Telemetry
+
+SETTLE_S = 65.0  # the longest that ingest works on a message that came before, and caches of the tenant's item
+PAGE = 100
+STATE_PREFIXES = ("revisions", "texts", "snapshots")  # each with the tenant's name behind it
+
+
+@dataclass(frozen=True, slots=True)
+class TenantReceipt:
+    """How much was removed from each place.
+
+    `versions` counts object versions and delete markers of the document bucket; `derived` objects of the state bucket
+    (parsed texts, chunks, vectors, snapshots, notes); `chunks` those of all its indexes; `documents` and
+    `registry_items` heads with their details, and what the registry kept beside them, keys too; `receipts` those of
+    answers; `telemetry` counts of hours, uses and requests, and vectors of questions.
+    """
+
+    tenant: str
+    versions: int
+    derived: int
+    chunks: int
+    documents: int
+    registry_items: int
+    receipts: int
+    telemetry: int
+
+
+class DeleteTenant:
+    """Removes tenants.  Nothing can be restored."""
+
+    def __init__(
+        self,
+        *,
+        documents: ObjectStore,
+        state: ObjectStore,
+        registry: Registry,
+        index: ChunkIndex,
+        receipts: Receipts,
+        telemetry: Telemetry,
+    ) -> None:
+        self._documents = documents
+        self._state = state
+        self._registry = registry
+        self._index = index
+        self._receipts = receipts
+        self._telemetry = telemetry
+
+    def __call__(self, name: str, deadline: Deadline, *, wait: Callable[[float], None]) -> TenantReceipt:
+        """Disable the tenant, let what is on its way end, then remove everything; cut off, the same call goes on.
+
+        Args:
+            name: The tenant.
+            deadline: For the index.
+            wait: Waits so many seconds; it is called only where the tenant was enabled until now.
+
+        Raises:
+            InvalidParamsError: There is no such tenant.
+            DependencyError: A service failed; what was removed before is gone.
+        """
+        tenant = self._registry.tenant(name)
+        if tenant is None:
+            raise InvalidParamsError(f"there is no tenant named {name!r}", field="tenant", value=name)
+        if tenant.enabled:
+            self._registry.set_enabled(name, enabled=False)
+            wait(SETTLE_S)
+        versions = self._documents.delete_prefix(f"{name}/")  # first: nothing can be indexed from there again
+        derived = sum(self._state.delete_prefix(f"{prefix}/{name}/") for prefix in STATE_PREFIXES)
+        derived += self._state.purge(f"sweeps/{name}.json")
+        chunks = self._drop(tenant, deadline)
+        documents, items = self._forget_documents(name)
+        receipts = self._receipts.forget_all_receipts(name)
+        telemetry = self._telemetry.forget_tenant(name)
+        items += self._registry.forget_tenant(name)  # last, as it says what is left to do
+        return TenantReceipt(name, versions, derived, chunks, documents, items, receipts, telemetry)
+
+    def _drop(self, tenant: Tenant, deadline: Deadline) -> int:
+        """Remove the tenant's chunks from all indexes that it has, whichever a reindex switched to meanwhile."""
+        now = self._registry.tenant(tenant.name) or tenant
+        return sum(self._index.drop(now.part_of(target), deadline) for target in now.targets)
+
+    def _forget_documents(self, name: str) -> tuple[int, int]:
+        """Forget every document, the deleted ones too: how many, and how many items they had."""
+        documents = items = 0
+        for status in (None, Status.DELETED):
+            cursor: str | None = None
+            while True:
+                page = self._registry.page(name, vault=None, prefix="", status=status, cursor=cursor, limit=PAGE)
+                documents += len(page.heads)
+                items += sum(self._registry.forget_document(head.key) for head in page.heads)
+                cursor = page.cursor
+                if cursor is None:
+                    break
+        return documents, items
