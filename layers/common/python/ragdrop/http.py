@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import traceback
 import uuid
 from collections.abc import Callable, Collection, Sequence
@@ -288,4 +289,6 @@ def _shown(value: object) -> object:
     """A value as it may stand in an error: short."""
     if isinstance(value, str):
         return value[:200]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no word for it, though Python's reader takes it
     return value if isinstance(value, int | float | None) else None
