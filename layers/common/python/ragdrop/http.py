@@ -288,7 +288,7 @@ async def _on_http_exception(request: Request, exc: Exception) -> Response:
 def _shown(value: object) -> object:
     """A value as it may stand in an error: short."""
     if isinstance(value, str):
-        return value[:200]
+        return value[:200].encode("utf-8", "replace").decode()  # half of a surrogate pair cannot leave as UTF-8
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)  # JSON has no word for it, though Python's reader takes it
     return value if isinstance(value, int | float | None) else None

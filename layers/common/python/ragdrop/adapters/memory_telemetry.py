@@ -62,13 +62,12 @@ class MemoryTelemetry:
 
     def forget_tenant(self, tenant: str) -> int:
         with self._call("forget_tenant"):
-            vectors = [key for key in self._vectors if key[0] == tenant]
-            uses = [key for key in self._usage if key.tenant == tenant]
-            hours = [key for key in self._hours if key[0] == tenant]
-            for held, keys in ((self._vectors, vectors), (self._usage, uses), (self._hours, hours)):
-                for key in keys:
-                    del held[key]  # type: ignore[attr-defined]
-            return len(vectors) + len(uses) + len(hours) + int(self._hash_keys.pop(tenant, None) is not None)
+            before = len(self._vectors) + len(self._usage) + len(self._hours)
+            self._vectors = {key: held for key, held in self._vectors.items() if key[0] != tenant}
+            self._usage = {key: held for key, held in self._usage.items() if key.tenant != tenant}
+            self._hours = {key: held for key, held in self._hours.items() if key[0] != tenant}
+            after = len(self._vectors) + len(self._usage) + len(self._hours)
+            return before - after + int(self._hash_keys.pop(tenant, None) is not None)
 
     @contextmanager
     def _call(self, name: str) -> Iterator[None]:
