@@ -100,11 +100,15 @@ def test_an_agent_writes_and_finds_what_it_wrote(tenant: Tenant, way: str) -> No
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_agent_reads_the_projects_figures(tenant: Tenant, way: str) -> None:
-    async def work(client: Client) -> Any:
-        return (await client.call_tool("rag_context_stats")).structured_content
+def test_an_agent_reads_the_services_health_and_the_projects_figures(tenant: Tenant, way: str) -> None:
+    async def work(client: Client) -> tuple[Any, Any]:
+        health, stats = [await client.call_tool(f"rag_context_{what}") for what in ("health", "stats")]
+        return health.structured_content, stats.structured_content
 
-    assert use(tenant, way, work)["total_documents"] >= 1
+    health, stats = use(tenant, way, work)
+
+    assert {"index", "registry", "chat"} <= set(health["dependencies"])
+    assert stats["total_documents"] >= 1
 
 
 @pytest.mark.parametrize("way", WAYS)
