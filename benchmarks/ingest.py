@@ -20,6 +20,7 @@ from pathlib import Path
 
 from benchmarks.embedding_server import MODEL, EmbeddingServer
 from benchmarks.local_embeddings import DIMENSION, LocalEmbeddings
+from ragdrop.adapters.memory_breakers import MemoryBreakers
 from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
 from ragdrop.adapters.memory_registry import MemoryRegistry
@@ -93,6 +94,7 @@ class Ingest:
             registry=MemoryRegistry(),
             queue=MemoryMessageQueue(),
             telemetry=MemoryTelemetry(),
+            breaker_store=MemoryBreakers(),
         )
         self.embedder = Recorded(app.embedder)
         app.__dict__["embedder"] = self.embedder

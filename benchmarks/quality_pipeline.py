@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks.collections import Collection
 from benchmarks.embedding_server import MODEL
 from benchmarks.local_embeddings import DIMENSION, LocalEmbeddings
+from ragdrop.adapters.memory_breakers import MemoryBreakers
 from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
 from ragdrop.adapters.memory_receipts import MemoryReceipts
@@ -99,6 +100,7 @@ def pushed(collection: Collection, model: LocalEmbeddings) -> Iterator[Pushed]:
             queue=MemoryMessageQueue(),
             visited=MemoryVisitedCache(),
             telemetry=MemoryTelemetry(),
+            breaker_store=MemoryBreakers(),
             index=SqliteChunkIndex(Path(folder)),
             embedder=model,
             splitter=SemanticSplitter(lambda: model.tokenizer),
