@@ -86,8 +86,8 @@ def _reap(pid: int) -> None:
         os.waitpid(pid, os.WNOHANG)
 
 
-def await_health(process: Process, url: str, *, log: Path, timeout_s: float) -> None:
-    """Wait until *url* answers 200.
+def await_health(process: Process, url: str, *, log: Path, timeout_s: float, status: int = httpx.codes.OK) -> None:
+    """Wait until *url* answers with *status*.
 
     Raises:
         LaunchError: The process ended, or did not answer in time.
@@ -95,7 +95,7 @@ def await_health(process: Process, url: str, *, log: Path, timeout_s: float) -> 
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         try:
-            if httpx.get(url, timeout=2, trust_env=False).status_code == httpx.codes.OK:
+            if httpx.get(url, timeout=2, trust_env=False).status_code == status:
                 return
         except httpx.TransportError:
             pass

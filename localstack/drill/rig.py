@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
+
 from localstack.deploy import Emulated
 from localstack.drill.proxy import FaultProxies, FaultProxy
 from localstack.handover import ragdrop_json
@@ -110,7 +112,8 @@ def _serve(function: str, environment: Mapping[str, str], folder: Path) -> Proce
     command = (sys.executable, "-m", "uvicorn", *app, "--host", HOST, "--port", str(port), "--no-access-log")
     log = folder / f"{function}.log"
     process = start(function, command, port=port, environment=environment, folder=REPOSITORY, log=log)
-    await_health(process, f"http://{HOST}:{port}/openapi.json", log=log, timeout_s=START_TIMEOUT_S)
+    nowhere = f"http://{HOST}:{port}/nowhere"  # the functions have no route in common, but all know what they have not
+    await_health(process, nowhere, log=log, timeout_s=START_TIMEOUT_S, status=httpx.codes.NOT_FOUND)
     return process
 
 
