@@ -172,10 +172,10 @@ def test_details_may_have_any_name() -> None:
 
 
 def test_an_unknown_code_is_kept() -> None:
-    error = raised_by(refused(412, "PRECONDITION_FAILED"))
+    error = raised_by(refused(418, "TEAPOT"))
 
     assert type(error) is RagdropError
-    assert error.details["code"] == "PRECONDITION_FAILED"
+    assert error.details["code"] == "TEAPOT"
 
 
 @pytest.mark.parametrize("body", [b"<html>", b'{"message": "Forbidden"}', b"[]", b""])
