@@ -1,4 +1,4 @@
-"""`python -m localstack.drill [--write] [--only TEXT]`: run the drill, print its table; exit code 1 on a mismatch that comes twice."""
+"""`python -m localstack.drill [--write] [--only TEXT]`: run the drill, print its table; 1 on what comes twice."""
 
 from __future__ import annotations
 
