@@ -141,7 +141,7 @@ def build() -> typer.Typer:
         (tenant, "limit", tenants.limit, "ragdrop tenant limit acme --per-minute 600 --key-per-minute 120"),
         (tenant, "disable", tenants.disable, "ragdrop tenant disable acme"),
         (tenant, "enable", tenants.enable, "ragdrop tenant enable acme"),
-        (tenant, "delete", tenant_deletion.delete, "ragdrop tenant delete acme --yes"),
+        (tenant, "delete", tenant_deletion.delete, "ragdrop tenant delete old-project --yes"),
         (key, "create", keys.create, "ragdrop key create acme --role writer --vault team --expires 90d"),
         (key, "list", keys.list_all, "ragdrop key list acme"),
         (key, "rotate", keys.rotate, "ragdrop key rotate acme 0123456789ab --overlap 24h"),

@@ -32,6 +32,7 @@ def reader(newcomer: Newcomer, first_session: list[Typed]) -> Iterator[Newcomer]
     lines = "".join(json.dumps(question) + "\n" for question in QUESTIONS)
     (newcomer.clone / "questions.jsonl").write_text(lines, encoding="utf-8")
     newcomer.types(".venv/bin/ragdrop tenant create acme --if-missing").worked()
+    newcomer.types(".venv/bin/ragdrop tenant create old-project --if-missing").worked()  # what an example deletes
     key = json.loads(newcomer.types(".venv/bin/ragdrop key create acme --role admin --json").worked())["api_key"]
     newcomer.types(
         ".venv/bin/ragdrop push localstack/sample-vault --vault team --wait",
