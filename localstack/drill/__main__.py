@@ -24,7 +24,7 @@ HEAD = ("| fault | expected | seen |", "|---|---|---|")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the drill; 1 where anything was not as expected."""
+    """Run the drill; 1 where a fault was twice not as expected."""
     parser = argparse.ArgumentParser(description="Fail every dependency in every way, and see what callers see.")
     parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.relative_to(REPOSITORY)}")
     parser.add_argument("--only", default="", help="only faults whose name holds this text")

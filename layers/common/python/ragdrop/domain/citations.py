@@ -89,7 +89,7 @@ class AnswerReader:
 
     def _read(self, *, last: bool) -> list[Released]:
         if not last and not self._refused and "[" not in self._raw and "(" not in self._raw:
-            return self._pass()
+            return self._pass(len(self._raw.rstrip()), at_once=self._policy == "mark")
         released: list[Released] = []
         while not self._refused:
             group = GROUP.search(self._raw)
@@ -104,18 +104,14 @@ class AnswerReader:
             released += self._marker(group.group())
         if not self._refused:
             cut = len(self._raw) if last else self._safe()
-            self._add(self._raw[:cut])
-            self._raw = self._raw[cut:]
-            if self._policy == "mark" or last:
-                released += self._release()
+            released += self._pass(cut, at_once=self._policy == "mark" or last)
         return released
 
-    def _pass(self) -> list[Released]:
-        """Read what begins no marker: most of an answer."""
-        cut = len(self._raw.rstrip())
+    def _pass(self, cut: int, *, at_once: bool) -> list[Released]:
+        """Read what begins no marker, up to *cut*, and let it leave where it may do so at once."""
         self._add(self._raw[:cut])
         self._raw = self._raw[cut:]
-        return self._release() if self._policy == "mark" else []
+        return self._release() if at_once else []
 
     def _add(self, piece: str) -> None:
         if self._after_drop and piece:  # the full stop of a sentence that was dropped
