@@ -50,13 +50,24 @@ def pytest_report_header() -> str:
     return f"RAGDROP_HISTORIES_SEED={os.environ['RAGDROP_HISTORIES_SEED']}"
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs a node or a stack runs in one process, so that a run starts each only once."""
+    """What shares a node, a stack or a clone runs in one process, so that a run starts each only once and in order."""
     for item in items:
-        named = set(words(item.nodeid))
-        node = {"opensearch", "reindex"} & named or (wants_a_node(item.path) and not {"memory", "sqlite"} & named)
-        if node or {"integration", "e2e"} & set(item.path.parts):
-            item.add_marker(pytest.mark.xdist_group("live"))
+        group = group_of(item)
+        if group:
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
+def group_of(item: pytest.Item) -> str | None:
+    """The process that a test wants to share, by what it needs."""
+    for folder in ("e2e", "integration"):
+        if folder in item.path.parts:
+            return folder
+    named = set(words(item.nodeid))
+    if {"opensearch", "reindex"} & named or (wants_a_node(item.path) and not {"memory", "sqlite"} & named):
+        return "node"
+    return None
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""What every Metrics does, in memory and as lines of the embedded metric format."""
+"""What every Metrics does: in memory, nowhere, and as lines of the embedded metric format."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ import pytest
 
 from ragdrop.adapters.emf_metrics import EmfMetrics
 from ragdrop.adapters.memory_metrics import MemoryMetrics
+from ragdrop.adapters.no_metrics import NoMetrics
+from ragdrop.bootstrap import bootstrap
 from ragdrop.domain.metric_names import UNITS
 from ragdrop.ports.metrics import Metrics
+from tests.world import ENVIRONMENT
 
-MADE: list[Metrics] = [MemoryMetrics(), EmfMetrics(function="query", stage="stack-dev")]
+MADE: list[Metrics] = [MemoryMetrics(), NoMetrics(), EmfMetrics(function="query", stage="stack-dev")]
 
 
 @pytest.mark.parametrize("metrics", MADE)
@@ -61,3 +64,11 @@ def test_the_dimensions_are_stage_function_and_dependency_and_no_other(capsys: p
     ]
     assert (told["stage"], told["function"], told["dependency"]) == ("stack-dev", "query", "chat")
     assert "service" not in told
+
+
+def test_a_command_that_is_no_function_prints_no_metrics(capsys: pytest.CaptureFixture[str]) -> None:
+    bootstrap(ENVIRONMENT).metrics.put({"IndexedDocuments": 1})
+    assert capsys.readouterr().out == ""
+
+    bootstrap(ENVIRONMENT, function="ingest").metrics.put({"IndexedDocuments": 1})
+    assert line(capsys)["function"] == "ingest"

@@ -21,6 +21,7 @@ from tests.integration.stub_embeddings import StubEmbeddings
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 UP_TIMEOUT_S = 900
+collect_ignore = ["llama_cpp_server.py"]  # a program for an environment of its own, not a module of this one
 FAST = {"INGEST_RETRY_BASE_S": "1"}  # a failed dependency is tried again after a second, not after 30
 
 

@@ -33,7 +33,7 @@ SQLITE_SCHEME = "sqlite:///"
 class Adapters:
     """The ports.  Each is made when it is first asked for.  `function` is what metrics call the one that runs."""
 
-    function = "local"
+    function = ""  # none: a command of the operator's, a program on the laptop
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
         self.settings = settings
@@ -69,7 +69,11 @@ class Adapters:
 
     @cached_property
     def metrics(self) -> Metrics:
-        """Metrics, as lines of the function's log."""
+        """Metrics, as lines of the function's log; nobody reads them elsewhere."""
+        if not self.function:
+            from ragdrop.adapters.no_metrics import NoMetrics
+
+            return NoMetrics()
         from ragdrop.adapters.emf_metrics import EmfMetrics
 
         return EmfMetrics(function=self.function, stage=self.settings.stage)
