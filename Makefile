@@ -12,7 +12,7 @@ ENVS = .venv/.ready .local/env/ministack/.ready .local/env/sam/.ready .local/env
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down status test test-long test-unit drill lint format docs bench bench-quality invoke lock clean
+.PHONY: help setup demo up down status test test-long test-unit drill lint format docs bench bench-quality load invoke lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -36,11 +36,12 @@ status: setup ## show what runs and where
 test: setup ## every test, the ones on a live stack of their own included
 	@RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bin/python -m pytest -n 3 --dist loadgroup
 
-test-long: setup .local/env/llamacpp/.ready ## what takes too long for every day: OpenSearch 2.19 (JDK 17), 10,000 random histories, whole outages
+test-long: setup .local/env/llamacpp/.ready .local/env/load/.ready ## what takes too long for every day: OpenSearch 2.19 (JDK 17), 10,000 random histories, whole outages
 	@RAGDROP_LLAMA_CPP_PYTHON="$(CURDIR)/.local/env/llamacpp/bin/python" .venv/bin/python -m pytest tests/integration/test_llama_cpp.py
 	@RAGDROP_OPENSEARCH_RELEASE=2.19.0 .venv/bin/python -m pytest tests/contract -k "index or opensearch or reindex"
 	@RAGDROP_STATEFUL_EXAMPLES=10000 .venv/bin/python -m pytest tests/functions/test_any_order_any_failure.py
 	@RAGDROP_WHOLE=1 .venv/bin/python -m pytest tests/integration -k "outage_embedding or queries_during or vault_nuget or large_file"
+	@.venv/bin/python -m benchmarks.load --warm-users 10 --warm-minutes 5
 
 test-unit: setup ## the quick tests: no stack, no network
 	@.venv/bin/python -m pytest -n 2 --dist loadgroup tests/unit tests/functions tests/architecture
@@ -73,6 +74,9 @@ bench-quality: setup ## measure retrieval on $$RAGDROP_EVAL_DATA and write the t
 bench: setup ## measure against the budgets
 	@.venv/bin/python -m benchmarks
 
+load: setup .local/env/load/.ready .local/env/plots/.ready ## 20 users on a stack with OpenSearch, some ten minutes; LOAD=--write keeps the report
+	@.venv/bin/python -m benchmarks.load $(LOAD)
+
 invoke: setup ## run a handler on an event: make invoke FN=query EVENT=events/search.json
 	@$(STACK) up --index $(INDEX) --quiet
 	@.venv/bin/ragdrop invoke $(FN) $(EVENT)
@@ -91,6 +95,7 @@ lock: .venv/.uv ## resolve every requirements file anew
 	@$(COMPILE) --upgrade requirements/uv.in -o requirements/uv.txt
 	@$(COMPILE) --upgrade requirements/models.in -o requirements/models.txt
 	@$(COMPILE) --upgrade requirements/plots.in -o requirements/plots.txt
+	@$(COMPILE) --upgrade requirements/load.in -o requirements/load.txt
 	@$(COMPILE) --upgrade requirements/schemathesis.in -o requirements/schemathesis.txt
 	@$(COMPILE) --upgrade --no-deps requirements/models-nodeps.in -o requirements/models-nodeps.txt
 	@$(COMPILE) --upgrade requirements/llamacpp.in -o requirements/llamacpp.txt

@@ -1,0 +1,76 @@
+"""What locust runs: users that ask a question a second, and one that is refused, through the same gateway.
+
+It lives in an environment of its own (requirements/load.in) and imports nothing of ragdrop.  LOAD_PLAN names a JSON
+file: `url, key, questions, paced, seconds, samples`; every reply is one line of `samples`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+from locust import FastHttpUser, constant, constant_pacing, task
+
+PLAN: dict[str, Any] = json.loads(Path(os.environ["LOAD_PLAN"]).read_text("utf-8"))
+SAMPLES = Path(PLAN["samples"]).open("a", encoding="utf-8", buffering=1)  # noqa: SIM115 - open as long as locust runs
+TOLD = ("fallback", "fallback_level", "served_by", "latency_ms", "abstained")
+OK = 200
+
+
+def note(kind: str, begun_at_s: float, taken_s: float, status: int, body: dict[str, Any]) -> None:
+    """One line: which kind of request, when it began, how long it took, and what the answer says of itself."""
+    told = {name: body.get(name) for name in TOLD if name in body}
+    error = body.get("error")
+    if isinstance(error, dict):
+        told["code"] = error.get("code")
+    line = {"kind": kind, "at_s": begun_at_s, "ms": taken_s * 1000, "status": status, **told}
+    SAMPLES.write(json.dumps(line) + "\n")
+
+
+class Person(FastHttpUser):
+    """Asks; the plan says whether once a second or as fast as answers come."""
+
+    abstract = True
+    host = PLAN["url"]
+    wait_time = constant_pacing(1) if PLAN["paced"] else constant(0)
+    connection_timeout = network_timeout = 30.0
+
+    def post(self, kind: str, headers: dict[str, str]) -> None:
+        """One request, noted."""
+        body = {"query": random.choice(PLAN["questions"])}
+        at_s, begun = time.time(), time.perf_counter()
+        with self.client.post("/search", json=body, headers=headers, catch_response=True, name=kind) as response:
+            taken_s = time.perf_counter() - begun
+            try:
+                told = response.json()
+            except (ValueError, TypeError):  # nothing came, or no JSON
+                told = {}
+            note(kind, at_s, taken_s, response.status_code, told if isinstance(told, dict) else {})
+            response.success()  # what counts as an error is decided by who reads the samples
+
+
+class Asking(Person):
+    """A user with a key."""
+
+    weight = 1
+
+    @task
+    def search(self) -> None:
+        """One question with defaults."""
+        self.post("search", {"x-api-key": PLAN["key"]})
+
+
+class Refused(Person):
+    """A user without a key: the gateway, the emulator and the credential check alone."""
+
+    fixed_count = int(PLAN["paced"])
+    wait_time = constant_pacing(1)
+
+    @task
+    def search(self) -> None:
+        """One question that is refused before anything is asked of anyone."""
+        self.post("refused", {})

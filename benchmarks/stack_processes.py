@@ -1,0 +1,98 @@
+"""Memory and processor time of a local stack's processes, sampled from /proc (Linux)."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+TICKS = os.sysconf("SC_CLK_TCK")
+FUNCTION = b"AWS_LAMBDA_FUNCTION_NAME="
+
+
+@dataclass(frozen=True)
+class Usage:
+    """One process at one moment: what it is, resident megabytes, processor seconds so far."""
+
+    role: str
+    memory_mb: float
+    cpu_s: float
+
+
+@dataclass
+class Watch:
+    """What was seen: at each moment (seconds since 1970) the usage of every process by pid."""
+
+    seen: list[tuple[float, dict[int, Usage]]] = field(default_factory=list)
+
+    def memory(self, role: str) -> list[tuple[float, float, int]]:
+        """(time, megabytes of all processes of the role, how many they are), in order."""
+        return [
+            (at_s, sum(each.memory_mb for each in found), len(found))
+            for at_s, usages in self.seen
+            if (found := [each for each in usages.values() if each.role == role])
+        ]
+
+    def cpu_s(self, first_s: float, last_s: float) -> dict[str, float]:
+        """Processor seconds by role between two moments; of a process that was new, all of its own."""
+        between = [usages for at_s, usages in self.seen if first_s <= at_s <= last_s]
+        spent: dict[str, float] = {}
+        for pid in {pid for usages in between for pid in usages}:
+            series = [usages[pid] for usages in between if pid in usages]
+            before = series[0].cpu_s if pid in between[0] else 0.0
+            spent[series[0].role] = spent.get(series[0].role, 0.0) + series[-1].cpu_s - before
+        return spent
+
+
+@contextmanager
+def watched(roots: Mapping[str, int], *, every_s: float = 1.0) -> Iterator[Watch]:
+    """Sample the processes of *roots* (pid by role) while the block runs; functions are found below the emulator."""
+    watch, over = Watch(), threading.Event()
+
+    def look() -> None:
+        while not over.is_set():
+            watch.seen.append((time.time(), usages(roots)))
+            over.wait(every_s)
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield watch
+    finally:
+        over.set()
+        thread.join()
+
+
+def usages(roots: Mapping[str, int]) -> dict[int, Usage]:
+    """Every process of *roots* and below, with its role: the root's, or `function: its name`."""
+    parents = {int(path.name): _stat(path) for path in Path("/proc").iterdir() if path.name.isdigit()}
+    found: dict[int, Usage] = {}
+    for role, root in roots.items():
+        below = {root}
+        while more := {pid for pid, stat in parents.items() if stat and stat[0] in below and pid not in below}:
+            below |= more
+        for pid in below:
+            if stat := parents.get(pid):
+                found[pid] = Usage(_role(pid, role), stat[1], stat[2])
+    return found
+
+
+def _stat(path: Path) -> tuple[int, float, float] | None:
+    """Parent, resident megabytes and processor seconds; None where it ended."""
+    with suppress(OSError):
+        fields = (path / "stat").read_text("ascii", errors="replace").rpartition(")")[2].split()
+        return int(fields[1]), int(fields[21]) * PAGE / 1e6, (int(fields[11]) + int(fields[12])) / TICKS
+    return None
+
+
+def _role(pid: int, role: str) -> str:
+    with suppress(OSError):
+        for variable in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+            if variable.startswith(FUNCTION):
+                return f"function: {variable.removeprefix(FUNCTION).decode()}"
+    return role
