@@ -35,7 +35,7 @@ def test_the_domain_is_made_only_where_it_is_asked_for_and_is_then_kept(
 def test_the_domain_is_encrypted_everywhere_and_reached_by_modern_tls_only(resources: dict[str, Resource]) -> None:
     domain = resources["IndexDomain"]["Properties"]
 
-    assert domain["EncryptionAtRestOptions"] == {"Enabled": True}
+    assert domain["EncryptionAtRestOptions"]["Enabled"] is True
     assert domain["NodeToNodeEncryptionOptions"] == {"Enabled": True}
     assert domain["DomainEndpointOptions"]["EnforceHTTPS"] is True
     assert domain["DomainEndpointOptions"]["TLSSecurityPolicy"].startswith("Policy-Min-TLS-1-2")

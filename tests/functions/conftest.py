@@ -18,6 +18,7 @@ from moto import mock_aws
 from ragdrop.adapters.hashing_embedder import HashingEmbedder
 from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
 from tests.contract.aws_fixtures import table_definition
+from tests.functions.roles import IN_FORCE, Roles
 from tests.world import ENVIRONMENT
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +26,15 @@ EVENTS = ROOT / "events"
 EXAMPLE_KEY = "rd_local_example_key"
 EXAMPLE_BUCKET = "ragdrop-documents-example"
 REGION = "us-east-1"
+LOGICAL = {
+    EXAMPLE_BUCKET: "DocumentBucket",
+    "state": "StateBucket",
+    "registry": "RegistryTable",
+    "visited": "VisitedTable",
+    "telemetry": "TelemetryTable",
+    "ingest": "IngestQueue",
+}
+"""What the template calls the buckets, tables and the queue of a Deployment."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +52,17 @@ class LocalContext:
 
 
 class Deployment:
-    """What `sam deploy` would make, in moto: buckets, table, queue, a tenant and a key, and the handlers."""
+    """What `sam deploy` would make, in moto: buckets, tables, queue, tenant and key, and handlers in their roles."""
 
     def __init__(self, folder: Path, environ: pytest.MonkeyPatch) -> None:
+        self.roles = Roles(LOGICAL)
         self.s3, self.sqs = boto3.client("s3", region_name=REGION), boto3.client("sqs", region_name=REGION)
         for bucket in (EXAMPLE_BUCKET, "state"):
             self.s3.create_bucket(Bucket=bucket)
             self.s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
         dynamodb = boto3.client("dynamodb", region_name=REGION)
-        for table, resource in (("registry", "RegistryTable"), ("telemetry", "TelemetryTable")):
-            dynamodb.create_table(TableName=table, **table_definition(resource))
+        for table in ("registry", "visited", "telemetry"):
+            dynamodb.create_table(TableName=table, **table_definition(LOGICAL[table]))
         queue_url = self.sqs.create_queue(QueueName="ingest")["QueueUrl"]
         settings = {
             **ENVIRONMENT,
@@ -64,7 +75,7 @@ class Deployment:
             environ.setenv(name, value)
         self.embedder = HashingEmbedder(dimension=int(settings["EMBEDDING_DIMENSION"]))
         self.chat = ScriptedChatModel("It is so. [1]")
-        self.handlers = {name: self._load(name) for name in ("ingest", "query", "generate", "mcp")}
+        self.handlers = {name: self._load(name) for name in ("ingest", "query", "generate", "mcp", "sweep")}
         operator = self.handlers["query"].app.operator
         operator.create_tenant("demo")
         self.key, _ = operator.create_key("demo", "admin")
@@ -77,6 +88,7 @@ class Deployment:
         spec.loader.exec_module(module)
         module.app.embedder = self.embedder
         module.app.chat = self.chat
+        module.handler = self.roles.acting(name, module.handler)  # type: ignore[attr-defined]
         return module
 
     def event(self, name: str, **changes: Any) -> dict[str, Any]:
@@ -117,4 +129,8 @@ def deployment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Depl
     for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     with mock_aws():
-        yield Deployment(tmp_path, monkeypatch)
+        made = Deployment(tmp_path, monkeypatch)
+        IN_FORCE.append(made.roles)
+        yield made
+        IN_FORCE.remove(made.roles)
+    assert made.roles.denied == set()

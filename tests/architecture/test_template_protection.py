@@ -1,0 +1,86 @@
+"""A key, a network and a firewall of the operator's: all or nothing of each, by parameter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.architecture.cloudformation import Resource, of_type, read_template
+
+KEY, NOTHING = {"Ref": "KmsKeyArn"}, {"Ref": "AWS::NoValue"}
+
+
+@pytest.fixture(scope="module")
+def template() -> Resource:
+    return read_template()
+
+
+@pytest.fixture(scope="module")
+def resources(template: Resource) -> dict[str, Resource]:
+    found: dict[str, Resource] = template["Resources"]
+    return found
+
+
+def with_and_without(value: Any, condition: str) -> tuple[Any, Any]:
+    """What an `!If` of *condition* gives in each case."""
+    name, then, otherwise = value["Fn::If"]
+    assert name == condition
+    return then, otherwise
+
+
+def test_without_parameters_nothing_of_it_is_there(template: Resource) -> None:
+    for name in ("KmsKeyArn", "VpcSubnetIds", "VpcSecurityGroupIds", "WebAclArn"):
+        assert template["Parameters"][name]["Default"] == "", name
+    for name, condition in (("KmsKeyPolicy", "HasKmsKey"), ("NetworkPolicy", "HasVpc"), ("Firewall", "HasWebAcl")):
+        assert template["Resources"][name]["Condition"] == condition
+
+
+def test_the_key_encrypts_whatever_keeps_documents_or_messages(resources: dict[str, Resource]) -> None:
+    for bucket in of_type(resources, "AWS::S3::Bucket").values():
+        (rule,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+        with_key, without = with_and_without(rule["ServerSideEncryptionByDefault"], "HasKmsKey")
+        assert (with_key, without) == ({"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": KEY}, {"SSEAlgorithm": "AES256"})
+    for table in of_type(resources, "AWS::DynamoDB::Table").values():
+        with_key, without = with_and_without(table["SSESpecification"], "HasKmsKey")
+        assert with_key == {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": KEY}
+        assert without == NOTHING
+    for queue in of_type(resources, "AWS::SQS::Queue").values():
+        assert with_and_without(queue["KmsMasterKeyId"], "HasKmsKey") == (KEY, NOTHING)
+        assert with_and_without(queue["SqsManagedSseEnabled"], "HasKmsKey") == (NOTHING, True)
+    domain = resources["IndexDomain"]["Properties"]["EncryptionAtRestOptions"]
+    assert domain["Enabled"] is True
+    assert with_and_without(domain["KmsKeyId"], "HasKmsKey") == (KEY, NOTHING)
+
+
+def test_every_function_may_use_the_key_and_no_other(resources: dict[str, Resource]) -> None:
+    policy = resources["KmsKeyPolicy"]["Properties"]
+    (statement,) = policy["PolicyDocument"]["Statement"]
+
+    assert {role["Ref"] for role in policy["Roles"]} == set(of_type(resources, "AWS::IAM::Role"))
+    assert (statement["Action"], statement["Resource"]) == (["kms:Decrypt", "kms:GenerateDataKey"], KEY)
+
+
+def test_in_a_network_lambda_may_attach_the_functions_and_their_code_may_not(
+    template: Resource, resources: dict[str, Resource]
+) -> None:
+    placed, nowhere = with_and_without(template["Globals"]["Function"]["VpcConfig"], "HasVpc")
+    (denied,) = resources["NetworkPolicy"]["Properties"]["PolicyDocument"]["Statement"]
+    functions = of_type(resources, "AWS::Serverless::Function")
+
+    assert placed == {"SubnetIds": {"Ref": "VpcSubnetIds"}, "SecurityGroupIds": {"Ref": "VpcSecurityGroupIds"}}
+    assert nowhere == NOTHING
+    for name, role in of_type(resources, "AWS::IAM::Role").items():
+        managed, none = with_and_without(role["ManagedPolicyArns"], "HasVpc")
+        assert [each["Fn::Sub"].rpartition("/")[2] for each in managed] == ["AWSLambdaENIManagementAccess"], name
+        assert none == NOTHING
+    assert denied["Effect"] == "Deny"
+    sources = denied["Condition"]["ArnEquals"]["lambda:SourceFunctionArn"]
+    assert {source["Fn::GetAtt"].removesuffix(".Arn") for source in sources} == set(functions)
+
+
+def test_the_firewall_stands_before_the_apis_stage(resources: dict[str, Resource]) -> None:
+    firewall = resources["Firewall"]["Properties"]
+
+    assert firewall["WebACLArn"] == {"Ref": "WebAclArn"}
+    assert firewall["ResourceArn"]["Fn::Sub"].endswith("::/restapis/${Api}/stages/${Api.Stage}")

@@ -1,0 +1,127 @@
+"""The functions' roles, held: what a function asks of AWS in a test must be allowed to it by the template."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from botocore.exceptions import ClientError
+from botocore.handlers import BUILTIN_HANDLERS
+
+from tests.architecture.cloudformation import allowed_statements, listed, read_template
+
+S3_ACTIONS = {
+    "HeadObject": "GetObject",
+    "ListObjectsV2": "ListBucket",
+    "HeadBucket": "ListBucket",
+    "ListObjectVersions": "ListBucketVersions",
+    "DeleteObjects": "DeleteObject",
+}
+BY_BATCH = {"SendMessageBatch": "SendMessage", "DeleteMessageBatch": "DeleteMessage"}
+SIGNING = "CreateBucket"  # what the SDK calls it while it signs a form: AWS is asked nothing
+OF_A_VERSION = {"GetObject", "DeleteObject"}
+
+IN_FORCE: list[Roles] = []
+"""The roles of the deployment under test, if there is one."""
+
+Permission = tuple[str, re.Pattern[str]]
+"""An action, and the resources that it is allowed on, by their logical names in the template."""
+
+
+class Roles:
+    """What each function may do, what one did (`used`: role, action, resource), and tried though it may not (`denied`).
+
+    Args:
+        names: The logical resource of the template for each name of a bucket, a table or a queue.
+    """
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+        self._allowed = _permissions()
+        self._acting: str | None = None
+        self.denied: set[str] = set()
+        self.used: set[tuple[str, str, str]] = set()
+
+    def acting(self, function: str, handler: Callable[..., Any]) -> Callable[..., Any]:
+        """The handler, during whose calls AWS is asked in the function's role."""
+
+        def called(event: Any, context: Any) -> Any:
+            self._acting = f"{function.capitalize()}Role"
+            try:
+                return handler(event, context)
+            finally:
+                self._acting = None
+
+        return called
+
+    def look(self, params: Mapping[str, Any], model: Any) -> None:
+        """Refuse a call that the acting function may not make, as AWS would."""
+        role = self._acting
+        if role is None:
+            return
+        service = model.service_model.service_name
+        for action, resource in _wanted(service, model.name, params):
+            path = self._located(resource)
+            self.used.add((role, action.partition(":")[2], path.partition("/")[0]))
+            if not any(action == may and where.fullmatch(path) for may, where in self._allowed[role]):
+                self.denied.add(f"{role}: {action} on {path}")
+                told = {"Code": "AccessDeniedException", "Message": f"{role} may not {action} on {path}"}
+                raise ClientError({"Error": told}, model.name)
+
+    def _located(self, resource: str) -> str:
+        """`bucket/key`, `table` or `table/index/name` by the template's names."""
+        name, slash, rest = resource.partition("/")
+        return f"{self._names.get(name, name)}{slash}{rest}"
+
+
+def _look(params: Mapping[str, Any], model: Any, **_: Any) -> None:
+    for roles in IN_FORCE:
+        roles.look(params, model)
+
+
+# As moto does it, and when this module is read: a client is kept, with the handlers that its session had.
+BUILTIN_HANDLERS.append(("provide-client-params", _look))
+
+
+def _wanted(service: str, operation: str, params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The actions that a call needs and on what, as IAM names them."""
+    if service == "s3" and operation == SIGNING:
+        return
+    if service == "s3":
+        action = S3_ACTIONS.get(operation, operation)
+        keys = (
+            [params["Key"]]
+            if "Key" in params
+            else [each["Key"] for each in params.get("Delete", {}).get("Objects", ())]
+        )
+        versions = "VersionId" in params or any("VersionId" in e for e in params.get("Delete", {}).get("Objects", ()))
+        action += "Version" if versions and action in OF_A_VERSION else ""
+        yield from ((f"s3:{action}", f"{params['Bucket']}/{key}") for key in keys)
+        if not keys:
+            yield f"s3:{action}", params["Bucket"]
+    elif service == "dynamodb":
+        tables = list(params["RequestItems"]) if "RequestItems" in params else [params["TableName"]]
+        index = f"/index/{params['IndexName']}" if "IndexName" in params else ""
+        yield from ((f"dynamodb:{operation}", f"{table}{index}") for table in tables)
+    elif service == "sqs":
+        yield f"sqs:{BY_BATCH.get(operation, operation)}", params["QueueUrl"].rpartition("/")[2]
+
+
+def _permissions() -> dict[str, list[Permission]]:
+    """By role, each action with where it is allowed."""
+    found: dict[str, list[Permission]] = {}
+    for name, statement in allowed_statements(read_template()["Resources"]):
+        for action in listed(statement["Action"]):
+            for resource in listed(statement["Resource"]):
+                found.setdefault(name, []).append((action, _pattern(resource)))
+    return found
+
+
+def _pattern(resource: Any) -> re.Pattern[str]:
+    """The resource as `_located` writes it; a star stands for anything."""
+    text = resource.get("Fn::GetAtt") or resource.get("Fn::Sub") if isinstance(resource, dict) else resource
+    text = str(text[0] if isinstance(text, list) else text)
+    text = re.sub(r"^arn:.*-documents-\$\{AWS::AccountId\}-\$\{AWS::Region\}", "DocumentBucket", text)
+    text = re.sub(r"\$\{(\w+)\.Arn\}|(\w+)\.Arn", lambda found: found[1] or found[2], text)
+    return re.compile(re.escape(text).replace(r"\*", ".*"))
