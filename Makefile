@@ -12,7 +12,7 @@ ENVS = .venv/.ready .local/env/ministack/.ready .local/env/sam/.ready .local/env
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down status test test-long test-unit drill lint format docs bench bench-quality load invoke lock clean
+.PHONY: help setup demo up down status test test-long test-unit drill lint format docs bench bench-env bench-quality load invoke lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -71,6 +71,9 @@ bench-quality: setup ## measure retrieval on $$RAGDROP_EVAL_DATA and write the t
 	@.venv/bin/python -m benchmarks.calibration
 	@.venv/bin/python -m benchmarks.links --write
 
+PEERS = langchain llama_index haystack txtai
+bench-env: setup $(PEERS:%=.local/env/peer-%/.ready) ## install the frameworks that the benchmarks compare with
+
 bench: setup ## measure against the budgets
 	@.venv/bin/python -m benchmarks
 
@@ -100,6 +103,8 @@ lock: .venv/.uv ## resolve every requirements file anew
 	@$(COMPILE) --upgrade --no-deps requirements/models-nodeps.in -o requirements/models-nodeps.txt
 	@$(COMPILE) --upgrade requirements/llamacpp.in -o requirements/llamacpp.txt
 	@$(COMPILE) --upgrade --no-deps requirements/llamacpp-nodeps.in -o requirements/llamacpp-nodeps.txt
+	@for peer in $(PEERS); do $(COMPILE) --upgrade requirements/peer-$$peer.in -o requirements/peer-$$peer.txt; done
+	@$(COMPILE) --upgrade --no-deps requirements/peer-txtai-nodeps.in -o requirements/peer-txtai-nodeps.txt
 
 clean: ## stop the stack, remove environments, builds and local data
 	@if [ -x .venv/bin/python ]; then $(STACK) down; fi
@@ -122,6 +127,7 @@ INSTALL = $(UV) pip install --quiet --link-mode=copy --python
 
 .local/env/models/.ready: requirements/models-nodeps.txt
 .local/env/llamacpp/.ready: requirements/llamacpp-nodeps.txt
+.local/env/peer-txtai/.ready: requirements/peer-txtai-nodeps.txt
 
 .local/env/%/.ready: requirements/%.txt .venv/.uv
 	@$(UV) venv --quiet --clear --python .venv/bin/python .local/env/$*

@@ -48,7 +48,8 @@ def assemble(release: Release, target: Path) -> Path:
 
 def _fetch(release: Release, scratch: Path) -> None:
     """One Maven run over a project of several modules: each module's artifacts end in its own `jars` folder."""
-    parts = {"server": [(coordinates, "jar") for coordinates in release.server], "knn": [(release.knn, "zip")]}
+    parts = {"server": [(coordinates, "jar") for coordinates in release.server]}
+    parts |= {name: [(artifact, "zip")] for name, artifact in release.plugins}
     for module in release.modules:
         parts[module.name] = [(f"{MODULE_GROUP}:{module.artifact}:{release.version}", "jar")]
     for name, artifacts in parts.items():
@@ -106,11 +107,11 @@ def _lay_out(release: Release, scratch: Path, built: Path) -> None:
         (folder / "plugin-descriptor.properties").write_text("".join(lines))  # the published jars come without it
         if release.needs_policy:
             (folder / "plugin-security.policy").write_text(POLICY)
-    plugin = built / "plugins" / "opensearch-knn"
-    plugin.mkdir(parents=True)
-    archive = next((scratch / "knn" / "jars").glob("opensearch-knn-*.zip"))
-    with zipfile.ZipFile(archive) as content:
-        content.extractall(plugin)
+    for name, _ in release.plugins:
+        plugin = built / "plugins" / name
+        plugin.mkdir(parents=True)
+        with zipfile.ZipFile(next((scratch / name / "jars").glob("*.zip"))) as content:
+            content.extractall(plugin)
     for name in ("bin", "extensions"):  # the server insists on them, and its user may not make them here
         (built / name).mkdir()
     _open_to_all(built)

@@ -68,7 +68,7 @@ def start(
     wanted = RELEASES[release]
     try:
         java = find_java(wanted.java, environ, any_user=is_root())
-        program = assemble(wanted, place.programs / wanted.version)
+        program = assemble(wanted, place.programs / wanted.folder)
     except UnavailableError as no_java:
         if not compose.docker_answers():
             reasons = f"- {no_java}\n- `docker info` does not succeed\n- OPENSEARCH_URL is not set"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 GROUP = "org.opensearch"
 MODULE_GROUP = "org.opensearch.plugin"
@@ -20,7 +20,11 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One release.  `server` are `group:artifact:version`; `needs_policy`: it still runs under a security manager."""
+    """One release.
+
+    `server` are `group:artifact:version`; `needs_policy`: it still runs under a security manager; `more_plugins` are
+    folder names and artifacts of plugins besides k-NN, and `variant` then keeps its programs apart.
+    """
 
     version: str
     java: int
@@ -28,6 +32,18 @@ class Release:
     modules: tuple[Module, ...]
     java_options: tuple[str, ...] = field(default=())
     needs_policy: bool = False
+    more_plugins: tuple[tuple[str, str], ...] = ()
+    variant: str = ""
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder that holds its programs."""
+        return self.version + self.variant
+
+    @property
+    def plugins(self) -> tuple[tuple[str, str], ...]:
+        """Folder and artifact of each plugin; each is a zip."""
+        return (("opensearch-knn", self.knn), *self.more_plugins)
 
     @property
     def knn(self) -> str:
@@ -80,3 +96,10 @@ RELEASES: dict[str, Release] = {
     ),
 }
 DEFAULT_RELEASE = "3.6.0"
+# With the `hybrid` query that other frameworks use: for benchmarks beside them, ragdrop has no use for it.
+HYBRID_RELEASE = "3.6.0-hybrid"
+RELEASES[HYBRID_RELEASE] = replace(
+    RELEASES["3.6.0"],
+    more_plugins=(("opensearch-neural-search", f"{MODULE_GROUP}:neural-search:3.6.0.0"),),
+    variant="-hybrid",
+)

@@ -1,0 +1,91 @@
+"""One embedding server for all peers: vectors that were made once come from the cache, new ones from the model.
+
+python -m benchmarks.peers.embeddings --port 8123 [--delay-ms 5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import Lock
+
+import httpx
+
+from benchmarks.embedding_server import MODEL
+from benchmarks.local_embeddings import DIMENSION, LocalEmbeddings
+from localstack.models.embedding_model import Embedded
+from localstack.models.embedding_server import embedding_app
+from localstack.models.serving import serve
+
+START_TIMEOUT_S = 60.0
+
+
+class CachedModel:
+    """The local default model behind the vectors that earlier runs kept.
+
+    Args:
+        model: What embeds texts never seen.
+        delay_s: How long each request takes at least, as a model takes its time for a question.
+    """
+
+    name, dimension = MODEL, DIMENSION
+
+    def __init__(self, model: LocalEmbeddings, delay_s: float = 0.0) -> None:
+        self._model, self._delay_s, self._lock = model, delay_s, Lock()
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """Their vectors; tokens are not counted."""
+        if self._delay_s:
+            time.sleep(self._delay_s)
+        with self._lock:
+            vectors = self._model.embed(texts)
+        return Embedded([vector.tobytes() for vector in vectors], 0)
+
+
+@contextmanager
+def embedding_server(delay_s: float = 0.0) -> Iterator[str]:
+    """The URL (ending in `/v1`) of a server of one's own, in a process of its own."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "benchmarks.peers.embeddings", "--port", str(port)]
+    process = subprocess.Popen([*command, "--delay-ms", str(delay_s * 1_000)])  # noqa: S603 - our own
+    try:
+        _wait(f"http://127.0.0.1:{port}/health", process)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    with httpx.Client(trust_env=False) as http:
+        while True:
+            try:
+                http.get(url).raise_for_status()
+            except httpx.HTTPError:
+                if process.poll() is not None or time.monotonic() > deadline:
+                    sys.exit("the embedding server did not start")
+                time.sleep(0.1)
+            else:
+                return
+
+
+def main() -> None:
+    """Serve until SIGTERM."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.embeddings")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--delay-ms", type=float, default=0.0, help="each request takes at least so long")
+    options = parser.parse_args()
+    with LocalEmbeddings() as model:
+        serve(embedding_app(CachedModel(model, options.delay_ms / 1_000)), "127.0.0.1", options.port)
+
+
+if __name__ == "__main__":
+    main()

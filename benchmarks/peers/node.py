@@ -1,0 +1,26 @@
+"""The OpenSearch node that ragdrop and the frameworks share: with the plugin of the hybrid query, which these need."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from localstack.opensearch import start, stop
+from localstack.opensearch.releases import HYBRID_RELEASE
+from localstack.ports import choose_port
+
+
+@contextmanager
+def shared_node() -> Iterator[str]:
+    """The URL of a node of one's own, for this block."""
+    with tempfile.TemporaryDirectory(prefix="ragdrop-peers-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)  # the node of a root user runs as another one
+        alone = {name: value for name, value in os.environ.items() if name != "OPENSEARCH_URL"}
+        node = start(Path(folder), choose_port(), release=HYBRID_RELEASE, environ=alone)
+        try:
+            yield node.url
+        finally:
+            stop(node)

@@ -1,0 +1,171 @@
+"""The loop that every peer's program shares: requests come as lines of JSON on stdin, answers go out on stdout.
+
+A peer runs in an environment of its own, so this module needs the standard library alone.  Whatever a framework
+prints goes to stderr.  Requests and answers, one JSON object a line:
+
+    {"op": "open", "embedding_url", "embedding_model", "dimension", "opensearch_url", "index", "configuration"}
+        -> {"ok": true, "versions": {distribution: version}, "settings": one line}
+    {"op": "add", "documents": [{"id", "title", "text"}]}                -> {"chunks", "wall_s", "cpu_s", "peak_mb"}
+    {"op": "search", "queries", "limit", "callers" (default 1)}          -> {"results", "wall_ms", "cpu_ms"}
+    {"op": "sync", "folder"}                                             -> {"chunks", "wall_s", "cpu_s", "peak_mb"}
+    {"op": "answer", "question"}                                         -> {"answer", "citations", "wall_s", "cpu_s"}
+    {"op": "close"}                                                      -> {"ok": true}; its index is removed
+
+An answer with "error" says what went wrong.  Times are of this process; CPU is of all its threads, so with several
+callers each query is given its equal share.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+CANDIDATES = 3  # chunks asked for a document wanted, as in ragdrop, so that ten documents can come of chunks
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a peer finds what it needs, and which of its configurations is wanted."""
+
+    embedding_url: str
+    embedding_model: str
+    dimension: int
+    opensearch_url: str
+    index: str
+    configuration: str
+    chat_url: str = ""
+    chat_model: str = ""
+    folder: str = ""
+    """A folder for what the peer keeps on disk, such as the records of its sync."""
+
+
+class Peer:
+    """One framework as its documentation sets it up; a program overrides what it can do."""
+
+    distributions: Sequence[str] = ()
+
+    def open(self, place: Place) -> str:
+        """Set up for *place*; says its settings in one line."""
+        raise NotImplementedError
+
+    def add(self, documents: list[dict[str, str]]) -> int:
+        """Index documents with `id`, `title` and `text`; gives the number of chunks written."""
+        raise NotImplementedError
+
+    def search(self, query: str, limit: int) -> list[str]:
+        """Ids of at most *limit* documents, best first, each once."""
+        raise NotImplementedError
+
+    def sync(self, folder: Path) -> int:
+        """Make the index agree with the files of *folder*, the way the framework recommends; chunks written."""
+        raise NotImplementedError
+
+    def answer(self, question: str) -> dict[str, Any]:
+        """An answer with citations: `{"answer": text, "citations": [{"id", "quote"?}]}`."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Remove the index."""
+        raise NotImplementedError
+
+
+def best_documents(ids: Sequence[str], limit: int) -> list[str]:
+    """Document ids of ranked chunks: each once, where its best chunk stands.
+
+    >>> best_documents(["b", "a", "b", "c"], 2)
+    ['b', 'a']
+    """
+    return list(dict.fromkeys(ids))[:limit]
+
+
+def in_batches(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+    """Slices of at most *size*.
+
+    >>> list(in_batches([1, 2, 3], 2))
+    [[1, 2], [3]]
+    """
+    for first in range(0, len(items), size):
+        yield items[first : first + size]
+
+
+def serve(peer: Peer) -> None:
+    """Answer requests until stdin ends."""
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # a library that prints must not end up between the answers
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = _answer(peer, request.pop("op"), request)
+        except Exception as exc:  # noqa: BLE001 - whatever a framework raises is told, and the peer goes on
+            traceback.print_exc()
+            answer = {"error": f"{type(exc).__name__}: {exc}"[:2_000]}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+def _answer(peer: Peer, op: str, asked: dict[str, Any]) -> dict[str, Any]:
+    if op == "open":
+        settings = peer.open(Place(**asked))
+        return {"ok": True, "versions": {name: version(name) for name in peer.distributions}, "settings": settings}
+    if op == "close":
+        peer.close()
+        return {"ok": True}
+    if op == "search":
+        return _search(peer, asked["queries"], asked["limit"], asked.get("callers", 1))
+    with _measured() as spent:
+        if op == "add":
+            told: dict[str, Any] = {"chunks": peer.add(asked["documents"])}
+        elif op == "sync":
+            told = {"chunks": peer.sync(Path(asked["folder"]))}
+        elif op == "answer":
+            told = peer.answer(asked["question"])
+        else:
+            return {"error": f"there is no operation {op}"}
+    return told | spent
+
+
+@contextmanager
+def _measured() -> Iterator[dict[str, float]]:
+    spent: dict[str, float] = {}
+    wall, cpu = time.perf_counter(), time.process_time()
+    yield spent
+    spent["wall_s"], spent["cpu_s"] = time.perf_counter() - wall, time.process_time() - cpu
+    spent["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_000
+
+
+def _search(peer: Peer, queries: list[str], limit: int, callers: int) -> dict[str, Any]:
+    results: list[list[str]] = []
+    wall_ms: list[float] = []
+    cpu_ms: list[float] = []
+
+    def one(query: str) -> tuple[list[str], float]:
+        started = time.perf_counter()
+        return peer.search(query, limit), (time.perf_counter() - started) * 1_000
+
+    if callers == 1:
+        for query in queries:
+            before = time.process_time()
+            found, wall = one(query)
+            cpu_ms.append((time.process_time() - before) * 1_000)
+            results.append(found)
+            wall_ms.append(wall)
+    else:
+        before = time.process_time()
+        with ThreadPoolExecutor(callers) as pool:
+            for found, wall in pool.map(one, queries):
+                results.append(found)
+                wall_ms.append(wall)
+        cpu_ms = [(time.process_time() - before) * 1_000 / len(queries)] * len(queries)
+    return {"results": results, "wall_ms": wall_ms, "cpu_ms": cpu_ms}

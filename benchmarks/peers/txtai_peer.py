@@ -1,0 +1,91 @@
+"""txtai in process: an `Embeddings` index of vectors and words, its vectors from the shared server."""
+
+from __future__ import annotations
+
+import base64
+import json
+from http.client import HTTPConnection
+from threading import local
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+from txtai.embeddings import Embeddings
+
+from benchmarks.peers.serving import CANDIDATES, Peer, Place, best_documents, in_batches, serve
+
+WORDS = {"vector": 0, "hybrid": 0, "hybrid-150": 150}
+"""By configuration the words of a row; 0 is a row a document, as in txtai's own benchmark on such collections."""
+EMBED_AT_ONCE = 100
+
+
+class Remote:
+    """The transform of txtai's method `external`: one connection a thread to an OpenAI-compatible server."""
+
+    def __init__(self, url: str, model: str) -> None:
+        self._parts, self._model, self._kept = urlsplit(url), model, local()
+
+    def __call__(self, texts: list[str]) -> NDArray[np.float32]:
+        """A row a text."""
+        rows = [row for batch in in_batches(texts, EMBED_AT_ONCE) for row in self._asked(list(batch))]
+        return np.stack(rows)
+
+    def _asked(self, texts: list[str]) -> list[NDArray[np.float32]]:
+        if not hasattr(self._kept, "http"):
+            self._kept.http = HTTPConnection(self._parts.hostname or "", self._parts.port, timeout=600)
+        body = json.dumps({"model": self._model, "input": texts, "encoding_format": "base64"})
+        headers = {"content-type": "application/json"}
+        self._kept.http.request("POST", f"{self._parts.path}/embeddings", body, headers)
+        answer = self._kept.http.getresponse()
+        content = answer.read()
+        if answer.status != 200:
+            raise RuntimeError(f"the embedding server answered {answer.status}")
+        return [np.frombuffer(base64.b64decode(each["embedding"]), "<f4") for each in json.loads(content)["data"]]
+
+
+class Txtai(Peer):
+    """The index, kept in memory."""
+
+    distributions = ("txtai", "faiss-cpu")
+
+    def open(self, place: Place) -> str:
+        """An empty index."""
+        remote = Remote(place.embedding_url, place.embedding_model)
+
+        def transform(texts: list[str]) -> NDArray[np.float32]:
+            return remote(texts)
+
+        hybrid = place.configuration != "vector"
+        self._words = WORDS[place.configuration]
+        self.embeddings = Embeddings(method="external", transform=transform, hybrid=hybrid)
+        self._started = False
+        rows = f"rows of {self._words} words" if self._words else "a row a document"
+        return f"Embeddings, method external, {rows}, Faiss as chosen by its size; {'hybrid' if hybrid else 'vectors'}"
+
+    def add(self, documents: list[dict[str, str]]) -> int:
+        """Index the first documents, upsert later ones."""
+        rows = [
+            (f"{each['id']}#{at}", piece) for each in documents for at, piece in enumerate(self._rows(each["text"]))
+        ]
+        (self.embeddings.upsert if self._started else self.embeddings.index)(rows)
+        self._started = True
+        return len(rows)
+
+    def search(self, query: str, limit: int) -> list[str]:
+        """The index's own search."""
+        wanted = limit if not self._words else CANDIDATES * limit
+        return best_documents([id_.rpartition("#")[0] for id_, _ in self.embeddings.search(query, wanted)], limit)
+
+    def close(self) -> None:
+        """Forget the index."""
+        self.embeddings.close()
+
+    def _rows(self, text: str) -> list[str]:
+        if not self._words:
+            return [text]
+        words = text.split()
+        return [" ".join(words[first : first + self._words]) for first in range(0, len(words), self._words)] or [text]
+
+
+if __name__ == "__main__":
+    serve(Txtai())

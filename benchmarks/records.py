@@ -1,0 +1,74 @@
+"""What a benchmark measured, kept as JSON with the machine, the versions, the date and the commit it was measured on.
+
+Committed records lie in `benchmarks/results/`; those of quick forms in `.local/bench/results/`, which git ignores, so
+that a quick run never replaces the numbers of a whole one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+WHOLE, QUICK = Path("benchmarks/results"), Path(".local/bench/results")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One run of a benchmark."""
+
+    benchmark: str
+    date: str
+    commit: str
+    machine: Mapping[str, Any]
+    versions: Mapping[str, str]
+    results: Any
+    quick: bool = False
+
+    @property
+    def told(self) -> str:
+        """One line below a table: where and when it was measured.
+
+        >>> Record("a", "2026-11-22", "abc1234", {"cores": 2, "memory_gb": 24, "processor": "X"}, {"b": "1.0"}, []).told
+        '2026-11-22, commit abc1234, 2 cores (X), 24 GB; b 1.0.'
+        """
+        versions = ", ".join(f"{name} {number}" for name, number in self.versions.items())
+        place = f"{self.machine['cores']} cores ({self.machine['processor']}), {self.machine['memory_gb']} GB"
+        return f"{self.date}, commit {self.commit}, {place}; {versions}."
+
+
+def keep(benchmark: str, results: Any, versions: Mapping[str, str], *, quick: bool = False) -> Record:
+    """Write the record of a run that just ended; *results* is anything that JSON can hold."""
+    record = Record(benchmark, f"{datetime.now(UTC):%Y-%m-%d}", commit(), machine(), dict(versions), results, quick)
+    folder = QUICK if quick else WHOLE
+    folder.mkdir(parents=True, exist_ok=True)
+    held = {name: getattr(record, name) for name in Record.__slots__}
+    (folder / f"{benchmark}.json").write_text(json.dumps(held, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return record
+
+
+def read(benchmark: str, folder: Path = WHOLE) -> Record | None:
+    """The kept record, None where there is none."""
+    path = folder / f"{benchmark}.json"
+    return Record(**json.loads(path.read_text("utf-8"))) if path.exists() else None
+
+
+def machine() -> dict[str, Any]:
+    """Cores, memory and processor: nothing that names this one machine."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    cpu = Path("/proc/cpuinfo")
+    found = re.search(r"model name\s*: (.*)", cpu.read_text("utf-8")) if cpu.exists() else None
+    name = found[1].strip() if found else "unknown"
+    return {"cores": os.cpu_count() or 1, "memory_gb": round(memory / 1e9), "processor": name}
+
+
+def commit() -> str:
+    """The short hash of the commit, with a plus sign where files that git knows were changed since."""
+    run = ["git", "describe", "--always", "--exclude=*", "--dirty=+", "--abbrev=7"]
+    return subprocess.run(run, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603 - a constant
