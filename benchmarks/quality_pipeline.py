@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.collections import Collection
+from benchmarks.collections import Collection, Source
 from benchmarks.embedding_server import MODEL
 from benchmarks.local_embeddings import DIMENSION, LocalEmbeddings
 from ragdrop.adapters.memory_breakers import MemoryBreakers
@@ -27,6 +27,7 @@ from ragdrop.domain.deliveries import Change, Delivery
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.queries import Query
 from ragdrop.domain.tenants import Caller
+from ragdrop.ports import ChunkIndex
 
 TENANT = "bench"
 BATCH = 50
@@ -86,8 +87,8 @@ class Pushed:
 
 
 @contextmanager
-def pushed(collection: Collection, model: LocalEmbeddings) -> Iterator[Pushed]:
-    """Push every document of *collection* and let ingest index it; the index goes with the block."""
+def pushed(collection: Collection, model: LocalEmbeddings, *, index: ChunkIndex | None = None) -> Iterator[Pushed]:
+    """Push every document of *collection* and let ingest index it; the embedded *index* goes with the block."""
     model.embed(list(collection.questions.values()))
     with tempfile.TemporaryDirectory(prefix="ragdrop-quality-") as folder:
         documents = MemoryObjectStore("documents")
@@ -101,23 +102,24 @@ def pushed(collection: Collection, model: LocalEmbeddings) -> Iterator[Pushed]:
             visited=MemoryVisitedCache(),
             telemetry=MemoryTelemetry(),
             breaker_store=MemoryBreakers(),
-            index=SqliteChunkIndex(Path(folder)),
+            index=index or SqliteChunkIndex(Path(folder)),
             embedder=model,
             splitter=SemanticSplitter(lambda: model.tokenizer),
         )
         app.operator.create_tenant(TENANT)
-        _ingest(app, documents, collection)
+        ingest(app, documents, collection.name, collection.documents)
         yield Pushed(app, collection, model)
 
 
-def _ingest(app: App, documents: MemoryObjectStore, collection: Collection) -> None:
-    for first in range(0, len(collection.documents), BATCH):
+def ingest(app: App, documents: MemoryObjectStore, vault: str, sources: Sequence[Source]) -> None:
+    """Put every document into *vault* and let its event arrive; ends the program where one is not indexed."""
+    for first in range(0, len(sources), BATCH):
         deliveries = []
-        for number, source in enumerate(collection.documents[first : first + BATCH], start=first):
-            key = DocumentKey(TENANT, collection.name, source.path)
+        for number, source in enumerate(sources[first : first + BATCH], start=first):
+            key = DocumentKey(TENANT, vault, source.path)
             documents.put(key.s3_key, source.markdown.encode(), media_type="text/markdown", metadata={})
             name = f"m{number}"
             deliveries.append(Delivery(name, name, 1, (Change(key.s3_key, f"{number:018X}"),)))
         failed = app.converge_keys.batch(deliveries, soon())
         if failed:
-            sys.exit(f"{collection.name}: {len(failed)} documents were not indexed")
+            sys.exit(f"{vault}: {len(failed)} documents were not indexed")

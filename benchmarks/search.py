@@ -16,6 +16,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,7 @@ def measure(name: str, index: Any, notes: list[tuple[str, Call]]) -> None:
         world.put(f"team/{number}.md", f"---\npromotion_level: {level}\n---\n{links}\n\n{body}")
     questions = [" ".join(source.choices(words[50:], often[50:], k=6)) for _ in range(ROUNDS)]
     tenant = world.registry.tenant(world.tenant)
+    assert tenant is not None
     vectors = {text: world.embedder.query(text, tenant.active.space, Deadline.after(60)) for text in questions}
 
     def embedded(text: str, _tenant: str, _space: EmbeddingSpace, _deadline: Deadline) -> Vector:
@@ -141,9 +143,9 @@ def report(title: str, world: World, notes: Any, queries: list[Query], embedded:
     for query, calls in zip(queries, asked, strict=True):
         first = {name: call for name, call in reversed(calls) if name in {"candidates", "heads"}}
         ways: dict[str, Call] = {
-            "search": lambda query=query: search(query),
-            "all": lambda query=query, calls=calls: replay(query, calls, embedded, space),
-            "three": lambda query=query, first=first: replay(query, list(first.items()), embedded, space),
+            "search": partial(search, query),
+            "all": partial(replay, query, calls, embedded, space),
+            "three": partial(replay, query, list(first.items()), embedded, space),
         }
         for name, way in ways.items():
             started = time.perf_counter()

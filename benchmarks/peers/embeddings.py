@@ -1,6 +1,6 @@
 """One embedding server for all peers: vectors that were made once come from the cache, new ones from the model.
 
-python -m benchmarks.peers.embeddings --port 8123 [--delay-ms 5]
+python -m benchmarks.peers.embeddings --port 8123 [--delay-ms 5] [--generated]
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import httpx
 
 from benchmarks.embedding_server import MODEL
 from benchmarks.local_embeddings import DIMENSION, LocalEmbeddings
+from benchmarks.peers.generated import GeneratedModel
 from localstack.models.embedding_model import Embedded
 from localstack.models.embedding_server import embedding_app
 from localstack.models.serving import serve
@@ -48,13 +49,14 @@ class CachedModel:
 
 
 @contextmanager
-def embedding_server(delay_s: float = 0.0) -> Iterator[str]:
-    """The URL (ending in `/v1`) of a server of one's own, in a process of its own."""
+def embedding_server(delay_s: float = 0.0, *, generated: bool = False) -> Iterator[str]:
+    """The URL (ending in `/v1`) of a server in a process of its own; its vectors are a model's, or *generated*."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "benchmarks.peers.embeddings", "--port", str(port)]
-    process = subprocess.Popen([*command, "--delay-ms", str(delay_s * 1_000)])  # noqa: S603 - our own
+    command += ["--delay-ms", str(delay_s * 1_000), *(["--generated"] if generated else [])]
+    process = subprocess.Popen(command)  # noqa: S603 - our own
     try:
         _wait(f"http://127.0.0.1:{port}/health", process)
         yield f"http://127.0.0.1:{port}/v1"
@@ -82,9 +84,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.embeddings")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--delay-ms", type=float, default=0.0, help="each request takes at least so long")
+    parser.add_argument("--generated", action="store_true", help="made vectors in place of a model's")
     options = parser.parse_args()
+    delay_s = options.delay_ms / 1_000
+    if options.generated:
+        serve(embedding_app(GeneratedModel(delay_s)), "127.0.0.1", options.port)
+        return
     with LocalEmbeddings() as model:
-        serve(embedding_app(CachedModel(model, options.delay_ms / 1_000)), "127.0.0.1", options.port)
+        serve(embedding_app(CachedModel(model, delay_s)), "127.0.0.1", options.port)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,177 @@
+"""The program for ragdrop itself, asked like the frameworks: its use cases in process over OpenSearch, or its function.
+
+Configurations, which a further `open` switches: `search` (critical documents, links and whole documents off), `default`
+(as `POST /search` does without settings), `function` (as `search`, through the handler of functions/query and an event
+of API Gateway), `calls` (the requests that `search` sent for this question, again, by plain clients) and `candidates`
+(of those the first alone: an embedding and one `_msearch`).  The registry is in memory: on AWS one BatchGetItem more.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import httpx
+
+import ragdrop.bootstrap
+from benchmarks.collections import Source
+from benchmarks.local_embeddings import LocalEmbeddings
+from benchmarks.peers.serving import Peer, Place, best_documents, serve
+from benchmarks.quality_pipeline import SETTINGS, TENANT, ingest, soon
+from benchmarks.search import noting
+from ragdrop.adapters.memory_breakers import MemoryBreakers
+from ragdrop.adapters.memory_kept_replies import MemoryKeptReplies
+from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
+from ragdrop.adapters.memory_metrics import MemoryMetrics
+from ragdrop.adapters.memory_object_store import MemoryObjectStore
+from ragdrop.adapters.memory_receipts import MemoryReceipts
+from ragdrop.adapters.memory_registry import MemoryRegistry
+from ragdrop.adapters.memory_request_counts import MemoryRequestCounts
+from ragdrop.adapters.memory_telemetry import MemoryTelemetry
+from ragdrop.adapters.memory_visited import MemoryVisitedCache
+from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
+from ragdrop.adapters.semantic_splitter import SemanticSplitter
+from ragdrop.domain.queries import Query
+from ragdrop.domain.tenants import Caller
+
+ROOT = Path(__file__).resolve().parents[2]
+ALONE: dict[str, Any] = {"include_critical": False, "follow_links": False, "expand": "neighbours"}
+TOLD = {
+    "search": "critical documents, links and whole documents off",
+    "default": "all defaults",
+    "function": "as search, through the function's handler and an event of API Gateway",
+    "calls": "the requests of search again, by plain clients",
+    "candidates": "an embedding and one _msearch, by plain clients",
+}
+
+
+@dataclass(frozen=True)
+class Context:
+    """What Powertools and ragdrop read of a Lambda context."""
+
+    function_name: str = "query"
+    memory_limit_in_mb: int = 1024
+    invoked_function_arn: str = "arn:aws:lambda:us-east-1:123456789012:function:query"
+    aws_request_id: str = "00000000-0000-4000-8000-000000000000"
+
+    def get_remaining_time_in_millis(self) -> int:
+        """A whole minute."""
+        return 60_000
+
+
+class Ragdrop(Peer):
+    """The composition root with real index, embedder and splitter, and stores in memory."""
+
+    def open(self, place: Place) -> str:
+        """Compose it the first time; switch the way of asking each time."""
+        if not hasattr(self, "_ways"):
+            self._compose(place)
+        self._way = self._ways[place.configuration]
+        return f"240 tokens with 24 of overlap; Lucene HNSW m 16, ef_construction 100; {TOLD[place.configuration]}"
+
+    def add(self, documents: list[dict[str, str]]) -> int:
+        """Push them into a vault and let ingest index them; the title stands as heading in the text."""
+        before = self._app.index.count(self._index, soon())
+        ingest(self._app, self._documents, "bench", [Source(each["id"], "", each["text"]) for each in documents])
+        return self._app.index.count(self._index, soon()) - before
+
+    def search(self, query: str, limit: int) -> list[str]:
+        """The way that was chosen last."""
+        return self._way(query, limit)
+
+    def close(self) -> None:
+        """Remove what was indexed."""
+        self._app.index.drop(self._index, soon())
+        self._http.close()
+
+    def _compose(self, place: Place) -> None:
+        self._notes: list[tuple[str, Callable[[], object]]] = []
+        self._asked: dict[str, list[Callable[[], object]]] = {}
+        settings = SETTINGS | {
+            "EMBEDDING_URL": place.embedding_url,
+            "EMBEDDING_CACHE_SIZE": "0",  # each question is new to every contender, each time
+            "CACHE_SIZE": "0",
+        }
+        with LocalEmbeddings() as model:
+            tokenizer = model.tokenizer
+        connection = noting(place.opensearch_url, self._notes)
+        self._documents = MemoryObjectStore("documents")
+        self._app = ragdrop.bootstrap.bootstrap(
+            settings,
+            documents=self._documents,
+            state=MemoryObjectStore("state"),
+            registry=MemoryRegistry(),
+            receipts=MemoryReceipts(),
+            queue=MemoryMessageQueue(),
+            visited=MemoryVisitedCache(),
+            telemetry=MemoryTelemetry(),
+            metrics=MemoryMetrics(),
+            kept_replies=MemoryKeptReplies(),
+            request_counts=MemoryRequestCounts(),
+            breaker_store=MemoryBreakers(),
+            index=OpenSearchChunkIndex.from_url(place.opensearch_url, shards=1, connection_class=connection),
+            splitter=SemanticSplitter(lambda: tokenizer),
+            function="query",
+        )
+        self._app.operator.create_tenant(TENANT)
+        self._key, _ = self._app.operator.create_key(TENANT, "reader")
+        tenant = self._app.registry.tenant(TENANT)
+        assert tenant is not None
+        self._index, self._caller = tenant.index, Caller(TENANT, "reader")
+        self._http = httpx.Client(base_url=place.embedding_url, trust_env=False)
+        self._model = place.embedding_model
+        self._event = (ROOT / "events" / "search.json").read_text("utf-8").replace("rd_local_example_key", self._key)
+        self._handler = handler_of(self._app).handler
+        self._ways = {
+            "search": lambda query, limit: self._searched(query, limit, ALONE),
+            "default": lambda query, limit: self._searched(query, limit, {}),
+            "function": self._called,
+            "calls": lambda query, _: self._replayed(query, 100),
+            "candidates": lambda query, _: self._replayed(query, 1),
+        }
+
+    def _searched(self, query: str, limit: int, fields: dict[str, Any]) -> list[str]:
+        asked = Query(query, limit=limit, min_relevance=0.0, **fields)
+        first = len(self._notes)
+        found = self._app.uncached_search(asked, self._caller, soon())
+        if query not in self._asked and fields:
+            self._asked[query] = [call for _, call in self._notes[first:]]
+        return best_documents([each.key.path.removesuffix(".md") for each in found.documents], limit)
+
+    def _called(self, query: str, limit: int) -> list[str]:
+        body = json.dumps({"query": query, "limit": limit, "min_relevance": 0.0} | ALONE)
+        response = self._handler(json.loads(self._event) | {"body": body}, Context())
+        if response["statusCode"] != 200:
+            raise RuntimeError(response["body"])
+        return [each["path"].removesuffix(".md") for each in json.loads(response["body"])["results"]]
+
+    def _replayed(self, query: str, most: int) -> list[str]:
+        reply = self._http.post("embeddings", json={"model": self._model, "input": [query]})
+        reply.json()
+        for call in self._asked[query][:most]:
+            call()
+        return []
+
+
+def handler_of(app: ragdrop.bootstrap.App) -> ModuleType:
+    """The module of the query function, composed with *app* in place of what its environment would say."""
+    spec = importlib.util.spec_from_file_location("function_query", ROOT / "functions" / "query" / "app.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    original = ragdrop.bootstrap.bootstrap
+    ragdrop.bootstrap.bootstrap = lambda *_given, **_parts: app
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        ragdrop.bootstrap.bootstrap = original
+    return module
+
+
+if __name__ == "__main__":
+    serve(Ragdrop())

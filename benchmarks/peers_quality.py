@@ -1,0 +1,128 @@
+"""Retrieval quality beside other frameworks: the same documents, questions, embedding model and OpenSearch node.
+
+    RAGDROP_EVAL_DATA=… python -m benchmarks.peers_quality [--write] [--quick] [--collection NAME ...]
+
+`make bench-env` installs the frameworks.  Each splits the documents its own way, so the first run embeds some 40,000
+texts (half an hour of processor time); vectors are kept under RAGDROP_BENCH_CACHE.  `--quick` takes 60 questions and
+400 documents of Cranfield.  `--write` keeps the record; `python -m benchmarks.report --write` makes the tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks import records
+from benchmarks.collections import RETRIEVAL, Collection, data_folder, load
+from benchmarks.local_embeddings import LocalEmbeddings
+from benchmarks.peers.contenders import CONFIGURATIONS, opened, title
+from benchmarks.peers.embeddings import embedding_server
+from benchmarks.peers.node import shared_node
+from benchmarks.peers_quality_table import quality_table
+from benchmarks.quality_pipeline import pushed
+from benchmarks.significance import p_value
+from localstack.opensearch.releases import HYBRID_RELEASE, RELEASES
+from ragdrop import __version__
+from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
+from ragdrop.domain.evaluation import mean, ndcg, recall
+
+LIMIT = 10
+OWN = ("ragdrop, embedded index", "ragdrop, OpenSearch")
+QUICK_QUESTIONS, QUICK_DOCUMENTS = 60, 400
+
+Scores = list[tuple[float, float, float]]
+"""nDCG@10, recall@5 and recall@10 of every question."""
+
+
+def subset(collection: Collection, questions: int, documents: int) -> Collection:
+    """The first *questions*, all documents that are relevant to them, and others up to *documents*."""
+    kept = dict(list(collection.questions.items())[:questions])
+    relevant = {id_: collection.relevant[id_] for id_ in kept}
+    needed = {name for each in relevant.values() for name in each}
+    room = max(0, documents - len(needed))
+    others = [source.id for source in collection.documents if source.id not in needed][:room]
+    wanted = needed.union(others)
+    sources = [source for source in collection.documents if source.id in wanted]
+    return Collection(collection.name, sources, kept, relevant, {id_: collection.answers[id_] for id_ in kept})
+
+
+def scores(collection: Collection, found: Mapping[str, list[str]]) -> Scores:
+    """What *found*, document ids by question id, are worth."""
+    graded = [(ids, collection.relevant[id_]) for id_, ids in found.items()]
+    return [(ndcg(ids, held), recall(ids, held, at=5), recall(ids, held)) for ids, held in graded]
+
+
+def own(collection: Collection, model: LocalEmbeddings, url: str) -> dict[str, Scores]:
+    """The default of ragdrop over both of its indexes."""
+    measured = {}
+    for name, index in zip(OWN, (None, OpenSearchChunkIndex.from_url(url, shards=1)), strict=True):
+        with pushed(collection, model, index=index) as place:
+            found = {id_: place.search(question, LIMIT) for id_, question in collection.questions.items()}
+        measured[name] = scores(collection, found)
+    return measured
+
+
+def others(collection: Collection, node: str, embeddings: str, told: dict[str, Any]) -> dict[str, Scores]:
+    """Every configuration of every framework; *told* receives what each says of itself."""
+    documents = [{"id": each.id, "title": each.title, "text": each.markdown.strip()} for each in collection.documents]
+    questions = list(collection.questions.values())
+    measured = {}
+    for name, configurations in CONFIGURATIONS.items():
+        for configuration in configurations:
+            place = {"opensearch_url": node, "embedding_url": embeddings, "label": collection.name}
+            with opened(name, configuration, **place) as (peer, said):
+                chunks = peer.ask("add", documents=documents, timeout_s=3_600)["chunks"]
+                found = peer.ask("search", queries=questions, limit=LIMIT, timeout_s=3_600)["results"]
+            called = title(name, configuration)
+            told[called] = dict(said) | {"chunks": told.get(called, {}).get("chunks", {}) | {collection.name: chunks}}
+            measured[called] = scores(collection, dict(zip(collection.questions, found, strict=True)))
+            print(f"{collection.name}: {called} measured", file=sys.stderr, flush=True)
+    return measured
+
+
+def summary(measured: Mapping[str, Scores]) -> dict[str, dict[str, float]]:
+    """Means by contender, and how likely chance makes its difference in nDCG@10 from ragdrop's default."""
+    default = [row[0] for row in measured[OWN[0]]]
+    held = {}
+    for name, rows in measured.items():
+        gain, five, ten = (mean([row[place] for row in rows]) for place in range(3))
+        likely = 1.0 if name == OWN[0] else p_value([row[0] for row in rows], default)
+        held[name] = {"ndcg_at_10": gain, "recall_at_5": five, "recall_at_10": ten, "p": likely}
+    return held
+
+
+def main() -> int:
+    """Measure and print; nothing to do without the data."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers_quality")
+    parser.add_argument("--write", action="store_true", help="keep the record")
+    parser.add_argument("--quick", action="store_true", help="a part of one collection")
+    parser.add_argument("--collection", action="append", choices=RETRIEVAL, help="only this one; default: all")
+    options = parser.parse_args()
+    folder = data_folder()
+    if folder is None:
+        print("peers_quality: skipped, RAGDROP_EVAL_DATA is not set")
+        return 0
+    results: dict[str, Any] = {}
+    told: dict[str, Any] = {}
+    with LocalEmbeddings() as model, shared_node() as node, embedding_server() as embeddings:
+        for name in options.collection or (["cranfield"] if options.quick else RETRIEVAL):
+            collection = load(folder / name)
+            if options.quick:
+                collection = subset(collection, QUICK_QUESTIONS, QUICK_DOCUMENTS)
+            measured = own(collection, model, node) | others(collection, node, embeddings, told)
+            counts = {"documents": len(collection.documents), "questions": len(collection.questions)}
+            results[name] = {"of": counts, "contenders": summary(measured)}
+    versions = {name: number for each in told.values() for name, number in each["versions"].items()}
+    versions |= {"ragdrop": __version__, "OpenSearch": RELEASES[HYBRID_RELEASE].version}
+    held = {"collections": results, "settings": {name: each["settings"] for name, each in told.items()}}
+    record = records.Record("peers_quality", "", "", records.machine(), versions, held, options.quick)
+    if options.write:
+        record = records.keep("peers_quality", held, versions, quick=options.quick)
+    print(quality_table(record))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+"""How long a question takes beside other frameworks, and beside the raw calls that ragdrop cannot do without.
+
+    python -m benchmarks.peers_speed [--write] [--quick] [--full]
+
+10,000 generated documents of one chunk each (`--quick`: 2,000; `--full`: 100,000 besides), one OpenSearch node whose
+indexes are merged to one segment, one embedding server that answers after 5 milliseconds; all warm, asked in turns in
+one run, ten documents a question.  Times are of the caller; CPU is of the caller's process alone, not the node's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from opensearchpy import OpenSearch
+
+from benchmarks import records
+from benchmarks.embedding_server import MODEL
+from benchmarks.local_embeddings import DIMENSION
+from benchmarks.peers.contenders import CONFIGURATIONS, opened, title
+from benchmarks.peers.embeddings import embedding_server
+from benchmarks.peers.generated import documents, questions
+from benchmarks.peers.node import shared_node
+from benchmarks.peers.process import PeerProcess
+from benchmarks.peers.serving import in_batches
+from benchmarks.peers_speed_table import speed_table
+from localstack.opensearch.releases import HYBRID_RELEASE, RELEASES
+from ragdrop import __version__
+
+EMBEDDING_S = 0.005  # what a question takes with the local default model (docs/performance.md)
+LIMIT = 10
+OWN = {  # title by configuration of benchmarks/peers/ragdrop_peer.py, in the order in which they have to be asked
+    "search": "ragdrop, in process",
+    "default": "ragdrop, all defaults",
+    "function": "ragdrop, function",
+    "calls": "its calls again, raw",
+    "candidates": "embedding and one `_msearch`, raw",
+}
+QUESTIONS, QUICK_QUESTIONS, WARM_UP, IN_TURN, CALLERS = 200, 60, 20, 20, 8
+ADD_AT_ONCE = 5_000
+
+
+class Contender:
+    """A process and the configuration that it is switched to before it is asked."""
+
+    def __init__(self, peer: PeerProcess, place: Mapping[str, Any], switched: bool) -> None:  # noqa: FBT001
+        self._peer, self._place, self._switched = peer, place, switched
+
+    def ask(self, asked: Sequence[str], callers: int) -> dict[str, Any]:
+        """Its answers and times."""
+        if self._switched:
+            self._peer.open(**self._place)
+        return self._peer.ask("search", queries=list(asked), limit=LIMIT, callers=callers)
+
+
+def contenders(stack: ExitStack, count: int, node: str, embeddings: str) -> Iterator[tuple[str, Contender]]:
+    """Everybody by title, filled with *count* documents."""
+    sources = list(documents(count))
+    own = stack.enter_context(PeerProcess("ragdrop", command=[sys.executable, "-m", "benchmarks.peers.ragdrop_peer"]))
+    place = {
+        "embedding_url": embeddings,
+        "embedding_model": MODEL,
+        "dimension": DIMENSION,
+        "opensearch_url": node,
+        "index": "unused",
+    }
+    own.open(**place, configuration="search")
+    fill(own, sources, "ragdrop")
+    for configuration, called in OWN.items():
+        yield called, Contender(own, place | {"configuration": configuration}, switched=True)
+    for name, configurations in CONFIGURATIONS.items():
+        recommended = configurations[0]
+        where = {"opensearch_url": node, "embedding_url": embeddings, "label": f"speed {count}"}
+        peer, _ = stack.enter_context(opened(name, recommended, **where))
+        fill(peer, sources, name)
+        yield title(name, recommended), Contender(peer, {}, switched=False)
+
+
+def fill(peer: PeerProcess, sources: list[dict[str, str]], name: str) -> None:
+    """Add the documents; every one has to be one chunk, so that all search the same number."""
+    chunks = 0
+    for batch in in_batches(sources, ADD_AT_ONCE):
+        chunks += peer.ask("add", documents=list(batch), timeout_s=3_600)["chunks"]
+    if chunks != len(sources):
+        print(f"{name} made {chunks} chunks of {len(sources)} documents", file=sys.stderr)
+    print(f"{name}: filled", file=sys.stderr, flush=True)
+
+
+def measure(count: int, asked: Sequence[str], node: str, embeddings: str) -> dict[str, Any]:
+    """Percentiles of wall time and mean CPU time by callers and contender."""
+    with ExitStack() as stack:
+        everybody = dict(contenders(stack, count, node, embeddings))
+        with OpenSearch(node, timeout=600) as client:
+            client.indices.forcemerge(index="_all", max_num_segments=1)
+            client.indices.refresh(index="_all")
+        taken: dict[int, dict[str, Any]] = {}
+        for callers in (1, CALLERS):
+            for each in everybody.values():  # the raw calls are those that ragdrop sent for the same questions
+                each.ask(asked if callers == 1 else asked[:WARM_UP], callers)
+            samples = {name: {"wall_ms": [], "cpu_ms": []} for name in everybody}
+            for turn, batch in enumerate(in_batches(asked, IN_TURN)):
+                order = list(everybody.items())
+                for name, each in order if turn % 2 else reversed(order):
+                    answer = each.ask(batch, callers)
+                    for kind, values in samples[name].items():
+                        values.extend(answer[kind])
+            taken[callers] = {name: figures(**held) for name, held in samples.items()}
+        return {"chunks": count, "callers": {str(callers): held for callers, held in taken.items()}}
+
+
+def figures(wall_ms: Sequence[float], cpu_ms: Sequence[float]) -> dict[str, float]:
+    """Milliseconds: p50, p95 and p99 of the wall time, mean of the CPU time.
+
+    >>> figures([1.0, 2.0, 3.0, 4.0], [1.0, 1.0, 1.0, 3.0])["cpu_ms"]
+    1.5
+    """
+    cuts = statistics.quantiles(wall_ms, n=100, method="inclusive")
+    return {"p50_ms": cuts[49], "p95_ms": cuts[94], "p99_ms": cuts[98], "cpu_ms": statistics.fmean(cpu_ms)}
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="keep the record")
+    parser.add_argument("--quick", action="store_true", help="2,000 chunks and fewer questions")
+    parser.add_argument("--full", action="store_true", help="100,000 chunks besides")
+    options = parser.parse_args()
+    counts = [2_000] if options.quick else [10_000, *([100_000] if options.full else [])]
+    asked = questions(QUICK_QUESTIONS if options.quick else QUESTIONS)
+    results = []
+    for count in counts:
+        with shared_node() as node, embedding_server(EMBEDDING_S, generated=True) as embeddings:
+            results.append(measure(count, asked, node, embeddings))
+    versions = {"ragdrop": __version__, "OpenSearch": RELEASES[HYBRID_RELEASE].version}
+    record = records.Record("peers_speed", "", "", records.machine(), versions, results, options.quick)
+    if options.write:
+        record = records.keep("peers_speed", results, versions, quick=options.quick)
+    print(speed_table(record))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

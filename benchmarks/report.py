@@ -1,0 +1,103 @@
+"""Writes the measured tables of README and docs/ from the records that benchmarks kept.
+
+    python -m benchmarks.report            # says which tables are not current
+    python -m benchmarks.report --write    # writes them
+    python -m benchmarks.report --quick    # prints the tables of the last quick runs
+
+A table stands between `<!-- NAME: written by benchmarks/report.py -->` and `<!-- end of NAME -->`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks import records
+from benchmarks.peers_quality_table import quality_table, settings_table
+from benchmarks.records import Record
+
+ROOT = Path(__file__).resolve().parents[1]
+Renderer = Callable[[Mapping[str, Record]], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A generated part of a page; it is left alone until all the records that it *needs* are kept."""
+
+    name: str
+    page: str
+    needs: Sequence[str]
+    render: Renderer
+
+    def text(self, kept: Mapping[str, Record]) -> str:
+        """What stands between the marks, with a line that says where and when it was measured."""
+        measured = list(dict.fromkeys(kept[name].told for name in self.needs))
+        told = "\n".join(f"Measured {line}" for line in measured)
+        return f"{self.render(kept)}\n\n{told}"
+
+
+def of(benchmark: str, render: Callable[[Record], str]) -> tuple[Sequence[str], Renderer]:
+    """A table that needs the record of one benchmark only."""
+    return (benchmark,), lambda kept: render(kept[benchmark])
+
+
+TABLES: Sequence[Table] = (
+    Table("peers-quality", "docs/quality.md", *of("peers_quality", quality_table)),
+    Table("peers-settings", "docs/quality.md", *of("peers_quality", settings_table)),
+)
+
+
+def placed(table: Table, text: str, page: str) -> str:
+    """The text of a *page* with *text* between the marks of *table*.
+
+    Raises:
+        ValueError: The page does not have the marks.
+    """
+    first, last = f"<!-- {table.name}: written by benchmarks/report.py -->", f"<!-- end of {table.name} -->"
+    pattern = re.compile(f"{re.escape(first)}.*?{re.escape(last)}", re.DOTALL)
+    written, count = pattern.subn(lambda _: f"{first}\n{text}\n{last}", page)
+    if count != 1:
+        raise ValueError(f"{table.page} has the marks of {table.name} {count} times")
+    return written
+
+
+def tables(folder: Path) -> dict[str, tuple[Table, str]]:
+    """Every table whose records lie in *folder*, with its text."""
+    names = {name for table in TABLES for name in table.needs}
+    kept = {name: found for name in names if (found := records.read(name, folder)) is not None}
+    return {each.name: (each, each.text(kept)) for each in TABLES if set(each.needs) <= set(kept)}
+
+
+def pages(folder: Path = ROOT / records.WHOLE) -> dict[str, str]:
+    """The text that each page should have, by its path."""
+    found: dict[str, str] = {}
+    for table, text in tables(folder).values():
+        now = found.get(table.page) or (ROOT / table.page).read_text("utf-8")
+        found[table.page] = placed(table, text, now)
+    return found
+
+
+def main() -> int:
+    """Write or compare; 1 where a page is not current."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.report")
+    parser.add_argument("--write", action="store_true", help="write the pages")
+    parser.add_argument("--quick", action="store_true", help="print the tables of the last quick runs")
+    options = parser.parse_args()
+    if options.quick:
+        for table, text in tables(ROOT / records.QUICK).values():
+            print(f"\n## {table.name}\n\n{text}")
+        return 0
+    old = [path for path, text in pages().items() if (ROOT / path).read_text("utf-8") != text]
+    for path in old:
+        if options.write:
+            (ROOT / path).write_text(pages()[path], encoding="utf-8")
+        print(f"{path}: {'written' if options.write else 'not current'}")
+    return 1 if old and not options.write else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

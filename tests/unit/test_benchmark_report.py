@@ -1,0 +1,68 @@
+"""The measured tables of the pages are what the report makes of the kept records, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import records
+from benchmarks.peers_quality_table import quality_table
+from benchmarks.records import Record
+from benchmarks.report import ROOT, TABLES, Table, pages, placed, tables
+
+MACHINE = {"cores": 2, "memory_gb": 24, "processor": "X"}
+
+
+@pytest.mark.parametrize("path", sorted({table.page for table in TABLES}))
+def test_a_page_has_the_tables_that_the_kept_records_make(path: str) -> None:
+    written = (ROOT / path).read_text("utf-8")
+
+    assert pages().get(path, written) == written, "run `python -m benchmarks.report --write`"
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_every_table_has_a_place_in_its_page(table: Table) -> None:
+    page = (ROOT / table.page).read_text("utf-8")
+
+    assert "here" in placed(table, "here", page)
+
+
+def test_a_table_without_a_place_is_an_error() -> None:
+    with pytest.raises(ValueError, match="0 times"):
+        placed(TABLES[0], "text", "a page without marks")
+
+
+def test_a_folder_without_records_makes_no_table(tmp_path: Path) -> None:
+    assert tables(tmp_path) == {}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / records.WHOLE).glob("*.json")), ids=lambda path: path.stem)
+def test_a_kept_record_says_machine_versions_date_and_commit_and_is_no_quick_one(path: Path) -> None:
+    record = Record(**json.loads(path.read_text("utf-8")))
+
+    assert record.benchmark == path.stem
+    assert record.versions
+    assert set(record.machine) == {"cores", "memory_gb", "processor"}
+    assert (len(record.date), record.quick) == (10, False)
+    assert len(record.commit.rstrip("+")) >= 7
+
+
+def test_the_best_of_a_collection_is_bold_and_what_is_no_chance_has_a_star() -> None:
+    row = {"recall_at_5": 0.5, "recall_at_10": 0.6}
+    contenders = {
+        "ours": row | {"ndcg_at_10": 0.4, "p": 1.0},
+        "better": row | {"ndcg_at_10": 0.45, "p": 0.2},
+        "worse": row | {"ndcg_at_10": 0.3, "p": 0.001},
+    }
+    held = {"small": {"of": {"documents": 1_000, "questions": 50}, "contenders": contenders}}
+    record = Record("peers_quality", "2026-01-01", "abcdefg", MACHINE, {}, {"collections": held, "settings": {}})
+
+    assert quality_table(record).splitlines() == [
+        "| | small (1,000, 50) | mean nDCG@10 |",
+        "|---|---|---|",
+        "| ours | 0.4000 · 0.500 · 0.600 | 0.4000 |",
+        "| better | **0.4500** · 0.500 · 0.600 | 0.4500 |",
+        "| worse | 0.3000* · 0.500 · 0.600 | 0.3000 |",
+    ]
