@@ -101,7 +101,7 @@ def measure(count: int, asked: Sequence[str], node: str, embeddings: str) -> dic
         for callers in (1, CALLERS):
             for each in everybody.values():  # the raw calls are those that ragdrop sent for the same questions
                 each.ask(asked if callers == 1 else asked[:WARM_UP], callers)
-            samples = {name: {"wall_ms": [], "cpu_ms": []} for name in everybody}
+            samples: dict[str, dict[str, list[float]]] = {name: {"wall_ms": [], "cpu_ms": []} for name in everybody}
             for turn, batch in enumerate(in_batches(asked, IN_TURN)):
                 order = list(everybody.items())
                 for name, each in order if turn % 2 else reversed(order):

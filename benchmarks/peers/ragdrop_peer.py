@@ -127,7 +127,7 @@ class Ragdrop(Peer):
         self._model = place.embedding_model
         self._event = (ROOT / "events" / "search.json").read_text("utf-8").replace("rd_local_example_key", self._key)
         self._handler = handler_of(self._app).handler
-        self._ways = {
+        self._ways: dict[str, Callable[[str, int], list[str]]] = {
             "search": lambda query, limit: self._searched(query, limit, ALONE),
             "default": lambda query, limit: self._searched(query, limit, {}),
             "function": self._called,
