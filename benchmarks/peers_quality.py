@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks import records
 from benchmarks.collections import RETRIEVAL, Collection, data_folder, load
 from benchmarks.local_embeddings import LocalEmbeddings
-from benchmarks.peers.contenders import CONFIGURATIONS, opened, title
+from benchmarks.peers.contenders import CONFIGURATIONS, running, title
 from benchmarks.peers.embeddings import embedding_server
 from benchmarks.peers.node import shared_node
 from benchmarks.peers_quality_table import quality_table
@@ -70,15 +70,17 @@ def others(collection: Collection, node: str, embeddings: str, told: dict[str, A
     questions = list(collection.questions.values())
     measured = {}
     for name, configurations in CONFIGURATIONS.items():
-        for configuration in configurations:
-            place = {"opensearch_url": node, "embedding_url": embeddings, "label": collection.name}
-            with opened(name, configuration, **place) as (peer, said):
-                chunks = peer.ask("add", documents=documents, timeout_s=3_600)["chunks"]
-                found = peer.ask("search", queries=questions, limit=LIMIT, timeout_s=3_600)["results"]
-            called = title(name, configuration)
-            told[called] = dict(said) | {"chunks": told.get(called, {}).get("chunks", {}) | {collection.name: chunks}}
-            measured[called] = scores(collection, dict(zip(collection.questions, found, strict=True)))
-            print(f"{collection.name}: {called} measured", file=sys.stderr, flush=True)
+        with running(name, opensearch_url=node, embedding_url=embeddings, label=collection.name) as contender:
+            chunks = None
+            for configuration in configurations:
+                called = title(name, configuration)
+                told[called] = contender.switch(configuration)
+                if chunks is None or not told[called]["shared"]:
+                    chunks = contender.peer.ask("add", documents=documents, timeout_s=3_600)["chunks"]
+                found = contender.peer.ask("search", queries=questions, limit=LIMIT, timeout_s=3_600)["results"]
+                told[called]["chunks"] = chunks
+                measured[called] = scores(collection, dict(zip(collection.questions, found, strict=True)))
+                print(f"{collection.name}: {called} measured", file=sys.stderr, flush=True)
     return measured
 
 
@@ -104,24 +106,34 @@ def main() -> int:
     if folder is None:
         print("peers_quality: skipped, RAGDROP_EVAL_DATA is not set")
         return 0
-    results: dict[str, Any] = {}
-    told: dict[str, Any] = {}
+    kept: dict[str, records.Record] = {}
     with LocalEmbeddings() as model, shared_node() as node, embedding_server() as embeddings:
         for name in options.collection or (["cranfield"] if options.quick else RETRIEVAL):
             collection = load(folder / name)
             if options.quick:
                 collection = subset(collection, QUICK_QUESTIONS, QUICK_DOCUMENTS)
+            told: dict[str, Any] = {}
             measured = own(collection, model, node) | others(collection, node, embeddings, told)
-            counts = {"documents": len(collection.documents), "questions": len(collection.questions)}
-            results[name] = {"of": counts, "contenders": summary(measured)}
-    versions = {name: number for each in told.values() for name, number in each["versions"].items()}
-    versions |= {"ragdrop": __version__, "OpenSearch": RELEASES[HYBRID_RELEASE].version}
-    held = {"collections": results, "settings": {name: each["settings"] for name, each in told.items()}}
-    record = records.Record("peers_quality", "", "", records.machine(), versions, held, options.quick)
-    if options.write:
-        record = records.keep("peers_quality", held, versions, quick=options.quick)
-    print(quality_table(record))
+            kept[name] = record(collection, summary(measured), told, options.quick)
+            if options.write:
+                records.keep(kept[name])
+    print(quality_table(kept.values()))
     return 0
+
+
+def record(collection: Collection, contenders: Any, told: Mapping[str, Any], quick: bool) -> records.Record:  # noqa: FBT001
+    """The record of one collection."""
+    versions = {"ragdrop": __version__, "OpenSearch": RELEASES[HYBRID_RELEASE].version}
+    versions |= {name: number for each in told.values() for name, number in each["versions"].items()}
+    results = {
+        "collection": collection.name,
+        "documents": len(collection.documents),
+        "questions": len(collection.questions),
+        "contenders": contenders,
+        "settings": {name: each["settings"] for name, each in told.items()},
+        "chunks": {name: each["chunks"] for name, each in told.items()},
+    }
+    return records.made(f"peers_quality_{collection.name}", results, versions, quick=quick)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""The tables of retrieval quality beside other frameworks, made from the record of benchmarks/peers_quality.py."""
+"""The tables of retrieval quality beside other frameworks, made from the records of benchmarks/peers_quality.py."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from benchmarks.records import Record
@@ -10,10 +10,10 @@ from benchmarks.records import Record
 CHANCE = 0.05
 
 
-def quality_table(record: Record) -> str:
+def quality_table(kept: Iterable[Record]) -> str:
     """A row a contender: nDCG@10, recall@5 and recall@10 of each collection; the best nDCG@10 stands in bold."""
-    collections: Mapping[str, Any] = record.results["collections"]
-    heads = [f"{name} ({each['of']['documents']:,}, {each['of']['questions']})" for name, each in collections.items()]
+    collections: dict[str, Any] = {record.results["collection"]: record.results for record in kept}
+    heads = [f"{name} ({each['documents']:,}, {each['questions']})" for name, each in collections.items()]
     lines = [f"| | {' | '.join(heads)} | mean nDCG@10 |", "|---|" + "---|" * (len(heads) + 1)]
     contenders = list(next(iter(collections.values()))["contenders"])
     best = {
@@ -28,10 +28,15 @@ def quality_table(record: Record) -> str:
     return "\n".join(lines)
 
 
-def settings_table(record: Record) -> str:
-    """What each framework was set up with, in its own terms."""
-    rows = [f"| {name} | {said} |" for name, said in record.results["settings"].items()]
-    return "\n".join(["| | set up with |", "|---|---|", *rows])
+def settings_table(kept: Iterable[Record]) -> str:
+    """What each framework was set up with, in its own terms, and how many chunks it made."""
+    collections = [record.results for record in kept]
+    heads = " | ".join(f"chunks, {each['collection']}" for each in collections)
+    lines = [f"| | set up with | {heads} |", "|---|---|" + "---|" * len(collections)]
+    for name, said in collections[0]["settings"].items():
+        counts = " | ".join(f"{each['chunks'][name]:,}" for each in collections)
+        lines.append(f"| {name} | {said} | {counts} |")
+    return "\n".join(lines)
 
 
 def _cell(row: Mapping[str, float], best: str) -> str:

@@ -12,16 +12,14 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
 from opensearchpy import OpenSearch
 
 from benchmarks import records
-from benchmarks.embedding_server import MODEL
-from benchmarks.local_embeddings import DIMENSION
-from benchmarks.peers.contenders import CONFIGURATIONS, opened, title
+from benchmarks.peers.contenders import CONFIGURATIONS, Contender, running, title
 from benchmarks.peers.embeddings import embedding_server
 from benchmarks.peers.generated import documents, questions
 from benchmarks.peers.node import shared_node
@@ -40,54 +38,53 @@ OWN = {  # title by configuration of benchmarks/peers/ragdrop_peer.py, in the or
     "calls": "its calls again, raw",
     "candidates": "embedding and one `_msearch`, raw",
 }
+OWN_PROGRAM = [sys.executable, "-m", "benchmarks.peers.ragdrop_peer"]
 QUESTIONS, QUICK_QUESTIONS, WARM_UP, IN_TURN, CALLERS = 200, 60, 20, 20, 8
 ADD_AT_ONCE = 5_000
 
 
-class Contender:
-    """A process and the configuration that it is switched to before it is asked."""
-
-    def __init__(self, peer: PeerProcess, place: Mapping[str, Any], switched: bool) -> None:  # noqa: FBT001
-        self._peer, self._place, self._switched = peer, place, switched
-
-    def ask(self, asked: Sequence[str], callers: int) -> dict[str, Any]:
-        """Its answers and times."""
-        if self._switched:
-            self._peer.open(**self._place)
-        return self._peer.ask("search", queries=list(asked), limit=LIMIT, callers=callers)
+Ask = Callable[[Sequence[str], int], dict[str, Any]]
+"""Questions and callers -> answers and times."""
 
 
-def contenders(stack: ExitStack, count: int, node: str, embeddings: str) -> Iterator[tuple[str, Contender]]:
+def contenders(stack: ExitStack, count: int, node: str, embeddings: str) -> Iterator[tuple[str, Ask]]:
     """Everybody by title, filled with *count* documents."""
     sources = list(documents(count))
-    own = stack.enter_context(PeerProcess("ragdrop", command=[sys.executable, "-m", "benchmarks.peers.ragdrop_peer"]))
-    place = {
-        "embedding_url": embeddings,
-        "embedding_model": MODEL,
-        "dimension": DIMENSION,
-        "opensearch_url": node,
-        "index": "unused",
-    }
-    own.open(**place, configuration="search")
-    fill(own, sources, "ragdrop")
+    own, *others = [
+        stack.enter_context(
+            running(name, opensearch_url=node, embedding_url=embeddings, label=f"speed {count}", command=program)
+        )
+        for name, program in (("ragdrop", OWN_PROGRAM), *((name, None) for name in CONFIGURATIONS))
+    ]
+    own.switch("search")
+    fill(own.peer, sources)
     for configuration, called in OWN.items():
-        yield called, Contender(own, place | {"configuration": configuration}, switched=True)
-    for name, configurations in CONFIGURATIONS.items():
-        recommended = configurations[0]
-        where = {"opensearch_url": node, "embedding_url": embeddings, "label": f"speed {count}"}
-        peer, _ = stack.enter_context(opened(name, recommended, **where))
-        fill(peer, sources, name)
-        yield title(name, recommended), Contender(peer, {}, switched=False)
+        yield called, asker(own, configuration)
+    for contender, (name, configurations) in zip(others, CONFIGURATIONS.items(), strict=True):
+        contender.switch(configurations[0])
+        fill(contender.peer, sources)
+        yield title(name, configurations[0]), asker(contender)
 
 
-def fill(peer: PeerProcess, sources: list[dict[str, str]], name: str) -> None:
+def asker(contender: Contender, configuration: str | None = None) -> Ask:
+    """Asks a contender, switched to *configuration* first where one is given."""
+
+    def ask(asked: Sequence[str], callers: int) -> dict[str, Any]:
+        if configuration is not None:
+            contender.switch(configuration)
+        return contender.peer.ask("search", queries=list(asked), limit=LIMIT, callers=callers)
+
+    return ask
+
+
+def fill(peer: PeerProcess, sources: list[dict[str, str]]) -> None:
     """Add the documents; every one has to be one chunk, so that all search the same number."""
     chunks = 0
     for batch in in_batches(sources, ADD_AT_ONCE):
         chunks += peer.ask("add", documents=list(batch), timeout_s=3_600)["chunks"]
     if chunks != len(sources):
-        print(f"{name} made {chunks} chunks of {len(sources)} documents", file=sys.stderr)
-    print(f"{name}: filled", file=sys.stderr, flush=True)
+        print(f"{peer.name} made {chunks} chunks of {len(sources)} documents", file=sys.stderr)
+    print(f"{peer.name}: filled", file=sys.stderr, flush=True)
 
 
 def measure(count: int, asked: Sequence[str], node: str, embeddings: str) -> dict[str, Any]:
@@ -100,12 +97,12 @@ def measure(count: int, asked: Sequence[str], node: str, embeddings: str) -> dic
         taken: dict[int, dict[str, Any]] = {}
         for callers in (1, CALLERS):
             for each in everybody.values():  # the raw calls are those that ragdrop sent for the same questions
-                each.ask(asked if callers == 1 else asked[:WARM_UP], callers)
+                each(asked if callers == 1 else asked[:WARM_UP], callers)
             samples: dict[str, dict[str, list[float]]] = {name: {"wall_ms": [], "cpu_ms": []} for name in everybody}
             for turn, batch in enumerate(in_batches(asked, IN_TURN)):
                 order = list(everybody.items())
                 for name, each in order if turn % 2 else reversed(order):
-                    answer = each.ask(batch, callers)
+                    answer = each(batch, callers)
                     for kind, values in samples[name].items():
                         values.extend(answer[kind])
             taken[callers] = {name: figures(**held) for name, held in samples.items()}
@@ -136,9 +133,9 @@ def main() -> int:
         with shared_node() as node, embedding_server(EMBEDDING_S, generated=True) as embeddings:
             results.append(measure(count, asked, node, embeddings))
     versions = {"ragdrop": __version__, "OpenSearch": RELEASES[HYBRID_RELEASE].version}
-    record = records.Record("peers_speed", "", "", records.machine(), versions, results, options.quick)
+    record = records.made("peers_speed", results, versions, quick=options.quick)
     if options.write:
-        record = records.keep("peers_speed", results, versions, quick=options.quick)
+        records.keep(record)
     print(speed_table(record))
     return 0
 

@@ -11,7 +11,7 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -43,14 +43,17 @@ class Record:
         return f"{self.date}, commit {self.commit}, {place}; {versions}."
 
 
-def keep(benchmark: str, results: Any, versions: Mapping[str, str], *, quick: bool = False) -> Record:
-    """Write the record of a run that just ended; *results* is anything that JSON can hold."""
-    record = Record(benchmark, f"{datetime.now(UTC):%Y-%m-%d}", commit(), machine(), dict(versions), results, quick)
-    folder = QUICK if quick else WHOLE
+def made(benchmark: str, results: Any, versions: Mapping[str, str], *, quick: bool = False) -> Record:
+    """The record of a run that just ended; *results* is anything that JSON can hold."""
+    return Record(benchmark, f"{datetime.now(UTC):%Y-%m-%d}", commit(), machine(), dict(versions), results, quick)
+
+
+def keep(record: Record) -> None:
+    """Write it where it belongs."""
+    folder = QUICK if record.quick else WHOLE
     folder.mkdir(parents=True, exist_ok=True)
-    held = {name: getattr(record, name) for name in Record.__slots__}
-    (folder / f"{benchmark}.json").write_text(json.dumps(held, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    return record
+    text = json.dumps(asdict(record), indent=1, ensure_ascii=False)
+    (folder / f"{record.benchmark}.json").write_text(text + "\n", encoding="utf-8")
 
 
 def read(benchmark: str, folder: Path = WHOLE) -> Record | None:

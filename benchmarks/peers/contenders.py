@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.embedding_server import MODEL
@@ -30,21 +31,25 @@ def title(name: str, configuration: str) -> str:
     return f"{NAMES[name]}, {configuration}"
 
 
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A framework that runs, and how it was set up."""
+
+    peer: PeerProcess
+    place: Mapping[str, Any]
+
+    def switch(self, configuration: str) -> dict[str, Any]:
+        """What it tells of itself in another configuration."""
+        return self.peer.open(**self.place, configuration=configuration)
+
+
 @contextmanager
-def opened(
-    name: str, configuration: str, *, opensearch_url: str, embedding_url: str, label: str, **more: Any
-) -> Iterator[tuple[PeerProcess, Mapping[str, Any]]]:
-    """A framework, set up, and what it told of itself; its index, which *label* tells apart, goes in the end."""
-    index = "peer-" + hashlib.sha256(f"{name} {configuration} {label}".encode()).hexdigest()[:12]
-    with PeerProcess(name) as peer:
-        told = peer.open(
-            embedding_url=embedding_url,
-            embedding_model=MODEL,
-            dimension=DIMENSION,
-            opensearch_url=opensearch_url,
-            index=index,
-            configuration=configuration,
-            **more,
-        )
-        yield peer, told
+def running(
+    name: str, *, opensearch_url: str, embedding_url: str, label: str, command: list[str] | None = None, **more: Any
+) -> Iterator[Contender]:
+    """A framework that `switch` sets up; its index, which *label* tells apart, goes in the end."""
+    index = "peer-" + hashlib.sha256(f"{name} {label}".encode()).hexdigest()[:12]
+    place = {"embedding_url": embedding_url, "embedding_model": MODEL, "dimension": DIMENSION}
+    with PeerProcess(name, command=command) as peer:
+        yield Contender(peer, place | {"opensearch_url": opensearch_url, "index": index} | more)
         peer.ask("close")

@@ -4,7 +4,8 @@ A peer runs in an environment of its own, so this module needs the standard libr
 prints goes to stderr.  Requests and answers, one JSON object a line:
 
     {"op": "open", "embedding_url", "embedding_model", "dimension", "opensearch_url", "index", "configuration"}
-        -> {"ok": true, "versions": {distribution: version}, "settings": one line}
+        -> {"ok": true, "versions": {distribution: version}, "settings": one line, "shared": bool}
+       A second one switches the configuration; where "shared" is true what was added before is found in it too.
     {"op": "add", "documents": [{"id", "title", "text"}]}                -> {"chunks", "wall_s", "cpu_s", "peak_mb"}
     {"op": "search", "queries", "limit", "callers" (default 1)}          -> {"results", "wall_ms", "cpu_ms"}
     {"op": "sync", "folder"}                                             -> {"chunks", "wall_s", "cpu_s", "peak_mb"}
@@ -54,6 +55,8 @@ class Peer:
     """One framework as its documentation sets it up; a program overrides what it can do."""
 
     distributions: Sequence[str] = ()
+    shared = True
+    """Whether all configurations search the same index."""
 
     def open(self, place: Place) -> str:
         """Set up for *place*; says its settings in one line."""
@@ -118,7 +121,8 @@ def serve(peer: Peer) -> None:
 def _answer(peer: Peer, op: str, asked: dict[str, Any]) -> dict[str, Any]:
     if op == "open":
         settings = peer.open(Place(**asked))
-        return {"ok": True, "versions": {name: version(name) for name in peer.distributions}, "settings": settings}
+        versions = {name: version(name) for name in peer.distributions}
+        return {"ok": True, "versions": versions, "settings": settings, "shared": peer.shared}
     if op == "close":
         peer.close()
         return {"ok": True}

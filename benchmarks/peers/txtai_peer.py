@@ -47,6 +47,7 @@ class Txtai(Peer):
     """The index, kept in memory."""
 
     distributions = ("txtai", "faiss-cpu")
+    shared = False
 
     def open(self, place: Place) -> str:
         """An empty index."""

@@ -56,10 +56,10 @@ def test_the_best_of_a_collection_is_bold_and_what_is_no_chance_has_a_star() -> 
         "better": row | {"ndcg_at_10": 0.45, "p": 0.2},
         "worse": row | {"ndcg_at_10": 0.3, "p": 0.001},
     }
-    held = {"small": {"of": {"documents": 1_000, "questions": 50}, "contenders": contenders}}
-    record = Record("peers_quality", "2026-01-01", "abcdefg", MACHINE, {}, {"collections": held, "settings": {}})
+    held = {"collection": "small", "documents": 1_000, "questions": 50, "contenders": contenders}
+    record = Record("peers_quality_small", "2026-01-01", "abcdefg", MACHINE, {}, held)
 
-    assert quality_table(record).splitlines() == [
+    assert quality_table([record]).splitlines() == [
         "| | small (1,000, 50) | mean nDCG@10 |",
         "|---|---|---|",
         "| ours | 0.4000 · 0.500 · 0.600 | 0.4000 |",

@@ -64,7 +64,8 @@ def test_what_a_framework_prints_does_not_come_between_the_answers() -> None:
     with PeerProcess("words", root=ROOT, command=[sys.executable, "-c", PROGRAM]) as process:
         opened = process.open(**PLACE)
 
-    assert opened == {"ok": True, "versions": {"pytest": pytest.__version__}, "settings": "plain over words"}
+    versions = {"pytest": pytest.__version__}
+    assert opened == {"ok": True, "versions": versions, "settings": "plain over words", "shared": True}
 
 
 def test_documents_are_added_and_found_each_once_with_the_time_of_each_query(peer: PeerProcess) -> None:
