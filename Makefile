@@ -12,7 +12,7 @@ ENVS = .venv/.ready .local/env/ministack/.ready .local/env/sam/.ready .local/env
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down status test test-long test-unit drill lint format docs bench bench-env bench-quality load invoke lock clean
+.PHONY: help setup demo up down status test test-long test-unit drill lint format docs bench bench-env bench-quick bench-quality load invoke lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -74,8 +74,11 @@ bench-quality: setup ## measure retrieval on $$RAGDROP_EVAL_DATA and write the t
 PEERS = langchain llama_index haystack txtai
 bench-env: setup $(PEERS:%=.local/env/peer-%/.ready) ## install the frameworks that the benchmarks compare with
 
-bench: setup ## measure against the budgets
-	@.venv/bin/python -m benchmarks
+bench-quick: bench-env ## the quick forms of the benchmarks, under ten minutes; prints the tables that they make
+	@.venv/bin/python -m benchmarks --quick
+
+bench: bench-env .local/env/load/.ready .local/env/plots/.ready ## measure everything, hours; writes the records of benchmarks/results and the tables of README and docs
+	@.venv/bin/python -m benchmarks --whole
 
 load: setup .local/env/load/.ready .local/env/plots/.ready ## 20 users on a stack with OpenSearch, some ten minutes; LOAD=--write keeps the report
 	@.venv/bin/python -m benchmarks.load $(LOAD)

@@ -1,26 +1,74 @@
-"""Run the benchmarks: `python -m benchmarks [NAME ...]`; without names the quick ones, each in its quick form."""
+"""Run the benchmarks, each in a process of its own.
+
+    python -m benchmarks --quick      # those with a quick form, in it; prints the tables that they make
+    python -m benchmarks --whole      # all of them; keeps the records, writes tables and pages
+    python -m benchmarks [NAME ...]   # these as they come, without names all but the longest
+
+A module of this folder with a `main` is a benchmark; of the options --quick, --write and --full it is given those that
+it has.
+"""
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-_RUNNABLE = "def main() -> "
-NAMES = sorted(path.stem for path in FOLDER.glob("[!_]*.py") if _RUNNABLE in path.read_text("utf-8"))
-BY_NAME_ONLY = {"answers", "quality"}  # minutes of embedding the first time: `make bench-quality`
+NOT_MEASURING = {"report"}
+FOUND = {path.stem: path.read_text("utf-8") for path in sorted(FOLDER.glob("[!_]*.py"))}
+SOURCES = {name: text for name, text in FOUND.items() if "\ndef main(" in text and name not in NOT_MEASURING}
+BY_NAME_ONLY = {"answers", "quality", "peers_quality", "load"}  # minutes of embedding the first time, or a whole stack
 
 
-def main(wanted: list[str]) -> int:
-    """Run each benchmark in a process of its own; the exit code of the worst."""
-    unknown = set(wanted) - set(NAMES)
+def commands(names: list[str], *options: str) -> list[list[str]]:
+    """A command for each benchmark, with those of *options* that its source knows.
+
+    >>> commands(["peers_speed"], "--write", "--none")[0][2:]
+    ['benchmarks.peers_speed', '--write']
+    """
+    return [
+        [sys.executable, "-m", f"benchmarks.{name}", *(each for each in options if f'"{each}"' in SOURCES[name])]
+        for name in names
+    ]
+
+
+def main() -> int:
+    """Run them one after the other; the exit code of the worst."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="the quick forms, some minutes")
+    parser.add_argument("--whole", action="store_true", help="everything, hours; records and pages are written")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(SOURCES))
+    options = parser.parse_args()
+    unknown = set(options.names) - SOURCES.keys()
     if unknown:
-        print(f"there is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}", file=sys.stderr)
-        return 2
-    commands = [[sys.executable, "-m", f"benchmarks.{name}"] for name in wanted or sorted(set(NAMES) - BY_NAME_ONLY)]
-    return max(subprocess.run(command, check=False).returncode for command in commands)  # noqa: S603 - our own modules
+        parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(SOURCES)}")
+    if options.quick:
+        quick = [name for name, text in SOURCES.items() if '"--quick"' in text]
+        wanted = commands(options.names or quick, "--quick", "--write")
+        last = [[sys.executable, "-m", "benchmarks.report", "--quick"]]
+    elif options.whole:
+        wanted = commands(options.names or list(SOURCES), "--write", "--full")
+        last = [[sys.executable, "-m", "benchmarks.report", "--write"]]
+    else:
+        wanted, last = commands(options.names or [name for name in SOURCES if name not in BY_NAME_ONLY]), []
+    return max(run(each) for each in [*wanted, *last])
+
+
+def name_of(command: list[str]) -> str:
+    """The benchmark that a command runs."""
+    return command[2].removeprefix("benchmarks.")
+
+
+def run(command: list[str]) -> int:
+    """Its exit code; says on stderr how long it took."""
+    started = time.monotonic()
+    code = subprocess.run(command, check=False).returncode  # noqa: S603 - our own modules
+    print(f"{name_of(command)}: {time.monotonic() - started:.0f} s, exit code {code}", file=sys.stderr, flush=True)
+    return code
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

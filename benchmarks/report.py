@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import records
-from benchmarks.collections import RETRIEVAL
+from benchmarks.comparison_table import QUALITY, comparison_table
 from benchmarks.peers_quality_table import quality_table, settings_table
 from benchmarks.peers_speed_table import speed_table
 from benchmarks.records import Record
@@ -47,10 +47,10 @@ def of(benchmark: str, render: Callable[[Record], str]) -> tuple[Sequence[str], 
     return (benchmark,), lambda kept: render(kept[benchmark])
 
 
-QUALITY = tuple(f"peers_quality_{name}" for name in RETRIEVAL)
 TABLES: Sequence[Table] = (
     Table("peers-quality", "docs/quality.md", QUALITY, lambda kept: quality_table(kept[name] for name in QUALITY)),
     Table("peers-settings", "docs/quality.md", QUALITY, lambda kept: settings_table(kept[name] for name in QUALITY)),
+    Table("comparison", "README.md", (*QUALITY, "peers_speed"), comparison_table),
     Table("peers-speed", "docs/performance.md", *of("peers_speed", speed_table)),
 )
 

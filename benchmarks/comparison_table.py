@@ -1,0 +1,60 @@
+"""The README's table: what was measured of ragdrop and of the frameworks, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import fmean
+
+from benchmarks.collections import RETRIEVAL
+from benchmarks.peers.contenders import CONFIGURATIONS, NAMES, title
+from benchmarks.peers_speed_table import OWN as OWN_SPEED
+from benchmarks.records import Record
+
+OWN_QUALITY = "ragdrop, OpenSearch"
+QUALITY = tuple(f"peers_quality_{name}" for name in RETRIEVAL)
+
+
+def comparison_table(kept: Mapping[str, Record]) -> str:
+    """A column for each, a row for each thing measured; the best of a row stands in bold."""
+    rows = [*quality_rows(kept), *speed_rows(kept["peers_speed"])]
+    head = f"| | ragdrop | {' | '.join(NAMES.values())} |"
+    return "\n".join([head, "|---|" + "---|" * (len(NAMES) + 1), *rows])
+
+
+def quality_rows(kept: Mapping[str, Record]) -> list[str]:
+    """Mean nDCG@10 over the collections, as recommended and with the best configuration that was tried."""
+
+    def mean(contender: str) -> float:
+        return fmean(kept[name].results["contenders"][contender]["ndcg_at_10"] for name in QUALITY)
+
+    own = mean(OWN_QUALITY)
+    recommended = [mean(title(name, each[0])) for name, each in CONFIGURATIONS.items()]
+    best = [max(mean(title(name, one)) for one in each) for name, each in CONFIGURATIONS.items()]
+    return [
+        row("nDCG@10, mean of three collections, as its documentation recommends", [own, *recommended], 4, most=True),
+        row("the same, the best of the configurations tried", [own, *best], 4, most=True),
+    ]
+
+
+def speed_rows(record: Record) -> list[str]:
+    """Milliseconds of a question with one caller and with several, at the smallest size that was measured."""
+    size = record.results[0]
+    found = []
+    for callers, held in size["callers"].items():
+        names = [OWN_SPEED, *(title(name, each[0]) for name, each in CONFIGURATIONS.items())]
+        who = "one caller" if callers == "1" else f"{callers} callers"
+        what = f"a question over {size['chunks']:,} chunks, {who}"
+        found.append(row(f"{what}: p50, ms", [held[name]["p50_ms"] for name in names], 1))
+        found.append(row(f"{what}: CPU of the caller, ms", [held[name]["cpu_ms"] for name in names], 1))
+    return found
+
+
+def row(what: str, values: list[float], digits: int, *, most: bool = False) -> str:
+    """One row; the best, the least unless *most*, in bold.
+
+    >>> row("p50", [2.0, 1.0], 1)
+    '| p50 | 2.0 | **1.0** |'
+    """
+    shown = [f"{value:.{digits}f}" for value in values]
+    best = f"{(max if most else min)(values):.{digits}f}"
+    return f"| {what} | {' | '.join(f'**{each}**' if each == best else each for each in shown)} |"
