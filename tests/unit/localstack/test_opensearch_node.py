@@ -99,5 +99,11 @@ def test_a_folder_below_a_closed_one_is_not_reachable_by_all(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("version", sorted(RELEASES))
 def test_the_plugin_fits_its_server_exactly(version: str) -> None:
-    assert RELEASES[version].knn.endswith(f":{version}.0")
+    release = RELEASES[version]
+
+    assert {artifact.rpartition(":")[2] for _, artifact in release.plugins} == {f"{release.version}.0"}
     assert all(artifact.count(":") == 2 for artifact in RELEASES[version].server)
+
+
+def test_every_release_has_a_folder_of_its_own() -> None:
+    assert sorted(release.folder for release in RELEASES.values()) == sorted(RELEASES)
