@@ -9,22 +9,15 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import httpx2
-from fastapi import APIRouter
 from mcp import MCPError
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
-from ragdrop.domain.tenants import Caller, Role
-from ragdrop.http import authenticated, create_api, handed_over
+from ragdrop.domain.tenants import Role
 from ragdrop.ports import StoredObject
-from ragdrop.routes.ask import ask_router
-from ragdrop.routes.documents import documents_router
-from ragdrop.routes.health import health_router
-from ragdrop.routes.mcp import mcp_router
-from ragdrop.routes.search import search_router
-from ragdrop.routes.stats import stats_router
+from ragdrop.services.mcp import mcp_api
 from tests.world import World
 
 URL = "http://api.example/mcp"
@@ -52,43 +45,12 @@ class EagerBucket(MemoryObjectStore):
         return stored
 
 
-def eager_world() -> World:
+def eager_world(**settings: str) -> World:
     """A World in which what is written over HTTP is indexed at once."""
     documents = EagerBucket("documents")
-    world = World(documents=documents)
+    world = World(documents=documents, settings=settings)
     documents.world = world
     return world
-
-
-def agent_api(world: World) -> ASGIApp:
-    """What the mcp function serves, over the world's parts."""
-    inner = create_api(routers(world, handed_over("reader"), handed_over("writer")))
-    return create_api([mcp_router(inner, authenticated(world.app.directory, "reader"))])
-
-
-def public_api(world: World) -> ASGIApp:
-    """The routes that a desktop client reaches over the network."""
-    directory = world.app.directory
-    return create_api(routers(world, authenticated(directory, "reader"), authenticated(directory, "writer")))
-
-
-def routers(world: World, reader: Callable[..., Caller], writer: Callable[..., Caller]) -> list[APIRouter]:
-    """The routes that the tools need, over the world's parts."""
-    app = world.app
-    return [
-        search_router(lambda: app.search, reader),
-        ask_router(lambda: app.ask, reader),
-        stats_router(lambda: app.read_stats, reader),
-        health_router(lambda: app.check_health, app.directory, reader),
-        documents_router(
-            lambda: app.keep_documents,
-            lambda: app.retry_documents,
-            lambda: app.purge_documents,
-            lambda: app.write_once,
-            reader,
-            writer,
-        ),
-    ]
 
 
 def key_of(world: World, role: Role = "writer", *vaults: str) -> str:
@@ -111,7 +73,7 @@ def with_agent(
     world: World, use: Callable[[Client], Awaitable[T]], key: str = "", *, left_s: float = 29.0, **how: Any
 ) -> T:
     """What *use* makes of a connected client; with a writer's key unless one is given."""
-    api = agent_api(world)
+    api = mcp_api(world.app)
 
     async def in_lambda(scope: Scope, receive: Receive, send: Send) -> None:
         await api({**scope, "aws.context": Context(left_s)}, receive, send)

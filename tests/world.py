@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from ragdrop.adapters.hashing_embedder import HashingEmbedder
@@ -52,10 +53,10 @@ ENVIRONMENT = {
 class World:
     """A tenant with everything that it needs, and a clock that stands still unless it is moved.
 
-    *parts* are given in place of the fakes: real adapters, or fakes that misbehave.
+    *settings* differ from the defaults; *parts* are given in place of the fakes: real adapters, fakes that misbehave.
     """
 
-    def __init__(self, tenant: str = TENANT, **parts: Any) -> None:
+    def __init__(self, tenant: str = TENANT, *, settings: Mapping[str, str] | None = None, **parts: Any) -> None:
         self.tenant = tenant
         self.now_s = 1_800_000_000.0
         self.documents = parts.get("documents") or MemoryObjectStore("documents")
@@ -93,7 +94,7 @@ class World:
             "breaker_store",
         )
         self.app: App = bootstrap(
-            ENVIRONMENT,
+            {**ENVIRONMENT, **(settings or {})},
             clock=lambda: self.now_s,
             **{name: getattr(self, name) for name in names},
             **{name: parts[name] for name in ("hop_limits", "revisions", "snapshot_folder") if name in parts},

@@ -7,37 +7,12 @@ from typing import Any
 from mangum import Mangum
 
 from ragdrop.bootstrap import bootstrap
-from ragdrop.http import authenticated, create_api, handed_over
 from ragdrop.observability import configure, logger
-from ragdrop.routes.ask import ask_router
-from ragdrop.routes.documents import documents_router
-from ragdrop.routes.health import health_router
-from ragdrop.routes.mcp import mcp_router
-from ragdrop.routes.search import search_router
-from ragdrop.routes.stats import stats_router
+from ragdrop.services.mcp import mcp_api
 
 app = bootstrap(function="mcp")  # once per execution environment
 configure(app.settings.log_level)
-reader, writer = (handed_over(role) for role in ("reader", "writer"))
-inner = create_api(
-    [
-        search_router(lambda: app.search, reader),
-        ask_router(lambda: app.ask, reader),
-        stats_router(lambda: app.read_stats, reader),
-        health_router(lambda: app.check_health, app.directory, reader),
-        documents_router(
-            lambda: app.keep_documents,
-            lambda: app.retry_documents,
-            lambda: app.purge_documents,
-            lambda: app.write_once,
-            reader,
-            writer,
-        ),
-    ]
-)
-api = create_api(
-    [mcp_router(inner, authenticated(app.directory, "reader"))], allow_origins=app.settings.cors_allow_origins
-)
+api = mcp_api(app)
 serve = Mangum(api, lifespan="off")
 
 

@@ -10,13 +10,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from ragdrop.http import STATUS
+from ragdrop.services.query import query_api
 from tests.agent_world import eager_world
-from tests.whole_service import query_api
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[TestClient]:
-    with TestClient(query_api(eager_world())) as client:
+    with TestClient(query_api(eager_world().app)) as client:
         yield client
 
 

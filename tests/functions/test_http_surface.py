@@ -9,8 +9,8 @@ from starlette.testclient import TestClient
 
 from ragdrop.config import Settings
 from ragdrop.errors import ConfigurationError
+from ragdrop.services.query import query_api
 from tests.agent_world import eager_world, key_of
-from tests.whole_service import query_api
 from tests.world import ENVIRONMENT
 
 ORIGIN = "https://app.example"
@@ -19,9 +19,9 @@ ORIGIN = "https://app.example"
 @pytest.fixture(scope="module")
 def client() -> Iterator[TestClient]:
     """A client with an admin's key, of a service that admits pages of one origin."""
-    world = eager_world()
+    world = eager_world(CORS_ALLOW_ORIGINS=f"{ORIGIN},http://localhost:3000")
     world.put("team/pump.md", "# Pump\n\n" + "The pump's code is QX-5521. " * 200)
-    api = query_api(world, allow_origins=(ORIGIN, "http://localhost:3000"))
+    api = query_api(world.app)
     with TestClient(api, headers={"x-api-key": key_of(world, "admin")}, raise_server_exceptions=False) as client:
         yield client
 
@@ -136,7 +136,7 @@ def test_a_page_of_another_origin_is_granted_nothing(client: TestClient, origin:
 
 
 def test_without_the_setting_no_page_is_granted_anything() -> None:
-    with TestClient(query_api(eager_world())) as client:
+    with TestClient(query_api(eager_world().app)) as client:
         response = client.get("/nowhere", headers={"origin": ORIGIN})
 
     assert "access-control-allow-origin" not in response.headers

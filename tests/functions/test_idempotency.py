@@ -6,8 +6,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from ragdrop.errors import DatabaseError, ObjectStoreError
+from ragdrop.services.query import query_api
 from tests.agent_world import EagerBucket, eager_world, key_of
-from tests.whole_service import query_api
 from tests.world import World
 
 PATH = "/documents/team/pump.md"
@@ -21,7 +21,7 @@ def world() -> World:
 
 def sent(world: World, method: str, content: str = "", key: str = "", **headers: str) -> tuple[int, dict[str, object]]:
     """Status and body; `replay` says whether the reply was kept."""
-    with TestClient(query_api(world), headers={"x-api-key": key or key_of(world, "admin")}) as client:
+    with TestClient(query_api(world.app), headers={"x-api-key": key or key_of(world, "admin")}) as client:
         response = client.request(method, PATH, content=content, headers={**KEY, **headers})
     return response.status_code, {**response.json(), "replay": response.headers.get("idempotent-replay")}
 

@@ -16,7 +16,9 @@ from mcp import StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.agent_world import agent_api, eager_world, key_of, public_api
+from ragdrop.services.mcp import mcp_api
+from ragdrop.services.query import query_api
+from tests.agent_world import eager_world, key_of
 from tests.functions.test_mcp_schemas import everything
 from tests.served import served
 
@@ -45,7 +47,7 @@ def test_a_client_set_up_for_http_is_told_everything() -> None:
         ):
             return await everything(client)
 
-    with served(agent_api(world)) as url:
+    with served(mcp_api(world.app)) as url:
         told = asyncio.run(run(url))
 
     assert len([name for name in told if name.startswith("mcp_rag_")]) == 5
@@ -62,7 +64,7 @@ def test_a_client_set_up_for_standard_streams_starts_the_command_and_is_told_eve
         async with Client(StdioServerParameters(command=sys.executable, args=arguments, env=environment)) as client:
             return await everything(client)
 
-    with served(public_api(world)) as url:
+    with served(query_api(world.app)) as url:
         told = asyncio.run(run(url))
 
     assert len([name for name in told if name.startswith("mcp_rag_")]) == 5

@@ -12,7 +12,8 @@ from mcp.client.client import Client
 from mcp_types import CallToolResult
 
 from ragdrop import errors
-from tests.agent_world import URL, agent_api, eager_world, key_of, with_agent
+from ragdrop.services.mcp import mcp_api
+from tests.agent_world import URL, eager_world, key_of, with_agent
 from tests.world import World
 
 INITIALIZE = {
@@ -43,7 +44,7 @@ def called(world: World, tool: str, /, **arguments: Any) -> CallToolResult:
 
 def posted(world: World, *, method: str = "POST", **headers: str) -> httpx2.Response:
     async def run() -> httpx2.Response:
-        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(agent_api(world))) as http:
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(mcp_api(world.app))) as http:
             sent = {"accept": "application/json, text/event-stream", **headers}
             return await http.request(method, URL, json=INITIALIZE if method == "POST" else None, headers=sent)
 

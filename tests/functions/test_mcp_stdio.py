@@ -18,7 +18,8 @@ from mcp import StdioServerParameters
 from mcp.client.client import Client
 from mcp_types import CallToolResult
 
-from tests.agent_world import eager_world, key_of, public_api
+from ragdrop.services.query import query_api
+from tests.agent_world import eager_world, key_of
 from tests.served import served
 from tests.world import World
 
@@ -36,7 +37,7 @@ def world() -> World:
 @pytest.fixture(scope="module")
 def environment(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """What the command finds in its environment: where the API is, and a writer's key."""
-    with served(public_api(world)) as url:
+    with served(query_api(world.app)) as url:
         kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         folder = str(tmp_path_factory.mktemp("desktop"))
         yield {**kept, "RAGDROP_API_URL": url, "RAGDROP_API_KEY": key_of(world), "PWD": folder}

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from starlette.testclient import TestClient
 
+from ragdrop.services.query import query_api
 from tests.agent_world import eager_world, key_of
-from tests.whole_service import query_api
 
 PATH = "/documents/team/pump.md"
 
@@ -17,7 +17,7 @@ PATH = "/documents/team/pump.md"
 def client() -> Iterator[TestClient]:
     world = eager_world()
     world.put("team/pump.md", "# Pump\n\nThe pump's code is QX-5521.")
-    with TestClient(query_api(world), headers={"x-api-key": key_of(world, "admin")}) as client:
+    with TestClient(query_api(world.app), headers={"x-api-key": key_of(world, "admin")}) as client:
         yield client
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from ragdrop.services.query import query_api
 from tests.agent_world import eager_world, key_of
 from tests.integration.conftest import REPOSITORY
 from tests.served import served
-from tests.whole_service import query_api
 
 SCHEMATHESIS = REPOSITORY / ".local/env/schemathesis/bin/schemathesis"
 CONFIGURATION = Path(__file__).parent / "schemathesis.toml"
@@ -38,7 +38,7 @@ def run(who: str, folder: Path) -> Run:
     key = {"nobody": None}.get(who) or (key_of(world, "writer" if who == "writer" else "reader"))
     headers = [] if who == "nobody" else ["--header", f"x-api-key: {key}"]
     environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(folder), "NO_PROXY": "*", "LANG": "C.UTF-8"}
-    with served(query_api(world)) as url:
+    with served(query_api(world.app)) as url:
         command = [str(SCHEMATHESIS), "--config-file", str(CONFIGURATION), "run", f"{url}/openapi.json", *headers]
         command += ["--checks", "all", "--max-examples", str(EXAMPLES[who]), "--seed", "5521", "--continue-on-failure"]
         command += ["--report", "json", "--report-dir", str(folder), "--no-color"]

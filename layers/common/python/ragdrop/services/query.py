@@ -1,8 +1,8 @@
-"""Every route of the OpenAPI document over a World: what the query function serves, with fakes below."""
+"""Query: search and documents over HTTP, and the OpenAPI document of the whole API."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
@@ -15,12 +15,13 @@ from ragdrop.routes.documents import documents_router
 from ragdrop.routes.health import health_router
 from ragdrop.routes.search import search_router
 from ragdrop.routes.stats import stats_router
-from tests.world import World
+
+if TYPE_CHECKING:
+    from ragdrop.bootstrap import App
 
 
-def query_api(world: World, *, allow_origins: Collection[str] = ()) -> FastAPI:
-    """The application; a key is one of the world's own."""
-    app = world.app
+def query_api(app: App) -> FastAPI:
+    """Every route of the API, each over the parts of *app*, which are made when they are first asked for."""
     reader, writer = (authenticated(app.directory, role) for role in ("reader", "writer"))
     routers = [
         search_router(lambda: app.search, reader),
@@ -35,7 +36,8 @@ def query_api(world: World, *, allow_origins: Collection[str] = ()) -> FastAPI:
         answers_router(lambda: app.keep_receipts, reader),
         stats_router(lambda: app.read_stats, reader),
         health_router(lambda: app.check_health, app.directory, maybe_authenticated(app.directory)),
+        # declared for the OpenAPI document; the gateway sends /ask and /v1 to generate
         ask_router(lambda: app.ask, reader),
         chat_router(lambda: app.converse, lambda: app.condense_conversation, app.directory, reader),
     ]
-    return documented(create_api(routers, allow_origins=allow_origins))
+    return documented(create_api(routers, allow_origins=app.settings.cors_allow_origins))
