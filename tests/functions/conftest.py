@@ -45,10 +45,11 @@ class LocalContext:
     memory_limit_in_mb: int = 1024
     invoked_function_arn: str = "arn:aws:lambda:us-east-1:123456789012:function:test"
     aws_request_id: str = "00000000-0000-4000-8000-000000000000"
+    remaining_ms: int = 60_000
 
     def get_remaining_time_in_millis(self) -> int:
-        """A whole minute."""
-        return 60_000
+        """A whole minute, unless told otherwise."""
+        return self.remaining_ms
 
 
 class Deployment:

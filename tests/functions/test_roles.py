@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from ragdrop.errors import DatabaseError
 from tests.functions.conftest import Deployment, LocalContext
 
+DAY_S = 86_400
 PUMP, VALVE = "demo/handbook/pump.md", "demo/handbook/valve.md"
 
 
@@ -30,10 +33,15 @@ def test_a_session_may_remember_what_it_has_followed(linked: Deployment, functio
     assert {(role, "GetItem", "VisitedTable"), (role, "PutItem", "VisitedTable")} <= linked.roles.used
 
 
-def test_the_sweep_may_do_its_work(linked: Deployment) -> None:
-    done = linked.handlers["sweep"].handler({}, LocalContext())
+def test_the_sweep_may_forget_what_was_replaced_a_month_ago_and_write_a_snapshot(linked: Deployment) -> None:
+    linked.put_object(PUMP, "# Pump\n\nThe pump's code is ZV-1.")
+    sweep = linked.handlers["sweep"]
+    sweep.app.clock = lambda: time.time() + 40 * DAY_S
 
-    assert done["tenants"][0]["objects"] == 2
+    (done,) = sweep.handler({}, LocalContext(remaining_ms=900_000))["tenants"]
+
+    assert (done["objects"], done["expired"]) == (2, 1)
+    assert linked.s3.list_objects_v2(Bucket="state", Prefix="snapshots/")["KeyCount"] > 0
 
 
 def test_what_a_role_may_not_do_is_refused_and_noted(deployment: Deployment) -> None:
