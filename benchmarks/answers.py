@@ -23,7 +23,7 @@ from benchmarks.quality_pipeline import Pushed, pushed, soon
 from localstack.models.answerer import answer
 from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
 from ragdrop.domain.queries import Query
-from ragdrop.usecases.ask import Question
+from ragdrop.domain.questions import Question
 
 QUALITY = Path("docs/quality.md")
 MARKS = ("<!-- answers: written by benchmarks/answers.py -->", "<!-- end of answers -->")

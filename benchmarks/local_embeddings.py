@@ -56,10 +56,8 @@ class LocalEmbeddings:
     def ranked(self, questions: list[str], texts: list[str]) -> list[list[int]]:
         """For each question the places of all texts, nearest first by cosine."""
         vectors = self.embed(texts)
-        return [
-            sorted(range(len(vectors)), key=lambda place, asked=asked: -sum(map(mul, asked, vectors[place])))
-            for asked in self.embed(questions)
-        ]
+        cosines = [[sum(map(mul, asked, vector)) for vector in vectors] for asked in self.embed(questions)]
+        return [sorted(range(len(vectors)), key=near.__getitem__, reverse=True) for near in cosines]
 
     def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:  # noqa: ARG002 - the port's
         """The vector of a question."""

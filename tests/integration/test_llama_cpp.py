@@ -17,7 +17,8 @@ from ragdrop.adapters.openai_http import OpenAiHttp
 from ragdrop.domain.answers import Answer
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
-from ragdrop.usecases.ask import Found, Question
+from ragdrop.domain.questions import Question
+from ragdrop.usecases.ask import Found
 from tests.world import World
 
 PYTHON = os.environ.get("RAGDROP_LLAMA_CPP_PYTHON")

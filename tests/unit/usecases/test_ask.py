@@ -8,10 +8,10 @@ import pytest
 
 from ragdrop.domain.answers import Answer
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.questions import Question
 from ragdrop.domain.retrieval import Query
 from ragdrop.errors import GenerationError
 from ragdrop.ports import Message
-from ragdrop.usecases.ask import Question
 from tests.world import World
 
 

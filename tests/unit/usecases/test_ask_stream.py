@@ -6,9 +6,10 @@ import pytest
 
 from ragdrop.domain.answers import Answer, Citation
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.questions import Question
 from ragdrop.domain.retrieval import Query
 from ragdrop.errors import ForbiddenError, GenerationError
-from ragdrop.usecases.ask import AskEvent, Found, Question
+from ragdrop.usecases.ask import AskEvent, Found
 from tests.world import World
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from ragdrop.domain.answers import Answer
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.questions import Question
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DocumentNotFoundError
-from ragdrop.usecases.ask import Question
 from tests.world import World
 
 PATH = "team/pump.md"

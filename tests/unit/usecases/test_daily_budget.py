@@ -8,9 +8,9 @@ import pytest
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
+from ragdrop.domain.questions import Question
 from ragdrop.domain.rates import RateLimits
 from ragdrop.errors import DatabaseError, RateLimitedError
-from ragdrop.usecases.ask import Question
 from ragdrop.usecases.daily_budget import DAY_S, HELD_S
 from tests.world import World
 

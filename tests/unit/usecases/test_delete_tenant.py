@@ -7,9 +7,9 @@ import pytest
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
+from ragdrop.domain.questions import Question
 from ragdrop.domain.tenants import Caller, Tenant, key_hash
 from ragdrop.errors import InvalidParamsError, ObjectStoreError, UnauthenticatedError
-from ragdrop.usecases.ask import Question
 from ragdrop.usecases.delete_tenant import SETTLE_S, TenantReceipt
 from tests.world import World
 

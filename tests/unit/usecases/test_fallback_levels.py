@@ -12,6 +12,7 @@ from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
 from ragdrop.adapters.memory_registry import MemoryRegistry
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
+from ragdrop.domain.questions import Question
 from ragdrop.domain.retrieval import Retrieval
 from ragdrop.errors import (
     CircuitOpenError,
@@ -21,7 +22,6 @@ from ragdrop.errors import (
     ModelNotFoundError,
     RagdropError,
 )
-from ragdrop.usecases.ask import Question
 from ragdrop.usecases.fallback_search import FallbackSearch
 from tests.world import DIMENSION, World
 

@@ -10,9 +10,9 @@ from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
 from ragdrop.adapters.memory_registry import MemoryRegistry
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Heads
+from ragdrop.domain.questions import Question
 from ragdrop.domain.retrieval import Query
 from ragdrop.errors import CircuitOpenError, DatabaseError
-from ragdrop.usecases.ask import Question
 from tests.world import World
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from ragdrop.domain.answers import Answer
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.questions import Question
 from ragdrop.domain.receipts import Receipt
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DatabaseError, NotFoundError
-from ragdrop.usecases.ask import Question
 from tests.world import World
 
 TEXT = "# Pump\n\nThe pump's code is QX-5521."

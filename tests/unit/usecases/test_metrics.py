@@ -9,8 +9,8 @@ import pytest
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.metric_names import UNITS
 from ragdrop.domain.queries import Query
+from ragdrop.domain.questions import Question
 from ragdrop.errors import DatabaseError, EmbeddingServiceError, GenerationError
-from ragdrop.usecases.ask import Question
 from tests.world import World
 
 

@@ -10,8 +10,8 @@ import pytest
 from ragdrop.domain.correlation import REQUEST_ID
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
+from ragdrop.domain.questions import Question
 from ragdrop.errors import DatabaseError, GenerationError, InvalidParamsError
-from ragdrop.usecases.ask import Question
 from ragdrop.usecases.observe_queries import KEY_RETRY_S
 from tests.world import World
 

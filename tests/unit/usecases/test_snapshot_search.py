@@ -10,9 +10,9 @@ import pytest
 
 from ragdrop.adapters.memory_registry import MemoryRegistry
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.questions import Question
 from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.errors import CircuitOpenError, DatabaseError, EmbeddingServiceError, ObjectStoreError
-from ragdrop.usecases.ask import Question
 from tests.snapshot_world import Snapshots
 
 

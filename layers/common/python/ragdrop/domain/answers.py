@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import FoundDocument, Retrieval
 
-if TYPE_CHECKING:
-    from ragdrop.domain.claims import Claim
-
 AnswerStyle = Literal["brief", "normal", "detailed"]
 Group = Literal["critical", "relevant", "linked"]
+ClaimStatus = Literal["verified", "unsupported", "uncited"]
 AbstainReason = Literal["no_relevant_context", "insufficient_information", "ambiguous_question"]
 
 # What the prompt asks the model to say when it cannot answer; never shown to a caller.
@@ -94,6 +92,23 @@ class Shown:
     def documents(self, *groups: Group) -> list[FoundDocument]:
         """The documents of *groups*, of all where none is named."""
         return [source.document for source in self.sources if not groups or source.group in groups]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence of an answer: code points `start` to `end` of the answer's text, and what was found of it.
+
+    `reason` is what does not stand in the evidence (`words, number, date, name, negation, quote, unknown_marker`), None
+    where nothing is wrong; `support` is the best share found, None for a sentence that cites nothing.
+    """
+
+    start: int
+    end: int
+    text: str
+    status: ClaimStatus
+    markers: tuple[int, ...] = ()
+    reason: str | None = None
+    support: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragdrop.domain.answers import SENTINELS, AbstainReason, Citation, Segment, sentinel
-from ragdrop.domain.claims import UNKNOWN_MARKER, Claim, ClaimStatus, best_segment, check
+from ragdrop.domain.answers import SENTINELS, AbstainReason, Citation, Claim, ClaimStatus, Segment, sentinel
+from ragdrop.domain.claims import UNKNOWN_MARKER, best_segment, check
 from ragdrop.domain.markers import GROUP, MAY_BE_LINK, held_back, resolve
 from ragdrop.domain.sentences import Span, sentences
 

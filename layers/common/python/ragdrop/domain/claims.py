@@ -6,33 +6,14 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from ragdrop.domain.answers import Citation, Segment
 from ragdrop.domain.support import Evidence, evidence, joint_problem
 
-ClaimStatus = Literal["verified", "unsupported", "uncited"]
 UNKNOWN_MARKER = "unknown_marker"
 
 _LEAD = re.compile(r"^\s*(?:(?:[-*+•>]|#{1,6}|\d{1,3}[.)])\s+)+")
 _MARKUP = re.compile(r"^```\w*\n|\*\*|__|`")
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A sentence of an answer: code points `start` to `end` of the answer's text, and what was found of it.
-
-    `reason` is what does not stand in the evidence (`words, number, date, name, negation, quote, unknown_marker`), None
-    where nothing is wrong; `support` is the best share found, None for a sentence that cites nothing.
-    """
-
-    start: int
-    end: int
-    text: str
-    status: ClaimStatus
-    markers: tuple[int, ...] = ()
-    reason: str | None = None
-    support: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,8 @@ from typing import Any
 
 from fastapi import Request
 
-from ragdrop.domain.answers import Answer, Citation, Shown
+from ragdrop.domain.answers import Answer, Citation, Claim, Shown
 from ragdrop.domain.chunks import Hit
-from ragdrop.domain.claims import Claim
 from ragdrop.domain.receipts import citation_fields
 from ragdrop.domain.retrieval import FoundDocument
 from ragdrop.routes.answer_shapes import (

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.questions import Question
 from ragdrop.domain.tenants import Caller
 from ragdrop.http import deadline_of
 from ragdrop.routes.answer_events import events
@@ -15,7 +16,7 @@ from ragdrop.routes.answer_mapping import ask_response
 from ragdrop.routes.answer_shapes import AskResponse
 from ragdrop.routes.event_stream import EVENT_STREAM, EventStream
 from ragdrop.routes.requests import AskRequest, query_of
-from ragdrop.usecases.ask import Answering, Question
+from ragdrop.usecases.ask import Answering
 
 AskPart = Callable[[], Answering]
 

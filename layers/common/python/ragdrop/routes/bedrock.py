@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ragdrop.domain.answers import Answer, Citation
-from ragdrop.domain.claims import Claim
+from ragdrop.domain.answers import Answer, Citation, Claim
 
 
 def bedrock_citations(answer: Answer) -> list[dict[str, Any]]:

@@ -11,13 +11,14 @@ from fastapi.responses import JSONResponse
 from ragdrop.domain.answers import Citation
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
+from ragdrop.domain.questions import Question
 from ragdrop.domain.tenants import Caller
 from ragdrop.http import deadline_of
 from ragdrop.routes.ask import AskPart
 from ragdrop.routes.chat_replies import Reply
 from ragdrop.routes.chat_requests import ChatRequest, model_names, vaults_of
 from ragdrop.routes.event_stream import EVENT_STREAM, EventStream
-from ragdrop.usecases.ask import AskEvent, Found, Question
+from ragdrop.usecases.ask import AskEvent, Found
 from ragdrop.usecases.condense_conversation import CondenseConversation
 from ragdrop.usecases.tenants import Directory
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, AnswerStyle, Citation, Shown
+from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, Citation, Shown
 from ragdrop.domain.budget import CUT
 from ragdrop.domain.citations import AnswerReader
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.queries import Query
+from ragdrop.domain.questions import Question
 from ragdrop.domain.retrieval import Retrieval, verified
 from ragdrop.domain.tenants import Caller
 from ragdrop.ports import ChatModel, Completion, Prompt, Registry
@@ -20,21 +20,6 @@ from ragdrop.usecases.timer import Timer
 
 TRIES = 2  # a document that changes while the model writes makes the answer begin again, once
 CHANGED = "a cited document changed while the answer was written"
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A query, and how it is to be answered; None means that settings decide.
-
-    `system_prompt` and `prompt_template` are for roles that may; `max_context_tokens` is the whole context's.
-    """
-
-    query: Query
-    style: AnswerStyle | None = None
-    model: str | None = None
-    system_prompt: str | None = None
-    prompt_template: str | None = None
-    max_context_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from ragdrop.domain.answers import Answer
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.questions import Question
 from ragdrop.domain.tenants import Caller
-from ragdrop.usecases.ask import Answering, AskEvent, Question
+from ragdrop.usecases.ask import Answering, AskEvent
 from ragdrop.usecases.daily_budget import DailyBudget
 
 

@@ -8,11 +8,12 @@ import re
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragdrop.domain.answers import Answer
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
+from ragdrop.domain.questions import Question
 from ragdrop.domain.receipts import RECEIPT_AGE_S, Receipt, answer_fields, documents_of_answer, shortened
 from ragdrop.domain.retrieval import MAX_VERIFIED
 from ragdrop.domain.tenants import Caller
@@ -20,9 +21,6 @@ from ragdrop.domain.times import rfc3339
 from ragdrop.errors import ConfigurationError, DatabaseError, DependencyError, NotFoundError
 from ragdrop.ports import Prompt, Registry
 from ragdrop.ports.receipts import Receipts
-
-if TYPE_CHECKING:
-    from ragdrop.usecases.ask import Question
 
 logger = logging.getLogger(__name__)
 

@@ -9,9 +9,10 @@ from dataclasses import replace
 from ragdrop.domain.answers import Answer
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.query_reports import Operation, QueryReport
+from ragdrop.domain.questions import Question
 from ragdrop.domain.retrieval import Retrieval
 from ragdrop.domain.tenants import Caller
-from ragdrop.usecases.ask import Answering, AskEvent, Found, Question
+from ragdrop.usecases.ask import Answering, AskEvent, Found
 from ragdrop.usecases.observed_search import Observe, report_of
 
 

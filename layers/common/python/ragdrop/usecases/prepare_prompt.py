@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ragdrop.domain.answers import Shown
 from ragdrop.domain.budget import document_tokens, fit
 from ragdrop.domain.citations import CitationPolicy
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import chat_window_tokens
+from ragdrop.domain.questions import Question
 from ragdrop.domain.retrieval import Retrieval
 from ragdrop.domain.settings_in_force import Tunables, in_force
 from ragdrop.domain.tenants import Caller
@@ -17,9 +17,6 @@ from ragdrop.errors import ForbiddenError
 from ragdrop.ports import Prompt, Prompter, PromptRequest
 from ragdrop.usecases.cached_search import Searching
 from ragdrop.usecases.tenants import Directory
-
-if TYPE_CHECKING:
-    from ragdrop.usecases.ask import Question
 
 
 @dataclass(frozen=True, slots=True)
