@@ -20,7 +20,15 @@ FOLDER = Path(__file__).parent
 NOT_MEASURING = {"report"}
 FOUND = {path.stem: path.read_text("utf-8") for path in sorted(FOLDER.glob("[!_]*.py"))}
 SOURCES = {name: text for name, text in FOUND.items() if "\ndef main(" in text and name not in NOT_MEASURING}
-BY_NAME_ONLY = {"answers", "quality", "peers_quality", "load"}  # minutes of embedding the first time, or a whole stack
+BY_NAME_ONLY = {
+    "answers",
+    "growth",
+    "load",
+    "parity",
+    "peers_quality",
+    "quality",
+    "scale",
+}  # minutes of embedding the first time, or a whole stack
 
 
 def commands(names: list[str], *options: str) -> list[list[str]]:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from benchmarks import records
 from benchmarks.comparison_table import QUALITY, comparison_table
+from benchmarks.growth_page import growth_tables
 from benchmarks.peers_quality_table import quality_table, settings_table
 from benchmarks.peers_speed_table import speed_table
 from benchmarks.records import Record
@@ -52,6 +53,7 @@ TABLES: Sequence[Table] = (
     Table("peers-settings", "docs/quality.md", QUALITY, lambda kept: settings_table(kept[name] for name in QUALITY)),
     Table("comparison", "README.md", (*QUALITY, "peers_speed"), comparison_table),
     Table("peers-speed", "docs/performance.md", *of("peers_speed", speed_table)),
+    Table("growth", "docs/performance.md", *of("growth", growth_tables)),
 )
 
 

@@ -53,9 +53,12 @@ class LocalContext:
 
 
 class Deployment:
-    """What `sam deploy` would make, in moto: buckets, tables, queue, tenant and key, and handlers in their roles."""
+    """What `sam deploy` would make, in moto: buckets, tables, queue, tenant and key, and handlers in their roles.
 
-    def __init__(self, folder: Path, environ: pytest.MonkeyPatch) -> None:
+    *changes* are settings in place of the usual ones.
+    """
+
+    def __init__(self, folder: Path, environ: pytest.MonkeyPatch, **changes: str) -> None:
         self.roles = Roles(LOGICAL)
         self.s3, self.sqs = boto3.client("s3", region_name=REGION), boto3.client("sqs", region_name=REGION)
         for bucket in (EXAMPLE_BUCKET, "state"):
@@ -71,6 +74,7 @@ class Deployment:
             "DOCUMENT_BUCKET": EXAMPLE_BUCKET,
             "QUEUE_URL": queue_url,
             "AWS_DEFAULT_REGION": REGION,
+            **changes,
         }
         for name, value in settings.items():
             environ.setenv(name, value)

@@ -1,0 +1,41 @@
+"""Generated chunks and questions: words of a language's frequencies, vectors around a thousand centres."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from benchmarks.opensearch_adapter import FREQUENCIES, VOCABULARY
+from benchmarks.snapshot_reading import CENTRES, DIMENSION, near
+from ragdrop.domain.chunks import CandidateQuery, Chunk, Filters, IndexedChunk
+from ragdrop.domain.documents import Facts
+from ragdrop.domain.keys import DocumentKey
+
+WORDS_A_CHUNK, CHUNKS_A_DOCUMENT, BATCH, LIMIT = 150, 10, 500, 30
+
+
+def batches(tenant: str, count: int, source: random.Random) -> Iterator[list[IndexedChunk]]:
+    """*count* chunks of documents of ten, at most 500 at a time."""
+    for first in range(0, count, BATCH):
+        yield [_piece(tenant, number, source) for number in range(first, min(first + BATCH, count))]
+
+
+def questions(count: int, source: random.Random) -> list[CandidateQuery]:
+    """Questions of four words, neither the commonest nor the rarest, with a vector near some centre."""
+    found = []
+    for _ in range(count):
+        words = " ".join(source.sample(VOCABULARY[20:2_000], 4))
+        found.append(CandidateQuery(words, near(source.randrange(CENTRES), source), Filters(), LIMIT))
+    return found
+
+
+def _piece(tenant: str, number: int, source: random.Random) -> IndexedChunk:
+    document, ordinal = divmod(number, CHUNKS_A_DOCUMENT)
+    text = " ".join(source.choices(VOCABULARY, cum_weights=FREQUENCIES, k=WORDS_A_CHUNK)) + f" {number}"
+    facts = Facts(title=f"Note {document}", version_id="v1", indexed_at="2026-01-01T00:00:00Z")
+    key = DocumentKey(tenant, "team", f"notes/{document}.md")
+    chunk = Chunk(ordinal, ordinal * len(text), (ordinal + 1) * len(text), text, ("Notes",))
+    return IndexedChunk(key, 1, chunk, facts, near(source.randrange(CENTRES), source))
+
+
+__all__ = ["DIMENSION", "batches", "questions"]
