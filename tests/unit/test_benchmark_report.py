@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import records
 from benchmarks.peers_quality_table import quality_table
+from benchmarks.peers_speed_table import speed_table
 from benchmarks.records import Record
 from benchmarks.report import ROOT, TABLES, Table, pages, placed, tables
 
@@ -66,3 +67,14 @@ def test_the_best_of_a_collection_is_bold_and_what_is_no_chance_has_a_star() -> 
         "| better | **0.4500** · 0.500 · 0.600 | 0.4500 |",
         "| worse | 0.3000* · 0.500 · 0.600 | 0.3000 |",
     ]
+
+
+def test_a_row_of_speed_tells_its_share_of_ragdrops_own_time() -> None:
+    own = {"p50_ms": 10.0, "p95_ms": 12.0, "p99_ms": 13.0, "cpu_ms": 2.0}
+    other = {"p50_ms": 15.0, "p95_ms": 20.0, "p99_ms": 30.0, "cpu_ms": 4.0}
+    held = {"ragdrop, in process": own, "other": other}
+    record = Record("peers_speed", "", "", MACHINE, {}, [{"chunks": 2_000, "callers": {"1": held, "8": held}}])
+
+    assert speed_table(record).splitlines()[-1] == (
+        "| other | 15.0 | 20.0 | 30.0 | 4.0 | 1.50 | 15.0 | 20.0 | 30.0 | 4.0 |"
+    )
