@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPResponse
 from threading import local
 from urllib.parse import urlsplit
 
@@ -35,12 +35,20 @@ class Remote:
             self._kept.http = HTTPConnection(self._parts.hostname or "", self._parts.port, timeout=600)
         body = json.dumps({"model": self._model, "input": texts, "encoding_format": "base64"})
         headers = {"content-type": "application/json"}
-        self._kept.http.request("POST", f"{self._parts.path}/embeddings", body, headers)
-        answer = self._kept.http.getresponse()
+        try:
+            answer = self._posted(body, headers)
+        except ConnectionError:  # the server gave up a connection that was idle for some seconds
+            self._kept.http.close()
+            answer = self._posted(body, headers)
         content = answer.read()
         if answer.status != 200:
             raise RuntimeError(f"the embedding server answered {answer.status}")
         return [np.frombuffer(base64.b64decode(each["embedding"]), "<f4") for each in json.loads(content)["data"]]
+
+    def _posted(self, body: str, headers: dict[str, str]) -> HTTPResponse:
+        self._kept.http.request("POST", f"{self._parts.path}/embeddings", body, headers)
+        answer: HTTPResponse = self._kept.http.getresponse()
+        return answer
 
 
 class Txtai(Peer):
