@@ -17,7 +17,7 @@ CONFIGURATIONS: dict[str, tuple[str, ...]] = {
     "langchain": ("hybrid", "hybrid-60", "vector"),
     "llama_index": ("hybrid", "hybrid-60", "vector"),
     "haystack": ("hybrid", "hybrid-dbsf", "vector"),
-    "txtai": ("hybrid", "hybrid-150", "vector"),
+    "txtai": ("hybrid", "vector"),
 }
 """The first is the framework's recommended one, with the values of its documentation; the others are for fairness."""
 
