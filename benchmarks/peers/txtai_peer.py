@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from txtai.embeddings import Embeddings
 
-from benchmarks.peers.serving import CANDIDATES, Peer, Place, best_documents, in_batches, serve
+from benchmarks.peers.serving import Peer, Place, in_batches, serve
 
-WORDS = {"vector": 0, "hybrid": 0, "hybrid-150": 150}
-"""By configuration the words of a row; 0 is a row a document, as in txtai's own benchmark on such collections."""
 EMBED_AT_ONCE = 100
 
 
@@ -65,35 +63,25 @@ class Txtai(Peer):
             return remote(texts)
 
         hybrid = place.configuration != "vector"
-        self._words = WORDS[place.configuration]
         self.embeddings = Embeddings(method="external", transform=transform, hybrid=hybrid)
         self._started = False
-        rows = f"rows of {self._words} words" if self._words else "a row a document"
-        return f"Embeddings, method external, {rows}, Faiss as chosen by its size; {'hybrid' if hybrid else 'vectors'}"
+        told = "hybrid" if hybrid else "vectors alone"
+        return f"Embeddings, method external, a row a document as in its own benchmarks, Faiss; {told}"
 
     def add(self, documents: list[dict[str, str]]) -> int:
         """Index the first documents, upsert later ones."""
-        rows = [
-            (f"{each['id']}#{at}", piece) for each in documents for at, piece in enumerate(self._rows(each["text"]))
-        ]
+        rows = [(each["id"], each["text"]) for each in documents]
         (self.embeddings.upsert if self._started else self.embeddings.index)(rows)
         self._started = True
         return len(rows)
 
     def search(self, query: str, limit: int) -> list[str]:
         """The index's own search."""
-        wanted = limit if not self._words else CANDIDATES * limit
-        return best_documents([id_.rpartition("#")[0] for id_, _ in self.embeddings.search(query, wanted)], limit)
+        return [id_ for id_, _ in self.embeddings.search(query, limit)]
 
     def close(self) -> None:
         """Forget the index."""
         self.embeddings.close()
-
-    def _rows(self, text: str) -> list[str]:
-        if not self._words:
-            return [text]
-        words = text.split()
-        return [" ".join(words[first : first + self._words]) for first in range(0, len(words), self._words)] or [text]
 
 
 if __name__ == "__main__":
