@@ -115,26 +115,25 @@ def main() -> int:
             told: dict[str, Any] = {}
             theirs = others(collection, node, embeddings, told)
             measured = own(collection, model, node) | theirs
-            kept[name] = record(collection, summary(measured), told, options.quick)
-            if options.write:
-                records.keep(kept[name])
+            results, versions = record(collection, summary(measured), told)
+            written = records.keep if options.write else records.made
+            kept[name] = written(f"peers_quality_{name}", results, versions, quick=options.quick)
     print(quality_table(kept.values()))
     return 0
 
 
-def record(collection: Collection, contenders: Any, told: Mapping[str, Any], quick: bool) -> records.Record:  # noqa: FBT001
-    """The record of one collection."""
+def record(collection: Collection, contenders: Any, told: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """What is kept of one collection, and the versions of what was compared."""
     versions = {"ragdrop": __version__, "OpenSearch": RELEASES[HYBRID_RELEASE].version}
     versions |= {name: number for each in told.values() for name, number in each["versions"].items()}
-    results = {
+    return {
         "collection": collection.name,
         "documents": len(collection.documents),
         "questions": len(collection.questions),
         "contenders": contenders,
         "settings": {name: each["settings"] for name, each in told.items()},
         "chunks": {name: each["chunks"] for name, each in told.items()},
-    }
-    return records.made(f"peers_quality_{collection.name}", results, versions, quick=quick)
+    }, versions
 
 
 if __name__ == "__main__":

@@ -133,10 +133,8 @@ def main() -> int:
         with shared_node() as node, embedding_server(EMBEDDING_S, generated=True) as embeddings:
             results.append(measure(count, asked, node, embeddings))
     versions = {"ragdrop": __version__, "OpenSearch": RELEASES[HYBRID_RELEASE].version}
-    record = records.made("peers_speed", results, versions, quick=options.quick)
-    if options.write:
-        records.keep(record)
-    print(speed_table(record))
+    written = records.keep if options.write else records.made
+    print(speed_table(written("peers_speed", results, versions, quick=options.quick)))
     return 0
 
 

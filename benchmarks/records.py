@@ -48,12 +48,14 @@ def made(benchmark: str, results: Any, versions: Mapping[str, str], *, quick: bo
     return Record(benchmark, f"{datetime.now(UTC):%Y-%m-%d}", commit(), machine(), dict(versions), results, quick)
 
 
-def keep(record: Record) -> None:
-    """Write it where it belongs."""
-    folder = QUICK if record.quick else WHOLE
+def keep(benchmark: str, results: Any, versions: Mapping[str, str], *, quick: bool = False) -> Record:
+    """Write the record of a run that just ended."""
+    record = made(benchmark, results, versions, quick=quick)
+    folder = QUICK if quick else WHOLE
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(asdict(record), indent=1, ensure_ascii=False)
-    (folder / f"{record.benchmark}.json").write_text(text + "\n", encoding="utf-8")
+    (folder / f"{benchmark}.json").write_text(text + "\n", encoding="utf-8")
+    return record
 
 
 def read(benchmark: str, folder: Path = WHOLE) -> Record | None:

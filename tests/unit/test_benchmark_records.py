@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import subprocess
 from itertools import islice
 from pathlib import Path
 
@@ -12,27 +12,31 @@ from benchmarks import records
 from benchmarks.collections import Collection, Source
 from benchmarks.peers.generated import GeneratedModel, documents, questions
 from benchmarks.peers_quality import subset
-from benchmarks.records import Record
 
-RECORD = Record(
-    "speed", "2026-11-22", "abc1234", {"cores": 2, "memory_gb": 24, "processor": "X"}, {"a": "1"}, [{"p50": 1.5}]
-)
+
+def repository(folder: Path) -> Path:
+    """A repository with one commit."""
+    who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for command in (["init", "--quiet"], [*who, "commit", "--quiet", "--allow-empty", "--message", "first"]):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    return folder
 
 
 def test_a_kept_record_is_read_back_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    records.keep(RECORD)
+    monkeypatch.chdir(repository(tmp_path))
+    record = records.keep("speed", [{"p50": 1.5}], {"b": "2", "a": "1"})
 
-    assert records.read("speed") == RECORD
+    assert records.read("speed") == record
+    assert list(record.versions) == ["b", "a"]
 
 
 def test_a_quick_run_never_replaces_the_record_of_a_whole_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    records.keep(RECORD)
-    records.keep(replace(RECORD, quick=True, results=[]))
+    monkeypatch.chdir(repository(tmp_path))
+    whole = records.keep("speed", [1], {"a": "1"})
+    quick = records.keep("speed", [2], {"a": "1"}, quick=True)
 
-    assert records.read("speed") == RECORD
-    assert records.read("speed", records.QUICK) == replace(RECORD, quick=True, results=[])
+    assert records.read("speed") == whole
+    assert records.read("speed", records.QUICK) == quick
 
 
 def test_the_machine_is_told_without_its_name() -> None:
