@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.architecture.cloudformation import Resource, allowed_statements, listed, of_type, read_template
+from tests.architecture.cloudformation import Resource, allowed_statements, listed, of_type
 
 # A wildcard in a resource, by the statement's Sid or what it is a part of, and why there is no narrower one.
 REASONS = {
@@ -20,11 +20,6 @@ REASONS = {
         r"\$\{IndexDomain\.Arn\}/\*(/_msearch|/_search|/_refresh|/_delete_by_query)?"
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def template() -> Resource:
-    return read_template()
 
 
 def unreasoned(resources: dict[str, Resource]) -> list[str]:

@@ -1,29 +1,17 @@
 """The template keeps its own rules: numbers that follow from others, least privilege, and the traps that SAM sets."""
 
-import os
-
 import pytest
 import yaml
 
 from ragdrop.config import environment_names
 from ragdrop.domain.retention import DERIVED_AGE_S
-from tests.architecture.cloudformation import REPOSITORY, Resource, allowed_statements, listed, of_type, read_template
+from tests.architecture.cloudformation import REPOSITORY, Resource, allowed_statements, listed, of_type
 
 FUNCTIONS = ("IngestFunction", "QueryFunction", "GenerateFunction", "McpFunction", "SweepFunction")
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 STREAMED = ("/ask", "/v1/chat/completions")
 INTEGRATION = "x-amazon-apigateway-integration"
-SET_FOR_LIBRARIES = {"POWERTOOLS_SERVICE_NAME"}  # read by Powertools, not by Settings
-
-
-@pytest.fixture(scope="module")
-def template() -> Resource:
-    return read_template()
-
-
-@pytest.fixture(scope="module")
-def resources(template: Resource) -> dict[str, Resource]:
-    return dict(template["Resources"])
+SET_ASIDE = {"POWERTOOLS_SERVICE_NAME", "AWS_LAMBDA_EXEC_WRAPPER"}  # read by Powertools and Lambda, not by Settings
 
 
 def ingest_events(resources: dict[str, Resource]) -> Resource:
@@ -96,15 +84,19 @@ def test_the_layers_content_is_its_own_root_and_is_built(resources: dict[str, Re
 def test_the_environment_of_the_functions_is_what_settings_reads(template: Resource) -> None:
     variables = template["Globals"]["Function"]["Environment"]["Variables"]
 
-    assert set(variables) - SET_FOR_LIBRARIES == environment_names()
+    assert set(variables) - SET_ASIDE == environment_names()
 
 
-def test_no_function_has_variables_of_its_own_but_those_of_the_web_adapter(resources: dict[str, Resource]) -> None:
+def test_no_function_has_variables_of_its_own_but_those_of_the_web_adapter(
+    template: Resource, resources: dict[str, Resource]
+) -> None:
     for name in of_type(resources, "AWS::Serverless::Function"):
         variables = resources[name]["Properties"].get("Environment", {}).get("Variables", {})
         for variable, value in variables.items():
             assert variable.startswith(("AWS_LWA_", "AWS_LAMBDA_")), name
-            assert (value["Fn::If"][0], value["Fn::If"][2]) == ("StreamsResponses", {"Ref": "AWS::NoValue"}), name
+            condition, _, otherwise = value["Fn::If"]
+            shared = template["Globals"]["Function"]["Environment"]["Variables"].get(variable, {"Ref": "AWS::NoValue"})
+            assert (condition, otherwise) == ("StreamsResponses", shared), name
 
 
 def test_the_environment_holds_text_and_references_only(template: Resource) -> None:
@@ -224,42 +216,6 @@ def test_a_function_of_the_api_ends_before_the_gateway_gives_up(resources: dict[
     for path in STREAMED:
         integration = resources["Api"]["Properties"]["DefinitionBody"]["paths"][path]["post"][INTEGRATION]
         assert integration["timeoutInMillis"] == {"Fn::If": ["StreamsResponses", streamed_s * 1_000, 29_000]}
-
-
-def test_answers_stream_through_the_gateway_only_where_the_parameter_says_so(
-    template: Resource, resources: dict[str, Resource]
-) -> None:
-    paths = resources["Api"]["Properties"]["DefinitionBody"]["paths"]
-
-    assert template["Parameters"]["ResponseStreaming"]["Default"] == "false"
-    assert set(paths) == set(STREAMED)
-    for path in STREAMED:
-        integration = paths[path]["post"][INTEGRATION]
-        condition, streamed, buffered = integration["uri"]["Fn::If"]
-        assert condition == "StreamsResponses"
-        assert integration["responseTransferMode"] == {"Fn::If": [condition, "STREAM", "BUFFERED"]}
-        assert "path/2021-11-15/" in streamed["Fn::Sub"][0]
-        assert streamed["Fn::Sub"][0].endswith("/response-streaming-invocations")
-        assert "path/2015-03-31/" in buffered["Fn::Sub"][0]
-        assert buffered["Fn::Sub"][0].endswith("/invocations")
-        assert streamed["Fn::Sub"][1] == buffered["Fn::Sub"][1] == {"Alias": {"Ref": "GenerateFunction.Alias"}}
-
-
-def test_the_gateway_may_call_the_routes_that_are_no_events(resources: dict[str, Resource]) -> None:
-    permitted = of_type(resources, "AWS::Lambda::Permission").values()
-
-    assert {each["FunctionName"]["Ref"] for each in permitted} == {"GenerateFunction.Alias"}
-    assert sorted(each["SourceArn"]["Fn::Sub"].partition("/*/POST")[2] for each in permitted) == sorted(STREAMED)
-
-
-def test_behind_the_web_adapter_the_handler_is_a_script_that_can_be_run(resources: dict[str, Resource]) -> None:
-    properties = resources["GenerateFunction"]["Properties"]
-    script = REPOSITORY / "functions/generate" / properties["Handler"]["Fn::If"][1]
-
-    assert properties["Handler"]["Fn::If"] == ["StreamsResponses", "run.sh", "app.handler"]
-    assert properties["Environment"]["Variables"]["AWS_LWA_INVOKE_MODE"]["Fn::If"][1] == "response_stream"
-    assert os.access(script, os.X_OK)
-    assert "uvicorn app:adapted" in script.read_text("utf-8")
 
 
 def test_each_function_logs_to_a_group_that_forgets_after_thirty_days(resources: dict[str, Resource]) -> None:

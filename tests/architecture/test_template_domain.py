@@ -1,20 +1,8 @@
 """The stack's own OpenSearch domain: only where it is asked for, encrypted, kept, closed to all but the functions."""
 
-import pytest
-
-from tests.architecture.cloudformation import Resource, listed, read_template
+from tests.architecture.cloudformation import Resource, listed
 
 MAY_POST = {"_msearch", "_search", "_refresh", "_delete_by_query"}  # to search and to remove; writing is `_bulk`
-
-
-@pytest.fixture(scope="module")
-def template() -> Resource:
-    return read_template()
-
-
-@pytest.fixture(scope="module")
-def resources(template: Resource) -> dict[str, Resource]:
-    return dict(template["Resources"])
 
 
 def test_the_domain_is_made_only_where_it_is_asked_for_and_is_then_kept(

@@ -4,22 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from tests.architecture.cloudformation import Resource, of_type, read_template
+from tests.architecture.cloudformation import Resource, of_type
 
 KEY, NOTHING = {"Ref": "KmsKeyArn"}, {"Ref": "AWS::NoValue"}
-
-
-@pytest.fixture(scope="module")
-def template() -> Resource:
-    return read_template()
-
-
-@pytest.fixture(scope="module")
-def resources(template: Resource) -> dict[str, Resource]:
-    found: dict[str, Resource] = template["Resources"]
-    return found
 
 
 def with_and_without(value: Any, condition: str) -> tuple[Any, Any]:
@@ -61,7 +48,7 @@ def test_every_function_may_use_the_key_and_no_other(resources: dict[str, Resour
     assert (statement["Action"], statement["Resource"]) == (["kms:Decrypt", "kms:GenerateDataKey"], KEY)
 
 
-def test_in_a_network_lambda_may_attach_the_functions_and_their_code_may_not(
+def test_managed_policies_are_for_what_has_no_narrower_resource_and_their_network_is_not_the_codes(
     template: Resource, resources: dict[str, Resource]
 ) -> None:
     placed, nowhere = with_and_without(template["Globals"]["Function"]["VpcConfig"], "HasVpc")
@@ -71,12 +58,27 @@ def test_in_a_network_lambda_may_attach_the_functions_and_their_code_may_not(
     assert placed == {"SubnetIds": {"Ref": "VpcSubnetIds"}, "SecurityGroupIds": {"Ref": "VpcSecurityGroupIds"}}
     assert nowhere == NOTHING
     for name, role in of_type(resources, "AWS::IAM::Role").items():
-        managed, none = with_and_without(role["ManagedPolicyArns"], "HasVpc")
-        assert [each["Fn::Sub"].rpartition("/")[2] for each in managed] == ["AWSLambdaENIManagementAccess"], name
-        assert none == NOTHING
+        managed = {each["Fn::If"][0]: each["Fn::If"][1:] for each in role["ManagedPolicyArns"]}
+        assert set(managed) == {"HasVpc", "HasTracing"}, name
+        for condition, policy in (
+            ("HasVpc", "AWSLambdaENIManagementAccess"),
+            ("HasTracing", "AWSXRayDaemonWriteAccess"),
+        ):
+            given, none = managed[condition]
+            assert given["Fn::Sub"].startswith("arn:${AWS::Partition}:iam::aws:policy/"), name
+            assert (given["Fn::Sub"].rpartition("/")[2], none) == (policy, NOTHING), name
     assert denied["Effect"] == "Deny"
     sources = denied["Condition"]["ArnEquals"]["lambda:SourceFunctionArn"]
     assert {source["Fn::GetAtt"].removesuffix(".Arn") for source in sources} == set(functions)
+
+
+def test_traces_are_taken_by_a_layer_of_aws_where_its_parameter_names_one(template: Resource) -> None:
+    function = template["Globals"]["Function"]
+
+    assert template["Parameters"]["TracingLayerArn"]["Default"] == ""
+    assert function["Layers"][1] == {"Fn::If": ["HasTracing", {"Ref": "TracingLayerArn"}, NOTHING]}
+    assert function["Tracing"] == {"Fn::If": ["HasTracing", "Active", NOTHING]}
+    assert function["Environment"]["Variables"]["TRACING"] == {"Fn::If": ["HasTracing", "true", "false"]}
 
 
 def test_the_firewall_stands_before_the_apis_stage(resources: dict[str, Resource]) -> None:

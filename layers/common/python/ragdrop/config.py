@@ -105,6 +105,7 @@ class Settings(BaseModel):
     cors_allow_origins: tuple[str, ...] = ()
 
     stage: Annotated[str, Field(max_length=255)] = "local"
+    tracing: bool = False
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
 
     @field_validator("chat_models", "cors_allow_origins", mode="before")

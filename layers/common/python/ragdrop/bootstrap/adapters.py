@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ragdrop.ports.snapshots import SnapshotWriter
     from ragdrop.ports.telemetry import Telemetry
     from ragdrop.ports.token_verifier import TokenVerifier
+    from ragdrop.ports.tracer import Tracer
     from ragdrop.ports.visited import VisitedCache
 
 SQLITE_SCHEME = "sqlite:///"
@@ -77,6 +78,15 @@ class Adapters:
         from ragdrop.adapters.emf_metrics import EmfMetrics
 
         return EmfMetrics(function=self.function, stage=self.settings.stage)
+
+    @cached_property
+    def tracer(self) -> Tracer | None:
+        """What takes traces, if TRACING says so."""
+        if not self.settings.tracing:
+            return None
+        from ragdrop.adapters.open_telemetry_tracer import OpenTelemetryTracer
+
+        return OpenTelemetryTracer()
 
     @cached_property
     def receipts(self) -> Receipts:

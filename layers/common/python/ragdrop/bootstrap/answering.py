@@ -89,6 +89,7 @@ class AnsweringParts(GuardedParts):
             rank_folders=self.rank_folders,
             rerank=self.rerank,
             follow_links=self.follow_links,
+            tracer=self.tracer,
         )
 
     @cached_property
@@ -134,6 +135,7 @@ class AnsweringParts(GuardedParts):
             rank_folders=self.rank_folders,
             rerank=self.rerank,
             follow_links=FollowLinks(registry=registry, index=index, visited=self.visited, clock=self.clock),
+            tracer=self.tracer,
         )
         return SnapshotSearch(search=search, snapshots=index, clock=self.clock)
 
@@ -215,6 +217,7 @@ class AnsweringParts(GuardedParts):
             receipts=self.keep_receipts,
             bucket=self.settings.document_bucket,
             prices=self.settings.chat_prices,
+            tracer=self.tracer,
         )
 
     @cached_property

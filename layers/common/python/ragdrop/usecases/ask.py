@@ -14,6 +14,7 @@ from ragdrop.domain.questions import Question
 from ragdrop.domain.retrieval import Retrieval, verified
 from ragdrop.domain.tenants import Caller
 from ragdrop.ports import ChatModel, Completion, Prompt, Registry
+from ragdrop.ports.tracer import Tracer
 from ragdrop.usecases.keep_receipts import KeepReceipts
 from ragdrop.usecases.prepare_prompt import Prepared, PreparePrompt
 from ragdrop.usecases.timer import Timer
@@ -58,6 +59,7 @@ class Ask:
         receipts: KeepReceipts,
         bucket: str,
         prices: dict[str, tuple[float, float]],
+        tracer: Tracer | None,
     ) -> None:
         self._prepare = prepare
         self._registry = registry
@@ -65,6 +67,7 @@ class Ask:
         self._receipts = receipts
         self._bucket = bucket
         self._prices = prices
+        self._tracer = tracer
 
     def __call__(self, question: Question, caller: Caller, deadline: Deadline) -> Answer:
         """Answer *question*; an abstention is an answer with a reason.
@@ -75,7 +78,7 @@ class Ask:
             ForbiddenError: The role may not bring prompts of its own.
             The errors of Search.
         """
-        timer = Timer()
+        timer = Timer(self._tracer)
         for _ in range(TRIES):
             prepared = self._prepare(question, caller, deadline)
             if prepared.prompt is None:
@@ -104,7 +107,7 @@ class Ask:
         Raises:
             The errors of a plain call; after the first event too.
         """
-        timer = Timer()
+        timer = Timer(self._tracer)
         prepared = self._prepare(question, caller, deadline)
         yield Found(prepared.retrieval, prepared.shown)
         if prepared.prompt is None:

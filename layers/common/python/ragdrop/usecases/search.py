@@ -24,6 +24,7 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.domain.time_shares import LINKS, TEXTS
 from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError
 from ragdrop.ports import ChunkIndex, Registry
+from ragdrop.ports.tracer import Tracer
 from ragdrop.usecases.assemble import Assemble
 from ragdrop.usecases.find_candidates import FindCandidates, FoundCandidates, Wanted
 from ragdrop.usecases.follow_links import FollowLinks
@@ -52,6 +53,7 @@ class Search:
         rank_folders: RankFolders,
         rerank: Rerank,
         follow_links: FollowLinks,
+        tracer: Tracer | None,
     ) -> None:
         self._registry = registry
         self._index = index
@@ -60,6 +62,7 @@ class Search:
         self._rank_folders = rank_folders
         self._rerank = rerank
         self._follow_links = follow_links
+        self._tracer = tracer
         self._find = FindCandidates(registry=registry, index=index)
         self._assemble = Assemble(index)
 
@@ -73,7 +76,7 @@ class Search:
             DatabaseError: The index did not answer, or no hit could be verified.
             DeadlineError: The time was used up.
         """
-        timer = Timer()
+        timer = Timer(self._tracer)
         question = self._understand(query, caller)
         with timer.stage("embed"):
             critical_keys, (folders, embedded) = self._beforehand(question, deadline)

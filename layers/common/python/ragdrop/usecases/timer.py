@@ -1,10 +1,12 @@
-"""How long each stage of a request took."""
+"""How long each stage of a request took, told to the tracer too where there is one."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+
+from ragdrop.ports.tracer import Tracer
 
 STAGES = ("embed", "retrieve", "registry", "links", "assemble")
 
@@ -12,7 +14,8 @@ STAGES = ("embed", "retrieve", "registry", "links", "assemble")
 class Timer:
     """Milliseconds by stage, on a monotonic clock."""
 
-    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(self, tracer: Tracer | None = None, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._tracer = tracer
         self._clock = clock
         self.stages: dict[str, float] = dict.fromkeys(STAGES, 0.0)
 
@@ -21,6 +24,7 @@ class Timer:
         """Add the time of the block to *name*."""
         start = self._clock()
         try:
-            yield
+            with self._tracer.stage(name) if self._tracer else nullcontext():
+                yield
         finally:
             self.stages[name] = round(self.stages.get(name, 0.0) + (self._clock() - start) * 1_000, 3)

@@ -1,0 +1,46 @@
+"""Answers that stream through the gateway, where the parameter says so."""
+
+from __future__ import annotations
+
+import os
+
+from tests.architecture.cloudformation import REPOSITORY, Resource, of_type
+
+STREAMED = ("/ask", "/v1/chat/completions")
+INTEGRATION = "x-amazon-apigateway-integration"
+
+
+def test_answers_stream_through_the_gateway_only_where_the_parameter_says_so(
+    template: Resource, resources: dict[str, Resource]
+) -> None:
+    paths = resources["Api"]["Properties"]["DefinitionBody"]["paths"]
+
+    assert template["Parameters"]["ResponseStreaming"]["Default"] == "false"
+    assert set(paths) == set(STREAMED)
+    for path in STREAMED:
+        integration = paths[path]["post"][INTEGRATION]
+        condition, streamed, buffered = integration["uri"]["Fn::If"]
+        assert condition == "StreamsResponses"
+        assert integration["responseTransferMode"] == {"Fn::If": [condition, "STREAM", "BUFFERED"]}
+        assert "path/2021-11-15/" in streamed["Fn::Sub"][0]
+        assert streamed["Fn::Sub"][0].endswith("/response-streaming-invocations")
+        assert "path/2015-03-31/" in buffered["Fn::Sub"][0]
+        assert buffered["Fn::Sub"][0].endswith("/invocations")
+        assert streamed["Fn::Sub"][1] == buffered["Fn::Sub"][1] == {"Alias": {"Ref": "GenerateFunction.Alias"}}
+
+
+def test_the_gateway_may_call_the_routes_that_are_no_events(resources: dict[str, Resource]) -> None:
+    permitted = of_type(resources, "AWS::Lambda::Permission").values()
+
+    assert {each["FunctionName"]["Ref"] for each in permitted} == {"GenerateFunction.Alias"}
+    assert sorted(each["SourceArn"]["Fn::Sub"].partition("/*/POST")[2] for each in permitted) == sorted(STREAMED)
+
+
+def test_behind_the_web_adapter_the_handler_is_a_script_that_can_be_run(resources: dict[str, Resource]) -> None:
+    properties = resources["GenerateFunction"]["Properties"]
+    script = REPOSITORY / "functions/generate" / properties["Handler"]["Fn::If"][1]
+
+    assert properties["Handler"]["Fn::If"] == ["StreamsResponses", "run.sh", "app.handler"]
+    assert properties["Environment"]["Variables"]["AWS_LWA_INVOKE_MODE"]["Fn::If"][1] == "response_stream"
+    assert os.access(script, os.X_OK)
+    assert "uvicorn app:adapted" in script.read_text("utf-8")
