@@ -22,6 +22,7 @@ from benchmarks.growth_page import growth_tables
 from benchmarks.peers_quality_table import quality_table, settings_table
 from benchmarks.peers_speed_table import speed_table
 from benchmarks.records import Record
+from benchmarks.search_profile_table import profile_table
 
 ROOT = Path(__file__).resolve().parents[1]
 Renderer = Callable[[Mapping[str, Record]], str]
@@ -53,6 +54,7 @@ TABLES: Sequence[Table] = (
     Table("peers-settings", "docs/quality.md", QUALITY, lambda kept: settings_table(kept[name] for name in QUALITY)),
     Table("comparison", "README.md", (*QUALITY, "peers_speed"), comparison_table),
     Table("peers-speed", "docs/performance.md", *of("peers_speed", speed_table)),
+    Table("search-profile", "docs/performance.md", *of("search_profile", profile_table)),
     Table("growth", "docs/performance.md", *of("growth", growth_tables)),
 )
 
