@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from statistics import fmean
 
 from benchmarks.collections import RETRIEVAL
+from benchmarks.comparison_rows import ROWS, row
 from benchmarks.peers.contenders import CONFIGURATIONS, NAMES, title
 from benchmarks.peers_speed_table import OWN as OWN_SPEED
 from benchmarks.records import Record
@@ -16,7 +17,9 @@ QUALITY = tuple(f"peers_quality_{name}" for name in RETRIEVAL)
 
 def comparison_table(kept: Mapping[str, Record]) -> str:
     """A column for each, a row for each thing measured; the best of a row stands in bold."""
-    rows = [*quality_rows(kept), *speed_rows(kept["peers_speed"])]
+    names = list(NAMES.values())
+    more = [line for name, rows_of in ROWS.items() if name in kept for line in rows_of(kept[name], names)]
+    rows = [*quality_rows(kept), *speed_rows(kept["peers_speed"]), *more]
     head = f"| | ragdrop | {' | '.join(NAMES.values())} |"
     return "\n".join([head, "|---|" + "---|" * (len(NAMES) + 1), *rows])
 
@@ -47,14 +50,3 @@ def speed_rows(record: Record) -> list[str]:
         found.append(row(f"{what}: p50, ms", [held[name]["p50_ms"] for name in names], 1))
         found.append(row(f"{what}: CPU of the caller, ms", [held[name]["cpu_ms"] for name in names], 1))
     return found
-
-
-def row(what: str, values: list[float], digits: int, *, most: bool = False) -> str:
-    """One row; the best, the least unless *most*, in bold.
-
-    >>> row("p50", [2.0, 1.0], 1)
-    '| p50 | 2.0 | **1.0** |'
-    """
-    shown = [f"{value:.{digits}f}" for value in values]
-    best = f"{(max if most else min)(values):.{digits}f}"
-    return f"| {what} | {' | '.join(f'**{each}**' if each == best else each for each in shown)} |"

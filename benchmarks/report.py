@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import records
+from benchmarks.comparison_rows import ROWS
 from benchmarks.comparison_table import QUALITY, comparison_table
 from benchmarks.growth_page import growth_tables
 from benchmarks.peers_quality_table import quality_table, settings_table
@@ -30,16 +31,20 @@ Renderer = Callable[[Mapping[str, Record]], str]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A generated part of a page; it is left alone until all the records that it *needs* are kept."""
+    """A generated part of a page.
+
+    It is left alone until all the records that it *needs* are kept; those of *also* it uses where they are.
+    """
 
     name: str
     page: str
     needs: Sequence[str]
     render: Renderer
+    also: Sequence[str] = ()
 
     def text(self, kept: Mapping[str, Record]) -> str:
         """What stands between the marks, with a line that says where and when it was measured."""
-        measured = list(dict.fromkeys(kept[name].told for name in self.needs))
+        measured = list(dict.fromkeys(kept[name].told for name in (*self.needs, *self.also) if name in kept))
         told = "\n".join(f"Measured {line}" for line in measured)
         return f"{self.render(kept)}\n\n{told}"
 
@@ -52,7 +57,7 @@ def of(benchmark: str, render: Callable[[Record], str]) -> tuple[Sequence[str], 
 TABLES: Sequence[Table] = (
     Table("peers-quality", "docs/quality.md", QUALITY, lambda kept: quality_table(kept[name] for name in QUALITY)),
     Table("peers-settings", "docs/quality.md", QUALITY, lambda kept: settings_table(kept[name] for name in QUALITY)),
-    Table("comparison", "README.md", (*QUALITY, "peers_speed"), comparison_table),
+    Table("comparison", "README.md", (*QUALITY, "peers_speed"), comparison_table, tuple(ROWS)),
     Table("peers-speed", "docs/performance.md", *of("peers_speed", speed_table)),
     Table("search-profile", "docs/performance.md", *of("search_profile", profile_table)),
     Table("growth", "docs/performance.md", *of("growth", growth_tables)),
@@ -75,7 +80,7 @@ def placed(table: Table, text: str, page: str) -> str:
 
 def tables(folder: Path) -> dict[str, tuple[Table, str]]:
     """Every table whose records lie in *folder*, with its text."""
-    names = {name for table in TABLES for name in table.needs}
+    names = {name for table in TABLES for name in (*table.needs, *table.also)}
     kept = {name: found for name in names if (found := records.read(name, folder)) is not None}
     return {each.name: (each, each.text(kept)) for each in TABLES if set(each.needs) <= set(kept)}
 
