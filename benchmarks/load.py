@@ -135,9 +135,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with live_stack() as stack:
             stack.push(options.vault)
             found = run(stack, asked, options)
+            print("\n".join(rows(found)), flush=True)
     except LaunchError as exc:
         sys.exit(f"the load could not be run: {exc}")
-    print("\n".join(rows(found)))
     if options.write:
         write_report(found)
     wrong = missed(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -59,9 +59,28 @@ class Expected:
         return f"{levels}{breaker}; ask {ask}"
 
 
-def opens_for_searches(case: Case) -> bool:
-    """Whether searches meet enough failures to open a breaker."""
-    return case.fault in OUTAGES and bool({"index", "embedding", "dynamodb"} & set(case.dependencies))
+def opens_for_searches(case: Case) -> str | None:
+    """The dependency whose open breaker decides what searches get; None where they meet no outage.
+
+    >>> opens_for_searches(Case("hang", ("index", "dynamodb")))
+    'registry'
+    """
+    return _first_of(case, {"dynamodb": "registry", "index": "index", "embedding": "embedding"})
+
+
+def opens_for_questions(case: Case) -> str | None:
+    """The same for questions; what only makes their sources fewer, another breaker has decided before.
+
+    >>> [opens_for_questions(Case("500", (name,))) for name in ("chat", "index")]
+    ['chat', None]
+    """
+    return _first_of(case, {"dynamodb": "registry", "chat": "chat"})
+
+
+def _first_of(case: Case, breakers: Mapping[str, str]) -> str | None:
+    if case.fault not in OUTAGES:
+        return None
+    return next((breaker for name, breaker in breakers.items() if name in case.dependencies), None)
 
 
 def cases() -> Iterator[Case]:

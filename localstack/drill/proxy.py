@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
+import time
 from collections.abc import Coroutine
 from contextlib import suppress
 from types import TracebackType
@@ -65,17 +66,22 @@ class FaultProxies:
 class FaultProxy:
     """One proxy.  Each connection carries one request, so a new fault holds from the next request on.
 
-    `port` is where it listens, `requests` how many it has taken.
+    `port` is where it listens, `arrivals` when each request had come (seconds since 1970).
     """
 
     def __init__(self, upstream: int, run: Any) -> None:
         self.port = choose_port()
-        self.requests = 0
+        self.arrivals: list[float] = []
         self.fault: Fault = "refuse"
         self._upstream = upstream
         self._run = run
         self._server: asyncio.Server | None = None
         self._under_way: set[asyncio.Task[None]] = set()
+
+    @property
+    def requests(self) -> int:
+        """How many it has taken."""
+        return len(self.arrivals)
 
     def set(self, fault: Fault) -> None:
         """Fail in another way from now on; what hangs is cut off."""
@@ -104,7 +110,7 @@ class FaultProxy:
         head = await reader.readuntil(b"\r\n\r\n")
         length = LENGTH.search(head)
         body = await reader.readexactly(int(length[1])) if length else b""
-        self.requests += 1
+        self.arrivals.append(time.time())
         if self.fault == "hang":
             await asyncio.Event().wait()
         if self.fault in CANNED:

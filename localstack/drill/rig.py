@@ -43,10 +43,11 @@ FOREIGN = ("EMBEDDING_", "CHAT_", "INDEX_", "AWS_", "RAGDROP_")  # what would na
 
 @dataclass(frozen=True)
 class Rig:
-    """What runs: *proxies* by dependency, *apps* by function, and the key of the drill's tenant."""
+    """What runs: *proxies* by dependency, *apps* and their *logs* by function, and the key of the drill's tenant."""
 
     proxies: Mapping[str, FaultProxy]
     apps: Mapping[str, Process]
+    logs: Mapping[str, Path]
     key: str
 
     def url(self, function: str) -> str:
@@ -86,7 +87,7 @@ def rig(folder: Path, progress: Progress) -> Iterator[Rig]:
             temporary.mkdir()
             apps[function] = _serve(function, environment | {"TMPDIR": str(temporary)}, folder)
             ending.callback(stop, apps[function])
-        yield Rig(before, apps, str(stack["api_key"]))
+        yield Rig(before, apps, {function: _log(folder, function) for function in apps}, str(stack["api_key"]))
 
 
 def _sweep(stack: Mapping[str, Any]) -> None:
@@ -110,11 +111,15 @@ def _serve(function: str, environment: Mapping[str, str], folder: Path) -> Proce
     port = choose_port()
     app = ("--app-dir", str(REPOSITORY / "functions" / function), "app:api")
     command = (sys.executable, "-m", "uvicorn", *app, "--host", HOST, "--port", str(port), "--no-access-log")
-    log = folder / f"{function}.log"
+    log = _log(folder, function)
     process = start(function, command, port=port, environment=environment, folder=REPOSITORY, log=log)
     nowhere = f"http://{HOST}:{port}/nowhere"  # the functions have no route in common, but all know what they have not
     await_health(process, nowhere, log=log, timeout_s=START_TIMEOUT_S, status=httpx.codes.NOT_FOUND)
     return process
+
+
+def _log(folder: Path, function: str) -> Path:
+    return folder / f"{function}.log"
 
 
 def _port(url: str) -> int:

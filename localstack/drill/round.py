@@ -6,68 +6,37 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import httpx
 
-from localstack.drill.expectations import OUTAGES, Case, Expected, opens_for_searches
+from localstack.drill.asking import LIMIT_S, Reply, ask, search
+from localstack.drill.behind_breakers import POLL_S, late, touched, while_open
+from localstack.drill.expectations import OUTAGES, Case, Expected, opens_for_questions, opens_for_searches
 from localstack.drill.rig import OPEN_S, Rig
 from localstack.processes import LaunchError
 
-QUESTION = "How long should on-call wait before promoting the standby database?"
 TOGETHER = 5  # questions at once: as many failures as open a breaker
 BATCHES = 6  # at most: calls that went well just before keep a breaker closed until they are less than half
-LIMIT_S = 29.0  # the gateway's
 RECOVERY_S = OPEN_S + 15.0
-POLL_S = 0.25
 START_S = 60.0
 OPEN = "CIRCUIT_OPEN"
-UNTOUCHED_AFTER_S = 1.0
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What a caller got."""
-
-    status: int
-    taken_s: float
-    body: dict[str, Any]
-    retry_after: bool
-
-    @property
-    def level(self) -> int:
-        """The fallback level; 0 where there is none."""
-        return int(self.body.get("fallback_level", 0))
-
-    @property
-    def code(self) -> str:
-        """The code of the error; empty where there is none."""
-        error = self.body.get("error")
-        return str(error.get("code", "")) if isinstance(error, dict) else ""
-
-    @property
-    def breaker(self) -> bool:
-        """Whether it says that a breaker is open."""
-        return bool(self.body.get("circuit_breaker_open"))
-
-    @property
-    def well(self) -> bool:
-        """Whether nothing is missing from it."""
-        return self.status == httpx.codes.OK and self.level == 1 and not self.body.get("degraded")
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What a round came to: searches and questions while the fault was on, the first ones and one more of each.
+    """What a round came to: searches and questions while the fault was on, and one of each that came behind breakers.
 
-    `touched` counts requests that reached a dependency a second after its breaker opened, None where none is open.
+    `late` names what of these did not lie whole in the time of an open breaker, where one was to open.  `touched`
+    counts requests that reached a dependency while its breaker was open: from a second after that until its trial was
+    due.
     """
 
     first: tuple[Reply, ...]
     then: Reply
     asks: tuple[Reply, ...]
     ask: Reply
-    touched: int | None
+    late: tuple[str, ...]
+    touched: int
     recovered_s: float | None
     restarted: bool
 
@@ -90,21 +59,22 @@ class Seen:
 def drill(rig: Rig, case: Case) -> Seen:
     """Set the fault, ask, take it away, and ask until all is well."""
     hit = [rig.proxies[name] for name in case.dependencies]
+    begun_s = time.time()
     for proxy in hit:
         proxy.set(case.fault)
+    asked = "chat" in case.dependencies
     with ThreadPoolExecutor(TOGETHER) as pool:
-        first = _until_open(pool, lambda: search(rig), may_open=opens_for_searches(case))
-        asks = (
-            _until_open(pool, lambda: ask(rig), may_open=case.fault in OUTAGES) if "chat" in case.dependencies else ()
-        )
-    then = search(rig)
-    touched = _touched(rig, case) if then.breaker else None
-    answer = ask(rig)
+        first = _until_open(pool, lambda: search(rig), may_open=opens_for_searches(case) is not None)
+        asks = _until_open(pool, lambda: ask(rig), may_open=case.fault in OUTAGES) if asked else ()
+    *more, then = while_open(rig, "query", lambda: search(rig), opens_for_searches(case), begun_s)
+    *more_asks, answer = while_open(rig, "generate", lambda: ask(rig), opens_for_questions(case), begun_s)
+    reached = touched(rig, case, begun_s, (then, answer))
+    missing = late(rig, case, begun_s, then, answer)
     for proxy in hit:
         proxy.set("pass")
     recovered_s = _recovery(rig)
     restarted = not all(process.running for process in rig.apps.values())
-    return Seen(first, then, asks, answer, touched, recovered_s, restarted)
+    return Seen((*first, *more), then, (*asks, *more_asks), answer, missing, reached, recovered_s, restarted)
 
 
 def problems(seen: Seen, wanted: Expected) -> list[str]:
@@ -129,6 +99,8 @@ def problems(seen: Seen, wanted: Expected) -> list[str]:
         found.append("ask has no Retry-After")
     if seen.slowest_s > LIMIT_S:
         found.append("later than the deadline")
+    if seen.late:
+        found.append(f"no {' and no '.join(seen.late)} came while the breaker was open")
     if seen.touched:
         found.append(f"{seen.touched} requests reached what is behind an open breaker")
     if seen.recovered_s is None:
@@ -166,29 +138,6 @@ def wait_until_well(rig: Rig) -> None:
         time.sleep(POLL_S)
 
 
-def search(rig: Rig) -> Reply:
-    """One search."""
-    return _post(rig, "query", "/search", {"query": QUESTION, "min_relevance": 0})
-
-
-def ask(rig: Rig) -> Reply:
-    """One question."""
-    return _post(rig, "generate", "/ask", {"query": QUESTION, "min_relevance": 0})
-
-
-def _post(rig: Rig, function: str, path: str, body: dict[str, Any]) -> Reply:
-    begun = time.monotonic()
-    headers = {"x-api-key": rig.key}
-    url = rig.url(function) + path
-    try:
-        response = httpx.post(url, json=body, headers=headers, timeout=LIMIT_S + 10, trust_env=False)
-    except httpx.TransportError as exc:
-        return Reply(0, time.monotonic() - begun, {"error": type(exc).__name__}, retry_after=False)
-    taken_s = time.monotonic() - begun
-    told = response.json() if "json" in response.headers.get("content-type", "") else {}
-    return Reply(response.status_code, taken_s, told, "retry-after" in response.headers)
-
-
 def _until_open(pool: Executor, one: Callable[[], Reply], *, may_open: bool) -> tuple[Reply, ...]:
     """Replies to some requests at once; where a breaker may open, until one says that it is."""
     found: list[Reply] = []
@@ -197,15 +146,6 @@ def _until_open(pool: Executor, one: Callable[[], Reply], *, may_open: bool) -> 
         if any(each.breaker or each.code == OPEN for each in found):
             break
     return tuple(found)
-
-
-def _touched(rig: Rig, case: Case) -> int:
-    """Requests that reach the dependency while its breaker is open, from a second after its opening on."""
-    hit = [rig.proxies[name] for name in case.dependencies if name in {"index", "embedding"}]
-    time.sleep(UNTOUCHED_AFTER_S)
-    before = sum(proxy.requests for proxy in hit)
-    search(rig)
-    return sum(proxy.requests for proxy in hit) - before
 
 
 def _recovery(rig: Rig) -> float | None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from localstack.drill.asking import LIMIT_S, Reply
 from localstack.drill.expectations import Case, cases, expected
-from localstack.drill.round import LIMIT_S, RECOVERY_S, Reply, Seen, problems
+from localstack.drill.round import RECOVERY_S, Seen, problems
 
 INDEX_CUT = Case("refuse", ("index",))
 REGISTRY_CUT = Case("refuse", ("dynamodb",))
@@ -29,7 +30,7 @@ def good(case: Case) -> Seen:
     wanted = expected(case)
     ask = Reply(max(wanted.ask), 0.1, {}, retry_after=True)
     first = reply(min(wanted.first))
-    return Seen((first,), reply(wanted.then, breaker=wanted.breaker), (ask,), ask, 0, 3.0, restarted=False)
+    return Seen((first,), reply(wanted.then, breaker=wanted.breaker), (ask,), ask, (), 0, 3.0, restarted=False)
 
 
 @pytest.mark.parametrize("case", list(cases()), ids=lambda case: case.name)
@@ -54,6 +55,7 @@ def test_each_dependency_is_failed_in_each_way_and_each_pair_is_cut_off() -> Non
         ({"asks": (Reply(500, 0.1, {}, retry_after=True),)}, "another status of ask"),
         ({"ask": Reply(500, 0.1, {}, retry_after=True)}, "another status of ask"),
         ({"ask": Reply(200, LIMIT_S + 1, {}, retry_after=True)}, "later than the deadline"),
+        ({"late": ("search",)}, "no search came while the breaker was open"),
         ({"touched": 1}, "1 requests reached what is behind an open breaker"),
         ({"recovered_s": None}, f"not well again within {RECOVERY_S:.0f} s"),
         ({"restarted": True}, "a function ended"),

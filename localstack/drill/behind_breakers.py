@@ -1,0 +1,83 @@
+"""What comes while a breaker is open: replies that lie whole in that time, and requests that should not have come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from localstack.drill.asking import Reply
+from localstack.drill.expectations import Case, opens_for_questions, opens_for_searches
+from localstack.drill.openings import Line, Span, are_shared, inside, lines, spans
+from localstack.drill.rig import OPEN_S, Rig
+
+PATIENCE_S = 30.0  # for a reply that lies whole in the time of an open breaker
+POLL_S = 0.25
+GUARDED = frozenset({"index", "embedding", "chat"})  # proxies through which nothing comes but what a breaker guards
+
+
+def while_open(
+    rig: Rig, function: str, one: Callable[[], Reply], dependency: str | None, begun_s: float
+) -> tuple[Reply, ...]:
+    """Replies of *function* until one lies whole in the time of an open breaker; a single one where none opens.
+
+    Those before it may be the one trial that a breaker lets through, and then say what they met themselves.
+    """
+    found = [one()]
+    begun = time.monotonic()
+    while dependency and not _lies_in(_open_for(rig, function, dependency, begun_s), found[-1]):
+        if time.monotonic() - begun > PATIENCE_S:
+            break
+        time.sleep(POLL_S)
+        found.append(one())
+    return tuple(found)
+
+
+def _open_for(rig: Rig, function: str, dependency: str, begun_s: float) -> list[Span]:
+    """When *function* knew the breaker to be open: by the openings of all functions, where they share them."""
+    told = _lines(rig, begun_s)
+    if not are_shared(told):
+        told = lines([rig.logs[function]], since_s=begun_s)
+    return spans(told, dependency, open_s=OPEN_S)
+
+
+def late(rig: Rig, case: Case, begun_s: float, then: Reply, answer: Reply) -> tuple[str, ...]:
+    """What did not lie in the time of an open breaker, though one was to open."""
+    looked = (
+        ("search", "query", opens_for_searches(case), then),
+        ("question", "generate", opens_for_questions(case), answer),
+    )
+    return tuple(
+        name
+        for name, function, dependency, reply in looked
+        if dependency and not _lies_in(_open_for(rig, function, dependency, begun_s), reply)
+    )
+
+
+def touched(rig: Rig, case: Case, begun_s: float, behind: tuple[Reply, ...]) -> int:
+    """Requests that reached a dependency of the case while its breaker was open.
+
+    Where the breakers' table is not reached, one function's breaker says nothing of another's requests: then what
+    came during the replies *behind* open breakers counts, as nothing else is sent meanwhile.
+    """
+    told = _lines(rig, begun_s)
+    if are_shared(told):
+        return sum(
+            inside(rig.proxies[name].arrivals, spans(told, name, open_s=OPEN_S))
+            for name in GUARDED.intersection(case.dependencies)
+        )
+    functions = (("query", opens_for_searches(case)), ("generate", opens_for_questions(case)))
+    times = [
+        Span(reply.sent_at_s, reply.sent_at_s + reply.taken_s)
+        for reply, (function, dependency) in zip(behind, functions, strict=True)
+        if dependency and _lies_in(_open_for(rig, function, dependency, begun_s), reply)
+    ]
+    skipped = GUARDED if "dynamodb" in case.dependencies else GUARDED.intersection(case.dependencies)
+    return sum(inside(rig.proxies[name].arrivals, times) for name in skipped)
+
+
+def _lies_in(times: list[Span], reply: Reply) -> bool:
+    return any(each.holds(reply.sent_at_s, reply.sent_at_s + reply.taken_s) for each in times)
+
+
+def _lines(rig: Rig, begun_s: float) -> list[Line]:
+    return lines(rig.logs.values(), since_s=begun_s)

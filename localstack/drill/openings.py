@@ -1,0 +1,83 @@
+"""When breakers were open, as the functions' own logs tell it, and what reached a dependency meanwhile."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+UNTOUCHED_AFTER_S = 1.0  # until then an opening may not be known to all
+MARGIN_S = 0.5  # the log's line comes up to two writes of a quarter of a second behind the opening that it tells of
+OPENED = frozenset({"a breaker opened", "a breaker opened again"})
+UNSHARED = "breakers are not shared for now"
+
+
+@dataclass(frozen=True)
+class Span:
+    """A time in which a breaker was surely open and known to be, and no trial was due; seconds since 1970."""
+
+    first_s: float
+    last_s: float
+
+    def holds(self, first_s: float, last_s: float) -> bool:
+        """Whether a request from *first_s* to *last_s* lies whole in it.
+
+        >>> [Span(1.0, 3.0).holds(1.5, last) for last in (2.0, 3.1)]
+        [True, False]
+        """
+        return self.first_s <= first_s and last_s <= self.last_s
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a function's log: when, what, and of which dependency's breaker."""
+
+    at_s: float
+    message: str
+    dependency: str
+
+
+def lines(logs: Iterable[Path], *, since_s: float) -> list[Line]:
+    """What *logs* tell of breakers from *since_s* on (seconds since 1970), in order."""
+    found = []
+    for log in logs:
+        for text in log.read_text("utf-8", errors="replace").splitlines():
+            if '"a breaker ' not in text and UNSHARED not in text:
+                continue
+            try:
+                told = json.loads(text)
+            except json.JSONDecodeError:  # the end of it is still being written
+                continue
+            at_s = datetime.fromisoformat(told["timestamp"]).timestamp()
+            if at_s >= since_s:
+                found.append(Line(at_s, told["message"], told.get("dependency", "")))
+    return sorted(found, key=lambda each: each.at_s)
+
+
+def spans(told: Iterable[Line], dependency: str, *, open_s: float) -> list[Span]:
+    """When the breaker of *dependency* was open: from a second after each opening until shortly before its trial.
+
+    >>> spans([Line(100.0, "a breaker opened", "index")], "index", open_s=3.0)
+    [Span(first_s=101.0, last_s=102.5)]
+    """
+    return [
+        Span(line.at_s + UNTOUCHED_AFTER_S, line.at_s + open_s - MARGIN_S)
+        for line in told
+        if line.message in OPENED and line.dependency == dependency
+    ]
+
+
+def are_shared(told: Iterable[Line]) -> bool:
+    """Whether all functions knew of all openings: else the table of the breakers was not reached, or too slow."""
+    return all(line.message != UNSHARED for line in told)
+
+
+def inside(arrivals: Iterable[float], times: Sequence[Span]) -> int:
+    """How many of *arrivals* lie in one of *times*.
+
+    >>> inside([0.5, 1.5, 2.5], [Span(1.0, 2.0)])
+    1
+    """
+    return sum(any(each.holds(at_s, at_s) for each in times) for at_s in arrivals)
