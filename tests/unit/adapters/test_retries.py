@@ -10,6 +10,7 @@ import pytest
 from ragdrop.adapters.openai_embedder import OpenAiEmbedder
 from ragdrop.adapters.openai_http import OpenAiHttp
 from ragdrop.adapters.retries import Retries
+from ragdrop.domain.breaker import NOW_OPEN
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrying import RetryRules
 from ragdrop.domain.tenants import EmbeddingSpace
@@ -110,3 +111,32 @@ def test_a_missing_model_is_named_with_what_would_mend_it(service: Service) -> N
         service.embedder.query("a", SPACE, Deadline.after(5))
     assert raised.value.details["model"] == "m"
     assert "http://embedding.test/v1/models" in raised.value.details["install"]
+
+
+def behind_a_breaker(service: Service, *, opens_after: int) -> bool:
+    """Whether a call succeeded whose breaker is opened, by other calls, once the service had so many requests."""
+    before = NOW_OPEN.set(lambda: service.requests >= opens_after)
+    try:
+        return service.ask()
+    finally:
+        NOW_OPEN.reset(before)
+
+
+def test_nothing_is_tried_again_behind_a_breaker_that_is_open_by_now(service: Service) -> None:
+    assert not behind_a_breaker(service, opens_after=1)
+    assert (service.requests, service.pauses_s) == (1, [])
+
+
+def test_a_breaker_that_opens_while_a_call_waits_for_its_next_try_ends_the_call(service: Service) -> None:
+    opened = False
+
+    def opening(seconds: float) -> None:
+        nonlocal opened
+        opened = True
+
+    retries = Retries(sleep=opening)
+    before = NOW_OPEN.set(lambda: opened)
+    try:
+        assert not retries.again(1, Deadline.after(20), "3")
+    finally:
+        NOW_OPEN.reset(before)

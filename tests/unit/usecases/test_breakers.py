@@ -8,7 +8,7 @@ from threading import Barrier, Event
 import pytest
 
 from ragdrop.adapters.memory_breakers import MemoryBreakers
-from ragdrop.domain.breaker import BreakerRules
+from ragdrop.domain.breaker import NOW_OPEN, BreakerRules
 from ragdrop.errors import (
     CircuitOpenError,
     DatabaseError,
@@ -266,3 +266,24 @@ def _ends(each: object) -> bool:
     except Late:
         return False
     return True
+
+
+def test_a_call_that_was_let_through_learns_that_its_breaker_opened_since(here: Environment) -> None:
+    with here.breakers.guard("index"):
+        now_open = NOW_OPEN.get()
+        assert now_open is not None
+        assert not now_open()
+        here.fail(5)
+        assert now_open()
+        assert NOW_OPEN.get() is now_open  # the calls that failed meanwhile had ones of their own
+    assert NOW_OPEN.get() is None
+
+
+def test_a_trial_is_one_request_its_call_is_not_tried_again(here: Environment, clock: list[float]) -> None:
+    here.fail(5)
+    clock[0] += RULES.open_s
+
+    with here.breakers.guard("index"):
+        now_open = NOW_OPEN.get()
+        assert now_open is not None
+        assert now_open()

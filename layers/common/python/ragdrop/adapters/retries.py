@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from threading import Lock
 
+from ragdrop.domain.breaker import NOW_OPEN
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrying import RetryBudget, RetryRules, asked_pause_s
 
@@ -47,7 +48,8 @@ class Retries:
     def again(self, attempt: int, deadline: Deadline, retry_after: str | None = None) -> bool:
         """Wait before the next try.  False, without waiting, where there is none.
 
-        There is none after the last attempt, where the deadline ends before the pause, or where the budget is spent.
+        There is none after the last attempt, where the deadline ends before the pause, where the budget is spent, or
+        where the breaker that let the call through is open by now: nothing behind one is touched.
 
         Args:
             attempt: Tries so far, from 1.
@@ -55,7 +57,8 @@ class Retries:
             retry_after: The header of that name, if the dependency sent one: it is waited for.
         """
         pause_s = max(self._rules.pause_s(attempt, self._jitter()), asked_pause_s(retry_after, self._clock()))
-        if attempt >= self._rules.attempts or pause_s >= deadline.remaining_s():
+        now_open = NOW_OPEN.get() or (lambda: False)
+        if attempt >= self._rules.attempts or pause_s >= deadline.remaining_s() or now_open():
             return False
         with self._lock:
             spent = self._budget.spent()
@@ -63,4 +66,4 @@ class Retries:
                 return False
             self._budget = spent
         self._sleep(pause_s)
-        return True
+        return not now_open()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,6 +15,9 @@ MIN_FAILED_SHARE = 0.5
 ANSWERED = frozenset({"unreadable", "empty", "content_filter"})  # reasons of a service that did answer
 
 Position = Literal["closed", "open", "half_open"]
+
+NOW_OPEN: ContextVar[Callable[[], bool] | None] = ContextVar("ragdrop_now_open", default=None)
+"""Within a call that a breaker let through: says whether it has opened since, so that the call is not tried again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from threading import Lock, RLock
 
-from ragdrop.domain.breaker import Breaker, BreakerRules, Counted, is_outage
+from ragdrop.domain.breaker import NOW_OPEN, Breaker, BreakerRules, Counted, is_outage
 from ragdrop.errors import CircuitOpenError, DatabaseError, DependencyError
 from ragdrop.ports.breakers import BreakerStore
 from ragdrop.ports.metrics import Metrics
@@ -57,12 +58,13 @@ class Breakers:
 
     @contextmanager
     def guard(self, dependency: str) -> Iterator[None]:
-        """Let the block call *dependency*, and count how that ends.
+        """Let the block call *dependency*, and count how that ends; retries within it end once the breaker is open.
 
         Raises:
             CircuitOpenError: Its breaker is open, and this is not the one trial; the block is not entered.
         """
         trial = self.enter(dependency)
+        before = NOW_OPEN.set(partial(self.is_open, dependency))
         try:
             yield
         except DependencyError as exc:
@@ -74,6 +76,8 @@ class Breakers:
         except BaseException:
             self.leave(dependency, trial, failed=False)
             raise
+        finally:
+            NOW_OPEN.reset(before)
         self.leave(dependency, trial, failed=False)
 
     def enter(self, dependency: str) -> str | None:
