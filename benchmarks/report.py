@@ -20,6 +20,7 @@ from benchmarks import records
 from benchmarks.comparison_rows import ROWS
 from benchmarks.comparison_table import QUALITY, comparison_table
 from benchmarks.growth_page import growth_tables
+from benchmarks.load_table import load_table, soak_table
 from benchmarks.peers_quality_table import quality_table, settings_table
 from benchmarks.peers_speed_table import speed_table
 from benchmarks.records import Record
@@ -61,6 +62,8 @@ TABLES: Sequence[Table] = (
     Table("peers-speed", "docs/performance.md", *of("peers_speed", speed_table)),
     Table("search-profile", "docs/performance.md", *of("search_profile", profile_table)),
     Table("growth", "docs/performance.md", *of("growth", growth_tables)),
+    Table("load", "docs/performance.md", *of("load", load_table)),
+    Table("soak", "docs/performance.md", *of("soak", soak_table)),
 )
 
 

@@ -10,21 +10,19 @@ in the dead-letter queue, and the registry says of every document what the bucke
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from benchmarks.live_stack import live_stack
+from benchmarks.load_keeping import keep
+from benchmarks.load_table import soak_rows
 from benchmarks.soak_end import at_the_end
 from benchmarks.soak_work import Place, Soak
 from localstack.deploy import Emulated
 from localstack.processes import LaunchError
 
-PAGE = Path(__file__).parents[1] / "docs/performance.md"
-MARKS = ("<!-- soak: written by benchmarks/soak.py -->", "<!-- end of soak -->")
 VAULT = "soak"
 
 
@@ -44,24 +42,6 @@ def soak(place: Place, queues: Any, queue_url: str, *, minutes: float, seed: int
         "problems": tally.problems,
         "drained_s": drained_s,
     }
-
-
-def rows(found: dict[str, Any]) -> list[str]:
-    """The figures as a Markdown table."""
-    counts = found["counts"]
-    changes = ", ".join(f"{counts.get(kind, 0):,} {kind}" for kind in ("created", "overwritten", "deleted"))
-    by = ", ".join(f"{kind.removeprefix('searches ')} {count:,}" for kind, count in counts.items() if " " in kind)
-    codes = ", ".join(f"{code}: {count:,}" for code, count in found["codes"].items()) or "none"
-    drained = "no" if found["drained_s"] is None else f"after {found['drained_s']:.0f} s"
-    return [
-        f"| {found['minutes']:g} minutes | seen |",
-        "|---|---|",
-        f"| documents | {changes} |",
-        f"| searches | {counts.get('searches', 0):,} ({by}) |",
-        f"| errors, all of the table of codes | {codes} |",
-        f"| stale, twice, vanished, or an error that is not in the table | {len(found['problems']):,} |",
-        f"| queue and dead-letter queue empty, registry as the bucket | {drained} |",
-    ]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -85,14 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
             queue_url = str(stack.fields["environment"]["QUEUE_URL"])
             found = soak(place, emulated.client("sqs"), queue_url, minutes=options.minutes, seed=options.seed)
-            print("\n".join([*rows(found), *found["problems"][:20]]), flush=True)
+            print("\n".join([*soak_rows(found), *found["problems"][:20]]), flush=True)
     except LaunchError as exc:
         sys.exit(f"the soak could not be held: {exc}")
     if options.write:
-        begin, end = map(re.escape, MARKS)
-        block = "\n".join((MARKS[0], *rows(found), MARKS[1]))
-        page = PAGE.read_text("utf-8")
-        PAGE.write_text(re.sub(f"{begin}.*?{end}", lambda _: block, page, flags=re.DOTALL), "utf-8")
+        keep("soak", found)
     return int(bool(found["problems"]) or found["drained_s"] is None)
 
 

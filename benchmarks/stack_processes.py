@@ -68,6 +68,30 @@ def watched(roots: Mapping[str, int], *, every_s: float = 1.0) -> Iterator[Watch
         thread.join()
 
 
+@dataclass
+class Cores:
+    """The share of the time that all cores of the machine together were at work, whoever they worked for."""
+
+    share: float = 0.0
+
+
+@contextmanager
+def cores_watched() -> Iterator[Cores]:
+    """Measures while the block runs."""
+    cores, before = Cores(), _ticks()
+    try:
+        yield cores
+    finally:
+        all_ticks, idle = (now - then for now, then in zip(_ticks(), before, strict=True))
+        cores.share = 1 - idle / all_ticks if all_ticks else 0.0
+
+
+def _ticks() -> tuple[int, int]:
+    """Ticks of all cores so far: all, and those in which they waited."""
+    fields = [int(each) for each in Path("/proc/stat").read_text("ascii").splitlines()[0].split()[1:9]]
+    return sum(fields), fields[3] + fields[4]
+
+
 def usages(roots: Mapping[str, int]) -> dict[int, Usage]:
     """Every process of *roots* and below, with its role: the root's, or `function: its name`."""
     parents = {int(path.name): _stat(path) for path in Path("/proc").iterdir() if path.name.isdigit()}
@@ -76,7 +100,7 @@ def usages(roots: Mapping[str, int]) -> dict[int, Usage]:
         below = {root}
         while more := {pid for pid, stat in parents.items() if stat and stat[0] in below and pid not in below}:
             below |= more
-        for pid in below:
+        for pid in below - found.keys():  # what started the servers comes last, and they are not its own work
             if stat := parents.get(pid):
                 found[pid] = Usage(_role(pid, role), stat[1], stat[2])
     return found

@@ -1,25 +1,28 @@
-"""The report of a load: a table in docs/performance.md and two plots beside it."""
+"""The tables of a load and of a soak, from their records."""
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from benchmarks.load_figures import ERRORS, FALLBACKS, P95_MS, P99_MS
-from localstack.home import REPOSITORY, SHARED
+from benchmarks.records import Record
 
-PAGE = REPOSITORY / "docs/performance.md"
-MARKS = ("<!-- load: written by benchmarks/load.py -->", "<!-- end of load -->")
-PLOTTING = SHARED / "env/plots/bin/python"
+LEAST_MS = 0.5  # of processor time a search that is told
+PLOTS = (
+    "![Latency of searches during the load, and its distribution](load-latency.svg)",
+    "![Memory of the query function's processes over the requests](load-memory.svg)",
+)
 
 
-def rows(found: Mapping[str, Any]) -> list[str]:
-    """The figures as a Markdown table."""
+def load_table(record: Record) -> str:
+    """Table and plots of a load."""
+    return "\n".join([*load_rows(record.results), "", *PLOTS])
+
+
+def load_rows(found: Mapping[str, Any]) -> list[str]:
+    """The figures of a load as a Markdown table."""
     said = [
         (f"p95, ms, of {found['requests']:,} searches", f"< {P95_MS:.0f}", f"{found['p95_ms']:.0f}"),
         ("p99, ms", f"< {P99_MS:.0f}", f"{found['p99_ms']:.0f}"),
@@ -31,6 +34,7 @@ def rows(found: Mapping[str, Any]) -> list[str]:
         ("answered from the functions' own cache", "", f"{found['cached']:.0%}"),
         ("searches a second", "", f"{found['a_second']:.1f}"),
         ("processor time a search, ms", "", _cpu(found["cpu"])),
+        ("of that time both cores were busy", "", f"{found['busy']:.0%}"),
         (
             f"memory of a query function's process after {found['all_requests']:,} requests, MB",
             "flat",
@@ -41,32 +45,27 @@ def rows(found: Mapping[str, Any]) -> list[str]:
     return [head, "|---|---|---|", *(f"| {what} | {budget} | {value} |" for what, budget, value in said)]
 
 
-def write_report(found: Mapping[str, Any]) -> None:
-    """Put table and plots into the page."""
-    plot(found)
-    block = "\n".join(
-        (
-            MARKS[0],
-            *rows(found),
-            "",
-            "![Latency of searches during the load, and its distribution](load-latency.svg)",
-            "![Memory of the query function's processes over the requests](load-memory.svg)",
-            MARKS[1],
-        )
-    )
-    begin, end = map(re.escape, MARKS)
-    page = PAGE.read_text("utf-8")
-    PAGE.write_text(re.sub(f"{begin}.*?{end}", lambda _: block, page, flags=re.DOTALL), "utf-8")
+def soak_table(record: Record) -> str:
+    """Table of a soak."""
+    return "\n".join(soak_rows(record.results))
 
 
-def plot(found: Mapping[str, Any]) -> None:
-    """Draw both plots, by the environment that has matplotlib."""
-    told = {name: found[name] for name in ("samples", "memory")}
-    with tempfile.TemporaryDirectory(prefix="ragdrop-plot-") as folder:
-        file = Path(folder) / "figures.json"
-        file.write_text(json.dumps(told), "utf-8")
-        command = [str(PLOTTING), "-m", "benchmarks.load_plot", str(file), str(PAGE.parent)]
-        subprocess.run(command, cwd=REPOSITORY, check=True, timeout=120)  # noqa: S603 - our own module
+def soak_rows(found: Mapping[str, Any]) -> list[str]:
+    """The figures of a soak as a Markdown table."""
+    counts = found["counts"]
+    changes = ", ".join(f"{counts.get(kind, 0):,} {kind}" for kind in ("created", "overwritten", "deleted"))
+    by = ", ".join(f"{kind.removeprefix('searches ')} {count:,}" for kind, count in counts.items() if " " in kind)
+    codes = ", ".join(f"{code}: {count:,}" for code, count in found["codes"].items()) or "none"
+    drained = "no" if found["drained_s"] is None else f"after {found['drained_s']:.0f} s"
+    return [
+        f"| {found['minutes']:g} minutes | seen |",
+        "|---|---|",
+        f"| documents | {changes} |",
+        f"| searches | {counts.get('searches', 0):,} ({by}) |",
+        f"| errors of the table of codes | {codes} |",
+        f"| stale, twice, vanished, or an error that is not in the table | {len(found['problems']):,} |",
+        f"| queue and dead-letter queue empty, registry as the bucket | {drained} |",
+    ]
 
 
 def _three(found: Mapping[str, Any], prefix: str) -> str:
@@ -79,4 +78,4 @@ def _cpu(spent: Mapping[str, float]) -> str:
         name = re.sub(r"function: .*?(Query|Ingest|Generate|Mcp|Sweep)Function.*", r"\1 function", role)
         parts[name] = parts.get(name, 0.0) + milliseconds
     most = sorted(parts.items(), key=lambda each: -each[1])
-    return ", ".join(f"{name.lower()} {spent:.0f}" for name, spent in most if spent >= 0.5)
+    return ", ".join(f"{name.lower()} {spent:.0f}" for name, spent in most if spent >= LEAST_MS)
