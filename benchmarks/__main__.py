@@ -24,6 +24,7 @@ BY_NAME_ONLY = {
     "answers",
     "growth",
     "load",
+    "soak",
     "parity",
     "peers_quality",
     "quality",
