@@ -42,7 +42,7 @@ test-long: setup .local/env/llamacpp/.ready .local/env/load/.ready ## what takes
 	@RAGDROP_STATEFUL_EXAMPLES=10000 .venv/bin/python -m pytest tests/functions/test_any_order_any_failure.py
 	@RAGDROP_WHOLE=1 .venv/bin/python -m pytest tests/integration -k "outage_embedding or queries_during or vault_nuget or large_file"
 	@.venv/bin/python -m benchmarks.soak --minutes 10
-	@.venv/bin/python -m benchmarks.load --warm-users 10 --warm-minutes 5
+	@.venv/bin/python -m benchmarks.load
 
 test-unit: setup ## the quick tests: no stack, no network
 	@.venv/bin/python -m pytest -n 2 --dist loadgroup tests/unit tests/functions tests/architecture

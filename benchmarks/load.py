@@ -1,6 +1,6 @@
 """Load through the local stack on OpenSearch: users that each ask a question a second, then memory over many requests.
 
-    python -m benchmarks.load [--users 20 --minutes 3 --warm-users 10 --warm-minutes 0 --requests 10000] [--write]
+    python -m benchmarks.load [--users 20 --minutes 3 --warm-users 10 --warm-minutes 5 --requests 10000] [--write]
 
 `POST /search` with defaults, 500 distinct questions in random order, in the words of the vault (the sample vault, or
 --vault).  Locust drives it, in an environment of its own (`make load` makes it).  Beside the users one more sends the
@@ -156,7 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--users", type=int, default=20, help="each asks once a second")
     parser.add_argument("--minutes", type=float, default=3, help="after all have begun")
     parser.add_argument("--warm-users", type=int, default=10)
-    parser.add_argument("--warm-minutes", type=float, default=0, help="of load before, which is not measured")
+    parser.add_argument("--warm-minutes", type=float, default=5, help="of load before, which is not measured")
     parser.add_argument("--requests", type=int, default=10_000, help="in all, over which memory is looked at")
     parser.add_argument("--vault", type=Path, default=SAMPLE, help="the folder that is pushed and asked about")
     parser.add_argument("--write", action="store_true", help="put table and plots into docs/performance.md")
