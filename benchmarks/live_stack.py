@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from localstack import opensearch
-from localstack.handover import ragdrop_json
+from localstack.handover import push
 from localstack.home import Home
 from localstack.launcher import down, read_processes, up
-from localstack.processes import LaunchError
 from localstack.progress import Progress
 
 VAULT = "handbook"
@@ -41,16 +40,8 @@ class LiveStack:
         return str(self.fields["api_key"])
 
     def push(self, folder: Path) -> None:
-        """Push *folder* as the vault, and wait until it is indexed; once more where a function's first call is slow.
-
-        Raises:
-            LaunchError: It failed twice; a push goes on where it was interrupted.
-        """
-        command = ["push", str(folder), "--vault", VAULT, "--wait"]
-        try:
-            ragdrop_json(self.home, command)
-        except LaunchError:
-            ragdrop_json(self.home, command)
+        """Push *folder* as the vault, and wait until it is indexed."""
+        push(self.home, folder, vault=VAULT)
 
 
 @contextmanager

@@ -75,6 +75,22 @@ def ragdrop_json(home: Home, arguments: list[str], *, folder: Path = REPOSITORY)
     return result
 
 
+def push(home: Home, folder: Path, *, vault: str) -> None:
+    """Push *folder* to *home*'s stack and wait until it is indexed.
+
+    A push goes on where it was interrupted, and on a busy machine the first calls of many functions at once may take
+    longer than the command waits for one: so it is tried twice.
+
+    Raises:
+        LaunchError: It failed twice.
+    """
+    command = ["push", str(folder), "--vault", vault, "--wait"]
+    try:
+        ragdrop_json(home, command)
+    except LaunchError:
+        ragdrop_json(home, command)
+
+
 def _status_of_key(stack: Mapping[str, Any]) -> int:
     """What the API answers to the noted key.  A function that just started may need a while."""
     deadline = time.monotonic() + FIRST_CALL_TIMEOUT_S

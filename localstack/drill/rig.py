@@ -15,7 +15,7 @@ import httpx
 
 from localstack.deploy import Emulated
 from localstack.drill.proxy import FaultProxies, FaultProxy
-from localstack.handover import ragdrop_json
+from localstack.handover import push
 from localstack.home import REPOSITORY, Home
 from localstack.launcher import down, up
 from localstack.opensearch import start as start_node
@@ -73,7 +73,7 @@ def rig(folder: Path, progress: Progress) -> Iterator[Rig]:
         ending.callback(down, home, progress)
         stack = up(home, index="opensearch", tenant=TENANT, progress=progress)
         with progress.step("the sample vault, indexed"):
-            ragdrop_json(home, ["push", str(SAMPLE), "--vault", VAULT, "--wait"])
+            push(home, SAMPLE, vault=VAULT)
         with progress.step("its snapshot, written by the sweep"):
             _sweep(stack)
         proxies = ending.enter_context(FaultProxies())
