@@ -62,7 +62,7 @@ def drill(rig: Rig, case: Case) -> Seen:
     begun_s = time.time()
     for proxy in hit:
         proxy.set(case.fault)
-    asked = "chat" in case.dependencies
+    asked = "chat" in case.dependencies or opens_for_questions(case) is not None
     with ThreadPoolExecutor(TOGETHER) as pool:
         first = _until_open(pool, lambda: search(rig), may_open=opens_for_searches(case) is not None)
         asks = _until_open(pool, lambda: ask(rig), may_open=case.fault in OUTAGES) if asked else ()
