@@ -17,10 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import records
+from benchmarks.change_table import change_table
+from benchmarks.cold_start_table import cold_start_table
 from benchmarks.comparison_rows import ROWS
 from benchmarks.comparison_table import QUALITY, comparison_table
 from benchmarks.growth_page import growth_tables
 from benchmarks.load_table import load_table, soak_table
+from benchmarks.peers_answers_table import answers_table
+from benchmarks.peers_ingest_table import ingest_table
 from benchmarks.peers_quality_table import quality_table, settings_table
 from benchmarks.peers_speed_table import speed_table
 from benchmarks.records import Record
@@ -56,6 +60,10 @@ def of(benchmark: str, render: Callable[[Record], str]) -> tuple[Sequence[str], 
 
 
 TABLES: Sequence[Table] = (
+    Table("cold-start", "docs/performance.md", *of("cold_start", lambda record: cold_start_table(record.results))),
+    Table("peers-ingest", "docs/performance.md", *of("peers_ingest", lambda record: ingest_table(record.results))),
+    Table("peers-answers", "docs/quality.md", *of("peers_answers", lambda record: answers_table(record.results))),
+    Table("change", "docs/quality.md", *of("change", lambda record: change_table(record.results))),
     Table("peers-quality", "docs/quality.md", QUALITY, lambda kept: quality_table(kept[name] for name in QUALITY)),
     Table("peers-settings", "docs/quality.md", QUALITY, lambda kept: settings_table(kept[name] for name in QUALITY)),
     Table("comparison", "README.md", (*QUALITY, "peers_speed"), comparison_table, tuple(ROWS)),

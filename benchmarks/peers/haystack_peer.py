@@ -83,19 +83,28 @@ class Haystack(Peer):
     def add(self, documents: list[dict[str, str]]) -> int:
         """Run the indexing pipeline, and make what it wrote visible."""
         made = [Document(content=each["text"], meta={"id": each["id"], "title": each["title"]}) for each in documents]
-        written: int = self._indexing.run({"splitter": {"documents": made}})["writer"]["documents_written"]
+        return self.write(made)
+
+    def write(self, documents: list[Document]) -> int:
+        """Run the indexing pipeline; the number of chunks written."""
+        written: int = self._indexing.run({"splitter": {"documents": documents}})["writer"]["documents_written"]
         self._client.indices.refresh(index=self._index_name)
         return written
 
     def search(self, query: str, limit: int) -> list[str]:
         """The retriever's documents."""
-        wanted = CANDIDATES * limit
+        found = self.retrieve(query, CANDIDATES * limit)
+        return best_documents([each.meta["id"] for each in found], limit)
+
+    def retrieve(self, query: str, wanted: int) -> list[Document]:
+        """At most *wanted* chunks, best first."""
         if self._join:
-            found = self._retriever.run(query=query, top_k_bm25=wanted, top_k_embedding=wanted)["documents"]
+            run = self._retriever.run(query=query, top_k_bm25=wanted, top_k_embedding=wanted)
         else:
             asked = {"embedder": {"text": query}, "retriever": {"top_k": wanted}}
-            found = self._querying.run(asked)["retriever"]["documents"]
-        return best_documents([each.meta["id"] for each in found], limit)
+            run = self._querying.run(asked)["retriever"]
+        found: list[Document] = run["documents"]
+        return found
 
     def close(self) -> None:
         """Remove the index."""

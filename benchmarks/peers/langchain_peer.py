@@ -30,7 +30,7 @@ class LangChain(Peer):
             check_embedding_ctx_length=False,  # its documentation's advice for servers other than OpenAI's
         )
         self.store = OpenSearchVectorSearch(place.opensearch_url, place.index, embeddings, engine="lucene")
-        self._splitter = RecursiveCharacterTextSplitter(
+        self.splitter = RecursiveCharacterTextSplitter(
             chunk_size=CHUNK_CHARACTERS, chunk_overlap=OVERLAP_CHARACTERS, add_start_index=True
         )
         weights = WEIGHTS[place.configuration]
@@ -52,16 +52,19 @@ class LangChain(Peer):
             Document(page_content=each["text"], metadata={"id": each["id"], "title": each["title"]})
             for each in documents
         ]
-        pieces = self._splitter.split_documents(made)
+        pieces = self.splitter.split_documents(made)
         for batch in in_batches(pieces, BULK):
             self.store.add_texts([piece.page_content for piece in batch], [piece.metadata for piece in batch], **HNSW)
         return len(pieces)
 
     def search(self, query: str, limit: int) -> list[str]:
         """The store's own search."""
-        more = {"query_text": query} if "search_pipeline" in self._search else {}
-        found = self.store.similarity_search(query, k=CANDIDATES * limit, **self._search, **more)
+        found = self.store.similarity_search(query, k=CANDIDATES * limit, **self.search_options(query))
         return best_documents([each.metadata["id"] for each in found], limit)
+
+    def search_options(self, query: str) -> dict[str, str]:
+        """How the store is searched for *query*."""
+        return self._search | ({"query_text": query} if "search_pipeline" in self._search else {})
 
     def close(self) -> None:
         """Remove the index and its pipeline."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from llama_index.core import Document, StorageContext, VectorStoreIndex
+from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.vector_stores.types import VectorStoreQueryMode
 from llama_index.embeddings.openai_like import OpenAILikeEmbedding
@@ -87,8 +88,12 @@ class LlamaIndex(Peer):
 
     def search(self, query: str, limit: int) -> list[str]:
         """The index's retriever."""
-        retriever = self.index.as_retriever(similarity_top_k=CANDIDATES * limit, vector_store_query_mode=self._mode)
-        return best_documents([each.node.ref_doc_id or "" for each in retriever.retrieve(query)], limit)
+        found = self.retriever(CANDIDATES * limit).retrieve(query)
+        return best_documents([each.node.ref_doc_id or "" for each in found], limit)
+
+    def retriever(self, chunks: int) -> BaseRetriever:
+        """What gives at most *chunks* nodes for a question."""
+        return self.index.as_retriever(similarity_top_k=chunks, vector_store_query_mode=self._mode)
 
     def close(self) -> None:
         """Remove the index and its pipeline."""

@@ -9,6 +9,7 @@ prints goes to stderr.  Requests and answers, one JSON object a line:
     {"op": "add", "documents": [{"id", "title", "text"}]}                -> {"chunks", "wall_s", "cpu_s", "peak_mb"}
     {"op": "search", "queries", "limit", "callers" (default 1)}          -> {"results", "wall_ms", "cpu_ms"}
     {"op": "sync", "folder"}                                             -> {"chunks", "wall_s", "cpu_s", "peak_mb"}
+    {"op": "hits", "queries", "limit"}                                   -> {"hits": [[{"id", "text"}, ...], ...]}
     {"op": "answer", "question"}                                         -> {"answer", "citations", "wall_s", "cpu_s"}
     {"op": "close"}                                                      -> {"ok": true}; its index is removed
 
@@ -32,6 +33,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+SOURCES = 5  # chunks that an answer is written from
 CANDIDATES = 3  # chunks asked for a document wanted, as in ragdrop, so that ten documents can come of chunks
 
 
@@ -68,6 +70,10 @@ class Peer:
 
     def search(self, query: str, limit: int) -> list[str]:
         """Ids of at most *limit* documents, best first, each once."""
+        raise NotImplementedError
+
+    def hits(self, query: str, limit: int) -> list[dict[str, str]]:
+        """The `id` of the document and the `text` of each of at most *limit* chunks, best first."""
         raise NotImplementedError
 
     def sync(self, folder: Path) -> int:
@@ -135,6 +141,8 @@ def _answer(peer: Peer, op: str, asked: dict[str, Any]) -> dict[str, Any]:
             told = {"chunks": peer.sync(Path(asked["folder"]))}
         elif op == "answer":
             told = peer.answer(asked["question"])
+        elif op == "hits":
+            told = {"hits": [peer.hits(query, asked["limit"]) for query in asked["queries"]]}
         else:
             return {"error": f"there is no operation {op}"}
     return told | spent

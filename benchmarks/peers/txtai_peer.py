@@ -53,6 +53,7 @@ class Txtai(Peer):
     """The index, kept in memory."""
 
     distributions = ("txtai", "faiss-cpu")
+    keeps_texts = False
     shared = False
 
     def open(self, place: Place) -> str:
@@ -63,7 +64,7 @@ class Txtai(Peer):
             return remote(texts)
 
         hybrid = place.configuration != "vector"
-        self.embeddings = Embeddings(method="external", transform=transform, hybrid=hybrid)
+        self.embeddings = Embeddings(method="external", transform=transform, hybrid=hybrid, content=self.keeps_texts)
         self._started = False
         told = "hybrid" if hybrid else "vectors alone"
         return f"Embeddings, method external, a row a document as in its own benchmarks, Faiss; {told}"
@@ -71,9 +72,13 @@ class Txtai(Peer):
     def add(self, documents: list[dict[str, str]]) -> int:
         """Index the first documents, upsert later ones."""
         rows = [(each["id"], each["text"]) for each in documents]
+        self.upsert(rows)
+        return len(rows)
+
+    def upsert(self, rows: list[tuple[str, str]]) -> None:
+        """Index the first rows, upsert later ones."""
         (self.embeddings.upsert if self._started else self.embeddings.index)(rows)
         self._started = True
-        return len(rows)
 
     def search(self, query: str, limit: int) -> list[str]:
         """The index's own search."""

@@ -8,11 +8,11 @@ from mangum import Mangum
 
 from ragdrop.bootstrap import bootstrap
 from ragdrop.observability import configure, logger
-from ragdrop.services.query import query_api
+from ragdrop.services.search_first import search_first_api
 
 app = bootstrap(function="query")  # once per execution environment
 configure(app.settings.log_level)
-api = query_api(app)
+api = search_first_api(app)
 serve = Mangum(api, lifespan="off")
 
 

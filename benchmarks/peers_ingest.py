@@ -1,0 +1,103 @@
+"""Ingest beside the frameworks: a folder of texts indexed, indexed again unchanged, and with one file edited.
+
+    python -m benchmarks.peers_ingest [--write] [--quick]
+
+All index into one OpenSearch node and take their vectors from a service that needs the same time for every text, so
+that the ratio to the embedding alone is of the system and not of how busy this machine is.  ragdrop's use cases are
+real, S3, DynamoDB and SQS in memory; each framework does what its documentation recommends to keep a folder and an
+index in step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from platform import python_version
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import httpx
+
+from benchmarks import records
+from benchmarks.change_peers import life_command
+from benchmarks.change_script import steps
+from benchmarks.in_thread import in_thread
+from benchmarks.peers.contenders import NAMES, running
+from benchmarks.peers.node import shared_node
+from benchmarks.peers_ingest_table import OWN, ingest_table
+from benchmarks.timed_model import TimedModel
+from localstack.models.embedding_server import embedding_app
+
+NAME = "peers_ingest"
+FILES, QUICK_FILES = 120, 24
+TEXT_S = 0.045  # what the local default model takes for a passage of 240 tokens on two cores
+CONFIGURATIONS = {"langchain": "hybrid", "llama_index": "hybrid", "haystack": "hybrid-cleaned", "txtai": "hybrid"}
+
+
+def measured(
+    name: str, configuration: str, folder: Path, place: Mapping[str, str], model: TimedModel
+) -> dict[str, Any]:
+    """Figures of one system over the files in *folder*, which is left as it was."""
+    more = {"folder": str(folder.parent), "label": "ingest"}
+    command = [sys.executable, "-m", "benchmarks.peers.ragdrop_life"] if name == OWN else life_command(name)
+    with running(name, command=command, **place, **more) as contender:
+        told = contender.switch(configuration)
+        found: dict[str, Any] = {"settings": told["settings"], "versions": told["versions"]}
+        edited = sorted(folder.rglob("*.txt"))[0]
+        before = edited.read_text("utf-8")
+        for run in ("first", "unchanged", "edited"):
+            if run == "edited":
+                edited.write_text(f"{before}\nOne more paragraph, which nobody wrote before.\n", "utf-8")
+            model.reset()
+            done = contender.peer.ask("sync", folder=str(folder))
+            found[run] = done | {"texts": model.texts, "calls": model.calls, "busy_s": model.busy_s}
+            if run == "first":
+                found["index_bytes"] = index_bytes(place["opensearch_url"])
+        edited.write_text(before, "utf-8")
+    return found
+
+
+def index_bytes(opensearch_url: str) -> int:
+    """Bytes of all indices of the node, each in one segment without what was deleted."""
+    with httpx.Client(base_url=opensearch_url, trust_env=False, timeout=120) as http:
+        http.post("/_all/_forcemerge", params={"max_num_segments": 1, "flush": "true"}).raise_for_status()
+        indices = http.get("/_stats/store").raise_for_status().json()["indices"]
+    return sum(each["primaries"]["store"]["size_in_bytes"] for name, each in indices.items() if name[0] != ".")
+
+
+def main() -> int:
+    """Measure, print, keep where asked to."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers_ingest", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="keep the figures")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_FILES} files instead of {FILES}")
+    options = parser.parse_args()
+    files = steps(QUICK_FILES if options.quick else FILES)[0].files
+    model = TimedModel(TEXT_S)
+    systems: dict[str, Any] = {}
+    with (
+        TemporaryDirectory(prefix="ragdrop-ingest-") as base,
+        shared_node() as node,
+        in_thread(embedding_app(model)) as url,
+    ):
+        folder = Path(base) / "files"
+        for path, text in files.items():
+            place = folder / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, "utf-8")
+        where = {"opensearch_url": node, "embedding_url": url}
+        for name, configuration in {OWN: "search", **CONFIGURATIONS}.items():
+            systems[NAMES.get(name, name)] = measured(name, configuration, folder, where, model)
+    versions = {"python": python_version()}
+    for each in systems.values():
+        versions |= each.pop("versions")
+    results = {"files": len(files), "text_s": TEXT_S, "systems": systems}
+    if options.write:
+        records.keep(NAME, results, versions, quick=options.quick)
+    print(ingest_table(results))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
