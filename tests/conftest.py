@@ -27,17 +27,15 @@ AT_THE_END.callback(EVENT_LOOP.close)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Unit and architecture tests open no sockets; the others may."""
+    """Unit and architecture tests open no sockets; the others may.  All have the run's one event loop.
+
+    `asyncio.run` leaves its thread without one; what a fixture makes must find it too, so it is set before them.
+    """
+    asyncio.set_event_loop(EVENT_LOOP)
     if any(part in {"unit", "architecture"} for part in item.path.parts):
         disable_socket(allow_unix_socket=True)
     else:
         enable_socket()
-
-
-@pytest.fixture(autouse=True)
-def event_loop() -> None:
-    """The run's one event loop, for each test: `asyncio.run` leaves its thread without one."""
-    asyncio.set_event_loop(EVENT_LOOP)
 
 
 def pytest_configure() -> None:

@@ -25,7 +25,7 @@ ROOMS = {
     "http": {"http_methods", "cors", "observability", "usecases", "ports", "domain", "errors"},
     "agents": {"agents", "client", "domain", "errors"},
     "routes": {"routes", "agents", "client", "http", "observability", "usecases", "ports", "domain", "errors"},
-    "services": {"services", "routes", "http", "bootstrap"},  # of bootstrap the type alone
+    "services": {"services", "routes", "http", "domain", "bootstrap"},  # of bootstrap the type alone
     "bootstrap": {"bootstrap", "config", "adapters", "usecases", "ports", "domain", "errors"},
     "client": {"client", "errors"},
 }

@@ -13,11 +13,7 @@ from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.http import authenticated, create_api
-from ragdrop.routes.answers import answers_router
-from ragdrop.routes.ask import ask_router
-from ragdrop.routes.documents import documents_router
-from ragdrop.routes.search import search_router
+from ragdrop.services.query import query_api
 from tests.functions.conftest import LocalContext
 from tests.world import World
 
@@ -32,22 +28,7 @@ class Wall:
         self.world = World("acme", index=index, registry=registry)
         self.world.chat.reply = lambda messages: f"{messages[-1].content} [1]"  # says all that it was shown
         self.keys: dict[str, str] = {}
-        app = self.world.app
-        reader, writer = (authenticated(app.directory, role) for role in ("reader", "writer"))
-        routers = [
-            search_router(lambda: app.search, reader),
-            ask_router(lambda: app.ask, reader),
-            answers_router(lambda: app.keep_receipts, reader),
-            documents_router(
-                lambda: app.keep_documents,
-                lambda: app.retry_documents,
-                lambda: app.purge_documents,
-                lambda: app.write_once,
-                reader,
-                writer,
-            ),
-        ]
-        self._serve = Mangum(create_api(routers), lifespan="off")
+        self._serve = Mangum(query_api(self.world.app), lifespan="off")
 
     def plant(self, tenant: str, word: str, count: int = 1, vault: str | None = None) -> None:
         """Give *tenant* documents that are about the pump, with *word* wherever a document can say one."""
