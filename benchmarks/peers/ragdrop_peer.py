@@ -8,11 +8,13 @@ of API Gateway), `calls` (the requests that `search` sent for this question, aga
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from threading import local
 from types import ModuleType
 from typing import Any
 
@@ -90,6 +92,7 @@ class Ragdrop(Peer):
         self._http.close()
 
     def _compose(self, place: Place) -> None:
+        self._of_thread = local()
         self._notes: list[tuple[str, Callable[[], object]]] = []
         self._asked: dict[str, list[Callable[[], object]]] = {}
         settings = SETTINGS | {
@@ -144,6 +147,9 @@ class Ragdrop(Peer):
         return best_documents([each.key.path.removesuffix(".md") for each in found.documents], limit)
 
     def _called(self, query: str, limit: int) -> list[str]:
+        if not hasattr(self._of_thread, "loop"):  # Mangum takes the thread's own, and only the first thread has one
+            self._of_thread.loop = asyncio.new_event_loop()
+            asyncio.set_event_loop(self._of_thread.loop)
         body = json.dumps({"query": query, "limit": limit, "min_relevance": 0.0} | ALONE)
         response = self._handler(json.loads(self._event) | {"body": body}, Context())
         if response["statusCode"] != 200:
