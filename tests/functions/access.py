@@ -60,7 +60,8 @@ class Access:
 
     def routes(self) -> set[str]:
         """Every method and path of every function, as the apps spell them."""
-        found = {spelled for api in self.apis.values() for spelled in _spelled(api.routes)}
+        whole = [getattr(api, "rest", api) for api in self.apis.values()]  # of an API in two halves the one with all
+        found = {spelled for api in whole for spelled in _spelled(api.routes)}
         return {route for route in found if not route.startswith(("HEAD ", "OPTIONS "))}  # as GET, without a body
 
     def renew(self) -> None:
