@@ -39,7 +39,7 @@ class Extent:
     rounds: int
 
 
-WHOLE = Extent((1_000, 10_000, 100_000), (1, 10, 100), 200, (1, 10, 100), 300, (100_000, 1_000_000), 100)
+WHOLE = Extent((1_000, 10_000, 100_000), (1, 10, 100), 200, (1, 10, 100), 150, (100_000, 1_000_000), 100)
 QUICK = Extent((300, 1_000, 3_000), (1, 10), 100, (1, 10), 120, (10_000, 30_000), 20)
 
 ENGINES: dict[str, Callable[[], AbstractContextManager[Engine]]] = {"embedded": embedded, "opensearch": opensearch}

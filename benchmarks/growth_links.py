@@ -15,7 +15,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
 from tests.world import World
 
-PARAGRAPHS, WORDS = 6, 120
+PARAGRAPHS, WORDS, BATCH = 6, 120, 50
 READS = ("heads", "named")  # of the registry: what a search reads in batches
 
 
@@ -52,7 +52,10 @@ class _Vault:
             linked = source.sample(range(documents), 100)
             shown = [f"[note](n{to}.md)" if place < links else f"note n{to}" for place, to in enumerate(linked)]
             parts = (" ".join(source.choices(words, often, k=WORDS)) for _ in range(PARAGRAPHS))
-            self.world.put(f"team/n{number}.md", "\n\n".join([*parts, " ".join(shown)]))
+            self.world.put(f"team/n{number}.md", "\n\n".join([*parts, " ".join(shown)]), ingest=False)
+        paths = [f"team/n{number}.md" for number in range(documents)]
+        for first in range(0, documents, BATCH):
+            self.world.changed(*paths[first : first + BATCH])
 
     def ask(self, question: str, *, follow: bool) -> None:
         """One search with defaults, links followed or not; nothing is remembered."""

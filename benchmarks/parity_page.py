@@ -19,7 +19,8 @@ SHOWN = {
 }
 TITLES = {
     "surfaces": "Every surface: the real handlers on Lambda's events, AWS by moto, over each index",
-    "ports": "Every port: one suite over the fake and the real adapters",
+    "indexes": "The index: one suite over the fake, the embedded index, the snapshot and OpenSearch",
+    "stores": "Every other port: one suite over the fakes and the real adapters",
     "handlers": "The handlers' other tests: moto and the embedded index, or fakes",
 }
 HEAD = """# Parity: the laptop and AWS
@@ -28,7 +29,8 @@ Which tests run on which engine and how many of them passed, then every known di
 with the page of AWS or of its service that says how it is there. Written by `python -m benchmarks.parity --write`,
 never by hand.
 
-A number is passed cases; `of` is there where some were skipped or failed. Moto answers as AWS's API does within the
+A number is passed cases; `of` is there where some were skipped or failed: those of the emulator need a running stack
+(`make up`), those of the local models their environment. Moto answers as AWS's API does within the
 process of the test; it is a contract check, no proof. **Nothing here ran on AWS itself.** On a stack, which is the
 template deployed to the emulator, `tests/integration` and `tests/e2e` run besides, with both indexes: the questions of
 the sample vault, the life of a file, schemathesis over the OpenAPI document, the official MCP client.

@@ -34,7 +34,7 @@ def page(found: Figures, told: str) -> str:
         chunks=_short(work["chunks"]),
         queries=work["queries"],
         workload=_workload(work),
-        units=_units(units),
+        units=_units(found),
         measured=found["measured"].rstrip("."),
         plan=_plan(found),
         cluster=_cluster(made),
@@ -87,26 +87,20 @@ def _workload(work: Figures) -> str:
     )
 
 
-def _units(units: Figures) -> str:
+def _units(found: Figures) -> str:
+    units, linked = found["units"], f"measured, a whole search on {found['links_on']}, ten links a document"
+    index = "measured: candidates at the size of a tenant by the fit, and the rest of a search"
+    if found["links_on"] != "OpenSearch":
+        index = (
+            "measured for the candidates, at the size of a tenant by the fit; assumed to be as much again for the rest"
+        )
     return _rows(
         "| what | so much | from |",
         [
             ("bytes of a chunk, one copy", f"{units['bytes_a_chunk']:,}", "measured, the largest index of growth"),
-            (
-                "processor time of the data nodes a search, ms",
-                f"{units['index_cpu_ms']:.1f}",
-                "measured; at the size of a tenant by the fit",
-            ),
-            (
-                "processor time of the function a search, ms",
-                f"{units['own_cpu_ms']:.1f}",
-                "measured, ten links a document, followed",
-            ),
-            (
-                "items of the registry a search",
-                f"{units['registry_items']:.0f}",
-                "measured, the same; one read unit each",
-            ),
+            ("processor time of the data nodes a search, ms", f"{units['index_cpu_ms']:.1f}", index),
+            ("processor time of the function a search, ms", f"{units['own_cpu_ms']:.1f}", linked),
+            ("items of the registry a search", f"{units['registry_items']:.0f}", "the same; one read unit each"),
             ("waiting for embedding service and registry, ms", f"{units['waiting_ms']:.0f}", "assumed"),
             (
                 f"a search holds an environment of {units['memory_mb']:,} MB, ms",

@@ -179,7 +179,8 @@ def plan(work: Workload, units: Units, *, batch: int, batch_ms: float) -> Plan:
     stored = units.bytes_a_chunk * work.chunks / GIB
     cores = work.queries * units.index_cpu_ms / 1_000
     shards = math.ceil(stored / SHARD_GIB / ZONES) * ZONES
-    clusters = [_cluster(name, graphs, stored * copies, cores / BUSY) for name in R6G]
+    sizes = [_cluster(name, graphs, stored * copies, cores / BUSY) for name in R6G]
+    clusters = [each for each in sizes if each.nodes <= shards * copies] or sizes[-1:]  # or some would hold no shard
     batches = work.changes_a_second / batch * batch_ms / 1_000
     return Plan(
         graphs,

@@ -54,8 +54,10 @@ def targets_of(pages: Iterable[tuple[DocumentKey, Sequence[Link]]], *, across_va
     found: list[Target] = []
     for source, links in pages:
         for link in links:
+            if len(found) == MAX_TARGETS:  # what a link may mean takes longer to find out than anything else here
+                return found
             means = reference(link.target, source, across_vaults=across_vaults)
-            if means is not None and means.paths and len(found) < MAX_TARGETS:
+            if means is not None and means.paths:
                 found.append(Target(source, link, means))
     return found
 
