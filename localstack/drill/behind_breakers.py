@@ -7,12 +7,19 @@ from collections.abc import Callable
 
 from localstack.drill.asking import Reply
 from localstack.drill.expectations import Case, opens_for_questions, opens_for_searches
-from localstack.drill.openings import Line, Span, are_shared, inside, lines, spans
+from localstack.drill.openings import SHARED_AGAIN_S, Line, Span, are_shared, inside, lines, shared_from_s, spans
 from localstack.drill.rig import OPEN_S, Rig
 
+REGISTRY = "registry"
 PATIENCE_S = 30.0  # for a reply that lies whole in the time of an open breaker
 POLL_S = 0.25
 GUARDED = frozenset({"index", "embedding", "chat"})  # proxies through which nothing comes but what a breaker guards
+
+
+def await_shared(rig: Rig) -> None:
+    """Wait until functions share their breakers again: for some seconds after DynamoDB was away they do not."""
+    now_s = time.time()
+    time.sleep(max(0.0, shared_from_s(_lines(rig, now_s - SHARED_AGAIN_S)) - now_s))
 
 
 def while_open(
@@ -35,7 +42,7 @@ def while_open(
 def _open_for(rig: Rig, function: str, dependency: str, begun_s: float) -> list[Span]:
     """When *function* knew the breaker to be open: by the openings of all functions, where they share them."""
     told = _lines(rig, begun_s)
-    if not are_shared(told):
+    if dependency == REGISTRY or not are_shared(told):  # both lie behind DynamoDB
         told = lines([rig.logs[function]], since_s=begun_s)
     return spans(told, dependency, open_s=OPEN_S)
 
@@ -60,7 +67,7 @@ def touched(rig: Rig, case: Case, begun_s: float, behind: tuple[Reply, ...]) -> 
     came during the replies *behind* open breakers counts, as nothing else is sent meanwhile.
     """
     told = _lines(rig, begun_s)
-    if are_shared(told):
+    if are_shared(told) and "dynamodb" not in case.dependencies:
         return sum(
             inside(rig.proxies[name].arrivals, spans(told, name, open_s=OPEN_S))
             for name in GUARDED.intersection(case.dependencies)

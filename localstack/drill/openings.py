@@ -12,6 +12,7 @@ UNTOUCHED_AFTER_S = 1.0  # until then an opening may not be known to all
 MARGIN_S = 0.5  # the log's line comes up to two writes of a quarter of a second behind the opening that it tells of
 OPENED = frozenset({"a breaker opened", "a breaker opened again"})
 UNSHARED = "breakers are not shared for now"
+SHARED_AGAIN_S = 6.0  # a function asks the table again five seconds after it did not answer
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,15 @@ def spans(told: Iterable[Line], dependency: str, *, open_s: float) -> list[Span]
 def are_shared(told: Iterable[Line]) -> bool:
     """Whether all functions knew of all openings: else the table of the breakers was not reached, or too slow."""
     return all(line.message != UNSHARED for line in told)
+
+
+def shared_from_s(told: Iterable[Line]) -> float:
+    """From when on all functions know of all openings again; seconds since 1970.
+
+    >>> shared_from_s([Line(100.0, UNSHARED, ""), Line(101.0, "a breaker opened", "registry")])
+    106.0
+    """
+    return max((line.at_s + SHARED_AGAIN_S for line in told if line.message == UNSHARED), default=0.0)
 
 
 def inside(arrivals: Iterable[float], times: Sequence[Span]) -> int:

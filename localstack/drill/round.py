@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import httpx
 
 from localstack.drill.asking import LIMIT_S, Reply, ask, search
-from localstack.drill.behind_breakers import POLL_S, late, touched, while_open
+from localstack.drill.behind_breakers import POLL_S, await_shared, late, touched, while_open
 from localstack.drill.expectations import OUTAGES, Case, Expected, opens_for_questions, opens_for_searches
 from localstack.drill.rig import OPEN_S, Rig
 from localstack.processes import LaunchError
@@ -59,6 +59,7 @@ class Seen:
 def drill(rig: Rig, case: Case) -> Seen:
     """Set the fault, ask, take it away, and ask until all is well."""
     hit = [rig.proxies[name] for name in case.dependencies]
+    await_shared(rig)
     begun_s = time.time()
     for proxy in hit:
         proxy.set(case.fault)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from localstack.drill.openings import UNSHARED, Span, are_shared, inside, lines, spans
+from localstack.drill.openings import SHARED_AGAIN_S, UNSHARED, Span, are_shared, inside, lines, shared_from_s, spans
 
 AT_S = 1_795_339_161.0  # 2026-11-22T09:19:21Z
 
@@ -50,3 +50,10 @@ def test_functions_do_not_share_their_breakers_while_the_table_is_not_reached(tm
 
     assert not are_shared(lines([file], since_s=AT_S))
     assert are_shared(lines([file], since_s=AT_S + 0.5))
+
+
+def test_a_round_begins_once_functions_share_their_breakers_again(tmp_path: Path) -> None:
+    file = log(tmp_path, ("21.000", UNSHARED, ""), ("22.000", UNSHARED, ""), ("23.000", "a breaker opened", "registry"))
+
+    assert shared_from_s(lines([file], since_s=AT_S)) == AT_S + 1.0 + SHARED_AGAIN_S
+    assert shared_from_s([]) == 0.0
