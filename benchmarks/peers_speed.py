@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -95,19 +95,24 @@ def measure(count: int, asked: Sequence[str], node: str, embeddings: str) -> dic
         with OpenSearch(node, timeout=600) as client:
             client.indices.forcemerge(index="_all", max_num_segments=1)
             client.indices.refresh(index="_all")
-        taken: dict[int, dict[str, Any]] = {}
-        for callers in (1, CALLERS):
-            for each in everybody.values():  # the raw calls are those that ragdrop sent for the same questions
-                each(asked if callers == 1 else asked[:WARM_UP], callers)
-            samples: dict[str, dict[str, list[float]]] = {name: {"wall_ms": [], "cpu_ms": []} for name in everybody}
-            for turn, batch in enumerate(in_batches(asked, IN_TURN)):
-                order = list(everybody.items())
-                for name, each in order if turn % 2 else reversed(order):
-                    answer = each(batch, callers)
-                    for kind, values in samples[name].items():
-                        values.extend(answer[kind])
-            taken[callers] = {name: figures(**held) for name, held in samples.items()}
-        return {"chunks": count, "callers": {str(callers): held for callers, held in taken.items()}}
+        return {"chunks": count, "callers": in_turns(everybody, asked)}
+
+
+def in_turns(everybody: Mapping[str, Ask], asked: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Figures by callers and contender; some questions go to each in turn, every second time in the other order."""
+    taken: dict[str, dict[str, Any]] = {}
+    for callers in (1, CALLERS):
+        for ask in everybody.values():  # the raw calls are those that ragdrop sent for the same questions
+            ask(asked if callers == 1 else asked[:WARM_UP], callers)
+        samples: dict[str, dict[str, list[float]]] = {name: {"wall_ms": [], "cpu_ms": []} for name in everybody}
+        for turn, batch in enumerate(in_batches(asked, IN_TURN)):
+            order = list(everybody.items())
+            for name, ask in order if turn % 2 else reversed(order):
+                answer = ask(batch, callers)
+                for kind, values in samples[name].items():
+                    values.extend(answer[kind])
+        taken[str(callers)] = {name: figures(**held) for name, held in samples.items()}
+    return taken
 
 
 def figures(wall_ms: Sequence[float], cpu_ms: Sequence[float]) -> dict[str, float]:
