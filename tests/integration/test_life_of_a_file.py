@@ -123,7 +123,7 @@ def test_fifty_files_put_at_once_all_arrive(stack: LocalStack, vault: str) -> No
         url = f"{stack.api_url}/documents?vault={vault}&status=indexed&limit=100"
         return len(httpx.get(url, headers=headers, timeout=30, trust_env=False).json()["documents"])
 
-    within(60, lambda: indexed() == 50)
+    within(180, lambda: indexed() == 50)  # that all arrive; how soon is for the benchmarks
 
 
 @pytest.mark.parametrize("path", ["a b+c.md", "Übergabe (1).md", "deep/er/no&te?.md"])
