@@ -38,7 +38,8 @@ Renderer = Callable[[Mapping[str, Record]], str]
 class Table:
     """A generated part of a page.
 
-    It is left alone until all the records that it *needs* are kept; those of *also* it uses where they are.
+    It is left alone until all the records that it *needs* are kept, and at least one; those of *also* it uses where
+    they are.
     """
 
     name: str
@@ -66,7 +67,7 @@ TABLES: Sequence[Table] = (
     Table("change", "docs/quality.md", *of("change", lambda record: change_table(record.results))),
     Table("peers-quality", "docs/quality.md", QUALITY, lambda kept: quality_table(kept[name] for name in QUALITY)),
     Table("peers-settings", "docs/quality.md", QUALITY, lambda kept: settings_table(kept[name] for name in QUALITY)),
-    Table("comparison", "README.md", (*QUALITY, "peers_speed"), comparison_table, tuple(ROWS)),
+    Table("comparison", "README.md", (), comparison_table, (*QUALITY, "peers_speed", *ROWS)),
     Table("peers-speed", "docs/performance.md", *of("peers_speed", speed_table)),
     Table("search-profile", "docs/performance.md", *of("search_profile", profile_table)),
     Table("growth", "docs/performance.md", *of("growth", growth_tables)),
@@ -93,7 +94,8 @@ def tables(folder: Path) -> dict[str, tuple[Table, str]]:
     """Every table whose records lie in *folder*, with its text."""
     names = {name for table in TABLES for name in (*table.needs, *table.also)}
     kept = {name: found for name in names if (found := records.read(name, folder)) is not None}
-    return {each.name: (each, each.text(kept)) for each in TABLES if set(each.needs) <= set(kept)}
+    there = [each for each in TABLES if set(each.needs) <= kept.keys() and kept.keys() & {*each.needs, *each.also}]
+    return {each.name: (each, each.text(kept)) for each in there}
 
 
 def pages(folder: Path = ROOT / records.WHOLE) -> dict[str, str]:
