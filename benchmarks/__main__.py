@@ -4,8 +4,8 @@
     python -m benchmarks --whole      # all of them; keeps the records, writes tables and pages
     python -m benchmarks [NAME ...]   # these as they come, without names all but the longest
 
-A module of this folder with a `main` is a benchmark; of the options --quick, --write and --full it is given those that
-it has.
+A module of this folder with a `main` is a benchmark, and a folder with a `run.py`; of the options --quick, --write
+and --full it is given those that it has.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 NOT_MEASURING = {"report"}
-FOUND = {path.stem: path.read_text("utf-8") for path in sorted(FOLDER.glob("[!_]*.py"))}
+FOUND = {path.stem: path.read_text("utf-8") for path in sorted(FOLDER.glob("[!_]*.py"))} | {
+    path.parent.name: path.read_text("utf-8") for path in sorted(FOLDER.glob("*/run.py"))
+}
 SOURCES = {name: text for name, text in FOUND.items() if "\ndef main(" in text and name not in NOT_MEASURING}
 BY_NAME_ONLY = {
     "answers",

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,13 @@ def measure(size: int, folder: Path) -> None:
     with files.writing(REF, deadline()) as connection:
         connection.execute(f"CREATE VIRTUAL TABLE beside USING vec0(vector float[{DIMENSION}] distance_metric=cosine)")
         connection.execute("INSERT INTO beside (rowid, vector) SELECT number, vector FROM vectors")
+
+    def search(query: CandidateQuery) -> object:
+        return index.candidates(REF, [query], deadline())
+
+    def rows(connection: Any, sql: str, blob: bytes) -> list[Any]:
+        return list(connection.execute(sql, (blob,)).fetchall())
+
     wanted = random_vector(source)
     blob = wanted.tobytes()
     print(f"{'filter':18}{'adapter':>9}{'bare blobs':>12}{'ratio':>7}{'vec0':>9}{'adapter words':>15}")
@@ -91,10 +99,10 @@ def measure(size: int, folder: Path) -> None:
             CandidateQuery(None, wanted, filters, LIMIT),
             CandidateQuery("what is word300 or word1200 and word5000", None, filters, LIMIT),
         )
-        adapter_ms = median_ms(lambda query=near: index.candidates(REF, [query], deadline()))
-        words_ms = median_ms(lambda query=words: index.candidates(REF, [query], deadline()))
-        with files.reading(REF, deadline()) as connection:
-            assert connection is not None
+        adapter_ms = median_ms(partial(search, near))
+        words_ms = median_ms(partial(search, words))
+        with files.reading(REF, deadline()) as reading:
+            assert reading is not None
             within = "" if sql == "1" else f" IN (SELECT number FROM chunks WHERE {sql})"
             bare = "SELECT number, vec_distance_cosine(vector, ?) AS far FROM vectors" + (
                 f" WHERE number{within} ORDER BY far LIMIT {LIMIT}" if within else f" ORDER BY far LIMIT {LIMIT}"
@@ -102,8 +110,8 @@ def measure(size: int, folder: Path) -> None:
             table = f"SELECT rowid FROM beside WHERE vector MATCH ? AND k = {LIMIT}" + (
                 f" AND rowid{within}" if within else ""
             )
-            bare_ms = median_ms(lambda sql=bare, at=connection: at.execute(sql, (blob,)).fetchall())
-            table_ms = median_ms(lambda sql=table, at=connection: at.execute(sql, (blob,)).fetchall())
+            bare_ms = median_ms(partial(rows, reading, bare, blob))
+            table_ms = median_ms(partial(rows, reading, table, blob))
         row = f"{name:18}{adapter_ms:9.1f}{bare_ms:12.1f}{adapter_ms / bare_ms:7.2f}{table_ms:9.1f}{words_ms:15.1f}"
         print(row)
 

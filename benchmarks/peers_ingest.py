@@ -21,8 +21,8 @@ from typing import Any
 import httpx
 
 from benchmarks import records
-from benchmarks.change_peers import life_command
-from benchmarks.change_script import steps
+from benchmarks.change.of_peers import life_command
+from benchmarks.change.script import steps
 from benchmarks.in_thread import in_thread
 from benchmarks.peers.contenders import NAMES, running
 from benchmarks.peers.node import shared_node

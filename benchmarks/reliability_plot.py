@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -64,13 +65,17 @@ def draw(measured: Sequence[Measured]) -> None:
     figure.savefig(PLOT, metadata={"Date": None})
 
 
+def _given(block: str, _: re.Match[str]) -> str:
+    return block
+
+
 def rewrite(measured: Sequence[Measured]) -> None:
     """Put the tables between their markers in the page."""
     text = PAGE.read_text("utf-8")
     for name, lines in (("table", table), ("shares", shares_table), ("words", words_table)):
         block = "\n".join((f"<!-- {name} -->", *lines(measured), f"<!-- end of {name} -->"))
         pattern = f"<!-- {name} -->.*?<!-- end of {name} -->"
-        text = re.sub(pattern, lambda _, block=block: block, text, flags=re.DOTALL)
+        text = re.sub(pattern, partial(_given, block), text, flags=re.DOTALL)
     PAGE.write_text(text, "utf-8")
 
 

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import records
-from benchmarks.change_table import change_table
-from benchmarks.cold_start_table import cold_start_table
+from benchmarks.change.table import change_table
+from benchmarks.cold_start.table import cold_start_table
 from benchmarks.comparison_rows import ROWS
 from benchmarks.comparison_table import QUALITY, comparison_table
-from benchmarks.growth_page import growth_tables
-from benchmarks.load_table import load_table, soak_table
+from benchmarks.growth.page import growth_tables
+from benchmarks.load.table import load_table, soak_table
 from benchmarks.peers_answers_table import answers_table
 from benchmarks.peers_ingest_table import ingest_table
 from benchmarks.peers_quality_table import quality_table, settings_table

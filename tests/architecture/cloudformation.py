@@ -24,7 +24,7 @@ def _short_form(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> Resour
     return {name: loader.construct_mapping(node, deep=True)}
 
 
-TemplateLoader.add_multi_constructor("!", _short_form)  # type: ignore[no-untyped-call]
+TemplateLoader.add_multi_constructor("!", _short_form)
 
 
 def read_template() -> Resource:

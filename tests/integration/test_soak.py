@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.soak import soak
-from benchmarks.soak_work import Place
+from benchmarks.soak.run import soak
+from benchmarks.soak.work import Place
 from tests.integration.commands import Tenant
 from tests.integration.conftest import LocalStack
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from benchmarks.change import lived
-from benchmarks.change_counts import Counts, Found
-from benchmarks.change_script import Step, markers, steps
-from benchmarks.change_table import change_table
+from benchmarks.change.counts import Counts, Found
+from benchmarks.change.run import lived
+from benchmarks.change.script import Step, markers, steps
+from benchmarks.change.table import change_table
 
 
 class Holding:

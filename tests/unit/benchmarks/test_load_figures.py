@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.load_figures import figures, growth, missed, percentile
-from benchmarks.load_questions import questions
+from benchmarks.load.figures import figures, growth, missed, percentile
+from benchmarks.load.questions import questions
 
 
 def sample(at_s: float, ms: float, **told: Any) -> dict[str, Any]:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import parity
-from benchmarks.parity_differences import DIFFERENCES, Difference
-from benchmarks.parity_page import parity_page
+from benchmarks.parity.differences import DIFFERENCES, Difference
+from benchmarks.parity.page import parity_page
+from benchmarks.parity.run import counted
 from benchmarks.records import WHOLE, Record, read
-from benchmarks.scale_page import scale_page
-from benchmarks.scale_plan import Units, Workload, cache_gib, graph_gib, month, plan
+from benchmarks.scale.page import scale_page
+from benchmarks.scale.plan import Units, Workload, cache_gib, graph_gib, month, plan
 
 ROOT = Path(__file__).parents[3]
 UNITS = Units(7_000, 20.0, 10.0, 100.0, 500)
@@ -45,7 +45,7 @@ def test_a_failed_a_skipped_and_a_passed_case_are_counted_by_their_engine() -> N
         <testcase classname="tests.contract.test_a" name="test_other"/>
     </testsuite></testsuites>"""
 
-    assert parity.counted(report)["tests/contract/test_a.py"] == {
+    assert counted(report)["tests/contract/test_a.py"] == {
         "opensearch": {"failed": 1},
         "emulator": {"skipped": 1},
         "memory": {"passed": 1},

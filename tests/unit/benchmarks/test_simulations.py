@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks import ingest_simulation, query_simulation
-from benchmarks.ingest_simulation import IngestLimits, steady
-from benchmarks.query_simulation import QueryLimits, Time
+from benchmarks.scale import ingest_simulation, query_simulation
+from benchmarks.scale.ingest_simulation import IngestLimits, steady
+from benchmarks.scale.query_simulation import QueryLimits, Time
 
 QUICK = Time(0.01, 0.02)
 WIDE = QueryLimits(1e6, 1_000_000, 100_000, 1e9, 10.0, 1_000, QUICK, QUICK, QUICK)

@@ -1,0 +1,1 @@
+"""What is stale, double or missing while a folder changes, beside other frameworks."""

@@ -1,0 +1,1 @@
+"""How time, memory and size grow with chunks, tenants and links."""

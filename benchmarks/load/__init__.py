@@ -1,0 +1,1 @@
+"""Twenty users of a local stack."""

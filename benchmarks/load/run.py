@@ -1,0 +1,184 @@
+"""Load through the local stack on OpenSearch: users that each ask a question a second, then memory over many requests.
+
+    python -m benchmarks.load [--users 20 --minutes 3 --warm-users 10 --warm-minutes 5 --requests 10000] [--write]
+
+`POST /search` with defaults, 500 distinct questions in random order, in the words of the vault (the sample vault, or
+--vault).  Locust drives it, in an environment of its own (`make load` makes it).  Beside the users one more sends the
+same request without a key: what gateway and emulator take alone.  `--write` puts table and plots into
+docs/performance.md; 1 where a line of the budget is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from benchmarks.live_stack import LiveStack, live_stack
+from benchmarks.load.figures import Sample, figures, growth, missed
+from benchmarks.load.keeping import keep, plot
+from benchmarks.load.questions import questions, texts_of
+from benchmarks.load.table import load_rows
+from benchmarks.stack_processes import Watch, cores_watched, watched
+from localstack.home import REPOSITORY, SHARED
+from localstack.processes import LaunchError
+
+LOCUST = SHARED / "env/load/bin/locust"
+SAMPLE = REPOSITORY / "localstack/sample-vault"
+QUESTIONS = 500
+SPAWN_A_SECOND = 2
+SETTLE_S = 10.0  # after the last user has begun
+STARTS, STARTED_MS, START_TIMEOUT_S = 6, 2_000, 180.0
+UNPACED_USERS = 4  # the rest of the requests of the memory's line, as fast as answers come
+UNPACED_LIMIT_S = 900.0
+
+
+@dataclass
+class Load:
+    """One run against one stack; what locust notes is read from *folder*."""
+
+    stack: LiveStack
+    asked: Sequence[str]
+    folder: Path
+    samples: list[Sample] = field(default_factory=list)
+
+    def phase(self, users: int, seconds: float, *, paced: bool = True, until: int | None = None) -> list[Sample]:
+        """Let *users* ask for *seconds* after all have begun, or until so many requests were sent in all.
+
+        Raises:
+            LaunchError: Locust could not be run.
+        """
+        ramp_s = users / SPAWN_A_SECOND + SETTLE_S
+        file, plan = self.folder / "samples.jsonl", self.folder / "plan.json"
+        file.unlink(missing_ok=True)
+        told = {"url": self.stack.api_url, "key": self.stack.key, "questions": list(self.asked), "paced": paced}
+        plan.write_text(json.dumps(told | {"samples": str(file)}), "utf-8")
+        command = [str(LOCUST), "-f", str(REPOSITORY / "benchmarks/load/users.py"), "--headless", "--only-summary"]
+        command += ["--users", str(users + paced), "--spawn-rate", str(SPAWN_A_SECOND), "--loglevel", "WARNING"]
+        command += ["--run-time", f"{ramp_s + seconds:.0f}s", "--stop-timeout", "35"]
+        begun_s = time.time()
+        log = (self.folder / "locust.log").open("ab")
+        with log, subprocess.Popen(command, env=self._environment(plan), stdout=log, stderr=log) as child:  # noqa: S603
+            while child.poll() is None:
+                time.sleep(0.5)
+                if until is not None and len(self.samples) + _lines(file) >= until:
+                    child.terminate()
+        if not file.exists():
+            raise LaunchError(f"locust sent nothing:\n{(self.folder / 'locust.log').read_text('utf-8')[-2000:]}")
+        found = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+        self.samples += found
+        return [each for each in found if each["at_s"] >= begun_s + ramp_s] if paced else found
+
+    def _environment(self, plan: Path) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "HOME") if name in os.environ}
+        return kept | {"LOAD_PLAN": str(plan), "NO_PROXY": "127.0.0.1,localhost"}
+
+
+def start_functions(stack: LiveStack, asked: Sequence[str], together: int) -> float:
+    """Ask *together* questions at once until all are answered soon; the slowest of the last ones, milliseconds.
+
+    Each concurrent call has a function's process of its own here, whose first call unpacks the layer and pays the
+    imports: without this a load begins with so many of these at once that none gets a core.
+    """
+
+    def ask(query: str) -> float:
+        begun = time.perf_counter()
+        headers = {"x-api-key": stack.key}
+        with suppress(httpx.TransportError):
+            url = f"{stack.api_url}/search"
+            httpx.post(url, json={"query": query}, headers=headers, timeout=START_TIMEOUT_S, trust_env=False)
+        return (time.perf_counter() - begun) * 1000
+
+    slowest = 0.0
+    with ThreadPoolExecutor(together) as pool:
+        for _ in range(STARTS):
+            slowest = max(pool.map(ask, asked[:together]))
+            if slowest < STARTED_MS:
+                break
+    return slowest
+
+
+def _lines(file: Path) -> int:
+    return file.read_bytes().count(b"\n") if file.exists() else 0
+
+
+def run(stack: LiveStack, asked: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
+    """All phases, and what they come to."""
+    with tempfile.TemporaryDirectory(prefix="ragdrop-load-") as folder, watched(stack.pids) as watch:
+        load = Load(stack, asked, Path(folder))
+        print(
+            f"functions are started: the slowest answer took {start_functions(stack, asked, options.users + 1):.0f} ms"
+        )
+        if options.warm_minutes:
+            load.phase(options.warm_users, options.warm_minutes * 60)
+        with cores_watched() as busy:
+            measured = load.phase(options.users, options.minutes * 60)
+        found = figures(measured) | {"users": options.users, "minutes": options.minutes}
+        found |= {"samples": measured, "cpu": _cpu(watch, measured), "busy": busy.share}
+        if len(load.samples) < options.requests:
+            load.phase(UNPACED_USERS, UNPACED_LIMIT_S, paced=False, until=options.requests)
+        return found | _memory(watch, load.samples)
+
+
+def _cpu(watch: Watch, measured: Sequence[Sample]) -> dict[str, float]:
+    """Processor milliseconds a request, by role, of the measured phase."""
+    first_s, last_s = measured[0]["at_s"], measured[-1]["at_s"]
+    asked = sum(each["kind"] == "search" for each in measured)
+    return {role: spent * 1000 / asked for role, spent in watch.cpu_s(first_s, last_s).items()}
+
+
+def _memory(watch: Watch, samples: Sequence[Sample]) -> dict[str, Any]:
+    """Mean megabytes of a query function's process over the requests so far, and its growth over the later half."""
+    at = sorted(each["at_s"] for each in samples)
+    series: list[tuple[int, float]] = []
+    for role in {each.role for _, usages in watch.seen for each in usages.values() if "Query" in each.role}:
+        for seen_s, megabytes, processes in watch.memory(role):
+            series.append((sum(each <= seen_s for each in at), megabytes / processes))
+    later = [(asked, mb) for asked, mb in series if asked >= len(at) / 2]
+    return {"memory": series, "all_requests": len(at), "growth_mb": growth(later), "memory_mb": series[-1][1]}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, and write the page if asked to; 1 where a line of the budget is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--users", type=int, default=20, help="each asks once a second")
+    parser.add_argument("--minutes", type=float, default=3, help="after all have begun")
+    parser.add_argument("--warm-users", type=int, default=10)
+    parser.add_argument("--warm-minutes", type=float, default=5, help="of load before, which is not measured")
+    parser.add_argument("--requests", type=int, default=10_000, help="in all, over which memory is looked at")
+    parser.add_argument("--vault", type=Path, default=SAMPLE, help="the folder that is pushed and asked about")
+    parser.add_argument("--write", action="store_true", help="put table and plots into docs/performance.md")
+    options = parser.parse_args(arguments)
+    if not LOCUST.exists():
+        print("load: skipped, its environment is made by `make load`")
+        return 0
+    asked = questions(texts_of(options.vault), QUESTIONS)
+    try:
+        with live_stack() as stack:
+            stack.push(options.vault)
+            found = run(stack, asked, options)
+            print("\n".join(load_rows(found)), flush=True)
+    except LaunchError as exc:
+        sys.exit(f"the load could not be run: {exc}")
+    if options.write:
+        plot(found)
+        keep("load", found)
+    wrong = missed(found)
+    print("budget met" if not wrong else f"missed: {'; '.join(wrong)}")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What runs on which engine, and what differs between laptop and AWS."""

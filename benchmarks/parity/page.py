@@ -1,0 +1,90 @@
+"""docs/parity.md from the kept counts and the list of differences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from benchmarks.parity.differences import DIFFERENCES, Difference
+from benchmarks.records import Record
+
+SHOWN = {
+    "memory": "fake in memory",
+    "sqlite": "embedded index",
+    "snapshot": "snapshot (8-bit)",
+    "opensearch": "OpenSearch",
+    "aws": "moto, or AWS's own answers",
+    "emulator": "emulator of a running stack",
+    "none": "no engine",
+}
+TITLES = {
+    "surfaces": "Every surface: the real handlers on Lambda's events, AWS by moto, over each index",
+    "indexes": "The index: one suite over the fake, the embedded index, the snapshot and OpenSearch",
+    "stores": "Every other port: one suite over the fakes and the real adapters",
+    "handlers": "The handlers' other tests: moto and the embedded index, or fakes",
+}
+HEAD = """# Parity: the laptop and AWS
+
+Which tests run on which engine and how many of them passed, then every known difference between the laptop and AWS,
+with the page of AWS or of its service that says how it is there. Written by `python -m benchmarks.parity --write`,
+never by hand.
+
+A number is passed cases; `of` is there where some were skipped or failed: those of the emulator need a running stack
+(`make up`), those of the local models their environment. Moto answers as AWS's API does within the
+process of the test; it is a contract check, no proof. **Nothing here ran on AWS itself.** On a stack, which is the
+template deployed to the emulator, `tests/integration` and `tests/e2e` run besides, with both indexes: the questions of
+the sample vault, the life of a file, schemathesis over the OpenAPI document, the official MCP client.
+
+"""
+
+
+def parity_page(record: Record) -> str:
+    """The whole page of a record."""
+    return page(record.results, f"Counted {record.told}")
+
+
+def page(found: dict[str, Any], told: str) -> str:
+    """The whole page; *told* says where and when it was counted."""
+    parts = [_suite(name, found[name]) for name in TITLES if name in found]
+    parts.append(f"*{told}*")
+    return HEAD + "\n\n".join([*parts, _differences()]) + "\n"
+
+
+def _suite(name: str, files: dict[str, Any]) -> str:
+    engines = [each for each in SHOWN if any(each in counts for counts in files.values())]
+    lines = [f"## {TITLES[name]}", "", f"| file | {' | '.join(SHOWN[each] for each in engines)} |"]
+    lines.append("|---" * (len(engines) + 1) + "|")
+    total: dict[str, Counter[str]] = {each: Counter() for each in engines}
+    for file, counts in files.items():
+        for engine, outcomes in counts.items():
+            total[engine].update(outcomes)
+        if name != "handlers":
+            lines.append(_row(f"`{file.removeprefix('tests/')}`", counts, engines))
+    lines.append(_row(f"**all {len(files)}**", total, engines))
+    return "\n".join(lines)
+
+
+def _row(name: str, counts: Any, engines: list[str]) -> str:
+    return f"| {name} | {' | '.join(_cell(counts.get(engine, {})) for engine in engines)} |"
+
+
+def _cell(outcomes: Any) -> str:
+    """Passed of all.
+
+    >>> _cell({"passed": 3}), _cell({"passed": 1, "skipped": 2}), _cell({})
+    ('3', '1 of 3', '')
+    """
+    total = sum(outcomes.values())
+    passed = outcomes.get("passed", 0)
+    return "" if not total else f"{passed}" if passed == total else f"{passed} of {total}"
+
+
+def _differences() -> str:
+    lines = ["## Known differences", "", "| what | on the laptop | on AWS | held by |", "|---|---|---|---|"]
+    lines += [_difference(each) for each in DIFFERENCES]
+    return "\n".join(lines)
+
+
+def _difference(each: Difference) -> str:
+    held = "<br>".join(f"`{path}`" for path in each.held_by) or each.open
+    return f"| {each.what} | {each.laptop} | {each.aws} ([{each.title}]({each.url})) | {held} |"

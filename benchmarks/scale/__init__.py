@@ -1,0 +1,1 @@
+"""What a hundred million chunks would take on AWS, reckoned and simulated."""

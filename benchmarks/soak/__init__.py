@@ -1,0 +1,1 @@
+"""Writes, deletes and questions together for minutes."""
