@@ -9,9 +9,9 @@ Medians in milliseconds of one run on one machine; only the ratios mean somethin
 
 from __future__ import annotations
 
+import argparse
 import random
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -117,7 +117,9 @@ def measure(size: int, folder: Path) -> None:
 
 
 def main() -> None:
-    for size in [int(argument) for argument in sys.argv[1:]] or [10_000]:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.embedded_index")
+    parser.add_argument("sizes", nargs="*", type=int, default=[10_000], metavar="CHUNKS")
+    for size in parser.parse_args().sizes:
         with tempfile.TemporaryDirectory() as folder:
             measure(size, Path(folder))
 
