@@ -234,6 +234,14 @@ def test_the_gateways_own_errors_have_the_apis_error_body(resources: dict[str, R
         assert set(body["error"]) == {"code", "message", "details", "request_id"}, kind
 
 
+def test_questions_that_chat_models_have_no_room_for_are_refused_by_the_gateway(resources: dict[str, Resource]) -> None:
+    reserved = resources["GenerateFunction"]["Properties"]["ReservedConcurrentExecutions"]
+    refused = resources["Api"]["Properties"]["GatewayResponses"]["INTEGRATION_FAILURE"]  # what Lambda's throttling is
+
+    assert reserved == {"Fn::If": ["HasChatConcurrency", {"Ref": "ChatConcurrency"}, {"Ref": "AWS::NoValue"}]}
+    assert (refused["StatusCode"], refused["ResponseParameters"]["Headers"]) == (429, {"Retry-After": "'1'"})
+
+
 def test_secrets_are_hidden_and_empty_unless_given(template: Resource) -> None:
     for name in ("ChatApiKey", "EmbeddingApiKey", "IndexPassword"):
         assert template["Parameters"][name]["NoEcho"] is True, name
