@@ -34,7 +34,7 @@ status: setup ## show what runs and where
 	@$(STACK) status
 
 test: setup ## every test, the ones on a live stack of their own included
-	@RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bin/python -m pytest -n 3 --dist loadgroup
+	@RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bin/python -m pytest -n 3
 
 test-long: setup .local/env/llamacpp/.ready .local/env/load/.ready ## what takes too long for every day: OpenSearch 2.19 (JDK 17), 10,000 random histories, whole outages, soak, load
 	@RAGDROP_LLAMA_CPP_PYTHON="$(CURDIR)/.local/env/llamacpp/bin/python" .venv/bin/python -m pytest tests/integration/test_llama_cpp.py
@@ -45,7 +45,7 @@ test-long: setup .local/env/llamacpp/.ready .local/env/load/.ready ## what takes
 	@.venv/bin/python -m benchmarks.load
 
 test-unit: setup ## the quick tests: no stack, no network
-	@.venv/bin/python -m pytest -n 2 --dist loadgroup tests/unit tests/functions tests/architecture
+	@.venv/bin/python -m pytest -n 2 tests/unit tests/functions tests/architecture
 
 drill: setup ## fail every dependency in every way, about seven minutes; DRILL=--write keeps the table in docs/operations.md
 	@.venv/bin/python -m localstack.drill $(DRILL)

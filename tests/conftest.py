@@ -8,16 +8,20 @@ import os
 import re
 import secrets
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from pytest_socket import disable_socket, enable_socket
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.endings import AT_THE_END
 from tests.world import World
 
 settings.register_profile("ragdrop", deadline=None)  # a busy machine is not a bug
 settings.load_profile("ragdrop")
+
+ROOT = Path(__file__).parents[1]
 
 # Mangum makes an event loop where its thread has none, when it is made and when it is called, and leaves it open.
 EVENT_LOOP = asyncio.new_event_loop()
@@ -48,22 +52,26 @@ def pytest_report_header() -> str:
     return f"RAGDROP_HISTORIES_SEED={os.environ['RAGDROP_HISTORIES_SEED']}"
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+class ByNeed(LoadScopeScheduling):
     """What shares a node, a stack or a clone runs in one process, so that a run starts each only once and in order."""
-    for item in items:
-        group = group_of(item)
-        if group:
-            item.add_marker(pytest.mark.xdist_group(group))
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid) or nodeid
 
 
-def group_of(item: pytest.Item) -> str | None:
-    """The process that a test wants to share, by what it needs."""
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByNeed:
+    """Share tests out by what they need: pytest-xdist's own marks for it do nothing under pytest 9.2."""
+    return ByNeed(config, log)
+
+
+def group_of(nodeid: str) -> str | None:
+    """The process that a test wants to share, None where any will do."""
+    path = ROOT / nodeid.partition("::")[0]
     for folder in ("e2e", "integration"):
-        if folder in item.path.parts:
+        if folder in path.parts:
             return folder
-    named = set(words(item.nodeid))
-    if {"opensearch", "reindex"} & named or (wants_a_node(item.path) and not {"memory", "sqlite"} & named):
+    named = set(words(nodeid))
+    if {"opensearch", "reindex"} & named or (wants_a_node(path) and not {"memory", "sqlite"} & named):
         return "node"
     return None
 
