@@ -11,13 +11,8 @@ from pathlib import Path
 from benchmarks.collections import Collection, Source
 from benchmarks.embedding_server import MODEL
 from benchmarks.local_embeddings import DIMENSION, LocalEmbeddings
-from ragdrop.adapters.memory_breakers import MemoryBreakers
-from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
+from benchmarks.stores_in_memory import stores_in_memory
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
-from ragdrop.adapters.memory_receipts import MemoryReceipts
-from ragdrop.adapters.memory_registry import MemoryRegistry
-from ragdrop.adapters.memory_telemetry import MemoryTelemetry
-from ragdrop.adapters.memory_visited import MemoryVisitedCache
 from ragdrop.adapters.semantic_splitter import SemanticSplitter
 from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.bootstrap import App, bootstrap
@@ -95,13 +90,7 @@ def pushed(collection: Collection, model: LocalEmbeddings, *, index: ChunkIndex 
         app = bootstrap(
             SETTINGS,
             documents=documents,
-            state=MemoryObjectStore("state"),
-            registry=MemoryRegistry(),
-            receipts=MemoryReceipts(),
-            queue=MemoryMessageQueue(),
-            visited=MemoryVisitedCache(),
-            telemetry=MemoryTelemetry(),
-            breaker_store=MemoryBreakers(),
+            **stores_in_memory(),
             index=index or SqliteChunkIndex(Path(folder)),
             embedder=model,
             splitter=SemanticSplitter(lambda: model.tokenizer),

@@ -28,13 +28,8 @@ from benchmarks.peers.contenders import title
 from benchmarks.peers.embeddings import embedding_server
 from benchmarks.peers.node import shared_node
 from benchmarks.quality_pipeline import SETTINGS, TENANT
-from ragdrop.adapters.memory_breakers import MemoryBreakers
-from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
+from benchmarks.stores_in_memory import stores_in_memory
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
-from ragdrop.adapters.memory_receipts import MemoryReceipts
-from ragdrop.adapters.memory_registry import MemoryRegistry
-from ragdrop.adapters.memory_telemetry import MemoryTelemetry
-from ragdrop.adapters.memory_visited import MemoryVisitedCache
 from ragdrop.adapters.semantic_splitter import SemanticSplitter
 from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.bootstrap import bootstrap
@@ -65,13 +60,7 @@ def ragdrop() -> Iterator[RagdropLife]:
         app = bootstrap(
             SETTINGS,
             documents=documents,
-            state=MemoryObjectStore("state"),
-            registry=MemoryRegistry(),
-            receipts=MemoryReceipts(),
-            queue=MemoryMessageQueue(),
-            visited=MemoryVisitedCache(),
-            telemetry=MemoryTelemetry(),
-            breaker_store=MemoryBreakers(),
+            **stores_in_memory(),
             index=SqliteChunkIndex(Path(folder)),
             embedder=GeneratedEmbedder(),
             splitter=SemanticSplitter(lambda: None),

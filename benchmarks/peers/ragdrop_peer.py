@@ -26,16 +26,9 @@ from benchmarks.local_embeddings import LocalEmbeddings
 from benchmarks.peers.serving import Peer, Place, best_documents, serve
 from benchmarks.quality_pipeline import SETTINGS, TENANT, ingest, soon
 from benchmarks.search import noting
-from ragdrop.adapters.memory_breakers import MemoryBreakers
-from ragdrop.adapters.memory_kept_replies import MemoryKeptReplies
-from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
+from benchmarks.stores_in_memory import stores_in_memory
 from ragdrop.adapters.memory_metrics import MemoryMetrics
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
-from ragdrop.adapters.memory_receipts import MemoryReceipts
-from ragdrop.adapters.memory_registry import MemoryRegistry
-from ragdrop.adapters.memory_request_counts import MemoryRequestCounts
-from ragdrop.adapters.memory_telemetry import MemoryTelemetry
-from ragdrop.adapters.memory_visited import MemoryVisitedCache
 from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
 from ragdrop.adapters.semantic_splitter import SemanticSplitter
 from ragdrop.domain.queries import Query
@@ -107,16 +100,8 @@ class Ragdrop(Peer):
         self._app = ragdrop.bootstrap.bootstrap(
             settings,
             documents=self._documents,
-            state=MemoryObjectStore("state"),
-            registry=MemoryRegistry(),
-            receipts=MemoryReceipts(),
-            queue=MemoryMessageQueue(),
-            visited=MemoryVisitedCache(),
-            telemetry=MemoryTelemetry(),
+            **stores_in_memory(),
             metrics=MemoryMetrics(),
-            kept_replies=MemoryKeptReplies(),
-            request_counts=MemoryRequestCounts(),
-            breaker_store=MemoryBreakers(),
             index=OpenSearchChunkIndex.from_url(place.opensearch_url, shards=1, connection_class=connection),
             splitter=SemanticSplitter(lambda: tokenizer),
             function="query",

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-import pytest
 from starlette.routing import Mount
 
 from pages.access import Row
@@ -23,8 +21,8 @@ GENERATED = ("/ask", "/v1/")
 class Access:
     """Tenant `acme` asks; tenant `other` has what it must not see; tenant `closed` is disabled."""
 
-    def __init__(self, folder: Path, environ: pytest.MonkeyPatch) -> None:
-        self.deployment = Deployment(folder, environ)
+    def __init__(self, deployment: Deployment) -> None:
+        self.deployment = deployment
         self.apis = {name: module.api for name, module in self.deployment.handlers.items() if hasattr(module, "api")}
         operator = self.deployment.handlers["query"].app.operator
         for tenant in ("acme", "other", "closed"):

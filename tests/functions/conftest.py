@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -128,14 +129,23 @@ class Deployment:
         return self.handlers["ingest"].handler(event, LocalContext())
 
 
+@contextmanager
+def deployed(folder: Path, environ: pytest.MonkeyPatch, **changes: str) -> Iterator[Deployment]:
+    """A fresh deployment in moto; an error at the end where a function asked for what its role may not."""
+    for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE"):
+        environ.delenv(name, raising=False)
+    with mock_aws():
+        made = Deployment(folder, environ, **changes)
+        IN_FORCE.append(made.roles)
+        try:
+            yield made
+        finally:
+            IN_FORCE.remove(made.roles)
+    assert made.roles.denied == set()
+
+
 @pytest.fixture
 def deployment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """A fresh deployment in moto."""
-    for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    with mock_aws():
-        made = Deployment(tmp_path, monkeypatch)
-        IN_FORCE.append(made.roles)
+    with deployed(tmp_path, monkeypatch) as made:
         yield made
-        IN_FORCE.remove(made.roles)
-    assert made.roles.denied == set()

@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from moto import mock_aws
 
 from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
 from tests.contract.opensearch_node import opensearch_url
-from tests.functions.conftest import Deployment
-from tests.functions.roles import IN_FORCE
+from tests.functions.conftest import Deployment, deployed
 
 TEXT = "# Pump\n\nThe pump's code is QX-5521. It was built in 1987."
 PATH = "/documents/team/pump.md"
@@ -28,20 +26,14 @@ PATH = "/documents/team/pump.md"
 @pytest.fixture(params=["sqlite", "opensearch"])
 def service(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """A deployment over each index; on the shared node an index of its own, removed in the end."""
-    for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
     changes = {}
     if request.param == "opensearch":
         changes = {"INDEX_URL": opensearch_url(), "EMBEDDING_MODEL": f"hashing-{secrets.token_hex(4)}"}
-    with mock_aws():
-        made = Deployment(tmp_path, monkeypatch, **changes)
-        IN_FORCE.append(made.roles)
+    with deployed(tmp_path, monkeypatch, **changes) as made:
         yield made
-        IN_FORCE.remove(made.roles)
         if changes:
             tenant = made.handlers["query"].app.registry.tenant("demo")
             _drop(changes["INDEX_URL"], tenant.index)
-    assert made.roles.denied == set()
 
 
 def _drop(url: str, index: IndexRef) -> None:

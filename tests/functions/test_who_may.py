@@ -6,20 +6,19 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from moto import mock_aws
 
 from pages.access import CREDENTIALS, KEYS, REFUSED, ROWS, Row
 from tests.functions.access import HIDDEN, SEEN, Access
+from tests.functions.conftest import deployed
 
 SHOWN = {"POST /search", "GET /documents/{vault}/{path}"}  # what gives text of documents back
 
 
 @pytest.fixture(scope="module")
 def access(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Access]:
-    with pytest.MonkeyPatch.context() as environ, mock_aws():
-        for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE"):
-            environ.delenv(name, raising=False)
-        yield Access(tmp_path_factory.mktemp("access"), environ)
+    folder = tmp_path_factory.mktemp("access")
+    with pytest.MonkeyPatch.context() as environ, deployed(folder, environ) as deployment:
+        yield Access(deployment)
 
 
 def test_every_route_of_every_function_is_in_the_table_and_nothing_else(access: Access) -> None:
