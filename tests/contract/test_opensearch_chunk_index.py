@@ -67,6 +67,22 @@ def test_vector_and_lexical_candidates_of_all_scopes_are_one_http_request(url: s
     assert counting.seen == [f"POST /{ref.name}/_msearch"]
 
 
+def test_every_lexical_hit_has_its_cosine_however_the_shards_share_the_hits(index: OpenSearchChunkIndex) -> None:
+    ref, source = new_ref(routes=3), random.Random(5)
+    turns = [vector([source.gauss(0, 1) for _ in range(4)]) for _ in range(60)]
+    pieces = [piece(f"{number}.md", "pump" + " still" * number, list(turn)) for number, turn in enumerate(turns)]
+    index.upsert(ref, pieces, soon())
+    index.refresh([ref], soon())
+
+    [found] = index.candidates(ref, [asked(values=[1, 0, 0, 0])], soon())
+
+    firsts = {each.id: each.vector[0] for each in pieces}
+    assert len(found.lexical) == 10
+    assert [hit.cosine for hit in found.lexical] == [
+        pytest.approx(firsts[hit.chunk_id], abs=1e-5) for hit in found.lexical
+    ]
+
+
 def test_neighbours_and_whole_documents_are_one_http_request(url: str) -> None:
     counting = counting_connection()
     index = OpenSearchChunkIndex.from_url(url, shards=2, connection_class=counting)

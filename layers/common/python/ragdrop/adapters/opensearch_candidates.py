@@ -54,7 +54,7 @@ def planned(
             searches.append((routing, lexical_search(words, clause, query.limit, combined=combined)))
         if words and query.vector is not None and any(query.vector):
             places[2] = len(searches)
-            near = cosines_search(words, clause, query.limit, query.vector, combined=combined)
+            near = cosines_search(words, clause, query.limit, query.vector, routes=index.routes, combined=combined)
             searches.append((routing, near))
         plan.append((places[0], places[1], places[2]))
     return searches, plan
@@ -72,7 +72,7 @@ def answered(index: IndexRef, plan: Plan, answers: Sequence[Part]) -> list[Candi
         ]
         lexical_hits, lexical_error = NOTHING if lexical_place is None else answers[lexical_place]
         near, _ = NOTHING if cosines_place is None else answers[cosines_place]  # without it words alone count
-        cosines = {hit["_source"]["chunk_id"]: cosine_of(hit["_score"]) for hit in near if hit["_score"] > 0}
+        cosines = {hit["fields"]["chunk_id"][0]: cosine_of(hit["_score"]) for hit in near if hit["_score"] > 0}
         worded = [
             replace(tenants_hit(index, hit, hit["_score"], known), cosine=cosines.get(hit["_source"]["chunk_id"]))
             for hit in lexical_hits

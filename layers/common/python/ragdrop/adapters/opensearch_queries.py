@@ -137,10 +137,14 @@ def lexical_search(words: Sequence[str], clause: Clause, limit: int, *, combined
     )
 
 
-def cosines_search(words: Sequence[str], clause: Clause, limit: int, vector: Vector, *, combined: bool = True) -> str:
-    """The hits of `lexical_search` by id, on each shard its best *limit*, each scored by its distance to *vector*.
+def cosines_search(
+    words: Sequence[str], clause: Clause, limit: int, vector: Vector, *, routes: int, combined: bool = True
+) -> str:
+    """The hits of `lexical_search` by chunk id alone, each scored by its distance to *vector*.
 
-    A chunk without a vector has the score 0.  `opensearch_nearest.cosine_of` reads the others.
+    A chunk without a vector has the score 0; `opensearch_nearest.cosine_of` reads the others.  Each shard scores its
+    best *limit*, and *routes* routing values touch at most as many shards.  The ids come from their column: out of
+    `_source` this would cost more than both of the other searches.
     """
     parameters = {"field": "vector", "query_value": "", "space_type": "l2"}
     script = {"source": "knn_score", "lang": "knn", "params": parameters}
@@ -150,9 +154,11 @@ def cosines_search(words: Sequence[str], clause: Clause, limit: int, vector: Vec
             "window_size": limit,
             "query": {"rescore_query": nearness, "query_weight": 0, "rescore_query_weight": 1},
         },
-        "size": SHARDS * limit,
+        "size": limit * min(routes, SHARDS),
         "track_total_hits": False,
-        "_source": ["chunk_id"],
+        "_source": False,
+        "stored_fields": "_none_",
+        "docvalue_fields": ["chunk_id"],
         "query": _lexical_query(words, clause, combined=combined),
     }
     # the place stands before the words of the question, so that nothing in these can be taken for it
