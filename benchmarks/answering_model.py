@@ -28,12 +28,17 @@ def extractive(similarity: Similarity) -> Mind:
 
 
 def claiming(sentence: str, passage: str) -> Mind:
-    """A model that says *sentence* and names the source that holds *passage*, or the first one."""
+    """A model that says *sentence* and names the source that holds *passage*.
+
+    Where none does it names the first that does not hold the sentence itself: naming one that does would be right.
+    """
 
     def say(task: Task) -> list[Claim]:
-        held = " ".join(passage.split())[:60]
-        numbers = [source.number for source in task.sources if held in " ".join(source.text.split())]
-        return [(sentence, numbers[0] if numbers else task.sources[0].number)]
+        passages = {source.number: " ".join(source.text.split()) for source in task.sources}
+        wanted, said = " ".join(passage.split())[:60], " ".join(sentence.split())
+        holding = [number for number, held in passages.items() if wanted in held]
+        others = [number for number, held in passages.items() if said not in held]
+        return [(sentence, (holding or others or list(passages))[0])]
 
     return say
 
