@@ -97,6 +97,22 @@ def test_neighbours_and_whole_documents_are_one_http_request(url: str) -> None:
     assert len(counting.seen) == 1
 
 
+def test_ranges_of_several_documents_that_overlap_come_whole_over_several_pages(index: OpenSearchChunkIndex) -> None:
+    ref = new_ref(routes=3)
+    for name in ("a.md", "b.md", "c.md"):
+        index.upsert(ref, [piece(name, f"part {i}", [1, 0, 0, 0], ordinal=i) for i in range(600)], soon())
+    index.refresh([ref], soon())
+    b, c = DocumentKey("acme", "team", "b.md"), DocumentKey("acme", "team", "c.md")
+    asked = [(c, 590, 10**9), (b, 0, 10**9), (A, 3, 5), (A, 0, 598), (DocumentKey("acme", "team", "none.md"), 0, 9)]
+
+    found = index.read(ref, [ChunkRange(key, 1, first, last) for key, first, last in asked], soon())
+
+    wanted = [(c, range(590, 600)), (b, range(600)), (A, range(3, 6)), (A, range(599)), (A, range(0))]
+    assert [[(hit.key, hit.chunk.ordinal) for hit in part] for part in found] == [
+        [(key, ordinal) for ordinal in ordinals] for key, ordinals in wanted
+    ]
+
+
 def test_a_documents_whole_removal_is_at_most_three_http_requests(url: str) -> None:
     counting = counting_connection()
     index = OpenSearchChunkIndex.from_url(url, shards=2, connection_class=counting)

@@ -10,7 +10,7 @@ from opensearchpy.connection import Urllib3HttpConnection
 
 from ragdrop.adapters.opensearch_admin import IndexAdmin, alias_of, dimension_error, path_of
 from ragdrop.adapters.opensearch_bulk import Line, batches, outcome
-from ragdrop.adapters.opensearch_candidates import NOTHING, Part, answered, planned, tenants_hit
+from ragdrop.adapters.opensearch_candidates import NOTHING, Part, answered, planned
 from ragdrop.adapters.opensearch_client import Caller, Json, QuietConnection, connect
 from ragdrop.adapters.opensearch_errors import (
     DIMENSION,
@@ -21,19 +21,18 @@ from ragdrop.adapters.opensearch_errors import (
     of_status,
     translated,
 )
-from ragdrop.adapters.opensearch_mapping import SHARDS, Documents, source_of
+from ragdrop.adapters.opensearch_mapping import SHARDS, source_of
 from ragdrop.adapters.opensearch_nearest import nearest_of
 from ragdrop.adapters.opensearch_queries import (
     EF_SEARCH,
-    PAGE_SIZE,
     Clause,
     multi_search,
     older_clause,
-    range_search,
     routing_value,
     routing_values,
     tenant_clause,
 )
+from ragdrop.adapters.opensearch_ranges import read_ranges
 from ragdrop.adapters.opensearch_revisions import read_revisions
 from ragdrop.adapters.retries import Retries
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, RevisionPage, Vector
@@ -111,21 +110,8 @@ class OpenSearchChunkIndex:
         return answered(index, plan, answers)
 
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
-        """The chunks of each range by one `_msearch`; one more for every 1,000 chunks of a range that has more."""
-        found: list[list[Hit]] = [[] for _ in ranges]
-        known: Documents = {}
-        open_ranges = {place: part for place, part in enumerate(ranges) if _may_read(index, part)}
-        while open_ranges:
-            parts = list(open_ranges.values())
-            searches = [(routing_value(part.key, index.routes), range_search(part)) for part in parts]
-            answers = self._search(index, searches, deadline)
-            for place, hits in zip(list(open_ranges), answers, strict=True):
-                part = open_ranges.pop(place)
-                found[place] += [tenants_hit(index, hit, 0.0, known) for hit in hits]
-                if len(hits) == PAGE_SIZE and found[place][-1].chunk.ordinal < part.last:
-                    next_first = found[place][-1].chunk.ordinal + 1
-                    open_ranges[place] = ChunkRange(part.key, part.revision, next_first, part.last)
-        return found
+        """The chunks of each range by one `_msearch`; one more for every 1,000 chunks."""
+        return read_ranges(lambda searches: self._search(index, searches, deadline), index, ranges)
 
     def nearest_of(
         self, index: IndexRef, wanted: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
@@ -275,7 +261,3 @@ def _or_raise(part: Part) -> list[dict[str, Any]]:
 
 class _UnknownQueryError(Exception):
     """The server does not know a query that newer ones have."""
-
-
-def _may_read(index: IndexRef, part: ChunkRange) -> bool:
-    return part.key.tenant == index.tenant and part.first <= part.last

@@ -18,12 +18,11 @@ from ragdrop.adapters.opensearch_mapping import (
     vector_json,
 )
 from ragdrop.adapters.sqlite_match import STOP_WORDS
-from ragdrop.domain.chunks import ChunkRange, Filters, Folder, Vector
+from ragdrop.domain.chunks import Filters, Folder, Vector
 from ragdrop.domain.keys import DocumentKey
 
 Clause = dict[str, Any]
 EF_SEARCH = 256  # chosen by benchmarks/opensearch_adapter.py: docs/opensearch.md has the table
-PAGE_SIZE = 1_000  # chunks of one range that one search brings; OpenSearch allows at most 10,000
 # One weight a field, 10 to 5 in small numbers: they multiply how often a word stands there before BM25 saturates, and
 # below 1 the server takes none.  The plain variants find what stemming and stop words hide, at half the worth.
 WEIGHTED = ("text^2", "title^1", "headings^1", "tags.words^1")
@@ -176,23 +175,6 @@ def _lexical_query(words: Sequence[str], clause: Clause, *, combined: bool) -> C
     together = [word for word in words if not word.isalnum()]
     phrases = [{"multi_match": {"query": word, "type": "phrase", "fields": list(PLAIN)}} for word in together]
     return {"bool": {"must": [{"dis_max": {"queries": found}}], "should": phrases, "filter": [clause]}}
-
-
-def range_search(part: ChunkRange) -> str:
-    """The first page of a range of chunks, in their order."""
-    clauses = [
-        {"term": {"tenant": part.key.tenant}},
-        {"term": {"document_revision": revision_term(part.key, part.revision)}},
-        {"range": {"ordinal": {"gte": part.first, "lte": min(part.last, 2**31 - 1)}}},
-    ]
-    return _dumps(
-        {
-            "size": min(part.last - part.first + 1, PAGE_SIZE),
-            "track_total_hits": False,
-            "query": {"bool": {"filter": clauses}},
-            "sort": [{"ordinal": "asc"}],
-        }
-    )
 
 
 def tenant_clause(tenant: str) -> Clause:
