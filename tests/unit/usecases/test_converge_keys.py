@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
+from ragdrop.domain.chunks import IndexedChunk
 from ragdrop.domain.convergence import LEASE_S
+from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.deliveries import Change
 from ragdrop.domain.documents import Status
-from ragdrop.errors import EmbeddingServiceError
+from ragdrop.domain.tenants import IndexRef
+from ragdrop.errors import DatabaseError, EmbeddingServiceError
 from tests.faults import Crash
 from tests.world import World
 
@@ -171,6 +176,23 @@ def test_one_failure_leaves_the_rest_of_the_batch_unharmed(world: World) -> None
     assert world.texts("text") == ["Text of a."]
 
 
+def test_a_document_that_the_index_refuses_leaves_the_rest_of_the_batch_unharmed(world: World) -> None:
+    for name in ("a", "b", "c"):
+        world.put(f"team/{name}.md", f"Text of {name}.", ingest=False)
+    good, bad, other = (world.message(Change(world.key(f"team/{name}.md").s3_key)) for name in "abc")
+    upsert = world.index.upsert
+
+    def picky(index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
+        if any(each.key.path == "b.md" for each in chunks):
+            raise DatabaseError("refused", service="index")
+        upsert(index, chunks, deadline)
+
+    world.index.upsert = picky
+
+    assert world.deliver(good, bad, other) == [bad]
+    assert sorted(world.texts("text")) == ["Text of a.", "Text of c."]
+
+
 def test_the_fifth_receive_says_why_and_keeps_the_live_revision(world: World) -> None:
     world.put("team/pump.md", "Old text.")
     world.put("team/pump.md", "New text.", ingest=False)
@@ -284,11 +306,11 @@ def test_the_counters_of_the_tenant_follow_what_is_live(world: World) -> None:
     assert (tenant.documents, tenant.chunks, tenant.vaults) == (1, 1, ("team",))
 
 
-def test_a_batch_is_refreshed_once(world: World) -> None:
+def test_a_batch_is_written_and_refreshed_once(world: World) -> None:
     for name in "abc":
         world.put(f"team/{name}.md", f"Text {name}.", ingest=False)
 
     world.deliver(*(world.message(Change(world.key(f"team/{name}.md").s3_key)) for name in "abc"))
 
-    assert world.index.calls.count("refresh") == 1
+    assert (world.index.calls.count("upsert"), world.index.calls.count("refresh")) == (1, 1)
     assert len(world.texts("text")) == 3

@@ -189,10 +189,14 @@ class ConvergeKeys:
         return True
 
     def _write(self, batch: _Batch) -> list[tuple[Delivery, Written]]:
-        """Embed and write what is prepared.  Where the shared requests fail, each document is tried by itself."""
+        """Embed and index what is prepared.  Where the shared requests fail, each document is tried by itself."""
+        works = [work for _, work in batch.prepared]
         known: Known | None = None
+        indexed = False
         try:
-            known = self._index_revision.vectors((work for _, work in batch.prepared), batch.deadline)
+            known = self._index_revision.vectors(works, batch.deadline)
+            self._index_revision.index(works, known, batch.deadline)
+            indexed = True
         except DependencyError as exc:
             if len(batch.prepared) == 1:
                 [(delivery, work)] = batch.prepared
@@ -202,7 +206,9 @@ class ConvergeKeys:
         for delivery, work in batch.prepared:
             try:
                 vectors = self._index_revision.vectors([work], batch.deadline) if known is None else known
-                written.append((delivery, self._index_revision.write(work, vectors, batch.deadline)))
+                if not indexed:
+                    self._index_revision.index([work], vectors, batch.deadline)
+                written.append((delivery, self._index_revision.keep(work, vectors)))
             except DependencyError as exc:
                 self._failed(work.key, delivery, exc, batch)
         return written

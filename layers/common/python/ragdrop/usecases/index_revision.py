@@ -124,13 +124,21 @@ class IndexRevision:
         known = {place: vector for each in several for place, vector in each.known.items()}
         return self._write_chunks.vectors((cut for each in several for cut in each.cuts), known, deadline)
 
-    def write(self, prepared: Prepared, vectors: Known, deadline: Deadline) -> Written:
-        """Write the chunks; they wait for the flip of their revision.
+    def index(self, prepared: Iterable[Prepared], vectors: Known, deadline: Deadline) -> None:
+        """Put the chunks of several documents into the index, in shared requests; they wait for the flips.
+
+        Raises:
+            DependencyError: The index failed; the same call may succeed later.
+        """
+        self._write_chunks.index((cut for each in prepared for cut in each.cuts), vectors, deadline)
+
+    def keep(self, prepared: Prepared, vectors: Known) -> Written:
+        """Keep the chunks of a document that are in the index.
 
         Raises:
             DependencyError: A service failed; the same call may succeed later.
         """
-        counts = [self._write_chunks.write(cut, vectors, deadline) for cut in prepared.cuts]
+        counts = [self._write_chunks.keep(cut, vectors) for cut in prepared.cuts]
         self._known_vectors.remember(prepared.kept)
         detail = replace(prepared.detail, chunk_count=counts[0])
         return Written(detail, prepared.tenant, tuple(cut.target for cut in prepared.cuts))

@@ -108,14 +108,33 @@ class WriteChunks:
         Raises:
             DependencyError: A service failed; the same call may succeed later.
         """
+        self.index([cut], vectors, deadline)
+        return self.keep(cut, vectors)
+
+    def index(self, cuts: Iterable[Cut], vectors: Known, deadline: Deadline) -> None:
+        """Index the chunks of *cuts*, those of several documents together, so that they share requests.
+
+        Raises:
+            DependencyError: The index failed; some of the chunks may be in it.
+        """
+        by_index: dict[IndexRef, list[IndexedChunk]] = {}
+        for cut in cuts:
+            by_index.setdefault(cut.index, []).extend(_indexed(cut, vectors))
+        for index, chunks in by_index.items():
+            if chunks:
+                self._index.upsert(index, chunks, deadline)
+
+    def keep(self, cut: Cut, vectors: Known) -> int:
+        """Keep the chunks of *cut*, which are in the index, for the revisions to come.  How many."""
         ordered = [vectors[place] for place in cut.places]
-        pairs = zip(cut.chunks, ordered, strict=True)
-        key, revision = cut.kept.key, cut.kept.revision
-        indexed = [
-            IndexedChunk(key, revision, chunk, cut.facts, found, () if chunk.ordinal else cut.links)
-            for chunk, found in pairs
-        ]
-        if indexed:
-            self._index.upsert(cut.index, indexed, deadline)
         self._revisions.write_chunks(cut.kept, cut.target.name, cut.chunks, ordered, number=cut.number, sizes=cut.sizes)
-        return len(indexed)
+        return len(cut.chunks)
+
+
+def _indexed(cut: Cut, vectors: Known) -> list[IndexedChunk]:
+    pairs = zip(cut.chunks, (vectors[place] for place in cut.places), strict=True)
+    key, revision = cut.kept.key, cut.kept.revision
+    return [
+        IndexedChunk(key, revision, chunk, cut.facts, found, () if chunk.ordinal else cut.links)
+        for chunk, found in pairs
+    ]
