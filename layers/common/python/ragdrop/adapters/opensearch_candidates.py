@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ragdrop.adapters.opensearch_admin import dimension_error
@@ -74,14 +73,16 @@ def answered(index: IndexRef, plan: Plan, answers: Sequence[Part]) -> list[Candi
         near, _ = NOTHING if cosines_place is None else answers[cosines_place]  # without it words alone count
         cosines = {hit["fields"]["chunk_id"][0]: cosine_of(hit["_score"]) for hit in near if hit["_score"] > 0}
         worded = [
-            replace(tenants_hit(index, hit, hit["_score"], known), cosine=cosines.get(hit["_source"]["chunk_id"]))
+            tenants_hit(index, hit, hit["_score"], known, cosines.get(hit["_source"]["chunk_id"]))
             for hit in lexical_hits
         ]
         found.append(Candidates(nearest, worded, vector_error, lexical_error))
     return found
 
 
-def tenants_hit(index: IndexRef, found: Mapping[str, Any], score: float, known: Documents) -> Hit:
+def tenants_hit(
+    index: IndexRef, found: Mapping[str, Any], score: float, known: Documents, cosine: float | None = None
+) -> Hit:
     """The hit that the server *found*.
 
     Raises:
@@ -90,4 +91,4 @@ def tenants_hit(index: IndexRef, found: Mapping[str, Any], score: float, known: 
     source = found["_source"]
     if source["tenant"] != index.tenant:  # cannot happen while the filter is right; then it must not pass unseen
         raise DatabaseError("the index gave a chunk of another tenant", service="index", retryable=False)
-    return hit_of(source, score, known)
+    return hit_of(source, score, known, cosine)

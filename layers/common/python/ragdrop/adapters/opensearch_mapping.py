@@ -217,7 +217,7 @@ def vector_json(vector: Vector) -> str:
     return "[" + ("%.9g," * len(vector) % tuple(vector))[:-1] + "]"
 
 
-def hit_of(source: dict[str, Any], score: float, known: Documents) -> Hit:
+def hit_of(source: dict[str, Any], score: float, known: Documents, cosine: float | None = None) -> Hit:
     """The hit of a stored document; *known* gathers what the chunks of one revision share, so that it is made once."""
     name = source["document_revision"]
     shared = known.get(name)
@@ -238,7 +238,7 @@ def hit_of(source: dict[str, Any], score: float, known: Documents) -> Hit:
         text[size:],
     )
     links = links_of(source["facts"]) if source["ordinal"] == 0 else ()
-    return Hit(shared[0], shared[1], chunk, shared[2], score, links, source["chunk_id"])
+    return Hit(shared[0], shared[1], chunk, shared[2], score, links, source["chunk_id"], cosine)
 
 
 def links_of(stored: dict[str, Any]) -> tuple[Link, ...]:

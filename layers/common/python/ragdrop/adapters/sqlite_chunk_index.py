@@ -239,7 +239,7 @@ class SqliteChunkIndex:
             return [hit(tenant, row[:-1], row[-1]) for row in connection.execute(_SHOWN.format(top=top), values)]
         shown = _SHOWN_WITH_COSINE.format(top=top, cosine=self._vectors.cosine)
         rows = connection.execute(shown, {**values, "vector": wanted})
-        return [replace(hit(tenant, row[:-2], row[-1]), cosine=_bounded(row[-2])) for row in rows]
+        return [hit(tenant, row[:-2], row[-1], _bounded(row[-2])) for row in rows]
 
 
 def _read(connection: apsw.Connection, tenant: str, wanted: ChunkRange) -> list[Hit]:

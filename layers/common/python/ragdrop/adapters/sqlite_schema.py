@@ -148,13 +148,14 @@ def insert(connection: apsw.Connection, chunk: IndexedChunk, vectors: VectorForm
     )
 
 
-def hit(tenant: str, row: tuple[Any, ...], score: float) -> Hit:
+def hit(tenant: str, row: tuple[Any, ...], score: float, cosine: float | None = None) -> Hit:
     """The Hit of a row of HIT_COLUMNS."""
     id_, vault, path, revision, ordinal, start, stop, page, headings, stored, text = row
     size = stop - start
     facts, links, context = told(stored)
     chunk = Chunk(ordinal, start, stop, text[:size], _headings(headings), page, context, text[size:])
-    return Hit(DocumentKey(tenant, vault, path), revision, chunk, facts, score, links if ordinal == 0 else (), id_)
+    key = DocumentKey(tenant, vault, path)
+    return Hit(key, revision, chunk, facts, score, links if ordinal == 0 else (), id_, cosine)
 
 
 def facts_json(facts: Facts, links: tuple[Link, ...] = (), context: str = "") -> str:

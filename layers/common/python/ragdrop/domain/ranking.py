@@ -16,11 +16,42 @@ Relevance = Callable[[Fused], float]
 
 @dataclass(frozen=True, slots=True)
 class RankedDocument:
-    """A document over the threshold and the weight that orders it; `fused` are all its candidates, best first."""
+    """A document over the threshold, and what orders it.
 
-    found: FoundDocument
+    Args:
+        key: The document.
+        matching: Its chunks over the threshold, best first; never empty.
+        boost: What is added to its score.
+        order: The weight that orders it.
+        fused: All its candidates, best first.
+    """
+
+    key: DocumentKey
+    matching: tuple[FoundChunk, ...]
+    boost: float
     order: float
     fused: tuple[Fused, ...]
+
+    @property
+    def chunks(self) -> tuple[FoundChunk, ...]:
+        """The chunks that are told of it."""
+        return self.matching[:CHUNKS_PER_DOCUMENT]
+
+    def found(self) -> FoundDocument:
+        """The document as it is told: made of the few that are told, not of all that are ranked."""
+        best = self.matching[0].hit
+        raw = max(chunk.score or 0.0 for chunk in self.matching)
+        return FoundDocument(
+            key=best.key,
+            revision=best.revision,
+            facts=best.facts,
+            raw_score=raw,
+            score=boosted(raw, self.boost),
+            chunks=self.chunks,
+            text=best.chunk.text,
+            text_start=best.chunk.start,
+            text_end=best.chunk.end,
+        )
 
 
 def rank(
@@ -54,21 +85,5 @@ def rank(
             continue
         boost = boosts.of(matching[0].hit.facts.promotion_level)
         order = boosted(chunks[0].score, boost) * weight(key)
-        ranked.append(RankedDocument(_document(matching, boost), order, tuple(chunks)))
-    return sorted(ranked, key=lambda one: (-one.order, -one.fused[0].score, one.found.key.s3_key))
-
-
-def _document(matching: tuple[FoundChunk, ...], boost: float) -> FoundDocument:
-    best = matching[0].hit
-    raw = max(chunk.score or 0.0 for chunk in matching)
-    return FoundDocument(
-        key=best.key,
-        revision=best.revision,
-        facts=best.facts,
-        raw_score=raw,
-        score=boosted(raw, boost),
-        chunks=matching[:CHUNKS_PER_DOCUMENT],
-        text=best.chunk.text,
-        text_start=best.chunk.start,
-        text_end=best.chunk.end,
-    )
+        ranked.append(RankedDocument(key, matching, boost, order, tuple(chunks)))
+    return sorted(ranked, key=lambda one: (-one.order, -one.fused[0].score, one.key.s3_key))

@@ -181,8 +181,9 @@ class Search:
         )
         heads = live_critical(critical_keys[:MAX_CRITICAL], found.heads.found, query.doc_types)
         first = {head.key for head in heads}
+        chosen = [one for one in ranked if one.key not in first][: question.limit]
         assembled = self._assemble(
-            [one.found for one in ranked if one.found.key not in first][: question.limit],
+            [one.found() for one in chosen],
             [(head, _chunks_of(head, ranked, found, by)) for head in heads],
             index=question.tenant.index,
             expand=query.expand,
@@ -239,7 +240,7 @@ def _wanted(question: Question, vector: Vector | None, critical: tuple[DocumentK
 
 def _chunks_of(head: Head, ranked: Sequence[RankedDocument], found: FoundCandidates, by: Judged) -> list[FoundChunk]:
     """The best chunks of a critical document: those that matched, else the nearest ones."""
-    matching = next((one.found.chunks for one in ranked if one.found.key == head.key), ())
+    matching = next((one.chunks for one in ranked if one.key == head.key), ())
     if matching:
         return list(matching)
     near = [hit for hit in found.beside if hit.key == head.key]
