@@ -21,6 +21,7 @@ from benchmarks.change.table import change_table
 from benchmarks.cold_start.table import cold_start_table
 from benchmarks.comparison_rows import ROWS
 from benchmarks.comparison_table import QUALITY, comparison_table
+from benchmarks.goals_table import GOALS, goals_table
 from benchmarks.growth.page import growth_tables
 from benchmarks.load.table import load_table, soak_table
 from benchmarks.peers_answers_table import answers_table
@@ -68,6 +69,7 @@ TABLES: Sequence[Table] = (
     Table("peers-quality", "docs/quality.md", QUALITY, lambda kept: quality_table(kept[name] for name in QUALITY)),
     Table("peers-settings", "docs/quality.md", QUALITY, lambda kept: settings_table(kept[name] for name in QUALITY)),
     Table("comparison", "README.md", (), comparison_table, (*QUALITY, "peers_speed", *ROWS)),
+    Table("goals", "docs/performance.md", (), goals_table, tuple(GOALS)),
     Table("peers-speed", "docs/performance.md", *of("peers_speed", speed_table)),
     Table("search-profile", "docs/performance.md", *of("search_profile", profile_table)),
     Table("growth", "docs/performance.md", *of("growth", growth_tables)),

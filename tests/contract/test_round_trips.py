@@ -21,7 +21,7 @@ def counted() -> Iterator[tuple[World, type[CountingConnection]]]:
     connection = counting_connection()
     index = OpenSearchChunkIndex.from_url(opensearch_url(), shards=1, connection_class=connection)
     world = World(f"t-{uuid4().hex[:12]}", index=index)
-    long = "\n\n".join(f"## Part {n}\n\n" + f"filler {n} words \n" * 40 for n in range(30))
+    long = "\n\n".join(f"## Part {n}\n\n" + f"filler {n} words \n" * 40 for n in range(90))
     world.put("team/a.md", f"[b](b.md)\n\n{long}\n\n## Last\n\n{WORDS}\n")
     world.put("team/b.md", "another page, see [c](c.md)")
     world.put("team/c.md", "deep matters")
@@ -80,7 +80,7 @@ def test_the_key_and_the_tenants_item_are_read_once_for_many_searches(
 
 def test_following_links_costs_the_index_one_more_search_a_level_and_no_read_of_its_own() -> None:
     world = World()
-    long = "\n\n".join(f"## Part {n}\n\n" + f"filler {n} words \n" * 40 for n in range(30))
+    long = "\n\n".join(f"## Part {n}\n\n" + f"filler {n} words \n" * 40 for n in range(90))
     last = "\n\n".join(f"## Last {n}\n\n" + f"{WORDS} {n}. " * 60 for n in range(4))
     world.put("team/long.md", f"[the valve](b.md)\n\n{long}\n\n{last}\n")
     world.put("team/b.md", "the valve is shut")

@@ -102,3 +102,30 @@ def test_another_tenants_documents_are_never_found(world: World) -> None:
     world.put("team/a.md", "alpha")
 
     assert world.texts("alpha secret") == ["alpha"]
+
+
+def test_what_the_hits_hold_whole_is_not_read_again() -> None:
+    world = World()
+    world.put("team/short.md", "alpha beta. See [next](next.md).\n\n")
+    world.put("team/next.md", "delta")
+    world.search("warm")
+    before = len(world.index.calls)
+
+    found = world.search("alpha beta", min_relevance=0.0)
+
+    assert found.documents[0].text == "alpha beta. See [next](next.md)."
+    assert "read" not in world.index.calls[before:]
+
+
+def test_a_document_of_which_the_hits_hold_a_part_is_read() -> None:
+    world = World()
+    long = "\n\n".join(f"# Part {number}\n\n" + "filler words. " * 120 for number in range(40))
+    world.put("team/long.md", f"{long}\n\n# Last\n\nalpha beta")
+    world.search("warm")
+    before = len(world.index.calls)
+
+    found = world.search("alpha beta", expand="document", min_relevance=0.0)
+
+    assert found.documents[0].text.startswith("# Part 0")
+    assert found.documents[0].text.endswith("alpha beta")
+    assert world.index.calls[before:].count("read") == 1

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
-from ragdrop.domain.assembly import expanded, range_to_read
+from ragdrop.domain.assembly import expanded, held_of, range_to_read
 from ragdrop.domain.boosting import Boosts
 from ragdrop.domain.chunks import ChunkRange, Hit
 from ragdrop.domain.critical import as_document, in_order, within_share
@@ -17,6 +18,9 @@ from ragdrop.domain.retrieval import FoundChunk, FoundDocument
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.ports import ChunkIndex
 from ragdrop.usecases.wall import own
+
+Held = Mapping[DocumentKey, Mapping[int, Hit]]
+"""Chunks by document and ordinal."""
 
 MAX_CHARACTERS = 1_000_000  # of all texts together, whatever the budget says: a Lambda response has 6 MB
 MAX_CRITICAL_CHUNKS = 300  # read of critical documents at most; more would not fit any share of a usual budget
@@ -61,6 +65,7 @@ class Assemble:
         room: Room,
         deadline: Deadline,
         with_first: bool = False,
+        held: Held = MappingProxyType({}),
     ) -> Assembled:
         """Put texts together.
 
@@ -73,6 +78,7 @@ class Assemble:
             room: In characters.
             deadline: Of the request.
             with_first: Whether the first chunk of each document is read too, in the same round trip.
+            held: Chunks of live revisions that were found already; what they suffice for is not read again.
 
         Raises:
             DatabaseError: The index did not answer.
@@ -81,12 +87,19 @@ class Assemble:
         ranges |= _of_results(documents, expand, min(room.documents, MAX_CHARACTERS))
         beside = _first_chunks(ranges.values()) if with_first else []
         asked = [*ranges.values(), *beside]
-        read = [own(hits, index.tenant) for hits in self._index.read(index, asked, deadline)] if asked else []
+        read = self._read(asked, held, index, deadline)
         by_key: Mapping[DocumentKey, list[Hit]] = dict(zip(ranges, read, strict=False))
         firsts = _firsts(zip(asked, read, strict=True)) if with_first else {}
         first, left, shortened = within_share(self._critical(critical, by_key, boosts), room.critical)
         left += min(room.documents, MAX_CHARACTERS) - room.critical
         return Assembled(_within(documents, by_key, expand, left), first, shortened, firsts)
+
+    def _read(self, asked: Sequence[ChunkRange], held: Held, index: IndexRef, deadline: Deadline) -> list[list[Hit]]:
+        """The chunks of each range, by one round trip for those that are not *held*."""
+        known = [held_of(part, held.get(part.key, {})) for part in asked]
+        missing = [part for part, hits in zip(asked, known, strict=True) if hits is None]
+        read = iter(self._index.read(index, missing, deadline) if missing else [])
+        return [own(next(read), index.tenant) if hits is None else hits for hits in known]
 
     @staticmethod
     def _critical(

@@ -191,6 +191,7 @@ class Search:
             room=question.room,
             deadline=TEXTS.of(deadline),
             with_first=_follows(question),
+            held=_by_document(fused),
         )
         notes = _notes(question, len(assembled.shortened) + len(critical_keys[MAX_CRITICAL:]))
         unranked = [question.folders.warning] if question.folders.warning else []
@@ -213,6 +214,13 @@ class Search:
             explanation=_explanation(question, decision, fused, found) if query.debug else None,
         )
         return retrieval, assembled.firsts
+
+
+def _by_document(fused: Sequence[Fused]) -> dict[DocumentKey, dict[int, Hit]]:
+    held: dict[DocumentKey, dict[int, Hit]] = {}
+    for one in fused:
+        held.setdefault(one.hit.key, {})[one.hit.chunk.ordinal] = one.hit
+    return held
 
 
 def _follows(question: Question) -> bool:
