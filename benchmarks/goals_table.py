@@ -1,4 +1,4 @@
-"""The table of goals beside other frameworks: what was wanted, what the kept records show, and by how much it misses."""
+"""The table of goals beside other frameworks: what was wanted and what the kept records show."""
 
 from __future__ import annotations
 

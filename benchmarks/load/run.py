@@ -118,12 +118,10 @@ def run(stack: LiveStack, asked: Sequence[str], options: argparse.Namespace) -> 
     """All phases, and what they come to."""
     with tempfile.TemporaryDirectory(prefix="ragdrop-load-") as folder, watched(stack.pids) as watch:
         load = Load(stack, asked, Path(folder))
-        told = "functions are started: the slowest answer took {:.0f} ms"
-        print(told.format(start_functions(stack, asked, options.users + 1)), flush=True)
+        slowest_ms = start_functions(stack, asked, options.users + 1)
+        print(f"functions are started: the slowest answer took {slowest_ms:.0f} ms", flush=True)
         if options.warm_minutes:
             load.phase(options.warm_users, options.warm_minutes * 60)
-            # fewer users left some without work for so long that the emulator has ended them
-            print(told.format(start_functions(stack, asked, options.users + 1)), flush=True)
         with cores_watched() as busy:
             measured = load.phase(options.users, options.minutes * 60)
         found = figures(measured) | {"users": options.users, "minutes": options.minutes}
