@@ -44,7 +44,7 @@ def emulator(home: Home, port: int) -> Service:
         "S3_PERSIST": "1",
         "S3_DATA_DIR": str(home.emulator / "objects"),
         "SFTP_ENABLED": "0",
-        # an idle function is kept a quarter of an hour, as AWS mostly does; a new one unpacks the layer and takes seconds
+        # an idle function is kept a quarter of an hour, about as AWS does: a new one unpacks the layer first
         "LAMBDA_WARM_TTL_SECONDS": "900",
         "IOT_MTLS_ENABLED": "0",  # it would listen on a port of its own
         "TMPDIR": str(home.emulator / "tmp"),
