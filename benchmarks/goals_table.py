@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from benchmarks.cold_start.table import IMPORT_GOAL, SIZE_GOAL, lightest
+from benchmarks.comparison_rows import OWN
 from benchmarks.growth.page import missed as missed_growth
+from benchmarks.peers.contenders import CONFIGURATIONS, title
+from benchmarks.peers_quality_table import CHANCE
 from benchmarks.peers_speed_table import OWN as OWN_SPEED
 from benchmarks.records import Record
 
 RAW, FLOOR = "its calls again, raw", 1.25
 INGEST, UNCHANGED = 1.15, 100
-CHANCE = 0.05
-OWN = "ragdrop"
 Row = tuple[str, str, bool]
 """What is wanted, what is seen, whether that meets it."""
 
@@ -28,8 +29,8 @@ def goals_table(kept: Mapping[str, Record]) -> str:
 def speed_goals(found: Any) -> list[Row]:
     """Beside its own raw calls and beside every framework, one caller, the smallest size measured."""
     held = found[0]["callers"]["1"]
-    own, frameworks = held[OWN_SPEED], {name: each for name, each in held.items() if ", " in name and OWN not in name}
-    theirs = {name: each for name, each in frameworks.items() if not name.endswith("raw")}
+    own = held[OWN_SPEED]
+    theirs = {called: held[called] for called in (title(name, each[0]) for name, each in CONFIGURATIONS.items())}
     ratio = own["p50_ms"] / held[RAW]["p50_ms"]
     rows = [(f"search p50 at most {FLOOR} x its raw calls", f"{ratio:.2f} x", ratio <= FLOOR)]
     for figure, what in (("p50_ms", "p50"), ("cpu_ms", "processor time")):

@@ -147,7 +147,7 @@ class SqliteFiles:
             connection.execute(begin)
             try:
                 yield connection
-            except BaseException:
+            except BaseException:  # whatever it was, nothing half-written stays; it goes on
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from ragdrop.domain.assembly import expanded, held_of, range_to_read
 from ragdrop.domain.boosting import Boosts
@@ -64,8 +63,8 @@ class Assemble:
         boosts: Boosts,
         room: Room,
         deadline: Deadline,
+        held: Held,
         with_first: bool = False,
-        held: Held = MappingProxyType({}),
     ) -> Assembled:
         """Put texts together.
 
@@ -77,8 +76,8 @@ class Assemble:
             boosts: What is added to the score of critical documents.
             room: In characters.
             deadline: Of the request.
-            with_first: Whether the first chunk of each document is read too, in the same round trip.
             held: Chunks of live revisions that were found already; what they suffice for is not read again.
+            with_first: Whether the first chunk of each document is read too, in the same round trip.
 
         Raises:
             DatabaseError: The index did not answer.

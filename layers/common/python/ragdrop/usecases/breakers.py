@@ -73,7 +73,7 @@ class Breakers:
             if failed:
                 self._measure(dependency, DependencyErrors=1, Throttles=int(exc.details.get("status") == THROTTLED))
             raise
-        except BaseException:
+        except BaseException:  # of whatever kind, it says nothing of the dependency; the trial ends and it goes on
             self.leave(dependency, trial, failed=False)
             raise
         finally:

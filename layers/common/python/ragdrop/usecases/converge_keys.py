@@ -90,7 +90,7 @@ class ConvergeKeys:
                 )
             for change in delivery.changes:
                 self._attempt(delivery, change, batch)
-        self._flip(self._write(batch), batch)
+        self._flip(self._write(batch.prepared, batch), batch)
         for delivery, unfinished in batch.unfinished:
             self._go_on(delivery, unfinished, batch)
         return list(batch.failed.values())
@@ -188,27 +188,24 @@ class ConvergeKeys:
             self._publish.clean(key, tenant, deadline)
         return True
 
-    def _write(self, batch: _Batch) -> list[tuple[Delivery, Written]]:
-        """Embed and index what is prepared.  Where the shared requests fail, each document is tried by itself."""
-        works = [work for _, work in batch.prepared]
-        known: Known | None = None
-        indexed = False
+    def _write(
+        self, prepared: Sequence[tuple[Delivery, Prepared]], batch: _Batch, known: Known | None = None
+    ) -> list[tuple[Delivery, Written]]:
+        """Embed and index what is *prepared*.  Where the shared requests fail, each document is tried by itself."""
+        works = [work for _, work in prepared]
         try:
-            known = self._index_revision.vectors(works, batch.deadline)
+            known = self._index_revision.vectors(works, batch.deadline) if known is None else known
             self._index_revision.index(works, known, batch.deadline)
-            indexed = True
         except DependencyError as exc:
-            if len(batch.prepared) == 1:
-                [(delivery, work)] = batch.prepared
+            if len(prepared) > 1:
+                return [each for one in prepared for each in self._write([one], batch, known)]
+            for delivery, work in prepared:
                 self._failed(work.key, delivery, exc, batch)
-                return []
+            return []
         written: list[tuple[Delivery, Written]] = []
-        for delivery, work in batch.prepared:
+        for delivery, work in prepared:
             try:
-                vectors = self._index_revision.vectors([work], batch.deadline) if known is None else known
-                if not indexed:
-                    self._index_revision.index([work], vectors, batch.deadline)
-                written.append((delivery, self._index_revision.keep(work, vectors)))
+                written.append((delivery, self._index_revision.keep(work, known)))
             except DependencyError as exc:
                 self._failed(work.key, delivery, exc, batch)
         return written

@@ -27,7 +27,7 @@ def together(aside: Callable[[], A], here: Callable[[], B]) -> tuple[A, B]:
     waiting = _pool().submit(contextvars.copy_context().run, aside)
     try:
         result = here()
-    except BaseException:
+    except BaseException:  # whatever it was, nobody waits for the other call any more; it goes on
         waiting.cancel()
         raise
     return waiting.result(), result
