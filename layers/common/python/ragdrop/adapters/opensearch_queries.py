@@ -18,10 +18,12 @@ from ragdrop.adapters.opensearch_mapping import (
     vector_json,
 )
 from ragdrop.adapters.sqlite_match import STOP_WORDS
-from ragdrop.domain.chunks import Filters, Folder, Vector
+from ragdrop.domain.chunks import ChunkRange, Filters, Folder, Vector
 from ragdrop.domain.keys import DocumentKey
 
 Clause = dict[str, Any]
+PAGE_SIZE = 1_000  # chunks that one search brings; OpenSearch allows at most 10,000
+MAX_ORDINAL = 2**31 - 1  # of an OpenSearch integer
 EF_SEARCH = 256  # chosen by benchmarks/opensearch_adapter.py: docs/opensearch.md has the table
 # One weight a field, 10 to 5 in small numbers: they multiply how often a word stands there before BM25 saturates, and
 # below 1 the server takes none.  The plain variants find what stemming and stop words hide, at half the worth.
@@ -177,6 +179,20 @@ def _lexical_query(words: Sequence[str], clause: Clause, *, combined: bool) -> C
     return {"bool": {"must": [{"dis_max": {"queries": found}}], "should": phrases, "filter": [clause]}}
 
 
+def ranges_search(tenant: str, ranges: Sequence[ChunkRange]) -> str:
+    """The first page of the chunks in any of *ranges*, by revision, then in their order."""
+    clause = tenant_clause(tenant)
+    clause["bool"]["filter"].append(_any([_range(part) for part in ranges]))
+    return _dumps(
+        {
+            "size": min(sum(part.last - part.first + 1 for part in ranges), PAGE_SIZE),
+            "track_total_hits": False,
+            "query": clause,
+            "sort": [{"document_revision": "asc"}, {"ordinal": "asc"}],
+        }
+    )
+
+
 def tenant_clause(tenant: str) -> Clause:
     """All chunks of a tenant."""
     return {"bool": {"filter": [{"term": {"tenant": tenant}}]}}
@@ -204,6 +220,12 @@ def multi_search(searches: Sequence[tuple[str, str]]) -> bytes:
     for routing, search in searches:
         lines += [_dumps({"routing": routing, "allow_partial_search_results": False}), search]
     return utf8("\n".join(lines) + "\n")
+
+
+def _range(part: ChunkRange) -> Clause:
+    ordinals = {"gte": part.first, "lte": min(part.last, MAX_ORDINAL)}
+    revision = revision_term(part.key, part.revision)
+    return {"bool": {"filter": [{"term": {"document_revision": revision}}, {"range": {"ordinal": ordinals}}]}}
 
 
 def _folder(folder: Folder) -> Clause:

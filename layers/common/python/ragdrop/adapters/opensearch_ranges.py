@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ragdrop.adapters.opensearch_candidates import tenants_hit
 from ragdrop.adapters.opensearch_mapping import Documents, revision_term
-from ragdrop.adapters.opensearch_queries import routing_value
+from ragdrop.adapters.opensearch_nearest import Found
+from ragdrop.adapters.opensearch_queries import PAGE_SIZE, ranges_search, routing_value
 from ragdrop.domain.chunks import ChunkRange, Hit
 from ragdrop.domain.tenants import IndexRef
-
-PAGE_SIZE = 1_000  # chunks that one search brings; OpenSearch allows at most 10,000
-MAX_ORDINAL = 2**31 - 1  # of an OpenSearch integer
-
-Found = list[list[dict[str, Any]]]
 
 
 def read_ranges(
@@ -41,27 +36,6 @@ def read_ranges(
                     found[place].append(hit)
         left = _behind(page[-1]["_source"], left) if len(page) == PAGE_SIZE else {}
     return found
-
-
-def ranges_search(tenant: str, ranges: Sequence[ChunkRange]) -> str:
-    """The first page of the chunks in any of *ranges*, by revision, then in their order."""
-    wanted = [
-        {"bool": {"filter": [{"term": {"document_revision": revision_term(part.key, part.revision)}}, _ordinals(part)]}}
-        for part in ranges
-    ]
-    body = {
-        "size": min(sum(part.last - part.first + 1 for part in ranges), PAGE_SIZE),
-        "track_total_hits": False,
-        "query": {
-            "bool": {"filter": [{"term": {"tenant": tenant}}, {"bool": {"should": wanted, "minimum_should_match": 1}}]}
-        },
-        "sort": [{"document_revision": "asc"}, {"ordinal": "asc"}],
-    }
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-
-
-def _ordinals(part: ChunkRange) -> dict[str, Any]:
-    return {"range": {"ordinal": {"gte": part.first, "lte": min(part.last, MAX_ORDINAL)}}}
 
 
 def _may_read(index: IndexRef, part: ChunkRange) -> bool:
