@@ -10,6 +10,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from localstack.drill.account import account
+from localstack.drill.behind_breakers import lines_since
 from localstack.drill.expectations import Case, cases, expected
 from localstack.drill.rig import Rig, rig
 from localstack.drill.round import drill, problems, warm_up
@@ -31,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     chosen = [case for case in cases() if options.only in case.name]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # then what was started is stopped too
-    rows, wrong = [], 0
+    rows, wrong = [], []
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="ragdrop-drill-") as folder:
         Path(folder).chmod(0o755)  # a root user's node runs as another one
@@ -39,25 +41,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with rig(Path(folder), Progress()) as made:
                 warm_up(made)
                 for case in chosen:
-                    row, is_wrong = one_row(made, case)
+                    row, account = one_row(made, case)
                     print(row, flush=True)
-                    wrong += is_wrong
                     rows.append(row)
+                    wrong += [row, *account] if account else []
         except (LaunchError, UnavailableError) as exc:
             sys.exit(f"the drill could not be held: {exc}")
     taken_s = time.monotonic() - begun
-    print(f"{len(chosen)} faults, {wrong} not as expected, {taken_s:.0f} s")
+    print(*wrong, sep="\n", end="\n" if wrong else "")  # once more, where the end of a long log shows them
+    print(f"{len(chosen)} faults, {sum(row in wrong for row in rows)} not as expected, {taken_s:.0f} s")
     if options.write:
         write("\n".join([*HEAD, *rows]))
     return 1 if wrong else 0
 
 
-def one_row(made: Rig, case: Case) -> tuple[str, bool]:
-    """One round as a row of the table, and whether it was not as expected."""
+def one_row(made: Rig, case: Case) -> tuple[str, list[str]]:
+    """One round as a row of the table; where it was not as expected, all that happened in it, line by line."""
+    begun_s = time.time()
     wanted, seen = expected(case), drill(made, case)
     found = problems(seen, wanted)
-    bold = f": **{'; '.join(found)}**" if found else ""
-    return f"| {case.name} | {wanted} | {seen}{bold} |", bool(found)
+    if not found:
+        return f"| {case.name} | {wanted} | {seen} |", []
+    arrivals = {name: made.proxies[name].arrivals for name in case.dependencies}
+    happened = account(seen, lines_since(made, begun_s), arrivals, begun_s)
+    return f"| {case.name} | {wanted} | {seen}: **{'; '.join(found)}** |", happened
 
 
 def write(table: str) -> None:

@@ -19,7 +19,7 @@ GUARDED = frozenset({"index", "embedding", "chat"})  # proxies through which not
 def await_shared(rig: Rig) -> None:
     """Wait until functions share their breakers again: for some seconds after DynamoDB was away they do not."""
     now_s = time.time()
-    time.sleep(max(0.0, shared_from_s(_lines(rig, now_s - SHARED_AGAIN_S)) - now_s))
+    time.sleep(max(0.0, shared_from_s(lines_since(rig, now_s - SHARED_AGAIN_S)) - now_s))
 
 
 def while_open(
@@ -41,7 +41,7 @@ def while_open(
 
 def _open_for(rig: Rig, function: str, dependency: str, begun_s: float) -> list[Span]:
     """When *function* knew the breaker to be open: by the openings of all functions, where they share them."""
-    told = _lines(rig, begun_s)
+    told = lines_since(rig, begun_s)
     if dependency == REGISTRY or not are_shared(told):  # both lie behind DynamoDB
         told = lines([rig.logs[function]], since_s=begun_s)
     return spans(told, dependency, open_s=OPEN_S)
@@ -66,7 +66,7 @@ def touched(rig: Rig, case: Case, begun_s: float, behind: tuple[Reply, ...]) -> 
     Where the breakers' table is not reached, one function's breaker says nothing of another's requests: then what
     came during the replies *behind* open breakers counts, as nothing else is sent meanwhile.
     """
-    told = _lines(rig, begun_s)
+    told = lines_since(rig, begun_s)
     if are_shared(told) and "dynamodb" not in case.dependencies:
         return sum(
             inside(rig.proxies[name].arrivals, spans(told, name, open_s=OPEN_S))
@@ -86,5 +86,6 @@ def _lies_in(times: list[Span], reply: Reply) -> bool:
     return any(each.holds(reply.sent_at_s, reply.sent_at_s + reply.taken_s) for each in times)
 
 
-def _lines(rig: Rig, begun_s: float) -> list[Line]:
+def lines_since(rig: Rig, begun_s: float) -> list[Line]:
+    """What the logs of all functions tell of breakers from *begun_s* on."""
     return lines(rig.logs.values(), since_s=begun_s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ import httpx
 
 from localstack.deploy import Emulated
 from localstack.drill.proxy import FaultProxies, FaultProxy
-from localstack.handover import push
+from localstack.handover import push, ragdrop_json
 from localstack.home import REPOSITORY, Home
 from localstack.launcher import down, up
 from localstack.opensearch import start as start_node
@@ -43,12 +43,16 @@ FOREIGN = ("EMBEDDING_", "CHAT_", "INDEX_", "AWS_", "RAGDROP_")  # what would na
 
 @dataclass(frozen=True)
 class Rig:
-    """What runs: *proxies* by dependency, *apps* and their *logs* by function, and the key of the drill's tenant."""
+    """What runs: *proxies* by dependency, *apps* and their *logs* by function.
+
+    *key* is one of the drill's tenant; *new_key* makes another.
+    """
 
     proxies: Mapping[str, FaultProxy]
     apps: Mapping[str, Process]
     logs: Mapping[str, Path]
     key: str
+    new_key: Callable[[], str]
 
     def url(self, function: str) -> str:
         """Where the app of a function answers."""
@@ -87,7 +91,12 @@ def rig(folder: Path, progress: Progress) -> Iterator[Rig]:
             temporary.mkdir()
             apps[function] = _serve(function, environment | {"TMPDIR": str(temporary)}, folder)
             ending.callback(stop, apps[function])
-        yield Rig(before, apps, {function: _log(folder, function) for function in apps}, str(stack["api_key"]))
+        logs = {function: _log(folder, function) for function in apps}
+        yield Rig(before, apps, logs, str(stack["api_key"]), lambda: _new_key(home))
+
+
+def _new_key(home: Home) -> str:
+    return str(ragdrop_json(home, ["key", "create", TENANT, "--role", "reader"])["api_key"])
 
 
 def _sweep(stack: Mapping[str, Any]) -> None:
