@@ -41,11 +41,16 @@ _WORDS = re.compile(r"\w+")
 class AllLive:
     """The registry's part that following links asks: every document is live, none is found by its name."""
 
-    def named(self, names: Collection[Name], deadline: Deadline) -> dict[Name, tuple[str, ...]]:  # noqa: ARG002
-        """Nothing: the links are exact paths."""
-        return {}
+    def named_and_heads(
+        self,
+        names: Collection[Name],  # noqa: ARG002
+        keys: Collection[DocumentKey],
+        deadline: Deadline,
+    ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
+        """No paths, as the links are exact ones; a live head of each."""
+        return {}, self.heads(keys, deadline)
 
-    def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:  # noqa: ARG002
+    def heads(self, keys: Collection[DocumentKey], deadline: Deadline) -> Heads:  # noqa: ARG002
         """A live head of each."""
         return Heads({key: Head(key, Status.INDEXED, REVISION, live_revision=REVISION) for key in keys})
 

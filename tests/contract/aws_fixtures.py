@@ -19,6 +19,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
+from ragdrop.adapters.dynamodb_answers import read_answers_plainly
 from ragdrop.adapters.dynamodb_breakers import DynamoDbBreakers
 from ragdrop.adapters.dynamodb_kept_replies import DynamoDbKeptReplies
 from ragdrop.adapters.dynamodb_receipts import DynamoDbReceipts
@@ -117,6 +118,8 @@ def clients(engine: str) -> Iterator[Callable[[str], Any]]:
 
         def make(service: str) -> Any:
             made = SESSION.client(service, config=config, **credentials)
+            if service == "dynamodb":
+                read_answers_plainly(made)
             cleanup.callback(made.close)
             return made
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Detail, PromotionLevel
+from ragdrop.domain.documents import Detail, Heads, PromotionLevel
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.pointers import MAX_PATHS_OF_A_NAME, Name, Promoted
 from ragdrop.ports import Registry
@@ -44,7 +44,7 @@ def flipped(registry: Registry, key: DocumentKey, level: PromotionLevel = "stand
 
 def paths(registry: Registry, key: DocumentKey, name: str = "grösse + 1 😀") -> tuple[str, ...]:
     wanted = Name(key.tenant, key.vault, name)
-    return registry.named([wanted], soon()).get(wanted, ())
+    return registry.named_and_heads([wanted], [], soon())[0].get(wanted, ())
 
 
 def test_a_promoted_document_is_listed_by_vault_and_path_within_its_tenant(
@@ -140,10 +140,21 @@ def test_many_names_are_read_at_once_and_one_without_documents_is_left_out(
     flipped(registry, replace(key, path="PK.md"))
     names = [Name(key.tenant, key.vault, name) for name in ("grösse + 1 😀", "pk", "nothing")]
 
-    assert registry.named(names, soon()) == {names[0]: (key.path,), names[1]: ("PK.md",)}
-    assert registry.named([], soon()) == {}
+    assert registry.named_and_heads(names, [], soon())[0] == {names[0]: (key.path,), names[1]: ("PK.md",)}
+    assert registry.named_and_heads([], [], soon()) == ({}, Heads({}))
     with pytest.raises(ValueError, match="at most 100"):
-        registry.named([replace(names[0], name=str(number)) for number in range(101)], soon())
+        registry.named_and_heads([replace(names[0], name=str(number)) for number in range(100)], [key], soon())
+
+
+def test_names_and_heads_are_read_together(registry: Registry, key: DocumentKey) -> None:
+    flipped(registry, key)
+    absent, name = replace(key, path="absent.md"), Name(key.tenant, key.vault, "grösse + 1 😀")
+
+    paths_by_name, heads = registry.named_and_heads([name], [key, absent], soon())
+
+    assert paths_by_name == {name: (key.path,)}
+    assert heads == registry.heads([key, absent], soon())
+    assert set(heads.found) == {key}
 
 
 def test_a_name_has_room_for_twenty_paths_and_a_path_that_goes_makes_room(registry: Registry, key: DocumentKey) -> None:

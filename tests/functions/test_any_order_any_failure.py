@@ -229,7 +229,7 @@ class Histories(RuleBasedStateMachine):
         """Which documents are in the list of promoted ones, and which are found by their names."""
         listed = self.world.registry.promoted(self.world.tenant, Deadline.after(10))
         names = {name_of(self.world.key(path)): path.partition("/")[0] for path in PATHS}
-        named = self.world.registry.named(list(names), Deadline.after(10))
+        named = self.world.registry.named_and_heads(list(names), [], Deadline.after(10))[0]
         return (
             {pointer.key.vault_path for pointer in listed},
             {f"{names[name]}/{path}" for name, paths in named.items() for path in paths},

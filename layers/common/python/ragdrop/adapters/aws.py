@@ -11,6 +11,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
 from botocore.parsers import ResponseParserError
 
+from ragdrop.adapters.dynamodb_answers import read_answers_plainly
 from ragdrop.errors import ConfigurationError, DependencyError
 
 AwsClient: TypeAlias = Any  # a low-level boto3 client, whose methods are made at run time
@@ -76,20 +77,9 @@ def _made(service: str, *, quick: bool) -> AwsClient:
             except NoRegionError as exc:
                 raise ConfigurationError("AWS_REGION or AWS_DEFAULT_REGION must name a region") from exc
             if service == "dynamodb":
-                made.meta.events.register("after-call.dynamodb", _refuse_garbage)
+                read_answers_plainly(made)
             _clients[service, quick] = made
         return _clients[service, quick]
-
-
-def _refuse_garbage(http_response: Any, **_: Any) -> None:
-    """The SDK takes a body that it cannot read for an empty answer, and an empty answer means that nothing is there.
-
-    Raises:
-        ResponseParserError: It is no JSON object.
-    """
-    body = http_response.content
-    if not (body.startswith(b"{") and body.rstrip().endswith(b"}")):
-        raise ResponseParserError("the body is no JSON object")
 
 
 def error_code(exc: ClientError) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from ragdrop.adapters import head_changes
 from ragdrop.adapters.dynamodb_batches import read_batch
@@ -19,13 +19,14 @@ from ragdrop.adapters.dynamodb_items import (
     listing_pk,
     listing_shard,
 )
-from ragdrop.adapters.dynamodb_pointers import DynamoDbPointers
+from ragdrop.adapters.dynamodb_pointers import NAME_SK, DynamoDbPointers, name_key, paths_of
 from ragdrop.adapters.dynamodb_table import Table, Update
 from ragdrop.adapters.head_changes import Changes
 from ragdrop.domain.checkpoints import Checkpoint
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Status
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.pointers import Name
 from ragdrop.ports import Claim
 
 
@@ -48,10 +49,24 @@ class DynamoDbDocuments(DynamoDbPointers):
             DatabaseError: Not one of them could be read.
             ValueError: More than 100 documents.
         """
-        by_item = {(document_pk(key), HEAD_SK): key for key in keys}
-        found, left = read_batch(self._table, list(by_item), deadline, self._sleep)
-        heads = (head_of(item) for item in found)
-        return Heads({head.key: head for head in heads}, frozenset(by_item[item] for item in left))
+        return self.named_and_heads((), keys, deadline)[1]
+
+    def named_and_heads(
+        self, names: Collection[Name], keys: Collection[DocumentKey], deadline: Deadline
+    ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
+        """Both by one batch read; heads that stay unprocessed until the deadline are `unread`, names are left out.
+
+        Raises:
+            DatabaseError: Nothing could be read.
+            ValueError: More than 100 names and documents.
+        """
+        by_name = {name_key(name): name for name in names}
+        by_head = {(document_pk(key), HEAD_SK): key for key in keys}
+        found, left = read_batch(self._table, [*by_name, *by_head], deadline, self._sleep)
+        heads = [head_of(item) for item in found if item["SK"] == HEAD_SK]
+        paths = {by_name[item["PK"], NAME_SK]: paths_of(item) for item in found if item["SK"] == NAME_SK}
+        unread = frozenset(by_head[item] for item in left if item in by_head)
+        return {name: held for name, held in paths.items() if held}, Heads({head.key: head for head in heads}, unread)
 
     def detail(self, key: DocumentKey, revision: int) -> Detail | None:
         """What is kept of one revision."""

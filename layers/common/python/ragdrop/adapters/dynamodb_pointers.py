@@ -6,10 +6,7 @@ looked before a new revision came cannot take that one's pointer away.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
-from ragdrop.adapters.dynamodb_batches import read_batch
-from ragdrop.adapters.dynamodb_items import encode
+from ragdrop.adapters.dynamodb_items import Item, encode
 from ragdrop.adapters.dynamodb_table import ItemKey, Table
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Head
@@ -65,22 +62,11 @@ class DynamoDbPointers:
             found.append(Promoted(DocumentKey(tenant, vault, path), item["level"]))
         return sorted(found)
 
-    def named(self, names: Collection[Name], deadline: Deadline) -> dict[Name, tuple[str, ...]]:
-        """Paths by name."""
-        by_item = {_name_key(name): name for name in names}
-        items, _ = read_batch(self._table, list(by_item), deadline)
-        found: dict[Name, tuple[str, ...]] = {}
-        for item in items:
-            paths = sorted(name.removeprefix(PATH_PREFIX) for name in item if name.startswith(PATH_PREFIX))
-            if paths:
-                found[by_item[item["PK"], item["SK"]]] = tuple(paths)
-        return found
-
     def _note_name(self, key: DocumentKey, revision: int) -> None:
         names = {"#path": PATH_PREFIX + key.path, "#count": "count"}
         values = encode({":revision": revision, ":one": 1, ":most": MAX_PATHS_OF_A_NAME})
         added = self._table.conditional(
-            _name_key(name_of(key)),
+            name_key(name_of(key)),
             {
                 "UpdateExpression": "SET #path = :revision ADD #count :one",
                 "ConditionExpression": "attribute_not_exists(#path) AND"
@@ -92,7 +78,7 @@ class DynamoDbPointers:
         if added.won or names["#path"] not in (added.item or {}):
             return  # noted, or no room
         again = self._table.conditional(
-            _name_key(name_of(key)),
+            name_key(name_of(key)),
             {
                 "UpdateExpression": "SET #path = :revision",
                 "ConditionExpression": "#path <= :revision",
@@ -105,7 +91,7 @@ class DynamoDbPointers:
 
     def _forget_name(self, key: DocumentKey, revision: int) -> None:
         removed = self._table.conditional(
-            _name_key(name_of(key)),
+            name_key(name_of(key)),
             {
                 "UpdateExpression": "REMOVE #path ADD #count :less",
                 "ConditionExpression": "#path <= :revision",
@@ -114,12 +100,22 @@ class DynamoDbPointers:
             },
         )
         if removed.won and removed.item and removed.item["count"] < 1:
-            self._table.delete_if(_name_key(name_of(key)), "#count < :one", {":one": 1}, {"#count": "count"})
+            self._table.delete_if(name_key(name_of(key)), "#count < :one", {":one": 1}, {"#count": "count"})
 
 
 def _promoted_key(key: DocumentKey) -> ItemKey:
     return f"C#{key.tenant}", key.vault_path
 
 
-def _name_key(name: Name) -> ItemKey:
+def name_key(name: Name) -> ItemKey:
+    """Where the paths of a name are kept."""
     return f"N#{name.tenant}/{name.vault}#{name.name}", NAME_SK
+
+
+def paths_of(item: Item) -> tuple[str, ...]:
+    """The paths in the decoded item of a name, sorted.
+
+    >>> paths_of({"PK": "N#acme/team#b", "SK": "N", "count": 2, "P/c/b.md": 7, "P/b.md": 8})
+    ('b.md', 'c/b.md')
+    """
+    return tuple(sorted(name.removeprefix(PATH_PREFIX) for name in item if name.startswith(PATH_PREFIX)))

@@ -18,8 +18,6 @@ from ragdrop.domain.pointers import (
     nothing_is_promoted_until,
 )
 
-MAX_NAMES = 100
-
 
 class MemoryPointers:
     """Pointers, each with the revision that wrote it."""
@@ -46,11 +44,8 @@ class MemoryPointers:
             deadline.timeout_s(1.0, stage="registry")
             return sorted(Promoted(key, level) for key, (level, _) in self._promoted.items() if key.tenant == tenant)
 
-    def named(self, names: Collection[Name], deadline: Deadline) -> dict[Name, tuple[str, ...]]:  # noqa: ARG002
-        with self._call("named"):
-            if len(set(names)) > MAX_NAMES:
-                raise ValueError(f"{len(set(names))} names asked for at once, at most {MAX_NAMES}")
-            return {name: tuple(sorted(self._names[name])) for name in names if self._names.get(name)}
+    def _paths(self, names: Collection[Name]) -> dict[Name, tuple[str, ...]]:
+        return {name: tuple(sorted(self._names[name])) for name in names if self._names.get(name)}
 
     def _remove_pointers(self, head: Head) -> None:
         paths = self._names.get(name_of(head.key), {})

@@ -3,7 +3,7 @@
 # ruff: noqa: D102 - the port says what each method does
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import RLock
@@ -19,13 +19,14 @@ from ragdrop.domain.checkpoints import Checkpoint
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.pointers import Name
 from ragdrop.domain.rates import RateLimits
 from ragdrop.domain.tenants import ActiveIndex, KeptSettings, Tenant
 from ragdrop.errors import DatabaseError, RagdropError
 from ragdrop.ports import Claim
 from ragdrop.ports.registry import MAX_FOLDERS
 
-MAX_HEADS = 100
+MAX_ITEMS = 100
 
 
 class MemoryRegistry(MemoryPointers, MemoryKeys):
@@ -54,13 +55,28 @@ class MemoryRegistry(MemoryPointers, MemoryKeys):
 
     def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:  # noqa: ARG002
         with self._call("heads"):
-            asked = set(keys)
-            if len(asked) > MAX_HEADS:
-                raise ValueError(f"{len(asked)} heads asked for at once, at most {MAX_HEADS}")
-            unread = frozenset(asked & self.unreadable)
-            if asked and unread == asked:
-                raise DatabaseError("no head could be read", service="registry")
-            return Heads({key: self._heads[key] for key in asked - unread if key in self._heads}, unread)
+            return self._batch((), keys)[1]
+
+    def named_and_heads(
+        self,
+        names: Collection[Name],
+        keys: Collection[DocumentKey],
+        deadline: Deadline,  # noqa: ARG002
+    ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
+        with self._call("named_and_heads"):
+            return self._batch(names, keys)
+
+    def _batch(
+        self, names: Collection[Name], keys: Collection[DocumentKey]
+    ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
+        asked = set(keys)
+        if len(asked) + len(set(names)) > MAX_ITEMS:
+            raise ValueError(f"{len(asked) + len(set(names))} items asked for at once, at most {MAX_ITEMS}")
+        unread = frozenset(asked & self.unreadable)
+        if asked and unread == asked and not names:
+            raise DatabaseError("no head could be read", service="registry")
+        held = {key: self._heads[key] for key in asked - unread if key in self._heads}
+        return self._paths(names), Heads(held, unread)
 
     def detail(self, key: DocumentKey, revision: int) -> Detail | None:
         with self._call("detail"):

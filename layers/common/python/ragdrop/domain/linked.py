@@ -67,6 +67,19 @@ def names_of(targets: Sequence[Target]) -> list[Name]:
     return _in_turns([target.means.names for target in targets])
 
 
+def as_written(target: Target) -> DocumentKey | None:
+    """The document that a link names by its path, if that is there as written; a wikilink names none.
+
+    >>> from ragdrop.domain.links import reference
+    >>> key = DocumentKey("acme", "team", "notes/a.md")
+    >>> [as_written(Target(key, Link(to), reference(to, key))) for to in ("b.md", "[[b]]")]
+    [DocumentKey(tenant='acme', vault='team', path='notes/b.md'), None]
+    """
+    if target.means.ending is not None:
+        return None
+    return DocumentKey(target.source.tenant, target.means.vault, target.means.paths[0])
+
+
 def meanings(targets: Sequence[Target], named: Mapping[Name, tuple[str, ...]]) -> list[list[DocumentKey]]:
     """Which documents each target may mean, likeliest first."""
     return [candidates(target.means, target.source, named) for target in targets]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Protocol
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Head
-from ragdrop.domain.pointers import Name, Promoted
+from ragdrop.domain.pointers import Promoted
 
 
 class PointerRegistry(Protocol):
@@ -27,11 +26,4 @@ class PointerRegistry(Protocol):
 
     def promoted(self, tenant: str, deadline: Deadline) -> list[Promoted]:
         """The tenant's important and critical documents by vault and path, by one query."""
-        ...
-
-    def named(self, names: Collection[Name], deadline: Deadline) -> dict[Name, tuple[str, ...]]:
-        """Paths, sorted, of up to 100 names by one batch read; raises only where none could be read.
-
-        A name that nothing has, or that was not read in time, is left out.
-        """
         ...

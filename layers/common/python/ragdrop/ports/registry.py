@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,6 +11,7 @@ from ragdrop.domain.checkpoints import Checkpoint
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.pointers import Name
 from ragdrop.domain.rates import RateLimits
 from ragdrop.domain.tenants import ActiveIndex, KeptSettings, Tenant
 from ragdrop.ports.api_keys import KeyRegistry
@@ -42,6 +43,15 @@ class DocumentRegistry(Protocol):
 
     def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:
         """The heads of up to 100 documents in one batch read; raises only where none could be read."""
+
+    def named_and_heads(
+        self, names: Collection[Name], keys: Collection[DocumentKey], deadline: Deadline
+    ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
+        """Paths, sorted, by name, and heads: up to 100 of both together in one batch read.
+
+        A name that nothing has, or that was not read in time, is left out; raises only where nothing could be read.
+        """
+        ...
 
     def detail(self, key: DocumentKey, revision: int) -> Detail | None:
         """What is kept of one revision; None where it neither began nor was flipped, or was forgotten."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail
-from ragdrop.domain.linked import keys_to_read, meanings, names_of, targets_of
+from ragdrop.domain.linked import targets_of
 from ragdrop.domain.links import Link, reference
 from ragdrop.domain.settings_in_force import Tunables, in_force
 from ragdrop.domain.tenants import Tenant
 from ragdrop.ports import Registry
+from ragdrop.usecases.resolve_links import resolve
 
 TIMEOUT_S = 10.0
 AT_ONCE = 20  # a link may mean five paths, and a batch reads 100 heads
@@ -44,9 +45,5 @@ class CheckLinks:
         """Those of up to 20 links that lead to a live document."""
         deadline = Deadline.after(TIMEOUT_S)
         targets = targets_of([(detail.key, links)], across_vaults=across)
-        names = names_of(targets)
-        meant = meanings(targets, self._registry.named(names, deadline) if names else {})
-        keys = keys_to_read(meant)
-        heads = self._registry.heads(keys, deadline).found if keys else {}
-        live = {key for key, head in heads.items() if head.live_revision is not None}
-        return {target.link.target for target, keys in zip(targets, meant, strict=True) if not live.isdisjoint(keys)}
+        found = resolve(self._registry, targets, deadline)
+        return {target.link.target for target, live in zip(targets, found, strict=True) if live is not None}

@@ -13,10 +13,7 @@ from ragdrop.domain.linked import (
     Followed,
     LinkedDocument,
     Target,
-    keys_to_read,
     linked_document,
-    meanings,
-    names_of,
     order,
     targets_of,
 )
@@ -25,6 +22,7 @@ from ragdrop.domain.retrieval import FoundDocument
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import DatabaseError
 from ragdrop.ports import ChunkIndex, Registry, VisitedCache
+from ragdrop.usecases.resolve_links import resolve
 from ragdrop.usecases.wall import own
 
 logger = logging.getLogger(__name__)
@@ -67,8 +65,8 @@ class FollowLinks:
     ) -> Followed:
         """The linked documents of *roots*, at most *max_docs*, at most *max_depth* links away.
 
-        A level costs at most one batch read of names, one of heads and one search of the index; the roots' links one
-        more read of it, unless *firsts* or their hits brought them.  With *session* the visited cache is read once and
+        A level costs at most two batch reads of the registry and one search of the index; the roots' links one more
+        read of it, unless *firsts* or their hits brought them.  With *session* the visited cache is read once and
         written at most once; without it cycles are cut here.
 
         Args:
@@ -95,13 +93,15 @@ class FollowLinks:
         before = set(expanded)
         found: list[LinkedDocument] = []
         known = {*exclude, *(root.key for root in roots)}
+        live = {root.key: root.revision for root in roots}
         fresh = [root for root in roots if root.key.digest not in expanded]
         pages = self._pages(fresh, firsts or {}, tenant, deadline)
         for depth in range(1, max_depth + 1):
             expanded |= {key.digest for key, _ in pages}
-            level = self._level(pages, query_vector, tenant, caller, known, across_vaults, depth, deadline)
+            level = self._level(pages, query_vector, tenant, caller, known, live, across_vaults, depth, deadline)
             found += level[: max_docs - len(found)]
             known |= {document.key for document in level}
+            live |= {document.key: document.revision for document in level}
             left = [document for document in level if document.key.digest not in expanded]
             pages = [(document.key, document.chunks[0].hit.links) for document in left]
             if len(found) >= max_docs or not pages:
@@ -133,29 +133,29 @@ class FollowLinks:
         tenant: Tenant,
         caller: Caller,
         known: Collection[DocumentKey],
+        live: Mapping[DocumentKey, int],
         across_vaults: bool,  # noqa: FBT001 - private
         depth: int,
         deadline: Deadline,
     ) -> list[LinkedDocument]:
-        """The documents one link away from *pages*, best first; none that is *known* or may not be seen."""
+        """The documents one link away from *pages*, best first; none that is *known* or may not be seen.
+
+        What is *live*, with which revision, is not asked for again.
+        """
         targets = [
             target for target in targets_of(pages, across_vaults=across_vaults) if caller.may_see(target.means.vault)
         ]
         if not targets:
             return []
-        names = names_of(targets)
-        meant = meanings(targets, self._registry.named(names, deadline) if names else {})
-        keys = keys_to_read(meant)
-        heads = self._registry.heads(keys, deadline).found if keys else {}
-        live = {key: head.live_revision for key, head in heads.items() if head.live_revision is not None}
         by: dict[DocumentKey, list[Target]] = {}
-        for target, possible in zip(targets, meant, strict=True):
-            key = next((key for key in possible if key in live), None)
-            if key is not None and key not in known and key != target.source:
-                by.setdefault(key, []).append(target)
+        revisions: dict[DocumentKey, int] = {}
+        for target, found in zip(targets, resolve(self._registry, targets, deadline, known=live), strict=True):
+            if found is not None and found[0] not in known and found[0] != target.source:
+                by.setdefault(found[0], []).append(target)
+                revisions.update([found])
         if not by:
             return []
-        nearest = self._index.nearest_of(tenant.index, query_vector, [(key, live[key]) for key in by], deadline)
+        nearest = self._index.nearest_of(tenant.index, query_vector, list(revisions.items()), deadline)
         hits = own(nearest, tenant.name)
         if query_vector is None:
             places = {key: place for place, key in enumerate(by)}
