@@ -32,12 +32,13 @@ def quality_rows(kept: Mapping[str, Record]) -> list[str]:
     def mean(contender: str) -> float:
         return fmean(record.results["contenders"][contender]["ndcg_at_10"] for record in kept.values())
 
-    where = " and ".join(name.removeprefix("peers_quality_") for name in kept)
+    *others, last = [name.removeprefix("peers_quality_") for name in kept]
+    where = f", mean of {', '.join(others)} and {last}" if others else f" on {last}"
     own = mean(OWN_QUALITY)
     recommended = [mean(title(name, each[0])) for name, each in CONFIGURATIONS.items()]
     best = [max(mean(title(name, one)) for one in each) for name, each in CONFIGURATIONS.items()]
     return [
-        row(f"nDCG@10 on {where}, as its documentation recommends", [own, *recommended], 4, most=True),
+        row(f"nDCG@10{where}, as its documentation recommends", [own, *recommended], 4, most=True),
         row("the same, the best of the configurations tried", [own, *best], 4, most=True),
     ]
 
