@@ -39,6 +39,11 @@ class Person(FastHttpUser):
     wait_time = constant_pacing(1) if PLAN["paced"] else constant(0)
     connection_timeout = network_timeout = 30.0
 
+    def on_start(self) -> None:
+        """Begin anywhere within a second: locust starts users on the second, and pacing would keep them in step."""
+        if PLAN["paced"]:
+            time.sleep(random.random())
+
     def post(self, kind: str, headers: dict[str, str]) -> None:
         """One request, noted."""
         body = {"query": random.choice(PLAN["questions"])}
