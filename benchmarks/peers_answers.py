@@ -38,7 +38,7 @@ from ragdrop.domain.questions import Question
 
 NAME = "peers_answers"
 FAULTS, TRUE, ASKED = 140, 60, 100  # sentences of each sort; questions of each sort
-QUICK_SHARE = 5
+QUICK_SHARE = 10
 PEERS = ("langchain", "llama_index", "haystack")  # txtai's RAG needs its pipeline packages: torch and transformers
 CONFIGURATION = "hybrid"
 MAX_QUERY = 1_000
@@ -109,7 +109,7 @@ def main() -> int:
     """Measure, print, keep where asked to; nothing to do without the data."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers_answers", description=__doc__)
     parser.add_argument("--write", action="store_true", help="keep the figures")
-    parser.add_argument("--quick", action="store_true", help="a fifth of the sentences and questions")
+    parser.add_argument("--quick", action="store_true", help=f"one in {QUICK_SHARE} of the sentences and questions")
     options = parser.parse_args()
     data = data_folder()
     if data is None:

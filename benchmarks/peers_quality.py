@@ -3,8 +3,8 @@
     RAGDROP_EVAL_DATA=… python -m benchmarks.peers_quality [--write] [--quick] [--collection NAME ...]
 
 `make bench-env` installs the frameworks.  Each splits the documents its own way, so the first run embeds some 30,000
-texts (half an hour of processor time); vectors are kept under RAGDROP_BENCH_CACHE.  `--quick` takes 60 questions and
-400 documents of Cranfield.  `--write` keeps the record; `python -m benchmarks.report --write` makes the tables.
+texts (half an hour of processor time); vectors are kept under RAGDROP_BENCH_CACHE.  `--quick` takes 30 questions and
+200 documents of Cranfield.  `--write` keeps the record; `python -m benchmarks.report --write` makes the tables.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ragdrop.domain.evaluation import mean, ndcg, recall
 
 LIMIT = 10
 OWN = ("ragdrop, embedded index", "ragdrop, OpenSearch")
-QUICK_QUESTIONS, QUICK_DOCUMENTS = 60, 400
+QUICK_QUESTIONS, QUICK_DOCUMENTS = 30, 200
 
 Scores = list[tuple[float, float, float]]
 """nDCG@10, recall@5 and recall@10 of every question."""

@@ -35,7 +35,7 @@ from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.bootstrap import bootstrap
 
 NAME = "change"
-QUICK_FILES = 20
+QUICK_FILES = 10
 OURS = "ragdrop"
 
 

@@ -22,7 +22,7 @@ from benchmarks.cold_start.function_imports import Imports
 from benchmarks.cold_start.table import cold_start_table, misses
 
 NAME = "cold_start"
-ROUNDS, QUICK_ROUNDS = 7, 2
+ROUNDS, QUICK_ROUNDS = 7, 1
 DEAREST = 15
 PROFILED = "ragdrop query"
 

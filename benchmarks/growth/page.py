@@ -59,7 +59,7 @@ def _of(found: dict[str, Any], kind: str) -> dict[str, Any]:
 def _sizes(measured: dict[str, Any], name: str) -> str:
     sizes = {int(size): measured[size] for size in _counts(measured)}
     shown = ENGINES[name]
-    kinds = {key: told for key, told in GROWING.items() if any(each[key] for each in sizes.values())}
+    kinds = {key: told for key, told in GROWING.items() if all(each[key] for each in sizes.values())}
     heads = [f"{shown}: chunks", *(f"{told}, ms" for told in kinds.values()), "memory, MB", "bytes a chunk"]
     lines = [f"| {' | '.join(heads)} | written a second |", "|---" * (len(heads) + 1) + "|"]
     for size, each in sizes.items():

@@ -14,6 +14,8 @@ from localstack.opensearch import start, stop
 from localstack.opensearch.releases import HYBRID_RELEASE
 from localstack.ports import choose_port
 
+GIVEN = "RAGDROP_BENCH_NODE"  # set by benchmarks/__main__.py for quick runs: a start takes as long as a small benchmark
+
 
 def _ended(number: int, _frame: object) -> None:
     """Without this the node would outlive a benchmark that ran out of its time."""
@@ -22,7 +24,13 @@ def _ended(number: int, _frame: object) -> None:
 
 @contextmanager
 def shared_node() -> Iterator[str]:
-    """The URL of a node of one's own, for this block; a SIGTERM ends the block like an exception."""
+    """The URL of a node for this block: the one that the run of several benchmarks has started, else one of its own.
+
+    A SIGTERM ends the block like an exception.
+    """
+    if GIVEN in os.environ:
+        yield os.environ[GIVEN]
+        return
     signal.signal(signal.SIGTERM, _ended)
     with tempfile.TemporaryDirectory(prefix="ragdrop-peers-", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o755)  # the node of a root user runs as another one

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.growth.page import tables
 from benchmarks.parity.differences import DIFFERENCES, Difference
 from benchmarks.parity.page import parity_page
 from benchmarks.parity.run import counted
@@ -81,3 +82,16 @@ def test_a_month_of_half_the_queries_pays_the_same_index_and_half_the_gateway() 
 
     assert half["index"] == whole["index"]
     assert 2 * half["gateway"] == pytest.approx(whole["gateway"])
+
+
+def test_a_cost_that_a_short_run_could_not_see_at_each_size_is_left_out_of_the_growth_table() -> None:
+    figures = {"written_a_second": 9, "memory_mb": {"heap": 1}, "bytes_a_chunk": 9, "p95_ms": 2.0, "own_cpu_ms": 1.0}
+    sizes = {
+        "300": figures | {"p50_ms": 1.0, "index_cpu_ms": 0.0},
+        "1000": figures | {"p50_ms": 2.0, "index_cpu_ms": 7.0},
+    }
+
+    table = tables({"opensearch-sizes": sizes})
+
+    assert "CPU of the node" not in table
+    assert "| 1,000 / 300 | 2.00 x | 1.00 x | 1.00 x |" in table
