@@ -37,6 +37,16 @@ def test_a_put_goes_into_the_bucket_and_is_pending_until_its_event_arrived(deplo
     assert (status, record["status"], record["live_version_id"]) == (200, "indexed", put["version_id"])
 
 
+def test_a_version_that_was_replaced_before_its_event_arrived_is_pending_like_the_one_that_replaced_it(
+    deployment: Deployment,
+) -> None:
+    _, replaced = request(deployment, "PUT", PATH, body="The pump is red.")
+    _, latest = request(deployment, "PUT", PATH, body="The pump is blue.")
+
+    for put in (replaced, latest):
+        assert request(deployment, "GET", PATH, {"version": put["version_id"]})[1]["status"] == "pending"
+
+
 def test_a_new_version_is_pending_while_the_old_one_answers(deployment: Deployment) -> None:
     deployment.put_object(KEY, "The pump is red.")
     _, put = request(deployment, "PUT", PATH, body="The pump is blue.")

@@ -122,8 +122,8 @@ class KeepDocuments:
         head = self._registry.head(key)
         if head is None and version_id is not None:
             current = self._documents.head(key.s3_key)
-            if current is not None and current.version_id == version_id:
-                head = Head(key, Status.PENDING, 0, version_id=version_id)
+            if current is not None:  # that version, or one that has replaced it already
+                head = Head(key, Status.PENDING, 0, version_id=current.version_id)
         if head is None:
             raise _not_found(key)
         detail = self._registry.detail(key, head.live_revision) if head.live_revision is not None else None
