@@ -6,6 +6,7 @@ python -m benchmarks.peers.embeddings --port 8123 [--delay-ms 5] [--generated]
 from __future__ import annotations
 
 import argparse
+import signal
 import socket
 import subprocess
 import sys
@@ -90,6 +91,7 @@ def main() -> None:
     if options.generated:
         serve(embedding_app(GeneratedModel(delay_s)), "127.0.0.1", options.port)
         return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # which uvicorn raises again: the model's server ends too
     with LocalEmbeddings() as model:
         serve(embedding_app(CachedModel(model, delay_s)), "127.0.0.1", options.port)
 
