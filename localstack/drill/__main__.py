@@ -41,10 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with rig(Path(folder), Progress()) as made:
                 warm_up(made)
                 for case in chosen:
-                    row, account = one_row(made, case)
+                    row, happened = one_row(made, case)
                     print(row, flush=True)
                     rows.append(row)
-                    wrong += [row, *account] if account else []
+                    wrong += [row, *happened] if happened else []
         except (LaunchError, UnavailableError) as exc:
             sys.exit(f"the drill could not be held: {exc}")
     taken_s = time.monotonic() - begun

@@ -25,7 +25,7 @@ PATH_PREFIX = "P/"  # an attribute a path; without the prefix a path could be ca
 
 
 class DynamoDbPointers:
-    """The part of the registry that leads to documents.  `self._table` and `self._sleep` are the registry's."""
+    """The part of the registry that leads to documents.  `self._table` is the registry's."""
 
     _table: Table
 

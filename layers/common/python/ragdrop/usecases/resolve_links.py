@@ -20,8 +20,8 @@ def resolve(
 ) -> list[Live | None]:
     """Where each of *targets* leads, None where to nothing live.
 
-    The documents that links name as they are written are read with the names of all others, in one batch: mostly that
-    is enough.  What these names may mean is read by a second one.  Links to *known* documents, of which the live
+    The documents that links name as they are written, and the names of all links, are read in one batch: for paths that
+    exist that is enough.  What else the names may mean is read by a second one.  Links to *known* documents, of which the live
     revision was read already, cost nothing.
 
     Raises:
