@@ -21,8 +21,8 @@ def resolve(
     """Where each of *targets* leads, None where to nothing live.
 
     The documents that links name as they are written, and the names of all links, are read in one batch: for paths that
-    exist that is enough.  What else the names may mean is read by a second one.  Links to *known* documents, of which the live
-    revision was read already, cost nothing.
+    exist that is enough.  What else the names may mean is read by a second one.  Links to *known* documents, of which
+    the live revision was read already, cost nothing.
 
     Raises:
         DatabaseError: The registry did not answer.
