@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import yaml
 from botocore.config import Config
 from botocore.exceptions import ClientError
 from moto import mock_aws
+from moto.core.models import botocore_stubber
 
 from ragdrop.adapters.dynamodb_answers import read_answers_plainly
 from ragdrop.adapters.dynamodb_breakers import DynamoDbBreakers
@@ -46,6 +48,7 @@ from ragdrop.ports.telemetry import Telemetry
 
 ENGINES = ("memory", "aws", "emulator")
 REGION = "eu-central-1"
+TURN = threading.Lock()
 SESSION = boto3.Session()  # keeps the services' descriptions, which take most of the time of making a client
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 
@@ -96,6 +99,12 @@ def stack() -> dict[str, Any] | None:
     return json.loads(Path(path).read_text(encoding="utf-8")) if path else None
 
 
+def answered_in_turn(event_name: str, request: Any, **others: Any) -> Any:
+    """Moto's answer, one at a time: it checks a condition and writes in two steps, which DynamoDB does in one."""
+    with TURN:
+        return botocore_stubber(event_name, request, **others)
+
+
 @contextmanager
 def clients(engine: str) -> Iterator[Callable[[str], Any]]:
     """Makes low-level clients of moto or of the stack's emulator."""
@@ -118,6 +127,8 @@ def clients(engine: str) -> Iterator[Callable[[str], Any]]:
 
         def make(service: str) -> Any:
             made = SESSION.client(service, config=config, **credentials)
+            if engine == "aws":
+                made.meta.events.register_first("before-send", answered_in_turn)
             if service == "dynamodb":
                 read_answers_plainly(made)
             cleanup.callback(made.close)
