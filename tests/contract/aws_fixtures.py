@@ -128,7 +128,8 @@ def clients(engine: str) -> Iterator[Callable[[str], Any]]:
         def make(service: str) -> Any:
             made = SESSION.client(service, config=config, **credentials)
             if engine == "aws":
-                made.meta.events.register_first("before-send", answered_in_turn)
+                made.meta.events.unregister("before-send", botocore_stubber)
+                made.meta.events.register("before-send", answered_in_turn)
             if service == "dynamodb":
                 read_answers_plainly(made)
             cleanup.callback(made.close)
