@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 WHOLE, QUICK = Path("benchmarks/results"), Path(".local/bench/results")
+WRITTEN = (f":!{WHOLE}", ":!docs", ":!README.md")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,17 @@ def machine() -> dict[str, Any]:
     return {"cores": os.cpu_count() or 1, "memory_gb": round(memory / 1e9), "processor": name}
 
 
-def commit() -> str:
-    """The short hash of the commit, with a plus sign where files that git knows were changed since."""
-    run = ["git", "describe", "--always", "--exclude=*", "--dirty=+", "--abbrev=7"]
-    return subprocess.run(run, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603 - a constant
+def commit(folder: Path = Path()) -> str:
+    """The short hash of *folder*'s commit, with a plus sign where what is measured was changed since.
+
+    What benchmarks write themselves, records, pages and plots, is not measured: a run of many would mark itself.
+    """
+    short = git(folder, "rev-parse", "--short=7", "HEAD").strip()
+    changed = git(folder, "status", "--porcelain", "--untracked-files=no", "--", ".", *WRITTEN)
+    return f"{short}+" if changed.strip() else short
+
+
+def git(folder: Path, *command: str) -> str:
+    """What git says."""
+    run = ["git", "-C", str(folder), *command]
+    return subprocess.run(run, capture_output=True, text=True, check=True).stdout  # noqa: S603 - our own words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
@@ -48,6 +49,25 @@ def test_a_kept_record_says_machine_versions_date_and_commit_and_is_no_quick_one
     assert set(record.machine) == {"cores", "memory_gb", "processor"}
     assert (len(record.date), record.quick) == (10, False)
     assert len(record.commit.rstrip("+")) >= 7
+
+
+def test_a_run_is_not_marked_by_what_runs_before_it_wrote(tmp_path: Path) -> None:
+    git = functools.partial(records.git, tmp_path)
+    git("init", "--quiet")
+    for path in ("code.py", "README.md", "docs/a.md", "benchmarks/results/a.json"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("measured")
+    git("add", ".")
+    git("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "--message", "a")
+    measured = records.commit(tmp_path)
+
+    for path in ("README.md", "docs/a.md", "benchmarks/results/a.json"):
+        (tmp_path / path).write_text("written")
+    assert records.commit(tmp_path) == measured
+    assert len(measured) == 7
+
+    (tmp_path / "code.py").write_text("changed")
+    assert records.commit(tmp_path) == f"{measured}+"
 
 
 def test_the_best_of_a_collection_is_bold_and_what_is_no_chance_has_a_star() -> None:
