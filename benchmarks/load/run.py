@@ -152,7 +152,7 @@ def _memory(watch: Watch, samples: Sequence[Sample]) -> dict[str, Any]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and write the page if asked to; 1 where a line of the budget is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--users", type=int, default=20, help="each asks once a second")
+    parser.add_argument("--users", type=int, default=20, help="each asks once a second on average")
     parser.add_argument("--minutes", type=float, default=3, help="after all have begun")
     parser.add_argument("--warm-users", type=int, default=10)
     parser.add_argument("--warm-minutes", type=float, default=5, help="of load before, which is not measured")
