@@ -44,7 +44,7 @@ class MemoryRegistry(MemoryPointers, MemoryKeys):
         self.calls: list[str] = []
         self._lock = RLock()
         self._heads: dict[DocumentKey, Head] = {}
-        self._details: dict[tuple[DocumentKey, int], Detail] = {}
+        self._details: dict[DocumentKey, dict[int, Detail]] = {}  # by revision
         self._checkpoints: dict[tuple[DocumentKey, int], Checkpoint] = {}
         self._tenants: dict[str, Tenant] = {}
         self._folders: dict[str, frozenset[str]] = {}
@@ -80,11 +80,11 @@ class MemoryRegistry(MemoryPointers, MemoryKeys):
 
     def detail(self, key: DocumentKey, revision: int) -> Detail | None:
         with self._call("detail"):
-            return self._details.get((key, revision))
+            return self._details.get(key, {}).get(revision)
 
     def begin(self, detail: Detail, checkpoint: Checkpoint) -> None:
         with self._call("begin"):
-            self._details[detail.key, detail.revision] = detail
+            self._details.setdefault(detail.key, {})[detail.revision] = detail
             self._checkpoints[detail.key, detail.revision] = checkpoint
 
     def checkpoint(self, key: DocumentKey, revision: int) -> Checkpoint | None:
@@ -121,7 +121,7 @@ class MemoryRegistry(MemoryPointers, MemoryKeys):
 
     def flip(self, detail: Detail, now_s: float) -> Head | None:
         with self._call("flip"):
-            self._details[detail.key, detail.revision] = detail
+            self._details.setdefault(detail.key, {})[detail.revision] = detail
             self._checkpoints.pop((detail.key, detail.revision), None)
             changes = head_changes.flipped(detail, now_s)
             if head := self._heads.get(detail.key):
@@ -142,19 +142,18 @@ class MemoryRegistry(MemoryPointers, MemoryKeys):
 
     def forget(self, key: DocumentKey, before_revision: int) -> None:
         with self._call("forget"):
-            for of, revision in list(self._details):
-                if of == key and revision < before_revision:
-                    del self._details[of, revision]
-                    self._checkpoints.pop((of, revision), None)
+            held = self._details.get(key, {})
+            for revision in [each for each in held if each < before_revision]:
+                del held[revision]
+                self._checkpoints.pop((key, revision), None)
 
     def forget_document(self, key: DocumentKey) -> int:
         with self._call("forget_document"):
             if head := self._heads.get(key):
                 self._remove_pointers(head)
-            revisions = [held for held in self._details if held[0] == key]
-            for held in revisions:
-                del self._details[held]
-                self._checkpoints.pop(held, None)
+            revisions = self._details.pop(key, {})
+            for revision in revisions:
+                self._checkpoints.pop((key, revision), None)
             return len(revisions) + int(self._heads.pop(key, None) is not None)
 
     def page(
