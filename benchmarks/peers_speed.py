@@ -1,8 +1,9 @@
 """How long a question takes beside other frameworks, and beside the raw calls that ragdrop cannot do without.
 
-    python -m benchmarks.peers_speed [--write] [--quick] [--full]
+    python -m benchmarks.peers_speed [--write] [--quick] [--full] [--chunks N ...]
 
-10,000 generated documents of one chunk each (`--quick`: 1,000; `--full`: 100,000 besides), one OpenSearch node whose
+10,000 generated documents of one chunk each (`--quick`: 1,000; `--full`: 100,000 besides; `--chunks`: these, and a kept
+record keeps its other sizes), one OpenSearch node whose
 indexes are merged to one segment, one embedding server that answers after 5 milliseconds; all warm, asked in turns in
 one run, ten documents a question.  Times are of the caller; CPU is of the caller's process alone, not the node's.
 """
@@ -95,7 +96,7 @@ def measure(count: int, asked: Sequence[str], node: str, embeddings: str) -> dic
         with OpenSearch(node, timeout=600) as client:
             client.indices.forcemerge(index="_all", max_num_segments=1)
             client.indices.refresh(index="_all")
-        return {"chunks": count, "callers": in_turns(everybody, asked)}
+        return {"chunks": count, "commit": records.commit(), "callers": in_turns(everybody, asked)}
 
 
 def in_turns(everybody: Mapping[str, Ask], asked: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -131,14 +132,18 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="keep the record")
     parser.add_argument("--quick", action="store_true", help="1,000 chunks and fewer questions")
     parser.add_argument("--full", action="store_true", help="100,000 chunks besides")
+    parser.add_argument("--chunks", type=int, nargs="+", metavar="N", help="these sizes alone")
     options = parser.parse_args()
-    counts = [1_000] if options.quick else [10_000, *([100_000] if options.full else [])]
+    counts = options.chunks or ([1_000] if options.quick else [10_000, *([100_000] if options.full else [])])
     asked = questions(QUICK_QUESTIONS if options.quick else QUESTIONS)
-    results = []
+    kept = records.read("peers_speed") if options.chunks and not options.quick else None
+    held = [{"commit": kept.commit} | each for each in kept.results] if kept else []
+    results = [each for each in held if each["chunks"] not in counts]
     for count in counts:
         with shared_node() as node, embedding_server(EMBEDDING_S, generated=True) as embeddings:
             results.append(measure(count, asked, node, embeddings))
     versions = {"ragdrop": __version__, "OpenSearch": RELEASES[HYBRID_RELEASE].version}
+    results.sort(key=lambda each: int(each["chunks"]))
     written = records.keep if options.write else records.made
     print(speed_table(written("peers_speed", results, versions, quick=options.quick)))
     return 0

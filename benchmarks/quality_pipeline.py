@@ -100,11 +100,13 @@ def pushed(collection: Collection, model: LocalEmbeddings, *, index: ChunkIndex 
         yield Pushed(app, collection, model)
 
 
-def ingest(app: App, documents: MemoryObjectStore, vault: str, sources: Sequence[Source]) -> None:
+def ingest(
+    app: App, documents: MemoryObjectStore, vault: str, sources: Sequence[Source], *, at_once: int = BATCH
+) -> None:
     """Put every document into *vault* and let its event arrive; ends the program where one is not indexed."""
-    for first in range(0, len(sources), BATCH):
+    for first in range(0, len(sources), at_once):
         deliveries = []
-        for number, source in enumerate(sources[first : first + BATCH], start=first):
+        for number, source in enumerate(sources[first : first + at_once], start=first):
             key = DocumentKey(TENANT, vault, source.path)
             documents.put(key.s3_key, source.markdown.encode(), media_type="text/markdown", metadata={})
             name = f"m{number}"

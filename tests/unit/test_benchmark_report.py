@@ -89,6 +89,18 @@ def test_the_best_of_a_collection_is_bold_and_what_is_no_chance_has_a_star() -> 
     ]
 
 
+def test_a_size_of_speed_that_was_measured_on_another_commit_says_so() -> None:
+    own = {"p50_ms": 10.0, "p95_ms": 12.0, "p99_ms": 13.0, "cpu_ms": 2.0}
+    callers = {"1": {"ragdrop, in process": own}, "8": {"ragdrop, in process": own}}
+    sizes = [
+        {"chunks": count, "commit": commit, "callers": callers} for count, commit in ((1, "aaaaaaa"), (2, "bbbbbbb"))
+    ]
+
+    table = speed_table(Record("peers_speed", "", "bbbbbbb", MACHINE, {}, sizes))
+
+    assert (table.count("on commit"), "on commit aaaaaaa." in table) == (1, True)
+
+
 def test_a_row_of_speed_tells_its_share_of_ragdrops_own_time() -> None:
     own = {"p50_ms": 10.0, "p95_ms": 12.0, "p99_ms": 13.0, "cpu_ms": 2.0}
     other = {"p50_ms": 15.0, "p95_ms": 20.0, "p99_ms": 30.0, "cpu_ms": 4.0}
