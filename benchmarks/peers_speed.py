@@ -96,7 +96,7 @@ def measure(count: int, asked: Sequence[str], node: str, embeddings: str) -> dic
         with OpenSearch(node, timeout=600) as client:
             client.indices.forcemerge(index="_all", max_num_segments=1)
             client.indices.refresh(index="_all")
-        return {"chunks": count, "commit": records.commit(), "callers": in_turns(everybody, asked)}
+        return {"chunks": count, "callers": in_turns(everybody, asked)}
 
 
 def in_turns(everybody: Mapping[str, Ask], asked: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -137,15 +137,15 @@ def main() -> int:
     counts = options.chunks or ([1_000] if options.quick else [10_000, *([100_000] if options.full else [])])
     asked = questions(QUICK_QUESTIONS if options.quick else QUESTIONS)
     kept = records.read("peers_speed") if options.chunks and not options.quick else None
-    held = [{"commit": kept.commit} | each for each in kept.results] if kept else []
-    results = [each for each in held if each["chunks"] not in counts]
+    results = [each for each in (kept.results if kept else []) if each["chunks"] not in counts]
+    older = kept.left([], [f"{each['chunks']:,} chunks" for each in results]) if kept else {}
     for count in counts:
         with shared_node() as node, embedding_server(EMBEDDING_S, generated=True) as embeddings:
             results.append(measure(count, asked, node, embeddings))
     versions = {"ragdrop": __version__, "OpenSearch": RELEASES[HYBRID_RELEASE].version}
     results.sort(key=lambda each: int(each["chunks"]))
     written = records.keep if options.write else records.made
-    print(speed_table(written("peers_speed", results, versions, quick=options.quick)))
+    print(speed_table(written("peers_speed", results, versions, quick=options.quick, older=older)))
     return 0
 
 

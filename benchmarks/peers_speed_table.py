@@ -21,7 +21,5 @@ def speed_table(record: Record) -> str:
             cells = [f"{held[kind]:.1f}" for held in (one, eight) for kind in ("p50_ms", "p95_ms", "p99_ms", "cpu_ms")]
             cells.insert(4, f"{one['p50_ms'] / own:.2f}")
             lines.append(f"| {name} | {' | '.join(cells)} |")
-        if (measured := size.get("commit", record.commit)) != record.commit:
-            lines.append(f"\nThis table on commit {measured}.")
         parts.append("\n".join(lines))
     return "\n\n".join(parts)

@@ -25,7 +25,7 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.ports import ChunkIndex
 
 TENANT = "bench"
-BATCH = 50
+BATCH = 500  # documents that share a refresh: so many segments fewer are merged while it is filled
 SETTINGS = {
     "INDEX_URL": "sqlite:///unused",
     "EMBEDDING_URL": "http://127.0.0.1:1",
@@ -100,13 +100,11 @@ def pushed(collection: Collection, model: LocalEmbeddings, *, index: ChunkIndex 
         yield Pushed(app, collection, model)
 
 
-def ingest(
-    app: App, documents: MemoryObjectStore, vault: str, sources: Sequence[Source], *, at_once: int = BATCH
-) -> None:
+def ingest(app: App, documents: MemoryObjectStore, vault: str, sources: Sequence[Source]) -> None:
     """Put every document into *vault* and let its event arrive; ends the program where one is not indexed."""
-    for first in range(0, len(sources), at_once):
+    for first in range(0, len(sources), BATCH):
         deliveries = []
-        for number, source in enumerate(sources[first : first + at_once], start=first):
+        for number, source in enumerate(sources[first : first + BATCH], start=first):
             key = DocumentKey(TENANT, vault, source.path)
             documents.put(key.s3_key, source.markdown.encode(), media_type="text/markdown", metadata={})
             name = f"m{number}"

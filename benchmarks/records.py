@@ -10,19 +10,19 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 WHOLE, QUICK = Path("benchmarks/results"), Path(".local/bench/results")
-WRITTEN = (f":!{WHOLE}", ":!docs", ":!README.md")
+WRITTEN = (f":!{WHOLE}", ":!docs", ":!README.md")  # as git leaves paths out
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One run of a benchmark."""
+    """One run of a benchmark; *older* has the commits of the parts that an earlier run measured."""
 
     benchmark: str
     date: str
@@ -31,6 +31,7 @@ class Record:
     versions: Mapping[str, str]
     results: Any
     quick: bool = False
+    older: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def told(self) -> str:
@@ -41,17 +42,42 @@ class Record:
         """
         versions = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         place = f"{self.machine['cores']} cores ({self.machine['processor']}), {self.machine['memory_gb']} GB"
-        return f"{self.date}, commit {self.commit}, {place}; {versions}."
+        parts = ", ".join(f"{part} on {at}" for part, at in self.older.items())
+        return f"{self.date}, commit {self.commit}{f' ({parts})' if parts else ''}, {place}; {versions}."
+
+    def left(self, again: Collection[str], parts: Iterable[str]) -> dict[str, str]:
+        """The commits of those *parts* that are not measured *again*.
+
+        >>> Record("a", "", "abc1234", {}, {}, [], older={"b": "1234abc"}).left(["c"], ["a", "b", "c"])
+        {'a': 'abc1234', 'b': '1234abc'}
+        """
+        return {part: self.older.get(part, self.commit) for part in parts if part not in again}
 
 
-def made(benchmark: str, results: Any, versions: Mapping[str, str], *, quick: bool = False) -> Record:
+def made(
+    benchmark: str,
+    results: Any,
+    versions: Mapping[str, str],
+    *,
+    quick: bool = False,
+    older: Mapping[str, str] | None = None,
+) -> Record:
     """The record of a run that just ended; *results* is anything that JSON can hold."""
-    return Record(benchmark, f"{datetime.now(UTC):%Y-%m-%d}", commit(), machine(), dict(versions), results, quick)
+    now = commit()
+    other = {part: at for part, at in (older or {}).items() if at != now}
+    return Record(benchmark, f"{datetime.now(UTC):%Y-%m-%d}", now, machine(), dict(versions), results, quick, other)
 
 
-def keep(benchmark: str, results: Any, versions: Mapping[str, str], *, quick: bool = False) -> Record:
+def keep(
+    benchmark: str,
+    results: Any,
+    versions: Mapping[str, str],
+    *,
+    quick: bool = False,
+    older: Mapping[str, str] | None = None,
+) -> Record:
     """Write the record of a run that just ended."""
-    record = made(benchmark, results, versions, quick=quick)
+    record = made(benchmark, results, versions, quick=quick, older=older)
     folder = QUICK if quick else WHOLE
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(asdict(record), indent=1, ensure_ascii=False)
@@ -74,17 +100,15 @@ def machine() -> dict[str, Any]:
     return {"cores": os.cpu_count() or 1, "memory_gb": round(memory / 1e9), "processor": name}
 
 
-def commit(folder: Path = Path()) -> str:
-    """The short hash of *folder*'s commit, with a plus sign where what is measured was changed since.
+def commit() -> str:
+    """The short hash of the commit, with a plus sign where what is measured was changed since.
 
     What benchmarks write themselves, records, pages and plots, is not measured: a run of many would mark itself.
     """
-    short = git(folder, "rev-parse", "--short=7", "HEAD").strip()
-    changed = git(folder, "status", "--porcelain", "--untracked-files=no", "--", ".", *WRITTEN)
-    return f"{short}+" if changed.strip() else short
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", *WRITTEN)
+    return f"{_git('rev-parse', '--short=7', 'HEAD')}{'+' if changed else ''}"
 
 
-def git(folder: Path, *command: str) -> str:
-    """What git says."""
-    run = ["git", "-C", str(folder), *command]
-    return subprocess.run(run, capture_output=True, text=True, check=True).stdout  # noqa: S603 - our own words
+def _git(*command: str) -> str:
+    run = ["git", *command]
+    return subprocess.run(run, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603 - our own words

@@ -74,12 +74,15 @@ def _measured(parts: Sequence[str], *, quick: bool, write: bool) -> dict[str, An
     """What the parts found, each kept as soon as it is known, with what was kept of the others."""
     record = records.read("growth", records.QUICK if quick else records.WHOLE) if write else None
     found: dict[str, Any] = dict(record.results) if record else {}
+    again = {"server"}
     for part in _parts(parts, QUICK if quick else WHOLE):
         found |= part
+        again |= part.keys()
         print(f"{', '.join(part)}: measured", file=sys.stderr, flush=True)
         if write:
             versions = {name: version(name) for name in PACKAGES} | {"OpenSearch": found.get("server", "not measured")}
-            records.keep("growth", found, versions, quick=quick)
+            older = record.left(again, record.results) if record else {}
+            records.keep("growth", found, versions, quick=quick, older=older)
     return found
 
 

@@ -101,7 +101,8 @@ def main() -> int:
     ran: dict[str, Any] = {name: run(name, again=not options.counted) for name in options.suite or SUITES}
     found |= ran
     if options.write:
-        record = records.keep("parity", found, {name: version(name) for name in PACKAGES})
+        older = record.left(ran, record.results) if record else {}
+        record = records.keep("parity", found, {name: version(name) for name in PACKAGES}, older=older)
         PAGE.write_text(parity_page(record), "utf-8")
     else:
         print(page(found, "Not kept."))

@@ -35,7 +35,6 @@ from ragdrop.domain.queries import Query
 from ragdrop.domain.tenants import Caller
 
 ROOT = Path(__file__).resolve().parents[2]
-AT_ONCE = 500  # documents that share a refresh: so many segments fewer are merged while it is filled
 ALONE: dict[str, Any] = {"include_critical": False, "follow_links": False, "expand": "neighbours"}
 TOLD = {
     "search": "critical documents, links and whole documents off",
@@ -73,8 +72,7 @@ class Ragdrop(Peer):
     def add(self, documents: list[dict[str, str]]) -> int:
         """Push them into a vault and let ingest index them; the title stands as heading in the text."""
         before = self._app.index.count(self._index, soon())
-        sources = [Source(each["id"], "", each["text"]) for each in documents]
-        ingest(self._app, self._documents, "bench", sources, at_once=AT_ONCE)
+        ingest(self._app, self._documents, "bench", [Source(each["id"], "", each["text"]) for each in documents])
         return self._app.index.count(self._index, soon()) - before
 
     def search(self, query: str, limit: int) -> list[str]:

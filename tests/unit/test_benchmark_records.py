@@ -13,11 +13,12 @@ from benchmarks.collections import Collection, Source
 from benchmarks.peers.generated import GeneratedModel, documents, questions
 from benchmarks.peers_quality import subset
 
+WHO = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+
 
 def repository(folder: Path) -> Path:
     """A repository with one commit."""
-    who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    for command in (["init", "--quiet"], [*who, "commit", "--quiet", "--allow-empty", "--message", "first"]):
+    for command in (["init", "--quiet"], [*WHO, "commit", "--quiet", "--allow-empty", "--message", "first"]):
         subprocess.run(["git", *command], cwd=folder, check=True)
     return folder
 
@@ -37,6 +38,36 @@ def test_a_quick_run_never_replaces_the_record_of_a_whole_one(tmp_path: Path, mo
 
     assert records.read("speed") == whole
     assert records.read("speed", records.QUICK) == quick
+
+
+def test_a_run_is_not_marked_by_what_runs_before_it_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(repository(tmp_path))
+    paths = [Path(each) for each in ("code.py", "README.md", "docs/a.md", "benchmarks/results/a.json")]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("measured")
+    subprocess.run(["git", "add", "."], check=True)
+    subprocess.run(["git", *WHO, "commit", "--quiet", "--message", "second"], check=True)
+    measured = records.commit()
+
+    for path in paths[1:]:
+        path.write_text("written")
+    assert (records.commit(), len(measured)) == (measured, 7)
+
+    paths[0].write_text("changed")
+    assert records.commit() == f"{measured}+"
+
+
+def test_a_record_tells_the_commit_of_a_part_that_an_earlier_run_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository(tmp_path))
+    now = records.commit()
+    record = records.keep("growth", {}, {"a": "1"}, older={"links": "aaaaaaa", "sizes": now})
+
+    assert record.told.count(" on ") == 1
+    assert f"commit {now} (links on aaaaaaa), " in record.told
+    assert records.read("growth") == record
 
 
 def test_the_machine_is_told_without_its_name() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from pathlib import Path
 
@@ -51,25 +50,6 @@ def test_a_kept_record_says_machine_versions_date_and_commit_and_is_no_quick_one
     assert len(record.commit.rstrip("+")) >= 7
 
 
-def test_a_run_is_not_marked_by_what_runs_before_it_wrote(tmp_path: Path) -> None:
-    git = functools.partial(records.git, tmp_path)
-    git("init", "--quiet")
-    for path in ("code.py", "README.md", "docs/a.md", "benchmarks/results/a.json"):
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text("measured")
-    git("add", ".")
-    git("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "--message", "a")
-    measured = records.commit(tmp_path)
-
-    for path in ("README.md", "docs/a.md", "benchmarks/results/a.json"):
-        (tmp_path / path).write_text("written")
-    assert records.commit(tmp_path) == measured
-    assert len(measured) == 7
-
-    (tmp_path / "code.py").write_text("changed")
-    assert records.commit(tmp_path) == f"{measured}+"
-
-
 def test_the_best_of_a_collection_is_bold_and_what_is_no_chance_has_a_star() -> None:
     row = {"recall_at_5": 0.5, "recall_at_10": 0.6}
     contenders = {
@@ -87,18 +67,6 @@ def test_the_best_of_a_collection_is_bold_and_what_is_no_chance_has_a_star() -> 
         "| better | **0.4500** · 0.500 · 0.600 | 0.4500 |",
         "| worse | 0.3000* · 0.500 · 0.600 | 0.3000 |",
     ]
-
-
-def test_a_size_of_speed_that_was_measured_on_another_commit_says_so() -> None:
-    own = {"p50_ms": 10.0, "p95_ms": 12.0, "p99_ms": 13.0, "cpu_ms": 2.0}
-    callers = {"1": {"ragdrop, in process": own}, "8": {"ragdrop, in process": own}}
-    sizes = [
-        {"chunks": count, "commit": commit, "callers": callers} for count, commit in ((1, "aaaaaaa"), (2, "bbbbbbb"))
-    ]
-
-    table = speed_table(Record("peers_speed", "", "bbbbbbb", MACHINE, {}, sizes))
-
-    assert (table.count("on commit"), "on commit aaaaaaa." in table) == (1, True)
 
 
 def test_a_row_of_speed_tells_its_share_of_ragdrops_own_time() -> None:
