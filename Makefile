@@ -65,12 +65,8 @@ format: setup ## let ruff rewrite what it can
 docs: setup ## write the pages of docs/ that are made from code
 	@.venv/bin/python -m pages
 
-bench-quality: setup ## measure retrieval on $$RAGDROP_EVAL_DATA and write the table of docs/quality.md
-	@.venv/bin/python -m benchmarks.quality --write
-	@.venv/bin/python -m benchmarks.citations --write
-	@.venv/bin/python -m benchmarks.answers --write
-	@.venv/bin/python -m benchmarks.calibration
-	@.venv/bin/python -m benchmarks.links --write
+bench-quality: setup ## measure retrieval and answers on $$RAGDROP_EVAL_DATA and write the tables of docs/quality.md
+	@.venv/bin/python -m benchmarks --whole quality citations answers calibration chunking links
 
 PEERS = langchain llama_index haystack txtai
 bench-env: setup $(PEERS:%=.local/env/peer-%/.ready) ## install the frameworks that the benchmarks compare with
@@ -78,8 +74,8 @@ bench-env: setup $(PEERS:%=.local/env/peer-%/.ready) ## install the frameworks t
 bench-quick: bench-env ## the quick forms of the benchmarks, under ten minutes; prints the tables that they make
 	@.venv/bin/python -m benchmarks --quick
 
-bench: bench-env .local/env/load/.ready .local/env/plots/.ready ## measure everything, hours; writes the records of benchmarks/results and the tables of README and docs
-	@.venv/bin/python -m benchmarks --whole
+bench: bench-env .local/env/load/.ready .local/env/plots/.ready ## measure everything, hours, and write records and tables; BENCH=--resume leaves out what this commit has
+	@.venv/bin/python -m benchmarks $(or $(BENCH),--whole)
 
 load: setup .local/env/load/.ready .local/env/plots/.ready ## 20 users on a stack with OpenSearch, some ten minutes; LOAD=--write keeps the report
 	@.venv/bin/python -m benchmarks.load $(LOAD)

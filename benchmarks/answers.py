@@ -9,15 +9,14 @@ settings at their defaults.  The baseline is the text of the best chunk, whateve
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
-from pathlib import Path
 
 from benchmarks.collections import Collection, Source, SquadQuestion, data_folder, load_squad
+from benchmarks.grids import Grid, tell
 from benchmarks.local_embeddings import LocalEmbeddings
 from benchmarks.quality_pipeline import Pushed, pushed, soon
 from localstack.models.answerer import answer
@@ -25,8 +24,7 @@ from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
 from ragdrop.domain.queries import Query
 from ragdrop.domain.questions import Question
 
-QUALITY = Path("docs/quality.md")
-MARKS = ("<!-- answers: written by benchmarks/answers.py -->", "<!-- end of answers -->")
+COLUMNS = ("answers", "hold the reference", "of those given", "abstains", "abstains, unanswerable", "characters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ def top_chunk(place: Pushed, question: SquadQuestion) -> Outcome:
     )
 
 
-def row(name: str, outcomes: Sequence[Outcome]) -> str:
+def row(name: str, outcomes: Sequence[Outcome]) -> list[str]:
     """One line of the table."""
     answerable = [each for each in outcomes if each.answerable]
     other = [each for each in outcomes if not each.answerable]
@@ -86,13 +84,13 @@ def row(name: str, outcomes: Sequence[Outcome]) -> str:
         sum(each.abstained for each in other) / len(other),
     )
     read = sum(each.characters for each in given) / max(1, len(given))
-    return f"| {name} | {' | '.join(f'{share:.1%}' for share in shares)} | {read:.0f} |"
+    return [name, *(f"{share:.1%}" for share in shares), f"{read:.0f}"]
 
 
 def main() -> int:
     """Measure and print; nothing to do without the data."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.answers")
-    parser.add_argument("--write", action="store_true", help=f"put the table into {QUALITY}")
+    parser.add_argument("--write", action="store_true", help="keep the record")
     parser.add_argument("--questions", type=int, help="only the first N; default: all")
     options = parser.parse_args()
     folder = data_folder()
@@ -115,20 +113,11 @@ def main() -> int:
             "top chunk, no check": [top_chunk(place, question) for question in questions],
         }
     answerable = sum(bool(question.answers) for question in questions)
-    lines = [
-        f"{answerable} answerable and {len(questions) - answerable} unanswerable questions, {len(texts)} paragraphs.\n",
-        "| answers | hold the reference | of those given | abstains | abstains, unanswerable | characters |",
-        "|---|---|---|---|---|---|",
-        *(row(name, outcomes) for name, outcomes in rows.items()),
-    ]
     reasons = Counter(each.reason for each in rows["ragdrop"] if each.answerable and each.abstained)
     why = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-    told = "\n".join(lines) + f"\n\nAbstentions of ragdrop on answerable questions: {why}."
-    print(told)
-    if options.write:
-        pattern = re.compile(f"{re.escape(MARKS[0])}.*?{re.escape(MARKS[1])}", re.DOTALL)
-        old = QUALITY.read_text(encoding="utf-8")
-        QUALITY.write_text(pattern.sub(lambda _: f"{MARKS[0]}\n{told}\n{MARKS[1]}", old), encoding="utf-8")
+    of = f"{answerable} answerable and {len(questions) - answerable} unanswerable questions, {len(texts)} paragraphs."
+    grid = Grid(COLUMNS, [row(*each) for each in rows.items()], f"{of} Abstentions on answerable ones: {why}.")
+    tell("answers", [grid], write=options.write)
     return 0
 
 

@@ -1,8 +1,9 @@
 """Calibrated relevance: each collection calibrates itself from its titles alone; its labels only judge.
 
-    RAGDROP_EVAL_DATA=... python -m benchmarks.calibration [--documents N] [COLLECTION ...]
+    RAGDROP_EVAL_DATA=... python -m benchmarks.calibration [--documents N] [--write] [COLLECTION ...]
 
 With --documents only N documents of each collection, drawn by chance, and the questions that they answer.
+--write keeps the record and draws docs/calibration.svg.
 
 Issue 6, acceptance 3: of SciFact's relevant pairs the median is at least 0.7, at most 2 % of random pairs pass 0.7; at
 least 95 % of the questions of another collection find nothing, at least 90 % of a collection's own find something.
@@ -16,8 +17,10 @@ from collections.abc import Sequence
 from statistics import median
 
 from benchmarks.calibration_evidence import Measured, measure, passing_share, random_relevances
-from benchmarks.calibration_tables import percent, shares_table, table, words_table
+from benchmarks.calibration_tables import percent, reliability_table, shares_table, table, words_table
 from benchmarks.collections import RETRIEVAL
+from benchmarks.grids import tell
+from benchmarks.plots import draw
 from ragdrop.domain.calibration import OPERATING_RELEVANCE
 
 REQUIRED_OWN, REQUIRED_FOREIGN, REQUIRED_RANDOM = 0.90, 0.95, 0.02
@@ -41,25 +44,23 @@ def broken(measured: Sequence[Measured]) -> list[str]:
     return wrong
 
 
-def from_arguments() -> list[Measured]:
-    """What the command line asks for."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration")
-    parser.add_argument("collections", nargs="*", default=RETRIEVAL)
-    parser.add_argument("--documents", type=int)
-    arguments = parser.parse_args()
-    return measure(arguments.collections, documents=arguments.documents)
-
-
 def main() -> int:
     """Print the tables; 1 where acceptance 3 does not hold."""
-    measured = from_arguments()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("collections", nargs="*", default=RETRIEVAL, metavar="COLLECTION", help="default: all")
+    parser.add_argument("--documents", type=int, help="of each collection; default: all")
+    parser.add_argument("--write", action="store_true", help="keep the record")
+    options = parser.parse_args()
+    measured = measure(options.collections, documents=options.documents)
     if not measured:
         print("calibration: skipped, RAGDROP_EVAL_DATA is not set")
         return 0
-    for lines in (table(measured), shares_table(measured), words_table(measured)):
-        print("\n".join(lines), end="\n\n")
+    grids = [table(measured), shares_table(measured), words_table(measured), reliability_table(measured)]
+    tell("calibration", grids, write=options.write)
+    if options.write:
+        draw("benchmarks.reliability_plot")
     wrong = broken(measured)
-    print("\n".join(wrong) or "acceptance 3 holds")
+    print("\n" + ("\n".join(wrong) or "acceptance 3 holds"))
     return int(bool(wrong))
 
 

@@ -2,7 +2,7 @@
 
 Data: Chroma's chunking evaluation, in `$RAGDROP_EVAL_DATA/chunking-eval`.  Measures as there: Smith and Troynikov,
 "Evaluating Chunking Strategies for Retrieval", Chroma, 2024.  Both sides are embedded by the local default model.
-`--write` puts the table into docs/quality.md.  Vectors are kept under RAGDROP_BENCH_CACHE (default `.local/bench`).
+`--write` keeps the record.  Vectors are kept under RAGDROP_BENCH_CACHE (default `.local/bench`).
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import argparse
 import csv
 import json
 import os
-import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.grids import Grid, tell
 from benchmarks.local_embeddings import LocalEmbeddings
 from ragdrop.adapters.semantic_splitter import SemanticSplitter
 from ragdrop.adapters.text_parser import TextParser
@@ -25,8 +25,6 @@ TOP = 5  # chunks a question, the evaluation's own choice
 BUDGET_CHARACTERS = 9_000  # 5 chunks of the plain splitter: the same amount of text for both
 PLAIN_CHARACTERS = 1_800  # 400 tokens of English by OpenAI's cl100k
 SEPARATORS = ("\n\n", "\n", ". ", "? ", "! ", " ", "")
-QUALITY = Path("docs/quality.md")
-MARKS = ("<!-- chunking: written by benchmarks/chunking.py -->", "<!-- end of chunking -->")
 
 Span = tuple[int, int]
 
@@ -42,11 +40,11 @@ class Scores:
     budget_recall: float = 0.0
     chunks: int = 0
 
-    def row(self, name: str) -> str:
+    def row(self, name: str) -> list[str]:
         """A line of the table."""
         n = max(self.questions, 1)
         parts = (self.recall / n, self.budget_recall / n, self.precision / n, self.omega / n)
-        return f"| {name} | {self.chunks} | " + " | ".join(f"{100 * part:.1f}" for part in parts) + " |"
+        return [name, str(self.chunks), *(f"{100 * part:.1f}" for part in parts)]
 
 
 def plain(text: str) -> list[Span]:
@@ -116,8 +114,8 @@ def questions(folder: Path) -> dict[str, list[tuple[str, list[Span]]]]:
     return found
 
 
-def measure(folder: Path, sizes: list[tuple[int, int]]) -> list[str]:
-    """The lines of the table."""
+def measure(folder: Path, sizes: list[tuple[int, int]]) -> Grid:
+    """The table."""
     asked = questions(folder)
     totals: dict[str, Scores] = {}
     with LocalEmbeddings() as model:
@@ -137,14 +135,14 @@ def measure(folder: Path, sizes: list[tuple[int, int]]) -> list[str]:
                     score(scores, [spans[place] for place in order], spans, references)
                 print(f"{corpus}: {name}: {len(spans)} chunks", file=sys.stderr, flush=True)
     budget = f"recall of {BUDGET_CHARACTERS:,} characters"
-    head = f"| splitter | chunks | recall@{TOP} | {budget} | precision@{TOP} | precision-omega |"
-    return [head, "|---|---|---|---|---|---|", *(scores.row(name) for name, scores in totals.items())]
+    columns = ("splitter", "chunks", f"recall@{TOP}", budget, f"precision@{TOP}", "precision-omega")
+    return Grid(columns, [scores.row(name) for name, scores in totals.items()])
 
 
 def main() -> int:
     """Measure and print; nothing to do without the data."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.chunking")
-    parser.add_argument("--write", action="store_true", help=f"put the table into {QUALITY}")
+    parser.add_argument("--write", action="store_true", help="keep the record")
     parser.add_argument("--sizes", default="240:24", help="tokens:overlap, comma between; default: %(default)s")
     options = parser.parse_args()
     data = os.environ.get("RAGDROP_EVAL_DATA")
@@ -152,12 +150,8 @@ def main() -> int:
         print("chunking: skipped, RAGDROP_EVAL_DATA is not set")
         return 0
     sizes = [(int(one), int(other)) for one, other in (pair.split(":") for pair in options.sizes.split(","))]
-    table = "\n".join(measure(Path(data) / "chunking-eval", sizes))
-    print(table)
-    if options.write:
-        pattern = re.compile(f"{re.escape(MARKS[0])}.*?{re.escape(MARKS[1])}", re.DOTALL)
-        old = QUALITY.read_text(encoding="utf-8")
-        QUALITY.write_text(pattern.sub(lambda _: f"{MARKS[0]}\n{table}\n{MARKS[1]}", old), encoding="utf-8")
+    table = measure(Path(data) / "chunking-eval", sizes)
+    tell("chunking", [table], "semantic-text-splitter", write=options.write)
     return 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 import time
 from collections import Counter
@@ -13,6 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.collections import data_folder
+from benchmarks.grids import Grid, tell
 from benchmarks.perturbations import Case, Passage, false_cases, true_cases
 from benchmarks.rewordings import reworded_cases
 from ragdrop.domain.answers import Segment
@@ -27,8 +27,6 @@ SEED = 20261122
 SENTENCES = 30
 MIN_CAUGHT, MAX_REFUSED = 0.97, 0.05
 FIRST_PAGES = 1_500  # of HotpotQA, for the first set; the second set is made of others
-QUALITY = Path("docs/quality.md")
-MARKS = ("<!-- citations: written by benchmarks/citations.py -->", "<!-- end of citations -->")
 
 
 def passages(data: Path) -> list[Passage]:
@@ -70,17 +68,15 @@ def share(cases: Sequence[Case]) -> float:
     return sum(judged(case) is not None for case in cases) / len(cases)
 
 
-def shown(groups: Mapping[str, Sequence[Case]]) -> str:
-    """The table of docs/quality.md: a row a kind, then one for all of a group."""
-    lines = ["| sentences | refused | of | share |", "|---|---|---|---|"]
+def shown(groups: Mapping[str, Sequence[Case]], note: str) -> Grid:
+    """The table: a row a kind, then one for all of a group."""
+    lines = []
     for name, cases in groups.items():
         rows = table(cases)
-        lines += [
-            f"| {kind} | {refused} | {count} | {refused / count:.1%} |" for kind, (refused, count) in rows.items()
-        ]
+        lines += [(kind, str(refused), str(count), f"{refused / count:.1%}") for kind, (refused, count) in rows.items()]
         refused, count = (sum(row[part] for row in rows.values()) for part in (0, 1))
-        lines.append(f"| **{name}** | {refused} | {count} | **{refused / count:.1%}** |")
-    return "\n".join(lines)
+        lines.append((f"**{name}**", str(refused), str(count), f"**{refused / count:.1%}**"))
+    return Grid(("sentences", "refused", "of", "share"), lines, note)
 
 
 def check_ms(held: Sequence[Passage]) -> float:
@@ -106,7 +102,7 @@ def check_ms(held: Sequence[Passage]) -> float:
 def main() -> int:
     """Measure and print; 1 where a floor is missed, nothing to do without the data."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.citations")
-    parser.add_argument("--write", action="store_true", help=f"put the table into {QUALITY}")
+    parser.add_argument("--write", action="store_true", help="keep the record")
     options = parser.parse_args()
     data = data_folder()
     if data is None:
@@ -121,14 +117,8 @@ def main() -> int:
         "all true sentences of the second set": reworded,
     }
     spent_ms = check_ms(other)
-    told = (
-        f"{shown(groups)}\n\n`citation_check_ms` of {SENTENCES} sentences over 10 chunks: {spent_ms:.0f} (budget 50)."
-    )
-    print(told)
-    if options.write:
-        pattern = re.compile(f"{re.escape(MARKS[0])}.*?{re.escape(MARKS[1])}", re.DOTALL)
-        old = QUALITY.read_text(encoding="utf-8")
-        QUALITY.write_text(pattern.sub(lambda _: f"{MARKS[0]}\n{told}\n{MARKS[1]}", old), encoding="utf-8")
+    told = f"`citation_check_ms` of {SENTENCES} sentences over 10 chunks: {spent_ms:.0f} (budget 50)."
+    tell("citations", [shown(groups, told)], write=options.write)
     shares = [share(cases) for cases in groups.values()]
     missed = min(shares[0], shares[2]) < MIN_CAUGHT or max(shares[1], shares[3]) > MAX_REFUSED
     return 1 if missed else 0

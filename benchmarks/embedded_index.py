@@ -1,8 +1,9 @@
 """How fast the embedded index is: each figure against the bare SQLite call, and blobs against sqlite-vec's own table.
 
-    python -m benchmarks.embedded_index [CHUNKS ...]      (default: 10000)
+    python -m benchmarks.embedded_index [--write] [CHUNKS ...]      # 10,000 where no sizes are named
+    python -m benchmarks.embedded_index --full [--write]            # 10,000 and 100,000
 
-Medians in milliseconds of one run on one machine; only the ratios mean something elsewhere.
+Medians in milliseconds of one run on one machine; only the ratios mean something elsewhere.  --write keeps the record.
 """
 
 # ruff: noqa: S608 - the statements are constants of this file
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.grids import Grid, tell
 from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.adapters.sqlite_files import SqliteFiles
 from ragdrop.domain.chunks import CandidateQuery, Chunk, Filters, Folder, IndexedChunk, Vector, vector
@@ -28,7 +31,12 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 
 DIMENSION, WORDS_A_CHUNK, CHUNKS_A_DOCUMENT, LIMIT, RUNS = 384, 150, 10, 30, 9
+USUAL, FULL = (10_000,), (10_000, 100_000)
 REF = IndexRef("bench", "ragdrop-bench", DIMENSION)
+COLUMNS = (
+    *("chunks", "filter", "adapter, ms", "bare call, ms", "ratio"),
+    *("sqlite-vec's own table, ms", "words, ms"),
+)
 FILTERS = {
     "none": (Filters(), "1"),
     "1 of 10 vaults": (Filters(vaults=("v3",)), "vault = 'v3'"),
@@ -38,10 +46,12 @@ FILTERS = {
 
 
 def deadline() -> Deadline:
+    """Time enough for one call."""
     return Deadline.after(600.0)
 
 
 def random_vector(source: random.Random) -> Vector:
+    """A vector of any direction."""
     return vector(byte - 127.5 for byte in source.randbytes(DIMENSION))
 
 
@@ -63,6 +73,7 @@ def corpus(size: int, source: random.Random) -> Iterator[list[IndexedChunk]]:
 
 
 def median_ms(call: Callable[[], Any]) -> float:
+    """The median of some runs of *call*, behind one that is not counted."""
     call()
     taken = []
     for _ in range(RUNS):
@@ -72,7 +83,8 @@ def median_ms(call: Callable[[], Any]) -> float:
     return statistics.median(taken) * 1000
 
 
-def measure(size: int, folder: Path) -> None:
+def measure(size: int, folder: Path) -> tuple[list[tuple[str, ...]], str]:
+    """A row for each filter, and how fast the chunks were written."""
     source = random.Random(size)
     index, files = SqliteChunkIndex(folder), SqliteFiles(folder)
     spent_s = 0.0
@@ -80,7 +92,8 @@ def measure(size: int, folder: Path) -> None:
         began = time.perf_counter()
         index.upsert(REF, batch, deadline())
         spent_s += time.perf_counter() - began
-    print(f"\n{size} chunks x {DIMENSION}: {size / spent_s:.0f} chunks/s written, 100 a call")
+    written = f"{size:,} chunks written at {size / spent_s:,.0f} a second, 100 a call."
+    print(written, file=sys.stderr, flush=True)
     with files.writing(REF, deadline()) as connection:
         connection.execute(f"CREATE VIRTUAL TABLE beside USING vec0(vector float[{DIMENSION}] distance_metric=cosine)")
         connection.execute("INSERT INTO beside (rowid, vector) SELECT number, vector FROM vectors")
@@ -93,7 +106,7 @@ def measure(size: int, folder: Path) -> None:
 
     wanted = random_vector(source)
     blob = wanted.tobytes()
-    print(f"{'filter':18}{'adapter':>9}{'bare blobs':>12}{'ratio':>7}{'vec0':>9}{'adapter words':>15}")
+    measured: list[tuple[str, ...]] = []
     for name, (filters, sql) in FILTERS.items():
         near, words = (
             CandidateQuery(None, wanted, filters, LIMIT),
@@ -112,16 +125,28 @@ def measure(size: int, folder: Path) -> None:
             )
             bare_ms = median_ms(partial(rows, reading, bare, blob))
             table_ms = median_ms(partial(rows, reading, table, blob))
-        row = f"{name:18}{adapter_ms:9.1f}{bare_ms:12.1f}{adapter_ms / bare_ms:7.2f}{table_ms:9.1f}{words_ms:15.1f}"
-        print(row)
+        times = (f"{adapter_ms:.1f}", f"{bare_ms:.1f}", f"{adapter_ms / bare_ms:.2f}", f"{table_ms:.1f}")
+        measured.append((f"{size:,}", name, *times, f"{words_ms:.1f}"))
+        print(f"{size:,} chunks, filter {name}: measured", file=sys.stderr, flush=True)
+    return measured, written
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.embedded_index")
-    parser.add_argument("sizes", nargs="*", type=int, default=[10_000], metavar="CHUNKS")
-    for size in parser.parse_args().sizes:
+    """Measure each size, print one table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sizes", nargs="*", type=int, metavar="CHUNKS")
+    parser.add_argument("--full", action="store_true", help="10,000 and 100,000 chunks")
+    parser.add_argument("--write", action="store_true", help="keep the record")
+    options = parser.parse_args()
+    if options.full and options.sizes:
+        parser.error("--full says the sizes")
+    rows, notes = [], []
+    for size in options.sizes or (FULL if options.full else USUAL):
         with tempfile.TemporaryDirectory() as folder:
-            measure(size, Path(folder))
+            measured, note = measure(size, Path(folder))
+        rows += measured
+        notes.append(note)
+    tell("embedded_index", [Grid(COLUMNS, rows, " ".join(notes))], "apsw", "sqlite-vec", write=options.write)
 
 
 if __name__ == "__main__":

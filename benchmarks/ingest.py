@@ -1,10 +1,11 @@
 """Ingest against the embedding alone: the same texts in the same requests to the same local embedding server.
 
-    python -m benchmarks.ingest [--rounds N] [FOLDER]
+    python -m benchmarks.ingest [--rounds N] [--write] [FOLDER]
 
 Real are the parsers (HTML, PDF and the like in their own process), the splitter with the model's tokenizer, the
 requests to the embedding server and the SQLite index; S3, DynamoDB and SQS are the memory fakes, so that their round
 trips, which differ from place to place, are not in the ratio.  Without FOLDER the sample vault is taken.
+--write keeps the record.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from contextlib import closing
 from pathlib import Path
 
 from benchmarks.embedding_server import MODEL, EmbeddingServer
+from benchmarks.grids import Grid, tell
 from benchmarks.local_embeddings import DIMENSION, LocalEmbeddings
 from ragdrop.adapters.memory_breakers import MemoryBreakers
 from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
@@ -126,9 +128,10 @@ class Ingest:
 
 def main() -> int:
     """Print the ratio and what was embedded; 1 where the budget, or a promise on what is embedded, is broken."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.ingest")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, default=SAMPLE)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--write", action="store_true", help="keep the record")
     arguments = parser.parse_args()
     folder = arguments.folder
     found = (path for path in sorted(folder.rglob("*")) if path.is_file())
@@ -136,28 +139,41 @@ def main() -> int:
     with LocalEmbeddings() as model, closing(EmbeddingServer()) as server:
         rounds = [_round(files, server.url, model.tokenizer) for _ in range(arguments.rounds)]
         wrong = _promises(files, server.url, model.tokenizer)
-    whole_s, alone_s = (min(times) for times in zip(*rounds, strict=True))
-    ratio, a_minute = whole_s / alone_s, len(files) / whole_s * 60
+    whole_s, alone_s, worked_s = zip(*rounds, strict=True)
+    ratio, a_minute = min(whole_s) / min(alone_s), len(files) / min(whole_s) * 60
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"ingest of {len(files)} files, SQLite index, S3, DynamoDB and SQS in memory, {MODEL}")
-    print(f"  shortest by shortest {ratio:.3f} (budget {BUDGET}); {a_minute:.0f} documents a minute; {peak_mb:.0f} MB")
+    rows = [
+        ("ingest / embedding alone, shortest rounds", str(BUDGET), f"{ratio:.3f}"),
+        ("ingest, shortest and longest round, s", "", _span(whole_s)),
+        ("embedding alone, s", "", _span(alone_s)),
+        ("ingest's own processor time, s", "", _span(worked_s)),
+        ("documents a minute", "", f"{a_minute:.0f}"),
+        ("peak of memory, MB", "", f"{peak_mb:.0f}"),
+    ]
     wrong += [f"ingest takes {ratio:.3f} x the embedding alone, not {BUDGET}"] if ratio > BUDGET else []
-    print("\n".join(wrong) or "  the second run embedded nothing, copies of a file were embedded once")
+    kept = "; ".join(wrong) or "a second run embedded nothing, copies of a file were embedded once"
+    note = f"{len(files)} files, {len(rounds)} rounds, {MODEL}: {kept}."
+    tell("ingest", [Grid(("what", "budget", "measured"), rows, note)], "apsw", write=arguments.write)
     return int(bool(wrong))
 
 
-def _round(files: dict[str, bytes], url: str, tokenizer: bytes) -> tuple[float, float]:
-    """Seconds of ingest, and of its embedding alone right after it; what an environment does once is not in it."""
+def _span(times: Sequence[float]) -> str:
+    return f"{min(times):.2f} to {max(times):.2f}"
+
+
+def _round(files: dict[str, bytes], url: str, tokenizer: bytes) -> tuple[float, float, float]:
+    """Seconds of ingest, of its embedding alone right after it, and of ingest's own processor time.
+
+    What an environment does once is not in it.
+    """
     with tempfile.TemporaryDirectory() as folder:
         ingest = Ingest(Path(folder), url, tokenizer)
         ingest.arrive([ingest.put(name, body) for name, body in FIRST.items()])
         ingest.embedder.calls.clear()
         whole_s = ingest.arrive([ingest.put(name, body) for name, body in files.items()])
         alone_s = ingest.embedder.alone_s()
-        print(
-            f"  ingest {whole_s:6.2f} s, {ingest.worked_s:.2f} s of them its own work; embedding alone {alone_s:6.2f} s"
-        )
-        return whole_s, alone_s
+        print(f"ingest {whole_s:.2f} s, embedding alone {alone_s:.2f} s", file=sys.stderr, flush=True)
+        return whole_s, alone_s, ingest.worked_s
 
 
 def _promises(files: dict[str, bytes], url: str, tokenizer: bytes) -> list[str]:

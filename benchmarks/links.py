@@ -17,6 +17,7 @@ from typing import Any
 
 from benchmarks.collection_chunks import REVISION, index_ref, indexed_chunks
 from benchmarks.collections import Source, data_folder, load
+from benchmarks.grids import Grid, tell
 from benchmarks.local_embeddings import LocalEmbeddings
 from ragdrop.adapters.memory_visited import MemoryVisitedCache
 from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
@@ -32,8 +33,6 @@ from ragdrop.domain.tenants import ActiveIndex, Caller, ChunkingPlan, EmbeddingS
 from ragdrop.usecases.follow_links import FollowLinks
 
 TENANT = "bench"
-QUALITY = Path("docs/quality.md")
-MARKS = "<!-- links: written by benchmarks/links.py -->", "<!-- end of links -->"
 MIN_TITLE_CHARACTERS = 4
 _WORDS = re.compile(r"\w+")
 
@@ -93,7 +92,7 @@ def both_ways(links: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
 def main() -> int:
     """Measure and print; nothing to do without the data."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.links")
-    parser.add_argument("--write", action="store_true", help=f"put the table into {QUALITY}")
+    parser.add_argument("--write", action="store_true", help="keep the record")
     options = parser.parse_args()
     folder = data_folder()
     if folder is None:
@@ -111,14 +110,9 @@ def main() -> int:
         shares = {
             name: _share(way, one_way, two_ways, direct, vectors, collection.relevant) for name, way in _ways().items()
         }
-    lines = ["| in the context | documents at most | all that is needed is there |", "|---|---|---|"]
-    lines += [f"| {name} | {size} | {share:.3f} |" for (name, size), share in shares.items()]
-    shown = "\n".join(lines)
-    print(shown)
-    if options.write:
-        pattern = re.compile(f"{re.escape(MARKS[0])}.*?{re.escape(MARKS[1])}", re.DOTALL)
-        old = QUALITY.read_text(encoding="utf-8")
-        QUALITY.write_text(pattern.sub(lambda _: f"{MARKS[0]}\n{shown}\n{MARKS[1]}", old), encoding="utf-8")
+    rows = [(name, str(size), f"{share:.3f}") for (name, size), share in shares.items()]
+    grid = Grid(("in the context", "documents at most", "all that is needed is there"), rows)
+    tell("links", [grid], "apsw", "sqlite-vec", write=options.write)
     return 0
 
 

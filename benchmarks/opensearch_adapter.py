@@ -3,6 +3,7 @@
     python benchmarks/opensearch_adapter.py            # some 3 minutes: 2,000 and 20,000 chunks
     python benchmarks/opensearch_adapter.py --full     # the budget's sizes: 10,000 and 100,000 chunks
 
+--write keeps the record.
 It starts a node of its own, unless OPENSEARCH_URL names one, and removes its indexes in the end.
 """
 
@@ -19,8 +20,8 @@ import tempfile
 import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
-from operator import mul
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "layers" / "common" / "python")]
 
 from opensearchpy import OpenSearch, helpers  # noqa: E402 the repository's own folders come first
 
+from benchmarks.grids import Grid, tell  # noqa: E402
 from localstack.opensearch import start, stop  # noqa: E402
 from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex  # noqa: E402
 from ragdrop.adapters.opensearch_mapping import source_of  # noqa: E402
@@ -40,6 +42,7 @@ from ragdrop.adapters.opensearch_queries import (  # noqa: E402
     vector_search,
     words_of,
 )
+from ragdrop.adapters.sqlite_files import SqliteFiles  # noqa: E402
 from ragdrop.domain.chunks import CandidateQuery, Chunk, Filters, IndexedChunk, Vector, vector  # noqa: E402
 from ragdrop.domain.deadlines import Deadline  # noqa: E402
 from ragdrop.domain.documents import Facts  # noqa: E402
@@ -55,21 +58,24 @@ FREQUENCIES = list(itertools.accumulate(1 / rank for rank in range(2, 8_002)))  
 
 
 def main() -> None:
-    """Run all, print one table."""
+    """Run all, print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true", help="10,000 and 100,000 chunks")
     parser.add_argument("--rounds", type=int, default=100, help="queries of each kind")
+    parser.add_argument("--write", action="store_true", help="keep the record")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ragdrop-bench-") as folder:
         Path(folder).chmod(0o755)  # the node of a root user runs as another one
         node = start(Path(folder))
         try:
-            run(node.url, 10_000 if options.full else 2_000, options.rounds)
+            tables = run(node.url, 10_000 if options.full else 2_000, options.rounds)
+            release = OpenSearch(node.url).info()["version"]["number"]
         finally:
             stop(node)
+    tell("opensearch_adapter", tables, "opensearch-py", write=options.write, OpenSearch=release)
 
 
-def run(url: str, small: int, rounds: int) -> None:
+def run(url: str, small: int, rounds: int) -> list[Grid]:
     """All measurements against the node at *url*; *small* and ten times *small* chunks are compared."""
     source = random.Random(384)
     index, client = OpenSearchChunkIndex.from_url(url), OpenSearch(url)  # raw: the library's client as it comes
@@ -78,39 +84,45 @@ def run(url: str, small: int, rounds: int) -> None:
     }
     try:
         directions = [vector(source.gauss(0, 1) for _ in range(DIMENSION)) for _ in range(200)]
-        print("| what | ratio | budget | measured |\n|---|---|---|---|")
-        report(
-            "bulk: adapter / raw bulk helper, chunks a second", *bulk(index, client, refs, small, source, directions)
-        )
+        first = bulk(index, client, refs, small, source, directions)
+        rows = [row(f"bulk of {small:,} chunks, a second: adapter / raw bulk helper", *first)]
         kept: list[tuple[str, Vector]] = []
         for place in range(0, 10 * small, 1_000):
             chunks = list(pieces("acme", min(1_000, 10 * small - place), source, directions, first=place))
             kept += [(chunk.id, chunk.vector) for chunk in chunks]
             write(index, refs["large"], chunks)
+        progress(f"{10 * small:,} chunks written")
         write(index, refs["shared"], list(pieces("acme", small, source, directions)))
         for number in range(20):
             tenant = f"other-{number}"
             ref = IndexRef(tenant, refs["shared"].name, DIMENSION)
             write(index, ref, list(pieces(tenant, small // 2, source, directions)))
+        progress("20 other tenants written")
         for ref in refs.values():
             client.indices.forcemerge(index=ref.name, max_num_segments=1, request_timeout=600, ignore_unavailable=True)
+        progress("segments merged")
         queries = [near_query(source, directions) for _ in range(rounds)]
-        report("query p50: adapter / raw `_msearch`", *against_raw(index, client, refs["small"], queries))
-        report(
-            f"query p50: {10 * small:,} / {small:,} chunks",
-            *against(index, refs["large"], refs["small"], queries, "≤ 1.5"),
-        )
+        raw = against_raw(index, client, refs["small"], queries)
+        rows.append(row(f"query p50, {small:,} chunks: adapter / raw `_msearch`", *raw))
+        larger = against(index, refs["large"], refs["small"], queries, "≤ 1.5")
+        rows.append(row(f"query p50: {10 * small:,} / {small:,} chunks", *larger))
         others = against(index, refs["shared"], refs["small"], queries, "≤ 1.10")
-        report("query p50: with 20 other tenants / alone", *others)
-        recall_table(url, refs["large"], kept)
+        rows.append(row(f"query p50, {small:,} chunks: with 20 other tenants of {small // 2:,} / alone", *others))
+        return [Grid(("what", "budget", "ratio", "measured"), rows), recall_table(url, refs["large"], kept)]
     finally:
         for ref in refs.values():
             client.indices.delete(index=ref.name, ignore_unavailable=True)
 
 
-def report(what: str, ratio: float, budget: str, measured: str) -> None:
-    """One row."""
-    print(f"| {what} | {ratio:.2f} | {budget} | {measured} |", flush=True)
+def row(what: str, ratio: float, budget: str, measured: str) -> tuple[str, ...]:
+    """One row of the first table."""
+    progress(f"{what}: {ratio:.2f}")
+    return what, budget, f"{ratio:.2f}", measured
+
+
+def progress(step: str) -> None:
+    """Say that a step is done."""
+    print(step, file=sys.stderr, flush=True)
 
 
 def bulk(
@@ -191,13 +203,14 @@ def compared(
     return medians[0] / medians[1], budget, f"{medians[0]:.1f} / {medians[1]:.1f} ms"
 
 
-def recall_table(url: str, ref: IndexRef, kept: list[tuple[str, Vector]]) -> None:
+def recall_table(url: str, ref: IndexRef, kept: list[tuple[str, Vector]]) -> Grid:
     """recall@10 and p50 of the vector part by ef_search, one tenant alone in its index: nothing but the graph helps."""
     source = random.Random(128)  # vectors like no chunk's: the hardest there are
     wanted = [vector(source.gauss(0, 1) for _ in range(DIMENSION)) for _ in range(30)]
     asked = [CandidateQuery(None, values, Filters(), 10) for values in wanted]
-    exact = [nearest(query.vector or array("f"), kept) for query in asked]
-    print("\n| ef_search | recall@10 | p50 |\n|---|---|---|")
+    exact = nearest(wanted, kept)
+    progress("nearest chunks found by looking at all")
+    rows = []
     for ef_search in (10, 32, 64, 128, 256, 512):
         index = OpenSearchChunkIndex.from_url(url, ef_search=ef_search)
         times, right = [], 0
@@ -206,14 +219,20 @@ def recall_table(url: str, ref: IndexRef, kept: list[tuple[str, Vector]]) -> Non
             found = index.candidates(ref, [query], soon())[0].vector
             times.append(time.perf_counter() - started)
             right += len(best & {hit.chunk_id for hit in found})
-        shown = f"{right / (10 * len(asked)):.3f} | {statistics.median(times) * 1000:.1f} ms"
-        print(f"| {ef_search} | {shown} |", flush=True)
+        p50_ms = statistics.median(times) * 1000
+        rows.append((str(ef_search), f"{right / (10 * len(asked)):.3f}", f"{p50_ms:.1f}"))
+        progress(f"recall with ef_search {ef_search} measured")
+    note = f"{len(kept):,} chunks of one tenant, {len(asked)} queries like no chunk there is."
+    return Grid(("ef_search", "recall@10", "p50 of the vector part, ms"), rows, note)
 
 
-def nearest(query: Vector, kept: list[tuple[str, Vector]]) -> set[str]:
-    """The ids of the ten nearest, by looking at all."""
-    scored = sorted(((sum(map(mul, query, values)), name) for name, values in kept), reverse=True)
-    return {name for _, name in scored[:10]}
+def nearest(queries: Sequence[Vector], kept: list[tuple[str, Vector]]) -> list[set[str]]:
+    """For each query the ids of the ten nearest, by looking at all, which sqlite-vec does in a fraction of the time."""
+    wanted = "SELECT id FROM kept ORDER BY vec_distance_cosine(vector, ?) LIMIT 10"
+    with closing(SqliteFiles(Path()).connect(":memory:", create=True)) as connection:
+        connection.execute("CREATE TABLE kept (id TEXT, vector BLOB)")
+        connection.executemany("INSERT INTO kept VALUES (?, ?)", ((name, values.tobytes()) for name, values in kept))
+        return [{name for (name,) in connection.execute(wanted, (query.tobytes(),))} for query in queries]
 
 
 def pieces(

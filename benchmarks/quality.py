@@ -5,18 +5,17 @@
 Documents (title as heading, then text) go through real ingest into the embedded index and are ranked by their best
 chunk; `limit` 10, so 30 candidates a retriever; no threshold, boosts, critical documents or links.  Vectors are kept
 under RAGDROP_BENCH_CACHE (default `.local/bench`); the first run embeds 15,000 chunks, about ten CPU minutes.
-`--write` puts the table into docs/quality.md.
+`--write` keeps the record.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 from benchmarks.collections import RETRIEVAL, Collection, data_folder, load
+from benchmarks.grids import Grid, tell
 from benchmarks.local_embeddings import LocalEmbeddings
 from benchmarks.quality_pipeline import pushed
 from benchmarks.quality_rankings import rankings
@@ -25,8 +24,6 @@ from ragdrop.domain.evaluation import mean, ndcg, recall
 from ragdrop.domain.retrieval import candidate_limit
 
 LIMIT = 10
-QUALITY = Path("docs/quality.md")
-MARKS = ("<!-- retrieval: written by benchmarks/quality.py -->", "<!-- end of retrieval -->")
 FLOORS = {"scifact": 0.725, "cranfield": 0.41, "hotpotqa-500": 0.845}  # nDCG@10 that the default must reach
 
 Measured = dict[str, list[tuple[float, float, float]]]
@@ -48,14 +45,10 @@ def measure(collection: Collection, model: LocalEmbeddings) -> Measured:
     return measured
 
 
-def table(results: Mapping[str, Measured]) -> str:
+def table(results: Mapping[str, Measured]) -> Grid:
     """A row a ranking; a star where it differs from the default by more than chance (p < 0.05)."""
     names = list(results)
-    head = " | ".join(names)
-    lines = [
-        f"| ranking | {head} | mean nDCG@10 |",
-        "|---|" + "---|" * (len(names) + 1),
-    ]
+    lines = []
     for way in next(iter(results.values())):
         cells, gains = [], []
         for name in names:
@@ -65,8 +58,8 @@ def table(results: Mapping[str, Measured]) -> str:
             sure = way != "default" and p_value([row[0] for row in rows], [row[0] for row in default]) < 0.05
             five, ten = mean([row[1] for row in rows]), mean([row[2] for row in rows])
             cells.append(f"{gain:.4f}{'*' if sure else ''} · {five:.3f} · {ten:.3f}")
-        lines.append(f"| {way} | {' | '.join(cells)} | {mean(gains):.4f} |")
-    return "\n".join(lines)
+        lines.append([way, *cells, f"{mean(gains):.4f}"])
+    return Grid(["ranking", *names, "mean nDCG@10"], lines)
 
 
 def shortfalls(results: Mapping[str, Measured]) -> list[str]:
@@ -83,7 +76,7 @@ def shortfalls(results: Mapping[str, Measured]) -> list[str]:
 def main() -> int:
     """Measure and print; 1 where the default falls short, nothing to do without the data."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality")
-    parser.add_argument("--write", action="store_true", help=f"put the table into {QUALITY}")
+    parser.add_argument("--write", action="store_true", help="keep the record")
     parser.add_argument("--collection", action="append", choices=RETRIEVAL, help="only this one; default: all")
     options = parser.parse_args()
     folder = data_folder()
@@ -95,12 +88,7 @@ def main() -> int:
         for name in options.collection or RETRIEVAL:
             results[name] = measure(load(folder / name), model)
             print(f"{name}: measured", file=sys.stderr, flush=True)
-    shown = table(results)
-    print(shown)
-    if options.write:
-        pattern = re.compile(f"{re.escape(MARKS[0])}.*?{re.escape(MARKS[1])}", re.DOTALL)
-        old = QUALITY.read_text(encoding="utf-8")
-        QUALITY.write_text(pattern.sub(lambda _: f"{MARKS[0]}\n{shown}\n{MARKS[1]}", old), encoding="utf-8")
+    tell("quality", [table(results)], "apsw", "sqlite-vec", write=options.write)
     missed = shortfalls(results)
     for line in missed:
         print(line, file=sys.stderr)

@@ -101,12 +101,13 @@ def machine() -> dict[str, Any]:
 
 
 def commit() -> str:
-    """The short hash of the commit, with a plus sign where what is measured was changed since.
+    """The short hash of the last commit that changed what is measured, with a plus sign where it was changed since.
 
     What benchmarks write themselves, records, pages and plots, is not measured: a run of many would mark itself.
     """
-    changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", *WRITTEN)
-    return f"{_git('rev-parse', '--short=7', 'HEAD')}{'+' if changed else ''}"
+    measured = ("--", ".", *WRITTEN)
+    changed = _git("status", "--porcelain", "--untracked-files=no", *measured)
+    return f"{_git('log', '-1', '--format=%h', '--abbrev=7', *measured)}{'+' if changed else ''}"
 
 
 def _git(*command: str) -> str:

@@ -22,6 +22,7 @@ from benchmarks.cold_start.table import cold_start_table
 from benchmarks.comparison_rows import ROWS
 from benchmarks.comparison_table import QUALITY, comparison_table
 from benchmarks.goals_table import GOALS, goals_table
+from benchmarks.grids import shown
 from benchmarks.growth.page import growth_tables
 from benchmarks.load.table import load_table, soak_table
 from benchmarks.peers_answers_table import answers_table
@@ -61,6 +62,11 @@ def of(benchmark: str, render: Callable[[Record], str]) -> tuple[Sequence[str], 
     return (benchmark,), lambda kept: render(kept[benchmark])
 
 
+def of_grids(benchmark: str, part: slice = slice(None)) -> tuple[Sequence[str], Renderer]:
+    """A table that is a *part* of the grids of one benchmark."""
+    return of(benchmark, lambda record: shown(record.results[part]))
+
+
 TABLES: Sequence[Table] = (
     Table("cold-start", "docs/performance.md", *of("cold_start", lambda record: cold_start_table(record.results))),
     Table("peers-ingest", "docs/performance.md", *of("peers_ingest", lambda record: ingest_table(record.results))),
@@ -75,6 +81,21 @@ TABLES: Sequence[Table] = (
     Table("growth", "docs/performance.md", *of("growth", growth_tables)),
     Table("load", "docs/performance.md", *of("load", load_table)),
     Table("soak", "docs/performance.md", *of("soak", soak_table)),
+    Table("snapshot", "docs/performance.md", *of_grids("snapshot")),
+    Table("opensearch-adapter", "docs/performance.md", *of_grids("opensearch_adapter", slice(1))),
+    Table("ef-search", "docs/opensearch.md", *of_grids("opensearch_adapter", slice(1, None))),
+    Table("embedded-index", "docs/performance.md", *of_grids("embedded_index")),
+    Table("ingest", "docs/performance.md", *of_grids("ingest")),
+    Table("search", "docs/performance.md", *of_grids("search")),
+    Table("streaming", "docs/performance.md", *of_grids("streaming")),
+    Table("retrieval", "docs/quality.md", *of_grids("quality")),
+    Table("links", "docs/quality.md", *of_grids("links")),
+    Table("chunking", "docs/quality.md", *of_grids("chunking")),
+    Table("answers", "docs/quality.md", *of_grids("answers")),
+    Table("citations", "docs/quality.md", *of_grids("citations")),
+    Table("calibration", "docs/calibration.md", *of_grids("calibration", slice(1))),
+    Table("operating-points", "docs/calibration.md", *of_grids("calibration", slice(1, 2))),
+    Table("words-alone", "docs/calibration.md", *of_grids("calibration", slice(2, 3))),
 )
 
 

@@ -1,7 +1,9 @@
 """Search against the calls that it cannot do without: the same requests, sent again as they are, in turns in one run.
 
-    python -m benchmarks.search                # the embedded index
-    python -m benchmarks.search --opensearch   # a node of its own, unless OPENSEARCH_URL names one
+    python -m benchmarks.search [--write]            # both indexes; --write keeps the record
+    python -m benchmarks.search --index embedded     # one of them, or opensearch
+
+OpenSearch is a node of its own, unless OPENSEARCH_URL names one.
 
 A first pass notes what each question asks of index and registry; the raw sequence is the query's embedding and those
 calls again.  Over OpenSearch they are the very HTTP requests, sent by the client library as it comes; over the embedded
@@ -13,16 +15,19 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from opensearchpy import OpenSearch
 
-from localstack.opensearch import start, stop
+from benchmarks.grids import Grid, tell
+from localstack.opensearch import UnavailableError, start, stop
 from ragdrop.adapters.memory_registry import MemoryRegistry
 from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
 from ragdrop.adapters.opensearch_client import QuietConnection
@@ -36,13 +41,26 @@ from tests.world import World
 DOCUMENTS, PARAGRAPHS, ROUNDS, CRITICAL = 40, 30, 60, 2
 EMBEDDING_S = 0.005  # what a question takes with the local default model (docs/performance.md)
 BUDGET = 1.25
+COLUMNS = (
+    *("what", "index", "p50, ms", "its own calls again, ms", "ratio"),
+    *("embedding, candidates and heads alone, ms", "ratio"),
+)
 Call = Callable[[], object]
+Notes = list[tuple[str, Call]]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One index: how many chunks lay in it, and its rows."""
+
+    chunks: int
+    rows: list[tuple[str, ...]]
 
 
 class Noted:
     """A port whose calls are noted, so that they can be made again."""
 
-    def __init__(self, port: Any, notes: list[tuple[str, Call]]) -> None:
+    def __init__(self, port: Any, notes: Notes) -> None:
         self._port = port
         self._notes = notes
 
@@ -58,25 +76,63 @@ class Noted:
         return call
 
 
-def main() -> None:
-    """Print both medians and their ratio, without and with critical documents, links and whole documents."""
+def main() -> int:
+    """Print both medians and their ratio, without and with critical documents, links and whole documents.
+
+    1 where a record was asked for and could not be made, as there can be no OpenSearch here.
+    """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--opensearch", action="store_true", help="over OpenSearch in place of the embedded index")
+    parser.add_argument("--index", choices=("embedded", "opensearch"), help="measure only this one")
+    parser.add_argument("--write", action="store_true", help="keep the record")
+    options = parser.parse_args()
+    if options.write and options.index:
+        parser.error("a record is of both indexes: --write goes without --index")
+    results: list[Measured] = []
+    versions, missing = {}, False
+    if options.index != "opensearch":
+        results.append(embedded_index())
+    if options.index != "embedded":
+        try:
+            over_node, versions["OpenSearch"] = opensearch_index()
+            results.append(over_node)
+        except UnavailableError as exc:
+            missing = True
+            kept = "; the record is not kept" if options.write else ""
+            print(f"search: OpenSearch is not measured{kept}: {exc}", file=sys.stderr)
+    rows = [row for measured in results for row in measured.rows]
+    sizes = " and ".join(sorted({f"{measured.chunks:,}" for measured in results}))
+    note = f"{sizes} chunks, {ROUNDS} questions, in turns; the first ratio has a budget of {BUDGET}."
+    write = options.write and not missing
+    tell("search", [Grid(COLUMNS, rows, note)] if rows else [], "apsw", "opensearch-py", write=write, **versions)
+    return int(options.write and missing)
+
+
+def embedded_index() -> Measured:
+    """Over a file of SQLite."""
+    notes: Notes = []
+    with tempfile.TemporaryDirectory(prefix="ragdrop-bench-") as folder:
+        return measure("embedded", Noted(SqliteChunkIndex(Path(folder)), notes), notes)
+
+
+def opensearch_index() -> tuple[Measured, str]:
+    """Over a node, whose version is told.
+
+    Raises:
+        UnavailableError: There can be no node here.
+    """
+    notes: Notes = []
     with tempfile.TemporaryDirectory(prefix="ragdrop-bench-") as folder:
         Path(folder).chmod(0o755)  # the node of a root user runs as another one
-        notes: list[tuple[str, Call]] = []
-        if not parser.parse_args().opensearch:
-            measure("SQLite", Noted(SqliteChunkIndex(Path(folder)), notes), notes)
-            return
         node = start(Path(folder))
         try:
             index = OpenSearchChunkIndex.from_url(node.url, shards=1, connection_class=noting(node.url, notes))
-            measure("OpenSearch", index, notes)
+            measured = measure("OpenSearch", index, notes)
+            return measured, OpenSearch(node.url).info()["version"]["number"]
         finally:
             stop(node)
 
 
-def noting(url: str, notes: list[tuple[str, Call]]) -> type[QuietConnection]:
+def noting(url: str, notes: Notes) -> type[QuietConnection]:
     """A connection whose requests are noted, to be sent again by a plain client."""
     client = OpenSearch(url)
 
@@ -92,7 +148,7 @@ def noting(url: str, notes: list[tuple[str, Call]]) -> type[QuietConnection]:
     return Noting
 
 
-def measure(name: str, index: Any, notes: list[tuple[str, Call]]) -> None:
+def measure(name: str, index: Any, notes: Notes) -> Measured:
     """Fill a world, then search it and replay what the searches asked, in turns."""
     source = random.Random(7)
     words = vocabulary(source)
@@ -114,10 +170,14 @@ def measure(name: str, index: Any, notes: list[tuple[str, Call]]) -> None:
         return vectors[text]
 
     world.app.uncached_search._query_vectors = embedded
-    print(f"search over {world.chunk_count()} chunks, {name}, {ROUNDS} questions, in turns (budget {BUDGET})")
+    print(f"search: {world.chunk_count():,} chunks written, {name}", file=sys.stderr, flush=True)
     off: dict[str, Any] = {"include_critical": False, "follow_links": False, "expand": "neighbours"}
-    for title, fields in (("critical, links, whole documents off", off), ("all defaults", {})):
-        report(title, world, notes, [Query(text, **fields) for text in questions], embedded, tenant.active.space)
+    rows = []
+    for title, fields in (("critical documents, links and whole documents off", off), ("all defaults", {})):
+        queries = [Query(text, **fields) for text in questions]
+        rows.append((title, name, *medians(world, notes, queries, embedded, tenant.active.space)))
+        print(f"search: {title}, {name}: measured", file=sys.stderr, flush=True)
+    return Measured(world.chunk_count(), rows)
 
 
 def vocabulary(source: random.Random) -> list[str]:
@@ -129,10 +189,10 @@ def vocabulary(source: random.Random) -> list[str]:
     return list(found)
 
 
-def report(title: str, world: World, notes: Any, queries: list[Query], embedded: Any, space: EmbeddingSpace) -> None:
-    """One row: the search, its own calls again, and the first three of these alone."""
+def medians(world: World, notes: Notes, queries: list[Query], embedded: Any, space: EmbeddingSpace) -> tuple[str, ...]:
+    """The cells of a row: the search, its own calls again, and the first three of these alone."""
 
-    def search(query: Query) -> list[tuple[str, Call]]:
+    def search(query: Query) -> Notes:
         notes.clear()
         world.app.uncached_search(query, world.caller, Deadline.after(600))
         return list(notes)
@@ -151,15 +211,11 @@ def report(title: str, world: World, notes: Any, queries: list[Query], embedded:
             started = time.perf_counter()
             way()
             taken[name].append(time.perf_counter() - started)
-    medians = {name: statistics.median(times) * 1_000 for name, times in taken.items()}
-    print(
-        f"  {title:38} p50 {medians['search']:6.1f} ms  its {len(asked[0])} calls {medians['all']:6.1f} ms: "
-        f"{medians['search'] / medians['all']:.2f} x  embedding, candidates, heads alone {medians['three']:6.1f} ms: "
-        f"{medians['search'] / medians['three']:.2f} x"
-    )
+    whole, again, three = (statistics.median(times) * 1_000 for times in taken.values())
+    return f"{whole:.1f}", f"{again:.1f}", f"{whole / again:.2f}", f"{three:.1f}", f"{whole / three:.2f}"
 
 
-def replay(query: Query, calls: list[tuple[str, Call]], embedded: Any, space: EmbeddingSpace) -> None:
+def replay(query: Query, calls: Notes, embedded: Any, space: EmbeddingSpace) -> None:
     """The query's embedding, then the calls as they were."""
     embedded(query.text, "", space, None)
     for _, call in calls:
@@ -167,4 +223,4 @@ def replay(query: Query, calls: list[tuple[str, Call]], embedded: Any, space: Em
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

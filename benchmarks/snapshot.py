@@ -4,15 +4,14 @@
 
 Texts and vectors are generated: words as unequally frequent as those of a language, vectors around a thousand centres.
 What the snapshot is built from, and the registry, are in memory; its object lies in a small S3 on the loopback.
-The reader is a process of its own, so that its memory and its first fetch are those of a new `query`.  `--write` puts
-the table into docs/performance.md.
+The reader is a process of its own, so that its memory and its first fetch are those of a new `query`.  `--write` keeps
+the record.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
-import re
 import sys
 import threading
 import time
@@ -24,6 +23,7 @@ from typing import Any
 import boto3
 
 from benchmarks.embedded_index import corpus
+from benchmarks.grids import Grid, tell
 from benchmarks.loopback_s3 import loopback_s3
 from benchmarks.snapshot_reading import (
     BUCKET,
@@ -50,8 +50,6 @@ from ragdrop.usecases.revision_store import RevisionStore
 from ragdrop.usecases.snapshot_content import ReadContent
 from ragdrop.usecases.write_snapshot import WriteSnapshot
 
-PAGE = Path(__file__).parents[1] / "docs/performance.md"
-MARKS = ("<!-- snapshot: written by benchmarks/snapshot.py -->", "<!-- end of snapshot -->")
 CHUNKS_A_DOCUMENT = 10
 CHANGED = 100  # documents that the second writing finds changed
 COLD_BUDGET_MS, QUERY_BUDGET_MS = 2_000, 100
@@ -163,8 +161,8 @@ def measure(size: int) -> dict[str, Any]:
     return figures
 
 
-def table(found: dict[str, Any]) -> str:
-    """The figures as a Markdown table."""
+def table(found: dict[str, Any]) -> Grid:
+    """The figures as a table."""
     rows = [
         ("written whole, s", "", f"{found['written_s']:.0f}"),
         (f"written again with {found['changed']} documents changed, s", "", f"{found['increment_s']:.0f}"),
@@ -183,32 +181,21 @@ def table(found: dict[str, Any]) -> str:
         ("of the 30 nearest found", "", f"{found['recall']:.1%}"),
         ("memory of the reading process, MB", "", f"{found['peak_mb']:.0f}"),
     ]
-    lines = [f"| {found['chunks']:,} chunks of {DIMENSION} dimensions | budget | measured |", "|---|---|---|"]
-    return "\n".join([*lines, *(f"| {what} | {budget} | {value} |" for what, budget, value in rows)])
+    return Grid((f"{found['chunks']:,} chunks of {DIMENSION} dimensions", "budget", "measured"), rows)
 
 
 def _both(found: dict[str, Any], name: str) -> str:
     return f"{found[f'{name}_p50_ms']:.0f}, {found[f'{name}_p95_ms']:.0f}"
 
 
-def write_page(text: str) -> None:
-    """Put *text* between the marks of docs/performance.md."""
-    begin, end = map(re.escape, MARKS)
-    block = "\n".join((MARKS[0], text, MARKS[1]))
-    page = PAGE.read_text("utf-8")
-    PAGE.write_text(re.sub(f"{begin}.*?{end}", lambda _: block, page, flags=re.DOTALL), "utf-8")
-
-
 def main() -> int:
-    """Measure, print, and write the page if asked to; 1 where a budget is missed."""
+    """Measure, print, and keep the record if asked to; 1 where a budget is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chunks", type=int, default=100_000)
-    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--write", action="store_true", help="keep the record")
     options = parser.parse_args()
     found = measure(options.chunks)
-    print(table(found))
-    if options.write:
-        write_page(table(found))
+    tell("snapshot", [table(found)], "apsw", "sqlite-vec", write=options.write)
     return int(found["cold_ms"] > COLD_BUDGET_MS or found["hybrid_p50_ms"] > QUERY_BUDGET_MS)
 
 

@@ -2,10 +2,13 @@
 
 The relay is a route of the same API under uvicorn on the loopback: the same chat model's pieces as the same events,
 each written as it comes by the framework's own streaming response, and nothing read in them.
+
+    python -m benchmarks.streaming [--write]      # --write keeps the record
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import sys
 import time
@@ -16,6 +19,7 @@ import httpx
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 
+from benchmarks.grids import Grid, tell
 from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
 from ragdrop.domain.answers import Segment
 from ragdrop.domain.citations import cite
@@ -47,6 +51,9 @@ class TimedChatModel(ScriptedChatModel):
 
 def main() -> int:
     """Print the three numbers beside their budgets; 1 if one is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="keep the record")
+    options = parser.parse_args()
     world = World()
     text = " ".join(SENTENCE.format(n=n) for n in range(10, 40))
     world.put("team/pumps.md", text)
@@ -73,14 +80,14 @@ def main() -> int:
     ratio = statistics.median(mine for mine, _ in pairs) / statistics.median(bare for _, bare in pairs)
     p95_ms = statistics.quantiles(firsts, n=20)[-1]
     check_ms = _check_ms(world)
-    rows = (
+    results = (
         ("first token behind the model's, p95, ms", p95_ms, FIRST_BUDGET_MS),
         (f"{TOKENS:,} tokens / bare relay", ratio, RELAY_BUDGET),
         ("checking an answer of 30 sentences, ms", check_ms, CHECK_BUDGET_MS),
     )
-    for name, measured, budget in rows:
-        print(f"{name:42} {measured:8.2f}   budget {budget:g}")
-    return int(any(measured > budget for _, measured, budget in rows))
+    rows = [(name, f"{budget:g}", f"{measured:.2f}") for name, measured, budget in results]
+    tell("streaming", [Grid(("what", "budget", "measured"), rows)], "uvicorn", "fastapi", write=options.write)
+    return int(any(measured > budget for _, measured, budget in results))
 
 
 def _first_token_ms(client: httpx.Client, chat: TimedChatModel) -> float:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from benchmarks.growth.fits import power_law
 from benchmarks.records import Record
 
-ROOT = Path(__file__).resolve().parents[2]
-PLOTS_PYTHON = ROOT / ".local/env/plots/bin/python"
 TEN_TIMES, OTHERS = 1.5, 1.10  # p50 with ten times the chunks; with other tenants' data (issue 10, goal 6)
 ENGINES = {"embedded": "The embedded index", "opensearch": "OpenSearch"}
 GROWING = {"p50_ms": "p50", "p95_ms": "p95", "own_cpu_ms": "CPU here", "index_cpu_ms": "CPU of the node"}
@@ -114,11 +109,3 @@ def _vectors(measured: dict[str, Any]) -> str:
 def growth_tables(record: Record) -> str:
     """What a record says, for the report."""
     return tables(record.results)
-
-
-def plot() -> None:
-    """Draw what was kept, where there is an environment that can."""
-    if not PLOTS_PYTHON.exists():
-        print("growth: no plot, make .local/env/plots/.ready first", file=sys.stderr)
-        return
-    subprocess.run([PLOTS_PYTHON, "-m", "benchmarks.growth.plot"], cwd=ROOT, check=True)  # noqa: S603

@@ -22,7 +22,8 @@ from typing import Any
 from benchmarks import records
 from benchmarks.growth import links, sizes, tenants, vectors
 from benchmarks.growth.engines import Engine, Node, embedded, opensearch
-from benchmarks.growth.page import missed, plot, tables
+from benchmarks.growth.page import missed, tables
+from benchmarks.plots import draw
 
 PACKAGES = ("apsw", "sqlite-vec", "opensearch-py")
 
@@ -63,7 +64,7 @@ def main() -> int:
     found = _measured(options.part or list(PARTS), quick=options.quick, write=options.write)
     print(tables(found))
     if options.write and not options.quick:
-        plot()
+        draw("benchmarks.growth.plot")
     short = missed(found)
     for line in short:
         print(line, file=sys.stderr)

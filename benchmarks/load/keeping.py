@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from benchmarks import records, report
-from localstack.home import REPOSITORY, SHARED
+from benchmarks.plots import draw
+from localstack.home import REPOSITORY
 from localstack.opensearch.releases import DEFAULT_RELEASE
 from ragdrop import __version__
 
-PLOTTING = SHARED / "env/plots/bin/python"
 DRAWN = ("samples", "memory")  # too much for a record
 
 
@@ -31,8 +30,7 @@ def plot(found: Mapping[str, Any]) -> None:
     with tempfile.TemporaryDirectory(prefix="ragdrop-plot-") as folder:
         file = Path(folder) / "figures.json"
         file.write_text(json.dumps({name: found[name] for name in DRAWN}), "utf-8")
-        command = [str(PLOTTING), "-m", "benchmarks.load.plot", str(file), str(REPOSITORY / "docs")]
-        subprocess.run(command, cwd=REPOSITORY, check=True, timeout=120)  # noqa: S603 - our own module
+        draw("benchmarks.load.plot", str(file), str(REPOSITORY / "docs"))
 
 
 def locked(*packages: str) -> dict[str, str]:

@@ -10,7 +10,6 @@ they gave in benchmarks/results/scale.json and writes docs/scale.md, and its plo
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -20,6 +19,7 @@ from typing import Any
 
 from benchmarks import records
 from benchmarks.growth.fits import power_law
+from benchmarks.plots import draw
 from benchmarks.records import Record
 from benchmarks.scale import ingest_simulation, query_simulation
 from benchmarks.scale.ingest_simulation import IngestLimits, steady
@@ -30,7 +30,6 @@ from tests.architecture.cloudformation import read_template
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/scale.md"
-PLOTS_PYTHON = ROOT / ".local/env/plots/bin/python"
 RATES = (50, 100, 150, 200, 300, 400, 600, 800, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 8_000)
 MOST = {"as shipped": 1, "stage throttle raised": 2, "quotas raised too": 8}  # times the planned rate
 SECONDS = 10.0
@@ -175,10 +174,7 @@ def main() -> int:
         return 0
     record = records.keep("scale", found, {"simpy": version("simpy")})
     PAGE.write_text(scale_page(record), "utf-8")
-    if PLOTS_PYTHON.exists():
-        subprocess.run([PLOTS_PYTHON, "-m", "benchmarks.scale.plot"], cwd=ROOT, check=True)  # noqa: S603 - our own
-    else:
-        print("scale: no plot, make .local/env/plots/.ready first", file=sys.stderr)
+    draw("benchmarks.scale.plot")
     return 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import records
+from benchmarks.__main__ import SOURCES, is_kept
 from benchmarks.collections import Collection, Source
 from benchmarks.peers.generated import GeneratedModel, documents, questions
 from benchmarks.peers_quality import subset
@@ -18,7 +19,8 @@ WHO = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
 
 def repository(folder: Path) -> Path:
     """A repository with one commit."""
-    for command in (["init", "--quiet"], [*WHO, "commit", "--quiet", "--allow-empty", "--message", "first"]):
+    (folder / "first.py").write_text("measured")
+    for command in (["init", "--quiet"], ["add", "."], [*WHO, "commit", "--quiet", "--message", "first"]):
         subprocess.run(["git", *command], cwd=folder, check=True)
     return folder
 
@@ -54,8 +56,22 @@ def test_a_run_is_not_marked_by_what_runs_before_it_wrote(tmp_path: Path, monkey
         path.write_text("written")
     assert (records.commit(), len(measured)) == (measured, 7)
 
+    subprocess.run(["git", *WHO, "commit", "--quiet", "--all", "--message", "third"], check=True)
+    assert records.commit() == measured
+
     paths[0].write_text("changed")
     assert records.commit() == f"{measured}+"
+
+
+def test_a_resumed_run_leaves_out_what_was_measured_whole_on_its_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository(tmp_path))
+    records.keep("search", {}, {})
+    records.keep("growth", {}, {}, older={"links": "aaaaaaa"})
+    records.keep("peers_quality_scifact", {}, {})
+
+    assert [name for name in SOURCES if is_kept(name)] == ["search"]
 
 
 def test_a_record_tells_the_commit_of_a_part_that_an_earlier_run_measured(
