@@ -1,6 +1,6 @@
 """One embedding server for all peers: vectors that were made once come from the cache, new ones from the model.
 
-python -m benchmarks.peers.embeddings --port 8123 [--delay-ms 5] [--generated]
+python -m benchmarks.peers.embeddings --port 8123 [--delay-ms 5] [--generated [--keep]]
 """
 
 from __future__ import annotations
@@ -50,13 +50,17 @@ class CachedModel:
 
 
 @contextmanager
-def embedding_server(delay_s: float = 0.0, *, generated: bool = False) -> Iterator[str]:
-    """The URL (ending in `/v1`) of a server in a process of its own; its vectors are a model's, or *generated*."""
+def embedding_server(delay_s: float = 0.0, *, generated: bool = False, keeps: bool = False) -> Iterator[str]:
+    """The URL (ending in `/v1`) of a server in a process of its own; its vectors are a model's, or *generated*.
+
+    For *keeps* see GeneratedModel.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "benchmarks.peers.embeddings", "--port", str(port)]
-    command += ["--delay-ms", str(delay_s * 1_000), *(["--generated"] if generated else [])]
+    command += ["--delay-ms", str(delay_s * 1_000)]
+    command += [flag for flag, wanted in (("--generated", generated), ("--keep", keeps)) if wanted]
     process = subprocess.Popen(command)  # noqa: S603 - our own
     try:
         _wait(f"http://127.0.0.1:{port}/health", process)
@@ -86,10 +90,11 @@ def main() -> None:
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--delay-ms", type=float, default=0.0, help="each request takes at least so long")
     parser.add_argument("--generated", action="store_true", help="made vectors in place of a model's")
+    parser.add_argument("--keep", action="store_true", help="keep made vectors of passages")
     options = parser.parse_args()
     delay_s = options.delay_ms / 1_000
     if options.generated:
-        serve(embedding_app(GeneratedModel(delay_s)), "127.0.0.1", options.port)
+        serve(embedding_app(GeneratedModel(delay_s, keeps=options.keep)), "127.0.0.1", options.port)
         return
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # which uvicorn raises again: the model's server ends too
     with LocalEmbeddings() as model:

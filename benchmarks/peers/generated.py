@@ -42,25 +42,37 @@ class GeneratedModel:
 
     Args:
         delay_s: How long each request takes at least, as a model takes its time for a question.
+        keeps: Whether the vectors of passages, texts that come with others, are kept for the next who asks; never
+            where filling is measured, as the first to ask would wait longest.
     """
 
     name, dimension = MODEL, DIMENSION
 
-    def __init__(self, delay_s: float = 0.0) -> None:
-        self._delay_s = delay_s
+    def __init__(self, delay_s: float = 0.0, *, keeps: bool = False) -> None:
+        self._delay_s, self._keeps = delay_s, keeps
+        self._kept: dict[bytes, bytes] = {}
 
     def embed(self, texts: Sequence[str]) -> Embedded:
         """Unit vectors; tokens are not counted."""
         if self._delay_s:
             time.sleep(self._delay_s)
-        return Embedded([self._vector(text).tobytes() for text in texts], 0)
+        return Embedded([self._made(text, keep=self._keeps and len(texts) > 1) for text in texts], 0)
+
+    def _made(self, text: str, *, keep: bool) -> bytes:
+        digest = hashlib.sha256(text.encode()).digest()
+        made = self._kept.get(digest) if keep else None
+        if made is None:
+            made = self._vector(digest).tobytes()
+            if keep:
+                self._kept[digest] = made
+        return made
 
     @cached_property
     def _directions(self) -> list[array[float]]:
         source = random.Random(384)
         return [vector(source.gauss(0, 1) for _ in range(DIMENSION)) for _ in range(DIRECTIONS)]
 
-    def _vector(self, text: str) -> array[float]:
-        source = random.Random(hashlib.sha256(text.encode()).digest())
+    def _vector(self, digest: bytes) -> array[float]:
+        source = random.Random(digest)
         middle, spread = source.choice(self._directions), DIMENSION**-0.5
         return vector(value + source.gauss(0, spread) for value in middle)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
 
@@ -19,7 +20,7 @@ from haystack_integrations.components.retrievers.opensearch import (
 from haystack_integrations.document_stores.opensearch import OpenSearchDocumentStore
 from opensearchpy import OpenSearch
 
-from benchmarks.peers.serving import CANDIDATES, Peer, Place, best_documents, serve
+from benchmarks.peers.serving import CANDIDATES, Peer, Place, best_documents, in_batches, serve
 
 CHUNK_WORDS, OVERLAP_WORDS = 150, 15  # 200 is the default; 150 words fit into the model's window of 256 tokens
 METHOD = {
@@ -84,6 +85,19 @@ class Haystack(Peer):
         """Run the indexing pipeline, and make what it wrote visible."""
         made = [Document(content=each["text"], meta={"id": each["id"], "title": each["title"]}) for each in documents]
         return self.write(made)
+
+    def fill(self, documents: list[dict[str, str]]) -> int:
+        """The pipeline's steps without its copies, vectors as lists of JSON, and a wait for each request's refresh."""
+        made = [Document(content=each["text"], meta={"id": each["id"], "title": each["title"]}) for each in documents]
+        self.document_embedder.warm_up()  # makes its client, which by itself asks for base64
+        written = 0
+        for batch in in_batches(self.splitter.run(documents=made)["documents"], EMBED_AT_ONCE):
+            texts = [each.content or "" for each in batch]
+            answer = self.document_embedder.client.embeddings.create(model=self.document_embedder.model, input=texts)
+            pieces = [replace(each, embedding=row.embedding) for each, row in zip(batch, answer.data, strict=True)]
+            written += self.store.write_documents(pieces, policy=DuplicatePolicy.OVERWRITE, refresh=False)
+        self._client.indices.refresh(index=self._index_name)
+        return written
 
     def write(self, documents: list[Document]) -> int:
         """Run the indexing pipeline; the number of chunks written."""

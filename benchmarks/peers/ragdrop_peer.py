@@ -73,6 +73,7 @@ class Ragdrop(Peer):
         """Push them into a vault and let ingest index them; the title stands as heading in the text."""
         before = self._app.index.count(self._index, soon())
         ingest(self._app, self._documents, "bench", [Source(each["id"], "", each["text"]) for each in documents])
+        self._notes.clear()  # they hold the vectors of all documents
         return self._app.index.count(self._index, soon()) - before
 
     def search(self, query: str, limit: int) -> list[str]:
