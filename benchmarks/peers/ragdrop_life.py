@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks.peers.ragdrop_peer import Ragdrop
 from benchmarks.peers.serving import Place, serve
 from benchmarks.quality_pipeline import TENANT, soon
+from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
 from ragdrop.domain.deliveries import Change, Delivery
 from ragdrop.domain.keys import DocumentKey
 
@@ -18,6 +19,8 @@ BATCH, CONCURRENCY = 5, 5  # messages of one invocation, and invocations at a ti
 
 class RagdropLife(Ragdrop):
     """The use cases of ingest, over OpenSearch."""
+
+    index_type = OpenSearchChunkIndex
 
     def open(self, place: Place) -> str:
         """An empty tenant; what is made once in a function's life is made here."""

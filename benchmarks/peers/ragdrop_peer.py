@@ -31,8 +31,10 @@ from ragdrop.adapters.memory_metrics import MemoryMetrics
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
 from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
 from ragdrop.adapters.semantic_splitter import SemanticSplitter
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.queries import Query
-from ragdrop.domain.tenants import Caller
+from ragdrop.domain.tenants import Caller, IndexRef
 
 ROOT = Path(__file__).resolve().parents[2]
 ALONE: dict[str, Any] = {"include_critical": False, "follow_links": False, "expand": "neighbours"}
@@ -59,8 +61,21 @@ class Context:
         return 60_000
 
 
+class FilledOnce(OpenSearchChunkIndex):
+    """An index that each document comes to once: a deletion by query for each would find nothing."""
+
+    def remove(
+        self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
+    ) -> int:
+        """Nothing is there to remove."""
+        del index, key, before_revision, deadline, from_revision
+        return 0
+
+
 class Ragdrop(Peer):
     """The composition root with real index, embedder and splitter, and stores in memory."""
+
+    index_type: type[OpenSearchChunkIndex] = FilledOnce
 
     def open(self, place: Place) -> str:
         """Compose it the first time; switch the way of asking each time."""
@@ -103,7 +118,7 @@ class Ragdrop(Peer):
             documents=self._documents,
             **stores_in_memory(),
             metrics=MemoryMetrics(),
-            index=OpenSearchChunkIndex.from_url(place.opensearch_url, shards=1, connection_class=connection),
+            index=self.index_type.from_url(place.opensearch_url, shards=1, connection_class=connection),
             splitter=SemanticSplitter(lambda: tokenizer),
             function="query",
         )

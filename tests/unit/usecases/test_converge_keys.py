@@ -45,14 +45,6 @@ def test_reingesting_a_shorter_document_removes_its_stale_chunks(world: World) -
     assert world.chunk_count() == 1
 
 
-def test_a_first_revision_asks_the_index_to_remove_nothing(world: World) -> None:
-    world.put("team/pump.md", "The pump's code is QX-5521.")
-    assert "remove" not in world.index.calls
-
-    world.put("team/pump.md", "The pump's code is ZZ-9000.")
-    assert "remove" in world.index.calls
-
-
 def test_a_deleted_document_is_never_returned_even_while_its_chunks_are_still_indexed(world: World) -> None:
     world.put("team/pump.md", "The pump's code is QX-5521.")
 

@@ -40,13 +40,13 @@ def is_settled(
 def obsolete_before(head: Head | None) -> int:
     """Chunks of revisions below this can be removed: they will never answer again.  0 where nothing can.
 
-    While a first revision is pending or live nothing is obsolete; after a tombstone, or a failure that left nothing
-    live, all is that was claimed up to it.
+    While a first revision is pending nothing is obsolete; after a tombstone, or a failure that left nothing live,
+    all is that was claimed up to it.
     """
     if head is None:
         return 0
     if head.live_revision is not None:
-        return head.live_revision if head.live_revision > 1 else 0
+        return head.live_revision
     return head.revision + 1 if head.status in {Status.DELETED, Status.FAILED} else 0
 
 
