@@ -128,7 +128,7 @@ def name_of(command: list[str]) -> str:
 def logged(command: list[str]) -> int:
     """Its exit code; what it says goes to a log of its own."""
     path = LOGS / f"{name_of(command)}.log"
-    print(f"{name_of(command)}: see {path}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"{name_of(command)}: see {path}\n")  # one write: two lanes share the terminal
     with path.open("w", encoding="utf-8") as log:
         return run(command, log)
 
@@ -137,7 +137,7 @@ def run(command: list[str], log: TextIO | None = None) -> int:
     """Its exit code; says on stderr how long it took."""
     started = time.monotonic()
     code = subprocess.run(command, check=False, stdout=log, stderr=log).returncode  # noqa: S603 - our own modules
-    print(f"{name_of(command)}: {time.monotonic() - started:.0f} s, exit code {code}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"{name_of(command)}: {time.monotonic() - started:.0f} s, exit code {code}\n")
     return code
 
 

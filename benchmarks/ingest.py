@@ -36,7 +36,7 @@ from ragdrop.ports import Embedder
 
 SAMPLE = Path(__file__).parents[1] / "localstack/sample-vault"
 BUDGET = 1.15
-ROUNDS = 3
+ROUNDS = 7  # fewer give one quick round of either side too much weight
 BATCH = 5  # messages of one invocation, as in the template
 COPIES = 4
 FIRST = {"a.md": b"# Warm\n\nIt is warm.", "a.txt": b"It is warm.", "a.html": b"<html><p>It is warm.", "a.py": b"x = 1"}

@@ -18,7 +18,6 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,10 +26,10 @@ from typing import Any
 from opensearchpy import OpenSearch
 
 from benchmarks.grids import Grid, tell
+from benchmarks.noted_requests import Call, Notes, noting
 from localstack.opensearch import UnavailableError, start, stop
 from ragdrop.adapters.memory_registry import MemoryRegistry
 from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
-from ragdrop.adapters.opensearch_client import QuietConnection
 from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
@@ -45,8 +44,6 @@ COLUMNS = (
     *("what", "index", "p50, ms", "its own calls again, ms", "ratio"),
     *("embedding, candidates and heads alone, ms", "ratio"),
 )
-Call = Callable[[], object]
-Notes = list[tuple[str, Call]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,22 +127,6 @@ def opensearch_index() -> tuple[Measured, str]:
             return measured, OpenSearch(node.url).info()["version"]["number"]
         finally:
             stop(node)
-
-
-def noting(url: str, notes: Notes) -> type[QuietConnection]:
-    """A connection whose requests are noted, to be sent again by a plain client."""
-    client = OpenSearch(url)
-
-    class Noting(QuietConnection):
-        def perform_request(
-            self, method: str, url: str, params: Any = None, body: Any = None, *rest: Any, **more: Any
-        ) -> Any:
-            """One request."""
-            again = lambda: client.transport.perform_request(method, url, params=params, body=body)  # noqa: E731
-            notes.append(("candidates" if "_msearch" in url else url, again))
-            return super().perform_request(method, url, params, body, *rest, **more)
-
-    return Noting
 
 
 def measure(name: str, index: Any, notes: Notes) -> Measured:

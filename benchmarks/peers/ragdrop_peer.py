@@ -23,9 +23,9 @@ import httpx
 import ragdrop.bootstrap
 from benchmarks.collections import Source
 from benchmarks.local_embeddings import LocalEmbeddings
+from benchmarks.noted_requests import noting
 from benchmarks.peers.serving import Peer, Place, best_documents, serve
 from benchmarks.quality_pipeline import SETTINGS, TENANT, ingest, soon
-from benchmarks.search import noting
 from benchmarks.stores_in_memory import stores_in_memory
 from ragdrop.adapters.memory_metrics import MemoryMetrics
 from ragdrop.adapters.memory_object_store import MemoryObjectStore
