@@ -93,6 +93,8 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="keep the record")
     parser.add_argument("--questions", type=int, help="only the first N; default: all")
     options = parser.parse_args()
+    if options.write and options.questions:
+        parser.error("a record is of the whole: --write goes without --questions")
     folder = data_folder()
     if folder is None:
         print("answers: skipped, RAGDROP_EVAL_DATA is not set")

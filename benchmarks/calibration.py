@@ -51,6 +51,8 @@ def main() -> int:
     parser.add_argument("--documents", type=int, help="of each collection; default: all")
     parser.add_argument("--write", action="store_true", help="keep the record")
     options = parser.parse_args()
+    if options.write and (options.documents or options.collections != RETRIEVAL):
+        parser.error("a record is of the whole: --write goes without --documents and COLLECTION")
     measured = measure(options.collections, documents=options.documents)
     if not measured:
         print("calibration: skipped, RAGDROP_EVAL_DATA is not set")

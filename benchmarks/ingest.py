@@ -133,6 +133,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--write", action="store_true", help="keep the record")
     arguments = parser.parse_args()
+    if arguments.write and arguments.folder != SAMPLE:
+        parser.error("a record is of the whole: --write goes without FOLDER")
     folder = arguments.folder
     found = (path for path in sorted(folder.rglob("*")) if path.is_file())
     files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}

@@ -79,6 +79,8 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="keep the record")
     parser.add_argument("--collection", action="append", choices=RETRIEVAL, help="only this one; default: all")
     options = parser.parse_args()
+    if options.write and options.collection:
+        parser.error("a record is of the whole: --write goes without --collection")
     folder = data_folder()
     if folder is None:
         print("quality: skipped, RAGDROP_EVAL_DATA is not set")
