@@ -73,6 +73,10 @@ def test_a_resumed_run_leaves_out_what_was_measured_whole_on_its_commit(
 
     assert [name for name in SOURCES if is_kept(name)] == ["search"]
 
+    Path("first.py").write_text("changed")
+    records.keep("search", {}, {})
+    assert not is_kept("search")
+
 
 def test_a_record_tells_the_commit_of_a_part_that_an_earlier_run_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
