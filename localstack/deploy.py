@@ -45,6 +45,12 @@ class Emulated:
             return {}
         return {output["OutputKey"]: output["OutputValue"] for output in stacks[0].get("Outputs", [])}
 
+    def waiting(self, queue_url: str) -> int:
+        """Messages that wait in a queue."""
+        attributes = ["ApproximateNumberOfMessages"]
+        reply = self.client("sqs").get_queue_attributes(QueueUrl=queue_url, AttributeNames=attributes)
+        return int(reply["Attributes"][attributes[0]])
+
     def function_environment(self, function: str) -> dict[str, str]:
         """The environment variables of a deployed function."""
         configuration = self.client("lambda").get_function_configuration(FunctionName=function)
@@ -52,8 +58,23 @@ class Emulated:
 
 
 def deployment_digest(built: str, parameters: Mapping[str, str]) -> str:
-    """SHA-256 over the build and the parameters: where it is unchanged there is nothing to deploy."""
+    """SHA-256 over the build and the parameters: where it is unchanged there is nothing to deploy.
+
+    It is the value of the parameter `Release`, so that a changed parameter makes a new version of every function.
+
+    >>> deployment_digest("b", {"LogLevel": "INFO"}) == deployment_digest("b", {"LogLevel": "DEBUG"})
+    False
+    """
     return hashlib.sha256(json.dumps([built, sorted(parameters.items())]).encode()).hexdigest()
+
+
+def overrides_of(parameters: Mapping[str, str]) -> list[str]:
+    """Parameters as `sam deploy --parameter-overrides` takes them.
+
+    >>> overrides_of({"Stage": "dev", "ChatModels": "a b"})
+    ['ChatModels="a b"', 'Stage="dev"']
+    """
+    return [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in sorted(parameters.items())]
 
 
 def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str]) -> None:
@@ -62,7 +83,7 @@ def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str]) -> Non
     Raises:
         LaunchError: sam failed; the message has the end of its output.
     """
-    overrides = [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in sorted(parameters.items())]
+    overrides = overrides_of(parameters)
     arguments = ["deploy", "--config-env", "local", "--no-progressbar", "--parameter-overrides", *overrides]
     run_sam(arguments, log=home.logs / "sam-deploy.log", environment=dict(emulated.environment))
     apply_gateway_responses(emulated)

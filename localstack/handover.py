@@ -1,4 +1,4 @@
-"""The last steps of ``up``: the tokenizer in its bucket, a tenant with a key, and functions that have run once."""
+"""The last steps of ``up``: the tokenizer, a tenant with a key, functions that have run once, a canary document."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from typing import Any
 import botocore.exceptions
 import httpx
 
+from ragdrop.client import RagdropClient
+from ragdrop.errors import RagdropError
+from ragdrop_cli.canary import Canary
+
 from localstack.deploy import Emulated
 from localstack.home import REPOSITORY, SHARED, Home
 from localstack.processes import POLL_S, LaunchError
@@ -21,6 +25,7 @@ from localstack.wishes import TOKENIZER_KEY
 
 RAGDROP = Path(sys.executable).parent / "ragdrop"
 FIRST_CALL_TIMEOUT_S = 60
+INGEST_TIMEOUT_S = 90  # the first message starts the ingest function, on a machine that may be busy
 
 
 def upload_tokenizer(home: Home, emulated: Emulated, bucket: str) -> None:
@@ -121,3 +126,23 @@ def warm_up(stack: Mapping[str, Any]) -> None:
         httpx.post(f"{stack['api_url']}/ask", json={}, timeout=FIRST_CALL_TIMEOUT_S, trust_env=False)
     except httpx.TransportError as exc:
         raise LaunchError(f"POST /ask did not answer within {FIRST_CALL_TIMEOUT_S} s") from exc
+
+
+def check_ingest(home: Home, stack: Mapping[str, Any]) -> None:
+    """Send one document through S3, the queue and ingest, and delete it again.
+
+    Raises:
+        LaunchError: It was not indexed; the message says how far it came.
+    """
+    with RagdropClient(str(stack["api_url"]), str(stack["api_key"])) as client:
+        try:
+            verdict = Canary(client, timeout_s=INGEST_TIMEOUT_S).ingest()
+        except RagdropError as exc:
+            raise LaunchError(f"the canary document could not be sent: {exc.code}: {exc.message}") from exc
+    if verdict.grade != "ok":
+        waiting = Emulated(str(stack["endpoint_url"]), stack["environment"]).waiting(stack["environment"]["QUEUE_URL"])
+        raise LaunchError(
+            f"Ingest does not work: a canary document was put, but {verdict.detail}. {waiting} messages wait in the "
+            f"queue. The embedding service is {stack['embedding_url']}, the index {stack['index_url']}; the log of the "
+            f"functions is {home.logs / 'emulator.log'}."
+        )

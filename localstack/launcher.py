@@ -13,7 +13,7 @@ from typing import Any
 from localstack.build import build, build_digest, is_built
 from localstack.deploy import Emulated, deploy, deployment_digest, local_api_url
 from localstack.function_environments import write_env_json
-from localstack.handover import make_tenant_and_key, upload_tokenizer, warm_up
+from localstack.handover import check_ingest, make_tenant_and_key, upload_tokenizer, warm_up
 from localstack.home import BUILD, Home, exclusive, read_json, write_json
 from localstack.index_node import await_named, forget_node, running_node, start_node, stop_node
 from localstack.ports import HOST
@@ -27,6 +27,7 @@ from localstack.services import (
     embedding,
     emulator,
     launch,
+    move_queues,
     port_for,
 )
 from localstack.wishes import Wishes, read_wishes
@@ -84,6 +85,8 @@ class Launcher:
         port = port_for(name, self.home, ports.get(name))
         service = service_at(self.home, port)
         with self.progress.step(f"{name} on port {port}"):
+            if name == "emulator":
+                move_queues(self.home, port)
             process = launch(service, self.home, port)
             with self._noting:
                 self.processes[name] = process
@@ -136,7 +139,7 @@ class Launcher:
         outputs = emulated.outputs()
         if not outputs or before.get("deployed") != digest:
             with self.progress.step("sam deploy"), exclusive(BUILD / "build.lock"):
-                deploy(self.home, emulated, parameters)
+                deploy(self.home, emulated, parameters | {"Release": digest})
             outputs = emulated.outputs()
         stack: dict[str, Any] = {
             "api_url": local_api_url(emulated.endpoint_url, outputs),
@@ -160,6 +163,8 @@ class Launcher:
             stack["api_key"] = make_tenant_and_key(self.home, stack)
             write_json(self.home.stack_file, stack)
             warm_up(stack)
+        with self.progress.step("a canary document through ingest"):
+            check_ingest(self.home, stack)
         write_json(self.home.published_file, stack)
         write_env_json(self.home.env_file, stack)
         return stack

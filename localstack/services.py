@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,22 @@ def emulator(home: Home, port: int) -> Service:
     }
     command = (str(SHARED / "env/ministack/bin/ministack"),)
     return Service("emulator", command, f"http://{HOST}:{port}/_ministack/health", environment)
+
+
+QUEUE_ADDRESS = re.compile(rf"http://{re.escape(HOST)}:\d+(?=/\d{{12}}/)")
+
+
+def move_queues(home: Home, port: int) -> None:
+    """Give the saved queues their addresses on *port*.
+
+    MiniStack finds the queue of an event source by its address, port included, and saves addresses as they were: on
+    another port it would never read a message again.
+    """
+    for path in (home.emulator / "state").glob("*.json"):
+        saved = path.read_text(encoding="utf-8")
+        moved = QUEUE_ADDRESS.sub(f"http://{HOST}:{port}", saved)
+        if moved != saved:
+            path.write_text(moved, encoding="utf-8")
 
 
 def embedding(home: Home, port: int) -> Service:

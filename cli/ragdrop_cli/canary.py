@@ -61,13 +61,29 @@ class Canary:
             self._client.delete_document(VAULT, self._path)
             raise
 
+    def ingest(self) -> Verdict:
+        """Put, indexed, delete: no question is asked, so no chat model is needed.  Raises what the client raises."""
+        put = self._client.put_document(VAULT, self._path, b"# A canary", media_type="text/markdown")
+        try:
+            return self._indexed(str(put["status_url"])) or Verdict("ok", "put and indexed")
+        finally:
+            self._client.delete_document(VAULT, self._path)
+
+    def _indexed(self, status_url: str) -> Verdict | None:
+        """What is wrong with its indexing; None where nothing is."""
+        if not self._until(lambda: self._client.status(status_url)["status"] != "pending"):
+            return Verdict("failed", f"it was not indexed within {self._timeout_s:.0f} s", STUCK)
+        record = self._client.status(status_url)
+        if record["status"] == "indexed":
+            return None
+        error = record.get("error") or {}
+        reason = f" ({error['code']}: {error['message']})" if error.get("code") else ""
+        return Verdict("failed", f"its status is {record['status']}{reason}", STUCK)
+
     def _seen(self, status_url: str) -> Verdict | None:
         """What is wrong with how it is found; None where nothing is."""
-        if not self._until(lambda: self._status(status_url) != "pending"):
-            return self._gone_wrong("it was not indexed in time", STUCK)
-        status = self._status(status_url)
-        if status != "indexed":
-            return self._gone_wrong(f"its status is {status}", STUCK)
+        if wrong := self._indexed(status_url):
+            return self._gone_wrong(wrong.detail, wrong.fix)
         question = "What is the code of the canary?"
         if not self._until(lambda: self._is_found(question)):
             return self._gone_wrong("it is indexed, and no search finds it", "ragdrop reindex; the log of query")
@@ -87,9 +103,6 @@ class Canary:
     def _gone_wrong(self, what: str, fix: str) -> Verdict:
         self._client.delete_document(VAULT, self._path)
         return Verdict("failed", what, fix)
-
-    def _status(self, status_url: str) -> str:
-        return str(self._client.status(status_url)["status"])
 
     def _is_found(self, question: str) -> bool:
         try:
