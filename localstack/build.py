@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from localstack.home import BUILD, REPOSITORY, SHARED, Home
+from localstack.home import BUILD, REPOSITORY, SHARED, TEMPLATE, Home
 from localstack.processes import LaunchError, tail
 from localstack.wishes import architecture, python_runtime
 
@@ -29,7 +29,7 @@ def build_digest() -> str:
 
 
 def _inputs() -> Iterator[Path]:
-    yield REPOSITORY / "template.yaml"
+    yield TEMPLATE
     for folder in ("functions", "layers"):
         for path in sorted((REPOSITORY / folder).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:

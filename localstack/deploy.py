@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import boto3
 import botocore.exceptions
+import yaml
 
 from localstack.build import run_sam
-from localstack.home import Home
+from localstack.home import BUILD, REPOSITORY, Home
+from localstack.processes import LaunchError
 
 STACK_NAME = "ragdrop"
+RELEASE_DEFAULT = re.compile(r"^(  Release:\n(?:    .*\n)*?    Default: )''", re.MULTILINE)
 GATEWAY_RESPONSES = "x-amazon-apigateway-gateway-responses"
 
 
@@ -77,14 +81,54 @@ def overrides_of(parameters: Mapping[str, str]) -> list[str]:
     return [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in sorted(parameters.items())]
 
 
+class _Parameters(yaml.SafeLoader):
+    """Reads a template's plain parts; its functions (`!Ref`, `!Sub`) are left out."""
+
+
+_Parameters.add_multi_constructor("!", lambda _loader, _suffix, _node: None)
+
+
+def defaults_of(template: str) -> dict[str, str]:
+    """The defaults of a template's parameters.
+
+    They are given explicitly: otherwise a stack keeps the value of its last deployment.
+
+    >>> defaults_of("Parameters: {A: {Type: Number, Default: 5}, B: {Type: String}}")
+    {'A': '5'}
+    """
+    parameters = yaml.load(template, _Parameters)["Parameters"]  # noqa: S506 - a safe loader
+    return {name: str(each["Default"]) for name, each in parameters.items() if "Default" in each}
+
+
+def with_release(template: str, release: str) -> str:
+    """The built template with *release* as the default of its parameter `Release`.
+
+    The emulator transforms a template without the values of its parameters, AWS with them.
+
+    >>> with_release("  Release:\\n    Type: String\\n    Default: ''\\n", "abc")
+    "  Release:\\n    Type: String\\n    Default: 'abc'\\n"
+
+    Raises:
+        LaunchError: The template has no such parameter.
+    """
+    changed, count = RELEASE_DEFAULT.subn(rf"\g<1>'{release}'", template)
+    if count != 1:
+        raise LaunchError("the built template has no parameter Release with an empty default: build it again")
+    return changed
+
+
 def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str]) -> None:
     """Deploy the build with *parameters*, then mend what the emulator leaves out.
 
     Raises:
         LaunchError: sam failed; the message has the end of its output.
     """
-    overrides = overrides_of(parameters)
-    arguments = ["deploy", "--config-env", "local", "--no-progressbar", "--parameter-overrides", *overrides]
+    built = BUILD / "build/template.yaml"
+    template = built.with_name(f"template-{home.name}.yaml")
+    template.write_text(with_release(built.read_text("utf-8"), parameters["Release"]), "utf-8")
+    arguments = ["deploy", "--config-file", str(REPOSITORY / "samconfig.toml"), "--config-env", "local"]
+    arguments += ["--no-progressbar", "--template-file", str(template)]
+    arguments += ["--parameter-overrides", *overrides_of(parameters)]
     run_sam(arguments, log=home.logs / "sam-deploy.log", environment=dict(emulated.environment))
     apply_gateway_responses(emulated)
 

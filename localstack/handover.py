@@ -14,14 +14,13 @@ from typing import Any
 import botocore.exceptions
 import httpx
 
-from ragdrop.client import RagdropClient
-from ragdrop.errors import RagdropError
-from ragdrop_cli.canary import Canary
-
 from localstack.deploy import Emulated
 from localstack.home import REPOSITORY, SHARED, Home
 from localstack.processes import POLL_S, LaunchError
 from localstack.wishes import TOKENIZER_KEY
+from ragdrop.client import RagdropClient
+from ragdrop.errors import RagdropError
+from ragdrop_cli.canary import Canary
 
 RAGDROP = Path(sys.executable).parent / "ragdrop"
 FIRST_CALL_TIMEOUT_S = 60

@@ -15,6 +15,7 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = REPOSITORY / ".local"  # the environments, whichever stack uses them
 BUILD = REPOSITORY / ".aws-sam"
+TEMPLATE = REPOSITORY / "template.yaml"
 STACKS = "stacks"
 
 

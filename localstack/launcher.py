@@ -11,10 +11,10 @@ from threading import Lock
 from typing import Any
 
 from localstack.build import build, build_digest, is_built
-from localstack.deploy import Emulated, deploy, deployment_digest, local_api_url
+from localstack.deploy import Emulated, defaults_of, deploy, deployment_digest, local_api_url
 from localstack.function_environments import write_env_json
 from localstack.handover import check_ingest, make_tenant_and_key, upload_tokenizer, warm_up
-from localstack.home import BUILD, Home, exclusive, read_json, write_json
+from localstack.home import BUILD, TEMPLATE, Home, exclusive, read_json, write_json
 from localstack.index_node import await_named, forget_node, running_node, start_node, stop_node
 from localstack.ports import HOST
 from localstack.processes import Process, stop
@@ -133,7 +133,8 @@ class Launcher:
         local = {name: f"http://{HOST}:{port}/v1" for name, port in ports.items()}
         embedding_url = self.wishes.embedding_url or local["embedding"]
         chat_url = self.wishes.chat_url or local["answerer"]
-        parameters = self.wishes.parameters(index_url=index_url, embedding_url=embedding_url, chat_url=chat_url)
+        named = self.wishes.parameters(index_url=index_url, embedding_url=embedding_url, chat_url=chat_url)
+        parameters = defaults_of(TEMPLATE.read_text("utf-8")) | named
         digest = deployment_digest(built, parameters)
         before = read_json(self.home.stack_file)
         outputs = emulated.outputs()

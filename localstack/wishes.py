@@ -57,7 +57,7 @@ class Wishes:
     passed_on: Mapping[str, str]
 
     def parameters(self, *, index_url: str, embedding_url: str, chat_url: str) -> dict[str, str]:
-        """The template's parameters, given where index and models answer.
+        """The template's parameters that are not their defaults, given where index and models answer.
 
         >>> wishes = Wishes(None, None, None, {"CHAT_API_KEY": "k"})
         >>> wishes.parameters(index_url="i", embedding_url="e", chat_url="c")["ChatApiKey"]
@@ -70,7 +70,7 @@ class Wishes:
             local |= {"ChatModels": ANSWERER_MODEL}
         passed = {parameter: self.passed_on.get(name, "") for name, parameter in PASSED_ON.items()}
         return {
-            **{name: value for name, value in passed.items() if value or name in CLEARABLE},
+            **{name: value for name, value in passed.items() if value},
             **local,
             "PythonRuntime": python_runtime(),
             "Architecture": architecture(),
@@ -79,22 +79,6 @@ class Wishes:
             "EmbeddingTokenizer": TOKENIZER_KEY if self.embedding_url is None else "",
             "ChatUrl": chat_url,
         }
-
-
-# Written even when empty, so that what an earlier start was given is taken back.
-CLEARABLE = frozenset(
-    {
-        "EmbeddingMaxTokens",
-        "EmbeddingQueryPrefix",
-        "EmbeddingPassagePrefix",
-        "EmbeddingApiKey",
-        "ChatApiKey",
-        "RerankUrl",
-        "RerankModel",
-        "RerankApiKey",
-        "IndexPassword",
-    }
-)
 
 
 def home_for(base: Path, environment: Mapping[str, str], *, index: str) -> Home:

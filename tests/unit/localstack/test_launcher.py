@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from localstack.deploy import deployment_digest
+from localstack.deploy import defaults_of, deployment_digest
 from localstack.function_environments import write_env_json
-from localstack.home import SHARED, Home, homes, read_json, write_json
+from localstack.home import SHARED, TEMPLATE, Home, homes, read_json, write_json
 from localstack.processes import LaunchError, Process, start_time
-from localstack.services import port_for
-from localstack.wishes import home_for, read_wishes
+from localstack.services import move_queues, port_for
+from localstack.wishes import PASSED_ON, home_for, read_wishes
 
 HOME = Home(Path("base"), "embedded")
 
@@ -43,7 +43,22 @@ def test_a_named_model_service_takes_the_place_of_the_local_one() -> None:
 
 
 def test_what_an_earlier_start_was_given_is_taken_back() -> None:
-    assert wanted({})["ChatApiKey"] == ""
+    defaults = defaults_of(TEMPLATE.read_text("utf-8"))
+
+    assert {name for name in PASSED_ON.values() if name not in defaults} <= set(wanted({}))
+    assert defaults["ChatApiKey"] == ""
+    assert defaults["LogLevel"] == "INFO"
+
+
+def test_saved_queues_get_their_addresses_on_the_port_in_force(tmp_path: Path) -> None:
+    home = Home(tmp_path, "embedded")
+    saved = home.emulator / "state/sqs.json"
+    saved.parent.mkdir(parents=True)
+    saved.write_text('{"http://127.0.0.1:4566/000000000000/q": "see http://127.0.0.1:4566/other"}')
+
+    move_queues(home, 9_999)
+
+    assert saved.read_text() == '{"http://127.0.0.1:9999/000000000000/q": "see http://127.0.0.1:4566/other"}'
 
 
 def test_a_model_service_without_what_must_be_known_of_it_is_refused_by_name() -> None:
