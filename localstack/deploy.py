@@ -101,12 +101,12 @@ def defaults_of(template: str) -> dict[str, str]:
 
 
 def with_release(template: str, release: str) -> str:
-    """The built template with *release* as the default of its parameter `Release`.
+    r"""The built template with *release* as the default of its parameter `Release`.
 
     The emulator transforms a template without the values of its parameters, AWS with them.
 
-    >>> with_release("  Release:\\n    Type: String\\n    Default: ''\\n", "abc")
-    "  Release:\\n    Type: String\\n    Default: 'abc'\\n"
+    >>> with_release("  Release:\n    Type: String\n    Default: ''\n", "abc")
+    "  Release:\n    Type: String\n    Default: 'abc'\n"
 
     Raises:
         LaunchError: The template has no such parameter.

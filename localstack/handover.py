@@ -139,9 +139,10 @@ def check_ingest(home: Home, stack: Mapping[str, Any]) -> None:
         except RagdropError as exc:
             raise LaunchError(f"the canary document could not be sent: {exc.code}: {exc.message}") from exc
     if verdict.grade != "ok":
-        waiting = Emulated(str(stack["endpoint_url"]), stack["environment"]).waiting(stack["environment"]["QUEUE_URL"])
+        queue_url = stack["environment"]["QUEUE_URL"]
+        waiting = Emulated(str(stack["endpoint_url"]), stack["environment"]).waiting(queue_url)
         raise LaunchError(
-            f"Ingest does not work: a canary document was put, but {verdict.detail}. {waiting} messages wait in the "
-            f"queue. The embedding service is {stack['embedding_url']}, the index {stack['index_url']}; the log of the "
-            f"functions is {home.logs / 'emulator.log'}."
+            f"Ingest does not work: a canary document was put, but {verdict.detail} ({INGEST_TIMEOUT_S} s). {waiting} "
+            f"messages wait in the queue. The embedding service is {stack['embedding_url']}, the index "
+            f"{stack['index_url']}; the log of the functions is {home.logs / 'emulator.log'}."
         )

@@ -8,6 +8,8 @@ from typing import Any
 from ragdrop_cli.output import note, one_line, say
 
 EXCERPT_CHARS = 300
+EXTRACTIVE = "ragdrop-extractive"  # the laptop's answerer
+EXTRACTIVE_NOTICE = "Extractive answer: sentences quoted from the sources; no language model is configured."
 
 
 def heading(path: object) -> str:
@@ -95,12 +97,20 @@ def show_sources(body: Mapping[str, Any]) -> None:
     for citation in citations:
         marker = str(citation.get("marker", "")).strip("[]")
         status = citation.get("status")
-        doubt = f"({status})" if status not in {None, "verified"} else ""
+        doubt = f"({status})" if status not in {None, "verified"} else "(attributed)" * bool(citation.get("attributed"))
         place = joined(citation.get("key"), span(citation), heading(citation.get("heading_path")), doubt)
         say(f"[{marker}] {place}")
         if citation.get("quote"):
             say(f'"{one_line(citation["quote"], limit=2 * EXCERPT_CHARS)}"', indent=4, style="italic")
+    unsupported = body.get("unsupported") or []
+    if unsupported:
+        say()
+        say("Not supported by the sources", style="bold")
+    for sentence in unsupported:
+        say(f'"{one_line(sentence["text"], limit=EXCERPT_CHARS)}" ({sentence["reason"]})', indent=4, style="yellow")
     say()
+    if body.get("model") == EXTRACTIVE:
+        say(EXTRACTIVE_NOTICE, style="dim")
     say(joined(body.get("model"), f"answer {body['answer_id']}" if body.get("answer_id") else ""), style="dim")
     show_flags(body)
 

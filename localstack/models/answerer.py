@@ -21,7 +21,6 @@ from localstack.models.weights import MODEL_NAME
 
 MODEL = "ragdrop-extractive"
 INSUFFICIENT = "INSUFFICIENT_INFORMATION"  # the prompt's sentinel: ragdrop turns it into an abstention
-NOTICE = "(Extractive answer: sentences quoted from the sources; no language model is configured.)"
 
 
 def answer(message: str, similarity: Similarity | None = None) -> str:
@@ -36,7 +35,7 @@ def answer(message: str, similarity: Similarity | None = None) -> str:
     quotes = pick_quotes(task, similarity) if task else []
     if not quotes:
         return INSUFFICIENT
-    return "\n".join([*(f"{quote.text} [{quote.number}]" for quote in quotes), NOTICE])
+    return "\n".join(f"{quote.text} [{quote.number}]" for quote in quotes)
 
 
 def answerer_app(similarity: Similarity | None = None) -> Starlette:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from localstack.models.answerer import INSUFFICIENT, NOTICE, answer
+from localstack.models.answerer import INSUFFICIENT, answer
 from localstack.models.extraction import MAX_QUOTES, pick_quotes
 from localstack.models.sources import Source, Task
 
@@ -75,7 +75,7 @@ def prompt(question: str, text: str) -> str:
 def test_the_answer_carries_the_marker_of_the_source_and_says_that_it_is_extractive() -> None:
     text = "The pump's code is\nQX-5521. It is blue."
 
-    assert answer(prompt("What is the code of the pump?", text)) == f"The pump's code is\nQX-5521. [4]\n{NOTICE}"
+    assert answer(prompt("What is the code of the pump?", text)) == "The pump's code is\nQX-5521. [4]"
 
 
 def test_the_answer_is_the_bare_sentinel_where_nothing_answers() -> None:

@@ -43,6 +43,7 @@ class Citation(Result):
     chunk_hash: str
     support: float
     status: Literal["verified", "unsupported"]
+    attributed: bool = Field(description="The model did not cite it; the check found it among the sources.")
 
 
 class Source(Result):

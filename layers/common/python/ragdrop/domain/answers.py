@@ -12,7 +12,7 @@ from ragdrop.domain.retrieval import FoundDocument, Retrieval
 
 AnswerStyle = Literal["brief", "normal", "detailed"]
 Group = Literal["critical", "relevant", "linked"]
-ClaimStatus = Literal["verified", "unsupported", "uncited"]
+ClaimStatus = Literal["verified", "unsupported", "no_claim"]
 AbstainReason = Literal["no_relevant_context", "insufficient_information", "ambiguous_question"]
 
 # What the prompt asks the model to say when it cannot answer; never shown to a caller.
@@ -56,7 +56,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """One cited sentence's evidence: `quote` is code points `start` to `end` of the parsed text of that version."""
+    """One sentence's evidence: `quote` is code points `start` to `end` of the parsed text of that version.
+
+    `attributed` says that the model did not cite it: the check found it among the sources.
+    """
 
     marker: int
     bucket: str
@@ -67,6 +70,7 @@ class Citation:
     chunk_hash: str
     support: float
     status: Literal["verified", "unsupported"]
+    attributed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,8 @@ class Claim:
     """A sentence of an answer: code points `start` to `end` of the answer's text, and what was found of it.
 
     `reason` is what does not stand in the evidence (`words, number, date, name, negation, quote, unknown_marker`), None
-    where nothing is wrong; `support` is the best share found, None for a sentence that cites nothing.
+    where nothing is wrong; `support` is the best share found, None for a sentence that claims nothing (`no_claim`).
+    `attributed` says that it has no marker of the model's, and its evidence was found all the same.
     """
 
     start: int
@@ -109,6 +114,7 @@ class Claim:
     markers: tuple[int, ...] = ()
     reason: str | None = None
     support: float | None = None
+    attributed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,16 @@
-"""Citations: an answer is read as it comes; a marker leaves only once its sentence has been checked."""
+"""Citations: an answer is read as it comes, every sentence is checked; a marker leaves once its sentence was."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ragdrop.domain.answers import SENTINELS, AbstainReason, Citation, Claim, ClaimStatus, Segment, sentinel
-from ragdrop.domain.claims import UNKNOWN_MARKER, best_segment, check
+from ragdrop.domain.claims import UNKNOWN_MARKER, Checked, asserts, attribute, best_segment, check, known_words
 from ragdrop.domain.markers import GROUP, MAY_BE_LINK, held_back, resolve
-from ragdrop.domain.sentences import Span, sentences
+from ragdrop.domain.sentences import Span, units
 
 CitationPolicy = Literal["mark", "drop", "abstain"]
 LONGEST_SENTINEL = max(len(word) for word in SENTINELS) + 8  # with the marks that models put around it
@@ -38,11 +38,16 @@ class AnswerReader:
     """Reads one answer piece by piece.
 
     With `mark` text passes at once, only what may become a marker is held; with `drop` and `abstain` text is held until
-    the next marker is checked.  A sentinel never passes.
+    it is checked, at the next marker or at the end.  A sentinel never passes.
+
+    A sentence without a marker is checked like any other: all segments are searched for its evidence.  Evidence makes a
+    citation with `attributed`, and the text stays as it is.  Markers count from 1 in the order of the text, whatever
+    numbers the prompt gave to its segments.
     """
 
     def __init__(self, segments: Sequence[Segment], *, bucket: str, policy: CitationPolicy = "mark") -> None:
         self._by_number = {segment.number: segment for segment in segments}
+        self._marker_of: dict[int, int] = {}  # number of a segment -> its number in the answer
         self._bucket = bucket
         self._policy = policy
         self._raw = ""
@@ -85,7 +90,7 @@ class AnswerReader:
             reason = "insufficient_information"
         if self._refused:
             return CitedAnswer("", [], self._claims, reason)
-        return CitedAnswer(self._text, self._citations, self._all_claims(), reason)
+        return CitedAnswer(self._text, self._citations, self._claims, reason)
 
     def _read(self, *, last: bool) -> list[Released]:
         if not last and not self._refused and "[" not in self._raw and "(" not in self._raw:
@@ -104,7 +109,10 @@ class AnswerReader:
             released += self._marker(group.group())
         if not self._refused:
             cut = len(self._raw) if last else self._safe()
-            released += self._pass(cut, at_once=self._policy == "mark" or last)
+            released += self._pass(cut, at_once=self._policy == "mark")
+        if last and not self._refused:
+            settled, _ = self._settle(len(self._text))
+            released += [] if self._refused else [*self._release(), *settled]
         return released
 
     def _pass(self, cut: int, *, at_once: bool) -> list[Released]:
@@ -128,52 +136,99 @@ class AnswerReader:
         span = self._claim_span()
         if span is None:
             return []
+        settled, removed = self._settle(span.start) if span.start >= self._since else ([], 0)
+        if self._refused:
+            return []
+        span = Span(span.start - removed, span.end - removed)
         said = self._text[span.start : span.end]
         found = resolve(group, list(self._by_number.values()), functools.partial(best_segment, said))
         checked = check(said, [self._by_number[number] for number in found.numbers], bucket=self._bucket)
         reason = checked.reason if found.numbers else UNKNOWN_MARKER
-        status: ClaimStatus = "verified" if reason is None else "unsupported"
-        claim = Claim(span.start, span.end, said, status, found.numbers, reason, checked.support)
         if reason is not None and self._policy == "drop" and span.start < self._left:
-            return []  # its sentence was checked and released by a marker before: this marker alone goes
+            return settled  # its sentence was checked and released by a marker before: this marker alone goes
         if reason is not None and self._policy == "drop":
             self._text = self._text[: span.start].rstrip(" ")
             self._since = len(self._text)
             self._after_drop = True
-            return self._release()
-        self._claims.append(claim)
+            return [*self._release(), *settled]
+        self._claims.append(self._claim(span, checked, reason=reason, segments=found.numbers))
         if reason is not None and self._policy == "abstain":
             self._refused = True
             return []
         if found.numbers:
-            self._text += " " + "".join(f"[{number}]" for number in found.numbers)
+            self._text += " " + "".join(f"[{self._marker_of[number]}]" for number in found.numbers)
         self._since = len(self._text)
-        self._citations += checked.citations
-        return [*self._release(), *checked.citations]
+        citations = self._cited(checked)
+        return [*self._release(), *settled, *citations]
 
     def _claim_span(self) -> Span | None:
         """The sentence that ends here; that of the marker before where nothing stands between."""
-        spans = sentences(self._text[self._since :])
+        spans = units(self._text[self._since :])
         if spans and any(letter.isalnum() for letter in self._text[self._since + spans[-1].start :]):
             return Span(self._since + spans[-1].start, self._since + spans[-1].end)
         return Span(self._claims[-1].start, self._claims[-1].end) if self._claims else None
+
+    def _settle(self, end: int) -> tuple[list[Released], int]:
+        """Check the sentences up to *end* that no marker follows.
+
+        Returns:
+            Their citations, and how many characters of the text were dropped.
+        """
+        citations: list[Released] = []
+        place, removed = self._since, 0
+        for unit in units(self._text[place:end]):
+            span = Span(place + unit.start - removed, place + unit.end - removed)
+            said = self._text[span.start : span.end]
+            if not asserts(said, lambda: self._known_words):
+                if any(letter.isalnum() for letter in said):
+                    self._claims.append(Claim(span.start, span.end, said, "no_claim"))
+                continue
+            checked = attribute(said, list(self._by_number.values()), bucket=self._bucket)
+            if checked.reason is not None and self._policy == "drop":
+                removed += self._remove(span)
+                continue
+            numbers = tuple(citation.marker for citation in checked.citations)
+            self._claims.append(self._claim(span, checked, reason=checked.reason, segments=numbers, attributed=True))
+            citations += self._cited(checked)
+            self._refused = self._refused or (checked.reason is not None and self._policy == "abstain")
+        return citations, removed
+
+    def _remove(self, span: Span) -> int:
+        """Cut a sentence out of the text, with the white space behind it; how many characters that were."""
+        rest = self._text[span.end :]
+        kept = rest.lstrip() if rest.strip() else ""
+        before = self._text[: span.start] if kept else self._text[: span.start].rstrip()
+        cut = len(self._text) - len(before) - len(kept)
+        self._text = before + kept
+        return cut
+
+    def _claim(
+        self, span: Span, checked: Checked, *, reason: str | None, segments: Sequence[int], attributed: bool = False
+    ) -> Claim:
+        """What the check gave, with markers as the answer numbers them."""
+        for number in segments:
+            self._marker_of.setdefault(number, len(self._marker_of) + 1)
+        status: ClaimStatus = "verified" if reason is None else "unsupported"
+        markers = tuple(self._marker_of[number] for number in segments)
+        said = self._text[span.start : span.end]
+        return Claim(
+            span.start, span.end, said, status, markers, reason, checked.support, attributed and reason is None
+        )
+
+    def _cited(self, checked: Checked) -> list[Citation]:
+        """The citations of a claim, numbered as the answer numbers them; they are noted."""
+        found = [replace(each, marker=self._marker_of[each.marker]) for each in checked.citations]
+        self._citations += found
+        return found
+
+    @functools.cached_property
+    def _known_words(self) -> frozenset[str]:
+        return known_words(list(self._by_number.values()))
 
     def _release(self) -> list[Released]:
         piece = self._text[self._left :]
         self._left = len(self._text)
         return [piece] if piece else []
-
-    def _all_claims(self) -> list[Claim]:
-        """The claims in order, the sentences that cite nothing among them."""
-        found, place = list(self._claims), 0
-        ends = [*((claim.start, claim.end) for claim in self._claims), (len(self._text), len(self._text))]
-        for start, end in ends:
-            for span in sentences(self._text[place:start]) if place < start else []:
-                said = self._text[place + span.start : place + span.end]
-                if any(letter.isalpha() for letter in said):
-                    found.append(Claim(place + span.start, place + span.end, said, "uncited"))
-            place = max(place, end)
-        return sorted(found, key=lambda claim: claim.start)
 
 
 def cite(answer: str, segments: Sequence[Segment], *, bucket: str, policy: CitationPolicy = "mark") -> CitedAnswer:

@@ -77,6 +77,7 @@ def citation_fields(citation: Citation) -> dict[str, Any]:
         "chunk_hash": citation.chunk_hash,
         "support": citation.support,
         "status": citation.status,
+        "attributed": citation.attributed,
     }
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 _BREAK = re.compile(
     r"(?<=[.!?…。！？])[\"'”’)\]]*\s+(?=[\"'“‘(\[*_`]*[A-Z0-9ÀÖØ-ÞΑ-ΩА-Я])|\n\s*\n|\n(?=\s*(?:[-*+•|#>]|\d+[.)])\s?)|(?<=\|)\s*\n"
 )
+_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _WORD = re.compile(r"\w+(?:[.,:/'’-]\w+)*", re.UNICODE)
 STOP_WORDS = frozenset(
     [
@@ -136,6 +137,23 @@ def sentences(text: str) -> list[Span]:
             spans.append(Span(start + lead, start + len(piece.rstrip())))
         start = gap.end() if gap else end
     return spans
+
+
+def units(text: str) -> list[Span]:
+    r"""The sentences of *text*, and each fenced block of code as one; a fence that is not closed goes to the end.
+
+    >>> text = "Set it. So:\n```\na = 1\n\nb = 2\n```\nDone."
+    >>> [text[span.start:span.end] for span in units(text)]
+    ['Set it.', 'So:', '```\na = 1\n\nb = 2\n```', 'Done.']
+    """
+    found, place = [], 0
+    for fence in [*_FENCE.finditer(text), None]:
+        end = fence.start() if fence else len(text)
+        found += [Span(place + span.start, place + span.end) for span in sentences(text[place:end])]
+        if fence:
+            found.append(Span(fence.start(), fence.start() + len(fence.group().rstrip())))
+            place = fence.end()
+    return found
 
 
 def words(text: str) -> list[str]:

@@ -121,4 +121,5 @@ def _claim(claim: Claim) -> ClaimShape:
         markers=list(claim.markers),
         reason=claim.reason,
         support=claim.support,
+        attributed=claim.attributed,
     )

@@ -27,6 +27,7 @@ class CitationShape(BaseModel):
     chunk_hash: str
     support: float
     status: Literal["verified", "unsupported"]
+    attributed: bool
 
 
 class ReferenceShape(BaseModel):
@@ -54,10 +55,11 @@ class ClaimShape(BaseModel):
     start: int
     end: int
     text: str
-    status: Literal["verified", "unsupported", "uncited"]
+    status: Literal["verified", "unsupported", "no_claim"]
     markers: list[int]
     reason: str | None
     support: float | None
+    attributed: bool
 
 
 class AskDebugShape(DebugShape):
