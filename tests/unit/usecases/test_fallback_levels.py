@@ -253,4 +253,4 @@ def chain(world: World, asked: list[Query], *, error: DependencyError | None = N
             raise error
         return Retrieval([], 0, 0, {}, served_by="snapshot")
 
-    return FallbackSearch(world.app.cached_search, snapshot=snapshot)
+    return FallbackSearch(world.app.cached_search, metrics=world.app.metrics, snapshot=snapshot)

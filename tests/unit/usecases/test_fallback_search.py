@@ -12,7 +12,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Heads
 from ragdrop.domain.questions import Question
 from ragdrop.domain.retrieval import Query
-from ragdrop.errors import CircuitOpenError, DatabaseError
+from ragdrop.errors import CircuitOpenError, DatabaseError, IndexLostError
 from tests.world import World
 
 
@@ -88,8 +88,29 @@ def test_without_fallback_an_outage_is_an_error(cut: World) -> None:
         cut.search("pump", allow_fallback=False)
 
 
-def test_what_waiting_does_not_mend_is_always_an_error(cut: World, index: DeadIndex) -> None:
-    index.error = DatabaseError("bad request", service="index", retryable=False)
+@pytest.mark.parametrize(
+    "error",
+    [
+        DatabaseError("the index refused the credentials", service="index", retryable=False),
+        DatabaseError("bad request", service="index", retryable=False),
+        IndexLostError("an index file is damaged"),
+    ],
+)
+def test_every_way_in_which_the_index_cannot_be_used_falls_back(
+    cut: World, index: DeadIndex, error: DatabaseError
+) -> None:
+    index.error = None
+    cut.app.write_snapshot(cut.tenant, Deadline.after(60))
+    index.error = error
+
+    found = cut.search("pump")
+
+    assert (found.fallback_level, found.served_by, found.degraded) == (2, "snapshot", True)
+    assert [document.key.path for document in found.documents] == ["pump.md"]
+
+
+def test_what_waiting_does_not_mend_elsewhere_is_always_an_error(cut: World, index: DeadIndex) -> None:
+    index.error = DatabaseError("no such table", service="registry", retryable=False)
 
     with pytest.raises(DatabaseError):
         cut.search("pump")

@@ -58,6 +58,14 @@ def an_index_that_stays_away(world: World) -> None:
         world.search(f"alpha {number}")
 
 
+def an_index_that_lost_everything(world: World) -> None:
+    world.put("team/lost.md", "Lost.")
+    tenant = world.app.registry.tenant(world.tenant)
+    assert tenant is not None
+    world.index.drop(tenant.index, Deadline.after(10))
+    world.search("alpha")
+
+
 def a_file_that_is_no_document(world: World) -> None:
     world.put("team/a.md", "")
 
@@ -78,6 +86,7 @@ PROVOKED_BY: dict[str, tuple[Callable[[World], None], str | None]] = {
     "DependencyErrors": (an_embedding_service_that_is_away, "embedding"),
     "Throttles": (an_embedding_service_that_throttles, "embedding"),
     "BreakersOpened": (an_index_that_stays_away, "index"),
+    "IndexLosses": (an_index_that_lost_everything, None),
     "IndexedDocuments": (a_question, None),
     "FailedDocuments": (a_file_that_is_no_document, None),
 }

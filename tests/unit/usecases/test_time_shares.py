@@ -94,7 +94,7 @@ def test_with_embedding_service_and_index_hanging_the_snapshot_still_has_most_of
         left_s.append(deadline.remaining_s())
         return Retrieval([], 0, 0, {}, served_by="snapshot")
 
-    chain = FallbackSearch(world.app.cached_search, snapshot=snapshot)
+    chain = FallbackSearch(world.app.cached_search, metrics=world.app.metrics, snapshot=snapshot)
     found = chain(Query("pump"), world.caller, Deadline.after(WHOLE_S, clock=time))
 
     assert (found.served_by, left_s) == ("snapshot", [pytest.approx(WHOLE_S * 0.6)])

@@ -211,6 +211,13 @@ class DatabaseError(DependencyError):
     code = "DATABASE_ERROR"
 
 
+class IndexLostError(DatabaseError):
+    """The index lost documents, or its file is damaged: the sweep rebuilds it from the state bucket."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, service="index")
+
+
 class ObjectStoreError(DatabaseError):
     """S3 did not answer."""
 

@@ -31,7 +31,7 @@ from ragdrop.domain.chunks import (
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.errors import DatabaseError
+from ragdrop.errors import DatabaseError, IndexLostError
 
 CHUNKS_A_TRANSACTION = 256  # some tens of milliseconds, so that other writers do not wait long
 
@@ -180,13 +180,18 @@ class SqliteChunkIndex:
     def drop(self, index: IndexRef, deadline: Deadline) -> int:
         """Remove all rows and give the space back; how many chunks.
 
-        The empty file stays: another process may hold it open, and what it wrote to an unlinked file would be lost.
+        The empty file stays: another process may hold it open, and what it wrote to an unlinked file would be lost.  A
+        damaged file is set aside.
         """
         if not self.files.exists(index):
             return 0
-        with self.files.writing(index, deadline) as connection:
-            removed = _count(connection)
-            connection.execute("DELETE FROM chunks").fetchall()
+        try:
+            with self.files.writing(index, deadline) as connection:
+                removed = _count(connection)
+                connection.execute("DELETE FROM chunks").fetchall()
+        except IndexLostError:
+            self.files.set_aside(index)
+            return 0
         self.files.compact(index, deadline)
         return removed
 

@@ -18,7 +18,7 @@ import apsw
 from ragdrop.adapters.sqlite_schema import SCHEMA
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.errors import ConfigurationError, DatabaseError, DeadlineError
+from ragdrop.errors import ConfigurationError, DatabaseError, DeadlineError, IndexLostError
 
 MAX_WAIT_S = 30.0  # for another process's write transaction; each is a fraction of a second
 MAX_IDLE = 8  # open connections kept for the next call, over all tenants
@@ -95,6 +95,14 @@ class SqliteFiles:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             except apsw.BusyError:
                 return
+
+    def set_aside(self, index: IndexRef) -> None:
+        """Move a damaged file out of the way, for whoever wants to look at it; the last one set aside is kept."""
+        self.close(index)
+        path = self.path(index)
+        for companion in ("-wal", "-shm"):
+            path.with_name(path.name + companion).unlink(missing_ok=True)
+        path.replace(path.with_suffix(".damaged"))
 
     def connect(self, path: Path | str, *, create: bool = False) -> apsw.Connection:
         """A connection with sqlite-vec loaded.
@@ -220,7 +228,11 @@ def _translated(deadline: Deadline) -> Iterator[None]:
     except apsw.InterruptError as exc:
         raise DeadlineError("the index used up the time", service="index", stage="index") from exc
     except (apsw.CorruptError, apsw.NotADBError) as exc:
-        raise DatabaseError("an index file is damaged", service="index", retryable=False) from exc
+        raise IndexLostError("an index file is damaged") from exc
+    except apsw.SQLError as exc:
+        if "no such table" in str(exc):  # an empty file is a database without tables
+            raise IndexLostError("an index file has lost its tables") from exc
+        raise DatabaseError("the index failed: SQLError", service="index") from exc
     except apsw.BusyError as exc:
         left_s = round(deadline.remaining_s(), 3)
         raise DatabaseError("the index file is locked by another writer", service="index", left_s=left_s) from exc

@@ -116,7 +116,7 @@ class AnsweringParts(GuardedParts):
         def snapshot(query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
             return self.snapshot_search(query, caller, deadline)  # made, and SQLite imported, when it is first wanted
 
-        return FallbackSearch(self.cached_search, snapshot=snapshot)
+        return FallbackSearch(self.cached_search, metrics=self.metrics, snapshot=snapshot)
 
     @cached_property
     def snapshot_search(self) -> SnapshotSearch:

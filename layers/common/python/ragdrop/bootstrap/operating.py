@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from ragdrop.usecases.delete_tenant import DeleteTenant
     from ragdrop.usecases.examine import Examine
     from ragdrop.usecases.purge_documents import PurgeDocuments
+    from ragdrop.usecases.rebuild_index import RebuildIndex
     from ragdrop.usecases.retry_documents import RetryDocuments
+    from ragdrop.usecases.snapshot_content import ReadContent
     from ragdrop.usecases.sweep import Sweep
     from ragdrop.usecases.sweep_tenants import SweepTenants
     from ragdrop.usecases.write_snapshot import WriteSnapshot
@@ -109,13 +111,27 @@ class OperatingParts(WritingParts):
         )
 
     @cached_property
+    def read_content(self) -> ReadContent:
+        """The chunks and vectors of live documents, from the state bucket."""
+        from ragdrop.usecases.snapshot_content import ReadContent
+
+        return ReadContent(registry=self.registry, revisions=self.revisions)
+
+    @cached_property
     def write_snapshot(self) -> WriteSnapshot:
         """What answers for a tenant while the index is down."""
-        from ragdrop.usecases.snapshot_content import ReadContent
         from ragdrop.usecases.write_snapshot import WriteSnapshot
 
-        content = ReadContent(registry=self.registry, revisions=self.revisions)
-        return WriteSnapshot(registry=self.registry, content=content, snapshots=self.snapshots, clock=self.clock)
+        return WriteSnapshot(
+            registry=self.registry, content=self.read_content, snapshots=self.snapshots, clock=self.clock
+        )
+
+    @cached_property
+    def rebuild_index(self) -> RebuildIndex:
+        """What an index lost, written back."""
+        from ragdrop.usecases.rebuild_index import RebuildIndex
+
+        return RebuildIndex(registry=self.registry, index=self.index, content=self.read_content, metrics=self.metrics)
 
     @cached_property
     def sweep(self) -> Sweep:
@@ -157,6 +173,7 @@ class OperatingParts(WritingParts):
             registry=self.registry,
             sweep=self.sweep,
             calibrate=self.calibrate,
+            rebuild_index=self.rebuild_index,
             write_snapshot=self.write_snapshot,
             clock=self.clock,
         )

@@ -37,7 +37,7 @@ class WatchingParts(AnsweringParts):
 
         space = self.settings.seed_index().space
         return {
-            INDEX: probes.index_probe(self.index),
+            INDEX: probes.index_probe(self.index, self.registry),
             EMBEDDING: probes.embedding_probe(self.embedding_models, self.embedder, space),
             CHAT: probes.chat_probe(self.chat_models, self.chat, self.settings.chat_models),
             REGISTRY: probes.registry_probe(self.registry),

@@ -22,6 +22,7 @@ UNITS: dict[str, Unit] = {
     "DependencyErrors": "Count",
     "Throttles": "Count",
     "BreakersOpened": "Count",
+    "IndexLosses": "Count",  # searches and sweeps that met an index without the documents that the registry knows
     "IndexedDocuments": "Count",
     "FailedDocuments": "Count",
 }

@@ -8,7 +8,8 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import NOTHING_SEARCHED, Retrieval
 from ragdrop.domain.tenants import Caller
-from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError, DependencyError
+from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError, DependencyError, IndexLostError
+from ragdrop.ports.metrics import Metrics
 from ragdrop.usecases.breakers import Breakers
 from ragdrop.usecases.cached_search import Searching
 from ragdrop.usecases.guarded import INDEX, REGISTRY
@@ -42,16 +43,18 @@ class FallbackSearch:
 
     Level 1, and level 2 by words alone, are the search's own.  Where the index failed, the snapshot is level 2 too.
     Where that fails as well, or the registry did, so that no hit can be verified, it is level 3; 4 where every path was
-    behind an open breaker, and nothing was touched.  Errors that waiting does not mend, such as a wrong dimension, stay
-    errors.
+    behind an open breaker, and nothing was touched.  Every way in which the index cannot be used falls back, a damaged
+    file and refused credentials too; a wrong dimension is an error of the configuration and stays one.
 
     Args:
         search: The search of the index.
+        metrics: Counts the searches that met a lost index.
         snapshot: The search of the tenant's snapshot, if there is one.
     """
 
-    def __init__(self, search: Searching, *, snapshot: Searching | None = None) -> None:
+    def __init__(self, search: Searching, *, metrics: Metrics, snapshot: Searching | None = None) -> None:
         self._search = search
+        self._metrics = metrics
         self._snapshot = snapshot
 
     def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
@@ -64,7 +67,9 @@ class FallbackSearch:
         try:
             return self._search(query, caller, deadline)
         except (DatabaseError, DeadlineError, CircuitOpenError) as exc:
-            if not query.allow_fallback or not exc.retryable:
+            if isinstance(exc, IndexLostError):
+                self._metrics.put({"IndexLosses": 1.0})
+            if not query.allow_fallback or not (exc.retryable or exc.service == INDEX):
                 raise
             cause: DependencyError = exc
         if self._snapshot is None or cause.service == REGISTRY:

@@ -20,7 +20,7 @@ from ragdrop.domain.retrieval import (
 from ragdrop.domain.scopes import Scopes
 from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.time_shares import CANDIDATES
-from ragdrop.errors import DatabaseError
+from ragdrop.errors import DatabaseError, IndexLostError
 from ragdrop.ports import ChunkIndex, Registry
 from ragdrop.usecases.timer import Timer
 from ragdrop.usecases.wall import own_candidates
@@ -73,11 +73,14 @@ class FindCandidates:
         """Find and verify.
 
         Raises:
+            IndexLostError: The index is empty although the registry knows live documents.
             DatabaseError: The index did not answer in any scope, or no hit could be verified.
         """
         asked = candidate_limit(wanted.limit)
         queries = [CandidateQuery(wanted.text, wanted.vector, each, asked) for each in wanted.scopes.each()]
         answers, heads = self._round(queries, wanted, tenant, deadline, timer)
+        if not any(found.vector or found.lexical for found in answers):
+            self._raise_if_index_is_lost(tenant, deadline)
         lost = _lost(answers, heads)
         if lost and _starved(answers, heads, asked, wanted.limit):
             queries = [replace(query, without=frozenset(lost)) for query in queries]
@@ -97,6 +100,17 @@ class FindCandidates:
             vector_error=next((found.vector_error for found in scopes if found.vector_error), None),
             warnings=_warnings(scopes, heads),
         )
+
+    def _raise_if_index_is_lost(self, tenant: Tenant, deadline: Deadline) -> None:
+        """Raise where the index holds nothing of a tenant that has live documents: two reads, where no hit came back.
+
+        Raises:
+            IndexLostError: The index is empty, or does not exist.
+            DatabaseError: The registry or the index did not answer.
+        """
+        now = self._registry.tenant(tenant.name) if tenant.documents else None  # the one at hand may be seconds old
+        if now is not None and now.documents and self._index.count(now.index, deadline) == 0:
+            raise IndexLostError(f"the index holds none of the {now.documents} documents of this tenant")
 
     def _round(
         self,

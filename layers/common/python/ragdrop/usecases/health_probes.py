@@ -15,11 +15,14 @@ NO_SUCH_OBJECT = "health/none"
 PING = "ping"
 
 
-def index_probe(index: ChunkIndex) -> Probe:
-    """Whether it can be searched."""
+def index_probe(index: ChunkIndex, registry: Registry) -> Probe:
+    """Whether it can be searched, and holds anything of a tenant that has documents."""
 
     def probe(look: Look) -> Finding:
         index.check(look.deadline)
+        tenant = registry.tenant(look.tenant) if look.tenant else None
+        if tenant is not None and tenant.documents and index.count(tenant.index, look.deadline) == 0:
+            return Finding("unavailable", f"it holds none of the {tenant.documents} documents; the sweep rebuilds it")
         return Finding()
 
     return probe

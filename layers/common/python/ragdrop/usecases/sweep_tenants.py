@@ -1,7 +1,7 @@
 """Sweep all tenants: one after the other, each time another one first, and one that fails does not stop the others.
 
-A tenant that grew, or changed its model, since its scores were calibrated is calibrated again after its sweep, and one
-that changed since its snapshot was written gets a new one.
+Before its sweep a tenant's index gets back what it lost.  A tenant that grew, or changed its model, since its scores
+were calibrated is calibrated again after its sweep, and one that changed since its snapshot was written gets a new one.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ragdrop.domain.sweep_report import Report
 from ragdrop.errors import ConflictError, DependencyError
 from ragdrop.ports import Registry
 from ragdrop.usecases.calibrate import Calibrate
+from ragdrop.usecases.rebuild_index import RebuildIndex
 from ragdrop.usecases.sweep import Sweep
 from ragdrop.usecases.write_snapshot import WriteSnapshot
 
@@ -48,12 +49,14 @@ class SweepTenants:
         registry: Registry,
         sweep: Sweep,
         calibrate: Calibrate,
+        rebuild_index: RebuildIndex,
         write_snapshot: WriteSnapshot,
         clock: Callable[[], float],
     ) -> None:
         self._registry = registry
         self._sweep = sweep
         self._calibrate = calibrate
+        self._rebuild_index = rebuild_index
         self._write_snapshot = write_snapshot
         self._clock = clock
 
@@ -64,6 +67,7 @@ class SweepTenants:
         done = Round([], {})
         for name in names[first:] + names[:first]:
             try:
+                self._rebuild(name, deadline)
                 report = self._sweep(name, deadline)
             except DependencyError as exc:
                 done.failures[name] = exc.code
@@ -76,6 +80,13 @@ class SweepTenants:
             self._refit(name, deadline)
             self._snapshot(name, deadline, done)
         return done
+
+    def _rebuild(self, name: str, deadline: Deadline) -> None:
+        """Rebuild what the tenant's index lost; it comes first, as a damaged index cannot be swept."""
+        tenant = self._registry.tenant(name)
+        written = self._rebuild_index(tenant, deadline) if tenant is not None else 0
+        if written:
+            logger.warning("an index was rebuilt", extra={"tenant": name, "documents": written})
 
     def _snapshot(self, name: str, deadline: Deadline, done: Round) -> None:
         """Write a tenant's snapshot where that is due; a failure is the tenant's, and the next run tries again."""
