@@ -72,6 +72,13 @@ class Asking:
         body: dict[str, Any] = response.json()
         return body
 
+    def refused(self, query: str, **fields: Any) -> dict[str, Any]:
+        """The error of a request that is the caller's fault."""
+        response = self.post(query, **fields)
+        assert response.status_code == 400, response.text
+        error: dict[str, Any] = response.json()["error"]
+        return error
+
     def stream(self, query: str, **fields: Any) -> list[Event]:
         """The events of a streamed answer."""
         response = self.post(query, stream=True, **fields)

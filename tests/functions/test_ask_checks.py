@@ -224,3 +224,37 @@ def test_what_does_not_fit_an_8000_token_budget_is_listed_and_a_critical_one_tha
     assert told == {"rule.md", *(f"{n:02}.md" for n in range(12))}
     [_, user] = asking.world.chat.asked[0]
     assert len(user.content) < (8_000 - 2_000 - 500) * 4
+
+
+def test_a_context_without_room_for_one_chunk_is_refused_and_no_model_is_asked(asking: Asking) -> None:
+    error = asking.refused("pump", max_context_tokens=1_000)
+
+    assert error["code"] == "INVALID_PARAMS"
+    assert error["details"]["field"] == "max_context_tokens"
+    assert error["details"]["value"] == 1_000
+    assert asking.world.chat.asked == []
+    needed = error["details"]["allowed"]["ge"]
+    assert asking.ask("pump", max_context_tokens=needed)["sources"] != []
+    assert asking.refused("pump", max_context_tokens=needed - 1)["code"] == "INVALID_PARAMS"
+
+
+def test_a_document_that_does_not_fit_is_shown_by_the_chunks_that_do(asking: Asking) -> None:
+    sections = "\n\n".join(f"## Part {number}\n\n" + f"The pump of part {number} is red. " * 40 for number in range(8))
+    asking.world.put("team/long.md", sections)
+
+    body = asking.ask("pump of part 3", max_context_tokens=3_400)
+
+    assert body["sources"] != []
+    assert {each["reason"] for each in body["excluded"]} <= {"cut_to_budget", "over_budget"}
+
+
+def test_a_model_that_is_not_of_this_deployment_is_refused_by_name(asking: Asking) -> None:
+    error = asking.refused("pump", model="gpt-4-turbo")
+
+    assert error["code"] == "INVALID_PARAMS"
+    assert error["details"] == {
+        "field": "model",
+        "value": "gpt-4-turbo",
+        "allowed": list(asking.world.app.settings.chat_models),
+    }
+    assert asking.world.chat.asked == []

@@ -14,6 +14,7 @@ from ragdrop.adapters.openai_http import OpenAiHttp
 from ragdrop.adapters.retries import Retries
 from tests.chat_server import ChatServer, chat_server
 from tests.functions.asking import Asking
+from tests.world import World
 
 ANSWER = "The pump is red [1]. It holds 7 litres [1]."
 
@@ -38,7 +39,7 @@ def over(server: ChatServer, *models: str) -> Asking:
     http = OpenAiHttp(
         server.url, api_key=lambda: None, timeout_s=60, retries=Retries(sleep=lambda _: None), client=server.client
     )
-    return Asking(OpenAiChatModel(http, models=models))
+    return Asking(OpenAiChatModel(http, models=models), world=World(settings={"CHAT_MODELS": ",".join(models)}))
 
 
 FAULTS: list[tuple[str, dict[str, Any], int, str, dict[str, Any]]] = [

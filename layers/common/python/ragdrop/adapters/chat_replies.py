@@ -94,15 +94,15 @@ def whole(text: str, model: str, finish_reason: str | None, usage: Mapping[str, 
 def refusal(response: httpx.Response, model: str) -> DependencyError:
     """The error of a reply whose status is not 200."""
     if response.status_code == httpx.codes.NOT_FOUND:
-        url = response.request.url
-        listing = str(url).removesuffix("/chat/completions") + "/models"
-        ollama = url.port == OLLAMA_PORT
+        ollama = response.request.url.port == OLLAMA_PORT  # callers see the error: the address itself is the operator's
         return ModelNotFoundError(
             f"the chat endpoint does not have the model {model!r}: {problem(response)}",
             service=SERVICE,
             retryable=False,
             model=model,
-            install=f"ollama pull {model}" if ollama else f"set CHAT_MODELS to a model that {listing} lists",
+            install=f"ollama pull {model}"
+            if ollama
+            else "set CHAT_MODELS to a model that GET /models of the chat endpoint lists",
         )
     retryable = response.status_code == httpx.codes.TOO_MANY_REQUESTS or response.is_server_error
     details: dict[str, Any] = {"reason": "refused", "status": response.status_code}

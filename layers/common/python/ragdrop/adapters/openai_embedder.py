@@ -82,7 +82,9 @@ def _missing(url: str, model: str, response: httpx.Response) -> ModelNotFoundErr
         service=SERVICE,
         retryable=False,
         model=model,
-        install=f"ollama pull {model}" if ollama else f"set EMBEDDING_MODEL to a model that {url}/models lists",
+        install=f"ollama pull {model}"
+        if ollama
+        else "set EMBEDDING_MODEL to a model that GET /models of the embedding endpoint lists",
     )
 
 

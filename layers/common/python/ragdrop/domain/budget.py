@@ -30,7 +30,16 @@ def document_tokens(*, context: int, answer: int, prompt: int, system_prompt: st
     >>> document_tokens(context=24_000, answer=2_000, prompt=500, system_prompt="")
     21500
     """
-    return max(0, context - answer - max(prompt, estimate_tokens(system_prompt)))
+    return max(0, context - context_for(0, answer=answer, prompt=prompt, system_prompt=system_prompt))
+
+
+def context_for(documents: int, *, answer: int, prompt: int, system_prompt: str) -> int:
+    """Tokens of a context with room for *documents* tokens of sources.
+
+    >>> context_for(100, answer=2_000, prompt=500, system_prompt="")
+    2600
+    """
+    return documents + answer + max(prompt, estimate_tokens(system_prompt))
 
 
 def fit(
@@ -96,11 +105,17 @@ def _taken(document: FoundDocument, group: Group, left: int) -> tuple[tuple[Hit,
     wanted = whole if group == "critical" else tuple(found.hit for found in document.chunks)
     kept: list[Hit] = []
     for hit in wanted:
-        if _cost(hit) > left:
+        if _cost(hit) > left and group == "critical":
             break
-        left -= _cost(hit)
-        kept.append(hit)
+        if _cost(hit) <= left:
+            left -= _cost(hit)
+            kept.append(hit)
     return tuple(sorted(kept, key=lambda hit: hit.chunk.ordinal)), True
+
+
+def smallest_cost(documents: Sequence[FoundDocument]) -> int:
+    """Tokens that the smallest chunk of *documents* takes in a prompt."""
+    return min(_cost(hit) for document in documents for hit in _whole(document))
 
 
 def _whole(document: FoundDocument) -> tuple[Hit, ...]:

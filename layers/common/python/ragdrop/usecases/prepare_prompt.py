@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ragdrop.domain.answers import Shown
-from ragdrop.domain.budget import document_tokens, fit
+from ragdrop.domain.budget import context_for, document_tokens, fit, smallest_cost
 from ragdrop.domain.citations import CitationPolicy
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import chat_window_tokens
@@ -13,7 +13,7 @@ from ragdrop.domain.questions import Question
 from ragdrop.domain.retrieval import Retrieval
 from ragdrop.domain.settings_in_force import Tunables, in_force
 from ragdrop.domain.tenants import Caller
-from ragdrop.errors import ForbiddenError
+from ragdrop.errors import ForbiddenError, InvalidParamsError
 from ragdrop.ports import Prompt, Prompter, PromptRequest
 from ragdrop.usecases.cached_search import Searching
 from ragdrop.usecases.tenants import Directory
@@ -53,7 +53,8 @@ class PreparePrompt:
 
         Raises:
             ForbiddenError: The role may not bring prompts of its own.
-            InvalidParamsError: A prompt of the request does not render.
+            InvalidParamsError: The model is not one of CHAT_MODELS, a prompt of the request does not render, or the
+                context has no room for a single chunk.
             DependencyError: Nothing could be searched.
             The errors of Search.
         """
@@ -62,6 +63,13 @@ class PreparePrompt:
                 f"system_prompt and prompt_template need the role admin, the key has {caller.role}",
                 role=caller.role,
                 needed="admin",
+            )
+        if question.model is not None and question.model not in self._models:
+            raise InvalidParamsError(
+                f"model: {question.model[:100]!r} is not a model of this deployment",
+                field="model",
+                value=question.model[:100],
+                allowed=list(self._models),
             )
         retrieval = self._search(question.query, caller, deadline)
         if retrieval.cause is not None:  # "nothing found" would be a lie
@@ -79,13 +87,28 @@ class PreparePrompt:
         style = question.style or question.query.detail
         system_prompt = question.system_prompt or own.get("system_prompt")
         context = min(values.max_context_tokens, chat_window_tokens(question.model or self._models[0]))
+        instructions = self._prompter.system(style, system_prompt)
         tokens = document_tokens(
             context=context,
             answer=values.reserved_answer_tokens,
             prompt=values.reserved_prompt_tokens,
-            system_prompt=self._prompter.system(style, system_prompt),
+            system_prompt=instructions,
         )
-        shown = fit(retrieval.critical, retrieval.documents, getattr(retrieval, "linked", ()), tokens=tokens)
+        shown = fit(retrieval.critical, retrieval.documents, retrieval.linked, tokens=tokens)
+        if not shown.sources:  # a model without sources answers from what it remembers
+            smallest = smallest_cost([*retrieval.critical, *retrieval.documents, *retrieval.linked])
+            needed = context_for(
+                smallest,
+                answer=values.reserved_answer_tokens,
+                prompt=values.reserved_prompt_tokens,
+                system_prompt=instructions,
+            )
+            raise InvalidParamsError(
+                f"max_context_tokens is {context}; at least {needed} are needed for one chunk of what was found",
+                field="max_context_tokens",
+                value=context,
+                allowed={"ge": needed},
+            )
         prompt = self._prompter.render(
             PromptRequest(
                 question=question.query.text,
