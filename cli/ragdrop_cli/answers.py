@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragdrop_cli.output import note, one_line, say
@@ -42,19 +42,23 @@ def joined(*parts: object) -> str:
 
 def show_results(body: Mapping[str, Any]) -> None:
     """Print the body of `POST /search`."""
-    for name, title in (("critical", "Critical"), ("results", ""), ("linked", "Linked")):
-        documents = body.get(name) or []
-        if documents and title:
-            say(title, style="bold")
-        for number, document in enumerate(documents, start=1):
-            _show_document(number, document)
+    _show_documents(body.get("results"))
     if not body.get("results"):
         say("Nothing found.")
+    _show_documents(body.get("critical"), "Always included")
+    _show_documents(body.get("linked"), "Linked")
     matches, indexed, latency_ms = body.get("total_matches"), body.get("total_indexed"), body.get("latency_ms")
     say(f"{len(body.get('results') or [])} of {matches} matches in {indexed} documents, {latency_ms} ms", style="dim")
     for candidate in (body.get("debug") or {}).get("candidates") or []:
         _show_candidate(candidate)
     show_flags(body)
+
+
+def _show_documents(documents: Sequence[Mapping[str, Any]] | None, title: str = "") -> None:
+    if documents and title:
+        say(title, style="bold")
+    for number, document in enumerate(documents or [], start=1):
+        _show_document(number, document)
 
 
 def _show_candidate(candidate: Mapping[str, Any]) -> None:

@@ -29,7 +29,7 @@ MinRelevance = Annotated[
 Expand = Annotated[
     str | None, typer.Option("--expand", help="auto, neighbours or document.", show_default="the service chooses")
 ]
-Critical = Annotated[bool, typer.Option("--critical/--no-critical", help="Put critical documents first.")]
+Critical = Annotated[bool, typer.Option("--critical/--no-critical", help="Always include critical documents.")]
 Links = Annotated[bool, typer.Option("--links/--no-links", help="Follow links of what was found.")]
 Stream = Annotated[bool, typer.Option("--stream/--no-stream", help="Print the answer as it comes.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Say of every candidate why it was kept or dropped.")]

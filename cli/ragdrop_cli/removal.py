@@ -60,7 +60,7 @@ def _say_receipt(receipt: Mapping[str, Any], name: str) -> None:
     for place, words in PLACES.items() if purged else ():
         say(f"{purged[place]} {words} removed", indent=2)
     if receipt.get("restorable_until"):
-        say(f"it can be restored until {receipt['restorable_until']} (version {receipt.get('version_id')})")
+        say(f"it can be restored until {receipt['restorable_until']} (delete marker {receipt.get('version_id')})")
     removed = receipt.get("chunks_removed")
     if removed is None:
         say("its chunks are being removed; it is not found any more")

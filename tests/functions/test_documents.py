@@ -82,6 +82,23 @@ def test_a_delete_answers_with_a_receipt_and_the_document_is_gone_at_once(deploy
     assert request(deployment, "GET", PATH)[1]["status"] == "deleted"
 
 
+def test_the_receipt_of_a_delete_names_the_delete_marker_and_so_does_a_second_one(deployment: Deployment) -> None:
+    deployment.put_object(KEY, "The pump is red.")
+
+    first = request(deployment, "DELETE", PATH)[1]["version_id"]
+    second = request(deployment, "DELETE", PATH)[1]["version_id"]
+
+    [marker] = deployment.s3.list_object_versions(Bucket=EXAMPLE_BUCKET, Prefix=KEY)["DeleteMarkers"]
+    assert first == second == marker["VersionId"]
+
+
+def test_the_receipt_of_a_purge_names_the_delete_marker_that_came_first(deployment: Deployment) -> None:
+    deployment.put_object(KEY, "The pump is red.")
+    marker = request(deployment, "DELETE", PATH)[1]["version_id"]
+
+    assert request(deployment, "DELETE", PATH, {"purge": "1"})[1]["version_id"] == marker
+
+
 def test_a_percent_sign_in_a_name_survives(deployment: Deployment) -> None:
     # a REST API leaves the path percent-encoded; the local emulator decodes it, so this cannot be seen there
     deployment.put_object("demo/handbook/100%20 sure.md", "The pump is red.")

@@ -136,6 +136,15 @@ def test_results_show_score_place_and_text_whose_brackets_are_no_markup(ragdrop:
     assert "1 of 4 matches in 25 documents, 12 ms" in result.stdout
 
 
+def test_results_come_before_the_documents_that_are_always_included(ragdrop: CommandLine) -> None:
+    rule = {"vault": "team", "path": "rule.md", "title": "Rule", "score": 0.16, "chunks": []}
+    answer(ragdrop, "/search", json.dumps({**FOUND, "critical": [rule]}).encode())
+
+    shown = ragdrop.run("search", "pump").stdout
+
+    assert shown.index("team/notes/pump.md") < shown.index("Always included") < shown.index("team/rule.md")
+
+
 def test_control_characters_of_a_document_do_not_reach_the_terminal(ragdrop: CommandLine) -> None:
     answer(ragdrop, "/ask", json.dumps({**ANSWER, "answer": "a\x1b[2Jb"}).encode())
 

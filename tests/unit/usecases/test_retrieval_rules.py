@@ -11,7 +11,7 @@ from ragdrop.domain.boosting import Boosts
 from ragdrop.domain.calibration import Curve
 from ragdrop.domain.chunks import Chunk, Filters, Folder, Hit
 from ragdrop.domain.critical import within_share
-from ragdrop.domain.documents import Facts
+from ragdrop.domain.documents import Facts, PromotionLevel
 from ragdrop.domain.explanations import MAX_BYTES, Decision, explained
 from ragdrop.domain.fusion import Fused
 from ragdrop.domain.keys import DocumentKey
@@ -74,6 +74,18 @@ def test_at_most_200_candidates_count_after_merging() -> None:
     ranked = rank(fused, relevance=lambda _: 1.0, threshold=0.5, boosts=Boosts(0.0, 0.0), weight=lambda _: 1.0)
 
     assert len(ranked) == MAX_CANDIDATES == 200
+
+
+def test_of_near_identical_documents_a_critical_one_ranks_before_an_important_one() -> None:
+    def promoted(path: str, level: PromotionLevel, score: float) -> Fused:
+        return Fused(replace(hit(path), facts=replace(FACTS, promotion_level=level)), score, 0.5, None)
+
+    fused = [promoted("a.md", "important", 1.0), promoted("b.md", "standard", 0.995), promoted("c.md", "critical", 0.99)]
+
+    ranked = rank(fused, relevance=lambda _: 1.0, threshold=0.5, boosts=Boosts(), weight=lambda _: 1.0)
+
+    assert [one.key.path for one in ranked] == ["c.md", "a.md", "b.md"]
+    assert {one.found().score for one in ranked} == {1.0}  # what is shown stays on the scale
 
 
 def test_folders_weigh_one_then_a_tenth_less_each_and_never_under_a_tenth() -> None:

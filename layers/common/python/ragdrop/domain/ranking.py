@@ -68,7 +68,7 @@ def rank(
         fused: Candidates, best first; at most 200 of them count.
         relevance: What the threshold is compared with, and what is shown; it does not order.
         threshold: `min_relevance`, 0 to 1; 0 lets everything through.
-        boosts: Added after the threshold and before ranking, capped at 1.0.
+        boosts: Added after the threshold and before ranking.  The score shown is capped at 1.0, the order is not.
         weight: Of a document's folder, (0, 1]; changes the order only.
 
     Returns:
@@ -84,6 +84,6 @@ def rank(
         if not matching:
             continue
         boost = boosts.of(matching[0].hit.facts.promotion_level)
-        order = boosted(chunks[0].score, boost) * weight(key)
+        order = (chunks[0].score + boost) * weight(key)  # uncapped: at the cap a promotion would decide nothing
         ranked.append(RankedDocument(key, matching, boost, order, tuple(chunks)))
     return sorted(ranked, key=lambda one: (-one.order, -one.fused[0].score, one.key.s3_key))

@@ -68,6 +68,7 @@ class PurgedCounts(BaseModel):
 class DeleteReceipt(BaseModel):
     """From this answer on nothing of the document is found; `chunks_removed` is null while the clean-up runs.
 
+    `version_id` is the delete marker's: to remove that version from the bucket restores the document.
     `restorable_until` is null, and `purged` says what went, where the document was purged.
     """
 
@@ -222,14 +223,14 @@ def _chunks_done(record: Record) -> int | None:
     return record.detail.chunk_count if record.detail else None
 
 
-def delete_receipt(head: Head, request_id: str, now_s: float) -> DeleteReceipt:
-    """What a caller gets for a delete at *now_s* (seconds since 1970)."""
+def delete_receipt(key: DocumentKey, marker: str | None, request_id: str, now_s: float) -> DeleteReceipt:
+    """What a caller gets for a delete at *now_s* (seconds since 1970), which put the delete marker *marker*."""
     return DeleteReceipt(
         request_id=request_id,
-        vault=head.key.vault,
-        path=head.key.path,
-        key=head.key.s3_key,
-        version_id=head.live_version_id or head.version_id,
+        vault=key.vault,
+        path=key.path,
+        key=key.s3_key,
+        version_id=marker,
         status=Status.DELETED,
         restorable_until=rfc3339(now_s + RETENTION.total_seconds()),
         chunks_removed=None,
@@ -243,7 +244,7 @@ def purge_receipt(key: DocumentKey, purged: Purged, request_id: str) -> DeleteRe
         vault=key.vault,
         path=key.path,
         key=key.s3_key,
-        version_id=None,
+        version_id=purged.marker,
         status=Status.DELETED,
         restorable_until=None,
         chunks_removed=purged.chunks,

@@ -192,7 +192,7 @@ def documents_router(
             keep().check(who, key, precondition(if_match, None))
             if purge_all:
                 return purge_receipt(key, purge()(who, key, deadline), request.state.request_id)
-            return delete_receipt(keep().delete(who, key), request.state.request_id, time.time())
+            return delete_receipt(key, keep().delete(who, key), request.state.request_id, time.time())
 
         return answered_once(once, request, response, who, idempotency_key, b"", remove, DeleteReceipt)
 

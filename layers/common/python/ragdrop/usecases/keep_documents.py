@@ -169,29 +169,29 @@ class KeepDocuments:
         if only_if != NO_PRECONDITION:
             only_if.onto(self._current_etag(key))
 
-    def delete(self, caller: Caller, key: DocumentKey) -> Head:
+    def delete(self, caller: Caller, key: DocumentKey) -> str | None:
         """Put a delete marker on the object and a tombstone into the registry: from here on nothing of it answers.
+
+        Returns:
+            The version id of the delete marker, an earlier call's too; None where the bucket keeps no versions.
 
         Raises:
             DocumentNotFoundError: There is no such document.
         """
         self._check_scope(caller, key)
         there = self._documents.head(key.s3_key)
-        if there is not None:
-            self._documents.delete(key.s3_key)
+        marker = self._documents.delete(key.s3_key) if there is not None else self._marker(key)
         for _ in range(MAX_TRIES):
             head = self._registry.head(key)
             if head is None and there is None:
                 raise _not_found(key)
-            if head is None:  # deleted before ingest saw it: when its event comes there is nothing to index
-                return Head(key, Status.DELETED, 0, version_id=there.version_id if there else None)
-            if head.status is Status.DELETED:
-                return head
+            if head is None or head.status is Status.DELETED:  # None: deleted before ingest saw it
+                return marker
             buried = self._registry.tombstone(key, head, None, self._clock())
             if buried is not None:
                 if head.live_revision is not None and not key.is_settings:
                     self._registry.add_to_tenant(key.tenant, vault=key.vault, documents=-1, chunks=-head.chunk_count)
-                return buried
+                return marker
         raise DatabaseError("the document kept changing while it was deleted", service="registry")
 
     def page(
@@ -236,6 +236,11 @@ class KeepDocuments:
         if detail is None or not filters.admit(detail.facts):
             return False
         return not filters.broken_links or bool(self._check_links.broken(detail, tenant))
+
+    def _marker(self, key: DocumentKey) -> str | None:
+        """The version id of the delete marker on top of an object, None without one."""
+        listed = next(self._documents.entries(key.s3_key), None)  # no key under this prefix is before it
+        return listed.version_id if listed and listed.key == key.s3_key and listed.deleted else None
 
     def _current_etag(self, key: DocumentKey) -> str | None:
         current = self._documents.head(key.s3_key)

@@ -29,7 +29,8 @@ class Purged:
     `versions` counts object versions and delete markers, the sidecar's too; `derived` objects of the state bucket
     (parsed text, chunks, vectors); `chunks` those of all indexes; `registry_items` head and details; `receipts` are of
     answers that it was found for; `snapshots` counts versions of the tenant's snapshot, which goes whole: the next
-    sweep writes it without the document.
+    sweep writes it without the document.  `marker` is the version id of the delete marker that came first; it went
+    with the versions.
     """
 
     versions: int
@@ -38,6 +39,7 @@ class Purged:
     registry_items: int
     receipts: int = 0
     snapshots: int = 0
+    marker: str | None = None
 
 
 class PurgeDocuments:
@@ -78,7 +80,7 @@ class PurgeDocuments:
             DocumentNotFoundError: Nothing is kept of such a document, or the vault is out of the key's scope.
             DependencyError: A service failed; what was removed before is gone.
         """
-        missing = self._delete(caller, key)
+        marker, missing = self._delete(caller, key)
         versions = self._documents.purge(key.s3_key) + self._documents.purge(key.s3_key + SIDECAR_SUFFIX)
         if missing is not None and not versions:
             raise missing
@@ -87,17 +89,17 @@ class PurgeDocuments:
         self._usage.forget_use(key)
         receipts = self._receipts.forget_receipts(key)
         snapshots = self._snapshots.remove(key.tenant)
-        return Purged(versions, derived, chunks, self._registry.forget_document(key), receipts, snapshots)
+        items = self._registry.forget_document(key)
+        return Purged(versions, derived, chunks, items, receipts, snapshots, marker)
 
-    def _delete(self, caller: Caller, key: DocumentKey) -> DocumentNotFoundError | None:
-        """Bury the document; the error where there is none, which may still have old versions."""
+    def _delete(self, caller: Caller, key: DocumentKey) -> tuple[str | None, DocumentNotFoundError | None]:
+        """Delete the document: its delete marker, or the error where there is none; old versions may still be there."""
         try:
-            self._keep.delete(caller, key)
+            return self._keep.delete(caller, key), None
         except DocumentNotFoundError as exc:
             if not caller.may_see(key.vault):
                 raise
-            return exc
-        return None
+            return None, exc
 
     def _remove_derived(self, key: DocumentKey) -> int:
         """Remove what the state bucket holds, and the notes by which other documents would find its vectors."""
