@@ -12,6 +12,7 @@ from mcp.client.client import Client
 from mcp_types import CallToolResult
 
 from ragdrop import errors
+from ragdrop.agents.tools import TOOLS
 from ragdrop.services.mcp import mcp_api
 from tests.agent_world import URL, eager_world, key_of, with_agent
 from tests.world import World
@@ -49,6 +50,35 @@ def posted(world: World, *, method: str = "POST", **headers: str) -> httpx2.Resp
             return await http.request(method, URL, json=INITIALIZE if method == "POST" else None, headers=sent)
 
     return asyncio.run(run())
+
+
+@pytest.mark.parametrize("tool", ["rag_query", "rag_context_search", "rag_context_index", "rag_context_stats"])
+def test_null_for_an_optional_argument_means_that_it_was_left_out(world: World, tool: str) -> None:
+    schema = TOOLS[tool].arguments
+    required = {"query": "pump", "content": "A pump is red."}
+    given = {name: None if not field.is_required() else required[name] for name, field in schema.model_fields.items()}
+
+    result = called(world, tool, **given)
+
+    assert not result.is_error, result.structured_content
+    assert schema.model_validate(given).model_fields_set == {name for name in required if name in given}
+
+
+def test_null_inside_the_metadata_of_a_document_means_that_it_was_left_out(world: World) -> None:
+    metadata = {"agent": None, "tags": None, "category": None, "attributes": None}
+
+    assert not called(world, "rag_context_index", content="A pump is red.", metadata=metadata).is_error
+
+
+def test_null_for_a_required_argument_is_refused(world: World) -> None:
+    assert called(world, "rag_query", query=None).structured_content["error"]["details"]["field"] == "query"
+
+
+@pytest.mark.parametrize("arguments", [{"query": ""}, {"query": "x", "vaults": ["nowhere"]}])
+def test_an_error_carries_the_id_of_its_request(world: World, arguments: dict[str, Any]) -> None:
+    error = called(world, "rag_query", **arguments).structured_content["error"]
+
+    assert len(error["request_id"]) == 36
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 from mcp import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
 from pydantic import ValidationError
 
+from ragdrop.domain.correlation import REQUEST_ID
 from ragdrop.errors import CallerError, InvalidParamsError, RagdropError
 
 SERVER_ERROR = -32000  # JSON-RPC leaves -32000 to -32099 to servers
 
 
 def error_fields(error: RagdropError) -> dict[str, Any]:
-    """An error as the API tells it: `code`, `message`, `details` and `request_id`.
+    """An error in the API's shape: `code`, `message`, `details` and `request_id`.
+
+    The id is the API's, else that of the request being served; over standard input it is a new one.
 
     >>> error_fields(InvalidParamsError("limit: too large", field="limit"))["code"]
     'INVALID_PARAMS'
@@ -24,7 +28,7 @@ def error_fields(error: RagdropError) -> dict[str, Any]:
         "code": str(error.details.get("code", error.code)),
         "message": error.message,
         "details": details,
-        "request_id": error.details.get("request_id"),
+        "request_id": error.details.get("request_id") or REQUEST_ID.get() or str(uuid.uuid4()),
     }
 
 

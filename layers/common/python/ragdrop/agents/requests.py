@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from ragdrop.domain.documents import ContentType, PromotionLevel
 
@@ -19,9 +19,17 @@ Attributes = Annotated[dict[str, str | int | float | bool], Field(max_length=20)
 
 
 class Arguments(BaseModel):
-    """The arguments of a tool."""
+    """The arguments of a tool; null for an optional one means the same as to leave it out."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        optional = {name for name, field in cls.model_fields.items() if not field.is_required()}
+        return {name: value for name, value in given.items() if value is not None or name not in optional}
 
 
 class RagQuery(Arguments):
