@@ -11,7 +11,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.linked import Followed
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller
-from ragdrop.errors import DatabaseError
+from ragdrop.errors import EmbeddingServiceError, DatabaseError
 from tests.world import World
 
 
@@ -60,6 +60,29 @@ def test_a_linked_document_tells_where_it_was_linked_how_deep_and_by_which_words
     assert first.text.startswith("pump seal parts")
     assert 0.0 < first.score == first.raw_score <= 1.0
     assert followed.warnings == []
+
+
+def test_the_score_of_a_linked_document_is_calibrated_like_that_of_a_result(world: World) -> None:
+    world.put("team/a.md", "root: see [b](b.md)")
+    world.put("team/b.md", "pump seal, the root of all")
+
+    [linked] = world.search("root see", limit=1, min_relevance=0.0).linked
+    as_result = next(
+        one
+        for one in world.search("root see", min_relevance=0.0, follow_links=False).documents
+        if one.key == linked.key
+    )
+
+    assert linked.score == linked.raw_score == linked.chunks[0].score
+    assert linked.score == pytest.approx(as_result.score, abs=0.01)
+
+
+def test_without_the_querys_vector_the_relevance_of_a_linked_document_is_unknown(world: World) -> None:
+    world.put("team/a.md", "root: see [b](b.md)")
+    world.put("team/b.md", "weather")
+    world.embedder.fail_with = EmbeddingServiceError("down", service="embedding")
+
+    assert [document.score for document in world.search("root").linked] == [None]
 
 
 def test_similarity_decides_within_a_level_and_the_number_of_documents_is_bounded(world: World) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ragdrop.domain.chunks import Hit
@@ -22,7 +22,7 @@ SEVERAL_LINKS_BONUS = 0.05  # of similarity for every further hit that links the
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkedDocument(FoundDocument):
-    """A document that a link led to.  Its score is its similarity to the query: cosine of its best chunk, at least 0.
+    """A document that a link led to.  Its score is the cosine of its best chunk, at least 0, until `calibrated`.
 
     `link_depth` counts from 1; `link_text` is what the link showed.
     """
@@ -117,6 +117,12 @@ def linked_document(hit: Hit, target: Target, depth: int) -> LinkedDocument:
         link_depth=depth,
         link_text=target.link.text,
     )
+
+
+def calibrated(document: LinkedDocument, relevance: float | None) -> LinkedDocument:
+    """The document with its *relevance* on the scale of the results; None where no vector of the query is known."""
+    chunks = tuple(replace(chunk, score=relevance) for chunk in document.chunks)
+    return replace(document, raw_score=relevance, score=relevance, chunks=chunks)
 
 
 def _in_turns(lists: Sequence[Sequence[T]]) -> list[T]:

@@ -50,7 +50,7 @@ class DocumentShape(BaseModel):
 
 
 class LinkedShape(DocumentShape):
-    """A document that a link led to; its score is its similarity to the query."""
+    """A document that a link led to; its score is on the scale of the results."""
 
     linked_from: str = Field(description="`vault/path` of the document that links to it.")
     link_depth: int

@@ -14,7 +14,7 @@ from ragdrop.domain.documents import Head
 from ragdrop.domain.explanations import Decision, Explanation, explained, scopes_told
 from ragdrop.domain.fusion import Fused, Fusion, fuse
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.linked import Followed
+from ragdrop.domain.linked import Followed, LinkedDocument, calibrated
 from ragdrop.domain.queries import Query
 from ragdrop.domain.ranking import RankedDocument, rank
 from ragdrop.domain.relevance import Judged, above_noise, judged
@@ -139,7 +139,7 @@ class Search:
             return Followed([], [])
         roots = [*found.documents, *found.critical]
         try:
-            return self._follow_links(
+            followed = self._follow_links(
                 roots,
                 vector,
                 question.tenant,
@@ -154,6 +154,7 @@ class Search:
             )
         except (DatabaseError, CircuitOpenError, DeadlineError):
             return Followed([], ["links could not be followed"])
+        return replace(followed, documents=_on_the_scale(followed.documents, roots, question, vector))
 
     def _retrieval(
         self,
@@ -226,6 +227,19 @@ def _by_document(fused: Sequence[Fused]) -> dict[DocumentKey, dict[int, Hit]]:
 def _follows(question: Question) -> bool:
     values, query = question.settings.values, question.query
     return query.follow_links and not query.fast and values.max_linked_docs > 0 and values.max_link_depth > 0
+
+
+def _on_the_scale(
+    linked: Sequence[LinkedDocument], roots: Sequence[FoundDocument], question: Question, vector: Vector | None
+) -> list[LinkedDocument]:
+    """Linked documents with their relevance by the same curve as results; without a *vector* it is not known."""
+    if vector is None:
+        return [calibrated(document, None) for document in linked]
+    candidates = [chunk.hit for document in (*roots, *linked) for chunk in document.chunks]
+    covered = coverage(question.query.text, candidates)
+    hits = [document.chunks[0].hit for document in linked]
+    worth = [question.calibration.relevance(hit.score, coverage=covered[hit.chunk_id]) for hit in hits]
+    return [calibrated(document, relevance) for document, relevance in zip(linked, worth, strict=True)]
 
 
 def _with_links(found: Retrieval, followed: Followed, query: Query) -> Retrieval:
