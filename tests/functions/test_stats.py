@@ -21,16 +21,11 @@ def stats(deployment: Deployment, **params: str) -> tuple[int, Any]:
     return deployment.call("query", event)
 
 
-def flush(deployment: Deployment) -> None:
-    deployment.handlers["query"].app.observe_queries.counter.flush()
-
-
 def test_stats_tell_every_field_of_the_contract(deployment: Deployment) -> None:
     deployment.put_object("demo/handbook/pump.md", "The pump's code is QX-5521.")
     for text in ("pump", "pump", "code"):
         deployment.post("query", {"query": text, "agent": "bot"})
     deployment.post("query", {"query": "pump", "vaults": ["nowhere"]})
-    flush(deployment)
 
     status, body = stats(deployment)
 
@@ -53,7 +48,6 @@ def test_without_a_query_what_cannot_be_known_is_null(deployment: Deployment) ->
 def test_detail_adds_what_failed_where_and_the_hours(deployment: Deployment) -> None:
     deployment.handlers["query"].app.fallback_search._search = failing
     deployment.post("query", {"query": "pump"})
-    flush(deployment)
 
     _, body = stats(deployment, detail="1")
 

@@ -11,7 +11,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.linked import Followed
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller
-from ragdrop.errors import EmbeddingServiceError, DatabaseError
+from ragdrop.errors import DatabaseError, EmbeddingServiceError
 from tests.world import World
 
 

@@ -80,11 +80,15 @@ def test_of_near_identical_documents_a_critical_one_ranks_before_an_important_on
     def promoted(path: str, level: PromotionLevel, score: float) -> Fused:
         return Fused(replace(hit(path), facts=replace(FACTS, promotion_level=level)), score, 0.5, None)
 
-    fused = [promoted("a.md", "important", 1.0), promoted("b.md", "standard", 0.995), promoted("c.md", "critical", 0.99)]
+    fused = [
+        promoted("a.md", "important", 1.0),
+        promoted("b.md", "standard", 0.995),
+        promoted("c.md", "critical", 0.99),
+    ]
 
     ranked = rank(fused, relevance=lambda _: 1.0, threshold=0.5, boosts=Boosts(), weight=lambda _: 1.0)
 
-    assert [one.key.path for one in ranked] == ["c.md", "a.md", "b.md"]
+    assert [one.key.path for one in ranked] == ["critical.md", "important.md", "standard.md"]
     assert {one.found().score for one in ranked} == {1.0}  # what is shown stays on the scale
 
 

@@ -60,17 +60,19 @@ def counts_of(report: QueryReport) -> Counter[str]:
     return +found
 
 
-def added(held: Counter[str], more: Counts) -> Counter[str]:
-    """*held* with *more* added to it, in place; agents beyond the twenty that it names are counted together.
+def with_few_agents(counts: Counts, named: set[str]) -> Counter[str]:
+    """*counts* with agents beyond the twenty of *named* counted together; *named* takes new ones until it is full.
 
-    >>> crowd = Counter({f"agent:{n}": 1 for n in range(20)})
-    >>> added(crowd, {"agent:new": 2, "agent:7": 1})["agent:other"], crowd["agent:7"]
-    (2, 2)
+    >>> crowd = {f"agent:{n}" for n in range(20)}
+    >>> sorted(with_few_agents({"agent:new": 2, "agent:7": 1}, crowd).items())
+    [('agent:7', 1), ('agent:other', 2)]
     """
-    for name, count in more.items():
-        known = name in held or not name.startswith(AGENT) or sum(each.startswith(AGENT) for each in held) < MAX_AGENTS
-        held[name if known else AGENT + OTHER_AGENTS] += count
-    return held
+    found: Counter[str] = Counter()
+    for name, count in counts.items():
+        if name.startswith(AGENT) and len(named) < MAX_AGENTS:
+            named.add(name)
+        found[name if not name.startswith(AGENT) or name in named else AGENT + OTHER_AGENTS] += count
+    return found
 
 
 def summed(hours: Iterable[Counts]) -> Counter[str]:

@@ -30,7 +30,7 @@ class ReadStats:
         self._clock = clock
 
     def __call__(self, caller: Caller, time_range: TimeRange) -> TenantStats:
-        """The figures of *time_range* up to now, in whole hours; the last seconds may not be in them yet.
+        """The figures of *time_range* up to now, in whole hours, with every query that has been answered.
 
         Raises:
             DatabaseError: The registry or the telemetry table did not answer.

@@ -18,7 +18,7 @@ from ragdrop.domain.linked import Followed, LinkedDocument, calibrated
 from ragdrop.domain.queries import Query
 from ragdrop.domain.ranking import RankedDocument, rank
 from ragdrop.domain.relevance import Judged, above_noise, judged
-from ragdrop.domain.retrieval import FoundChunk, Retrieval
+from ragdrop.domain.retrieval import FoundChunk, FoundDocument, Retrieval
 from ragdrop.domain.settings_in_force import Tunables
 from ragdrop.domain.tenants import Caller
 from ragdrop.domain.time_shares import LINKS, TEXTS
