@@ -11,6 +11,8 @@ import pytest
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.detail_filters import DetailFilters
 from ragdrop.domain.documents import Status
+from ragdrop.domain.setting_rules import RULES
+from ragdrop.domain.settings_files import PROMPTS, SECTIONS, WORD_LISTS
 from ragdrop.domain.settings_in_force import Tunables, in_force
 from ragdrop.errors import DatabaseError
 from tests.world import TENANT, World
@@ -221,3 +223,42 @@ def outdated(world: World) -> list[str]:
         world.caller, vault=None, prefix="", status=None, cursor=None, limit=10, filters=DetailFilters(outdated=True)
     )
     return [head.key.vault_path for head in page.heads]
+
+
+def test_the_nested_form_names_every_setting_once() -> None:
+    nested = [flat for section in SECTIONS.values() for flat in section.values()]
+
+    assert sorted(nested) == sorted({*RULES, *WORD_LISTS, *PROMPTS})
+
+
+def test_a_nested_file_is_in_force_under_the_flat_names(world: World) -> None:
+    drop(world, OWN, retrieval={"min_relevance_score": 0.25}, link_resolution={"max_depth": 1}, max_results=4)
+
+    values = settings(world, "team")
+    assert (values.min_relevance, values.max_link_depth, values.max_results) == (0.25, 1, 4)
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"retrieval": {"max_docs": 3}}, "retrieval.max_docs: 3 is not allowed (no such setting)"),
+        ({"retrieval": {"min_relevance_score": 7}}, "retrieval.min_relevance_score: 7 is not allowed (a number from"),
+        ({"search": {"max_results": 3}}, 'search: {"max_results": 3} is not allowed (no such setting)'),
+        ({"chunking": 3}, "chunking: 3 is not allowed (an object of tokens, overlap_tokens)"),
+        ({"max_results": 3, "retrieval": {"max_results": 4}}, "retrieval.max_results: 4 is not allowed (max_results"),
+    ],
+)
+def test_a_nested_name_that_cannot_be_applied_is_named(world: World, fields: dict[str, Any], problem: str) -> None:
+    drop(world, OWN, **fields)
+
+    error = world.head(OWN).error
+    assert error is not None
+    assert (error.code, problem in error.message) == ("INVALID_SETTINGS", True), error.message
+
+
+def test_a_nested_prompt_in_a_vaults_file_is_refused(world: World) -> None:
+    drop(world, TEAM, generation={"system_prompt": "Be brief."})
+
+    error = world.head(TEAM).error
+    assert error is not None
+    assert "generation.system_prompt" in error.message

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,34 @@ MAX_PROMPT_CHARACTERS = 20_000
 SHOWN_CHARACTERS = 60  # of a wrong value
 WORD_LISTS = ("doc_types", "categories")
 PROMPTS = ("system_prompt", "prompt_template")
+SECTIONS: Mapping[str, Mapping[str, str]] = {
+    "retrieval": {
+        "min_relevance_score": "min_relevance",
+        "max_results": "max_results",
+        "fusion": "fusion",
+        "critical_share": "critical_share",
+    },
+    "link_resolution": {
+        "max_depth": "max_link_depth",
+        "max_linked_docs": "max_linked_docs",
+        "across_vaults": "links_across_vaults",
+    },
+    "boosting": {"critical": "boost_critical", "important": "boost_important"},
+    "context": {
+        "max_tokens": "max_context_tokens",
+        "reserved_answer_tokens": "reserved_answer_tokens",
+        "reserved_prompt_tokens": "reserved_prompt_tokens",
+    },
+    "generation": {
+        "citation_policy": "citation_policy",
+        "system_prompt": "system_prompt",
+        "prompt_template": "prompt_template",
+    },
+    "chunking": {"tokens": "chunk_tokens", "overlap_tokens": "chunk_overlap_tokens"},
+    "ingest": {"keep_last_good": "keep_last_good"},
+    "vocabulary": {"doc_types": "doc_types", "categories": "categories"},
+}
+"""The nested form: the flat name of each setting by its section and its name there."""
 WORDS_ALLOWED = f"a list of at most {MAX_WORDS} different words of 1 to {MAX_WORD_CHARACTERS} characters"
 PROMPT_ALLOWED = f"a template of 1 to {MAX_PROMPT_CHARACTERS:,} characters"
 
@@ -45,16 +73,25 @@ def read_settings(body: bytes, *, of_tenant: bool) -> dict[str, Any]:
 
     >>> read_settings(b'{"min_relevance": 0.5}', of_tenant=False)
     {'min_relevance': 0.5}
+    >>> read_settings(b'{"retrieval": {"min_relevance_score": 0.5}}', of_tenant=False)
+    {'min_relevance': 0.5}
     >>> read_settings(b'{"min_relevance": 2, "max_docs": 3}', of_tenant=False)
     Traceback (most recent call last):
     ragdrop.errors.InvalidSettingsError: min_relevance: 2 is not allowed (a number from 0 to 1); \
 max_docs: 3 is not allowed (no such setting)
     """
-    given = _object_of(body)
-    problems = [problem for name, value in given.items() if (problem := _problem(name, value, of_tenant=of_tenant))]
+    settings: dict[str, Any] = {}
+    problems: list[Problem] = []
+    for written, name, value in _flat(_object_of(body)):
+        problem = _problem(written, name, value, of_tenant=of_tenant)
+        if problem is None and name in settings:
+            problem = Problem(written, shown(value), f"{name} stands in this file already")
+        if problem is not None:
+            problems.append(problem)
+        settings[name] = value
     if problems:
         raise refusal(problems)
-    return given
+    return settings
 
 
 def refusal(problems: Iterable[Problem]) -> InvalidSettingsError:
@@ -98,11 +135,22 @@ def _no_number(word: str) -> float:
     raise ValueError(f"{word} is no number")
 
 
-def _problem(name: str, value: object, *, of_tenant: bool) -> Problem | None:
+def _flat(given: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """Each setting as it is written, by its flat name (what has none keeps its own), and its value."""
+    for name, value in given.items():
+        if name not in SECTIONS or not isinstance(value, dict):
+            yield name, name, value
+            continue
+        for inner, held in value.items():
+            written = f"{name}.{inner}"
+            yield written, SECTIONS[name].get(inner, written), held
+
+
+def _problem(written: str, name: str, value: object, *, of_tenant: bool) -> Problem | None:
     if name in PROMPTS and not of_tenant:
-        return Problem(name, "in a vault's file", "only in the tenant's own")
+        return Problem(written, "in a vault's file", "only in the tenant's own")
     allowed, admits = _rule(name)
-    return None if admits(value) else Problem(name[:SHOWN_CHARACTERS], shown(value), allowed)
+    return None if admits(value) else Problem(written[:SHOWN_CHARACTERS], shown(value), allowed)
 
 
 def _rule(name: str) -> tuple[str, Callable[[object], bool]]:
@@ -112,6 +160,8 @@ def _rule(name: str) -> tuple[str, Callable[[object], bool]]:
         return WORDS_ALLOWED, _are_words
     if name in PROMPTS:
         return PROMPT_ALLOWED, _is_prompt
+    if name in SECTIONS:
+        return f"an object of {', '.join(SECTIONS[name])}", lambda _value: False
     return "no such setting", lambda _value: False
 
 
