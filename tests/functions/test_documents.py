@@ -82,6 +82,14 @@ def test_a_delete_answers_with_a_receipt_and_the_document_is_gone_at_once(deploy
     assert request(deployment, "GET", PATH)[1]["status"] == "deleted"
 
 
+def test_a_list_takes_a_content_type_in_any_case(deployment: Deployment) -> None:
+    deployment.put_object(KEY, "The pump is red.")
+
+    status, body = request(deployment, "GET", "/documents", {"content_type": "Documentation"})
+
+    assert (status, [document["key"] for document in body["documents"]]) == (200, [KEY])
+
+
 def test_the_receipt_of_a_delete_names_the_delete_marker_and_so_does_a_second_one(deployment: Deployment) -> None:
     deployment.put_object(KEY, "The pump is red.")
 

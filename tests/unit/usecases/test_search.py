@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from ragdrop.agents.requests import RagContextSearch, RagQuery
 from ragdrop.domain.deliveries import Change
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DatabaseError, InvalidParamsError
+from ragdrop.routes.requests import SearchRequest
 from ragdrop.usecases.tenants import TENANT_TTL_S
 from tests.world import World
 
@@ -129,3 +131,65 @@ def test_a_document_of_which_the_hits_hold_a_part_is_read() -> None:
     assert found.documents[0].text.startswith("# Part 0")
     assert found.documents[0].text.endswith("alpha beta")
     assert world.index.calls[before:].count("read") == 1
+
+
+@pytest.mark.parametrize("asked", ["runbook", "Runbook", "RUNBOOK"])
+def test_doc_types_match_whatever_the_case_of_their_letters(asked: str) -> None:
+    world = World()
+    world.put("team/a.md", "alpha", doc_type="Runbook")
+    world.put("team/b.md", "alpha", doc_type="runbook")
+    world.put("team/c.md", "alpha", doc_type="note")
+    world.put("team/d.md", "alpha rule", doc_type="RunBook", promotion_level=" Critical ")
+
+    found = world.search("alpha", doc_types=(asked,))
+
+    assert {document.key.path for document in found.documents} == {"a.md", "b.md"}
+    assert [document.key.path for document in found.critical] == ["d.md"]
+
+
+def test_a_doc_type_that_settings_list_is_known_whatever_the_case_of_its_letters() -> None:
+    world = World()
+    world.put("team/a.md", "alpha", doc_type="insight")
+    world.put(".ragdrop.json", '{"doc_types": ["Problem"]}')
+
+    assert world.search("alpha", doc_types=("problem",)).documents == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "---\npromotion_level: CRITICAL\ncontent_type: Decision\n---\nalpha",
+        "---\npromotion_level: ' critical '\ncontent_type: DECISION\n---\nalpha",
+    ],
+)
+def test_front_matter_names_levels_and_content_types_in_any_case(said: str) -> None:
+    world = World()
+    world.put("team/a.md", said)
+
+    [document] = world.search("alpha").critical
+
+    assert (document.facts.promotion_level, document.facts.content_type) == ("critical", "decision")
+
+
+def test_a_sidecar_names_levels_and_content_types_in_any_case() -> None:
+    world = World()
+    world.put("team/a.md.metadata.json", '{"promotion_level": "CRITICAL", "content_type": "Chat"}', ingest=False)
+    world.put("team/a.md", "alpha")
+
+    [document] = world.search("alpha").critical
+
+    assert (document.facts.promotion_level, document.facts.content_type) == ("critical", "chat")
+
+
+def test_a_request_names_levels_and_content_types_in_any_case() -> None:
+    body = SearchRequest.model_validate(
+        {"query": "alpha", "min_promotion_level": "Important", "content_type": ["Chat", "CODE"]}
+    )
+
+    assert (body.min_promotion_level, body.content_type) == ("important", ["chat", "code"])
+    assert SearchRequest.model_validate({"query": "alpha", "content_type": "Chat"}).content_type == ["chat"]
+
+
+def test_an_agents_request_names_levels_and_content_types_in_any_case() -> None:
+    assert RagQuery.model_validate({"query": "a", "min_promotion_level": "CRITICAL"}).min_promotion_level == "critical"
+    assert RagContextSearch.model_validate({"query": "a", "content_type": "Chat"}).content_type == "chat"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from ragdrop.domain.documents import ContentType, PromotionLevel
+from ragdrop.domain.documents import ContentType, PromotionLevel, lowered
 
 MAX_CONTENT_CHARACTERS = 100_000
 MAX_NAMES = 100
@@ -41,7 +41,7 @@ class RagQuery(Arguments):
     min_relevance_score: float = Field(
         default=0.7, ge=0, le=1, description="How relevant a document must be, 0 to 1. Leave it out for the usual."
     )
-    min_promotion_level: PromotionLevel = Field(
+    min_promotion_level: Annotated[PromotionLevel, BeforeValidator(lowered)] = Field(
         default="standard", description="Only documents of this level and those above it."
     )
     include_critical: bool = Field(default=True, description="Always show the critical documents to the model.")
@@ -56,7 +56,9 @@ class RagContextSearch(Arguments):
     limit: int = Field(default=5, ge=1, le=20, description="How many passages at most.")
     category: Word | None = Field(default=None, description="Only documents of this category.")
     session_id: Word | None = Field(default=None, description="Only documents of this session.")
-    content_type: ContentType | None = Field(default=None, description="Only documents of this kind.")
+    content_type: Annotated[ContentType | None, BeforeValidator(lowered)] = Field(
+        default=None, description="Only documents of this kind."
+    )
     doc_types: Names = Field(default=[], description="Only documents of these types; empty means all.")
     vaults: Names = Field(default=[], description="Only these vaults; empty means all that the key may see.")
     attributes: Attributes = Field(default={}, description="Only documents with exactly these values.")
@@ -80,7 +82,9 @@ class RagContextIndex(Arguments):
     content: str = Field(
         min_length=1, max_length=MAX_CONTENT_CHARACTERS, description="The text, Markdown or plain, kept as it is."
     )
-    content_type: ContentType | None = Field(default=None, description="What it is; found by its text if left out.")
+    content_type: Annotated[ContentType | None, BeforeValidator(lowered)] = Field(
+        default=None, description="What it is; found by its text if left out."
+    )
     session_id: Word | None = Field(default=None, description="The session that it belongs to, to filter by.")
     source: Annotated[str, StringConstraints(min_length=1, max_length=900)] | None = Field(
         default=None,

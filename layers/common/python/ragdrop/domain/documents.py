@@ -14,6 +14,15 @@ PROMOTION_LEVELS: tuple[PromotionLevel, ...] = ("standard", "important", "critic
 CONTENT_TYPES: tuple[ContentType, ...] = ("chat", "decision", "code", "documentation")
 
 
+def lowered(value: object) -> object:
+    """A word in lower case without blanks around it, anything else as it is: fixed words match whatever their case.
+
+    >>> lowered(" Critical"), lowered(3)
+    ('critical', 3)
+    """
+    return value.strip().lower() if isinstance(value, str) else value
+
+
 class Status(StrEnum):
     """Where a document stands."""
 

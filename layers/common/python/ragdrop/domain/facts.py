@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from ragdrop.domain.documents import CONTENT_TYPES, PROMOTION_LEVELS, Facts
+from ragdrop.domain.documents import CONTENT_TYPES, PROMOTION_LEVELS, Facts, lowered
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.parsed import ParsedDocument
 
@@ -83,8 +83,9 @@ def _text(value: object, name: str, warnings: list[str]) -> str | None:
 def _choice(value: object, allowed: tuple[str, ...], name: str, warnings: list[str]) -> str | None:
     if value is None or value == "":
         return None
-    if str(value).lower() in allowed:
-        return str(value).lower()
+    word = str(lowered(value))
+    if word in allowed:
+        return word
     warnings.append(f"{name} {str(value)[:40]!r} is not one of {', '.join(allowed)} and is left out")
     return None
 

@@ -78,7 +78,7 @@ def resolve(
 
     Raises:
         InvalidParamsError: A vault is unknown to the caller; one out of its scope is as if it were not there.
-        InvalidDocTypeError: A doc_type that nothing has.
+        InvalidDocTypeError: A doc_type that nothing has, in any case of its letters.
 
     >>> resolve(Query("pump", folders=("team/notes/", "notes")), known=["team"]).whole.folders
     (Folder(path='notes', vault='team'), Folder(path='notes', vault=None))
@@ -89,21 +89,13 @@ def resolve(
             raise InvalidParamsError(
                 f"there is no vault named {vault[:80]!r}", field="vaults", value=vault[:80], allowed=list(visible)
             )
-    for doc_type in query.doc_types if doc_types is not None else ():
-        if doc_type not in (doc_types or ()):
-            raise InvalidDocTypeError(
-                f"there is no doc_type {doc_type[:80]!r}",
-                field="doc_types",
-                value=doc_type[:80],
-                allowed=sorted(doc_types or ()),
-            )
     limited = tuple(dict.fromkeys(query.vaults)) or (tuple(allowed) if allowed else ())
     preferred = [_folder(folder, visible, "prefer_folders") for folder in query.prefer_folders]
     return Scopes(
         Filters(
             vaults=limited,
             folders=tuple(_folder(folder, visible, "folders") for folder in query.folders),
-            doc_types=query.doc_types,
+            doc_types=query.doc_types if doc_types is None else _spellings(query.doc_types, doc_types),
             content_types=query.content_types,
             categories=query.categories,
             tags=query.tags,
@@ -116,6 +108,26 @@ def resolve(
         tuple(dict.fromkeys(preferred))[:MAX_PREFERRED],
         limited,
     )
+
+
+def _spellings(asked: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Every spelling that documents use of the doc_types *asked* for: an index compares them letter by letter.
+
+    >>> _spellings(["RUNBOOK"], ["Runbook", "note", "runbook"])
+    ('Runbook', 'runbook')
+    """
+    found: list[str] = []
+    for doc_type in asked:
+        spelled = [each for each in known if each.casefold() == doc_type.casefold()]
+        if not spelled:
+            raise InvalidDocTypeError(
+                f"there is no doc_type {doc_type[:80]!r}",
+                field="doc_types",
+                value=doc_type[:80],
+                allowed=sorted(known),
+            )
+        found += spelled
+    return tuple(dict.fromkeys(found))
 
 
 def _folder(folder: str, visible: Sequence[str], field: str) -> Folder:

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import BeforeValidator
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.detail_filters import DetailFilters
-from ragdrop.domain.documents import ContentType, Status
+from ragdrop.domain.documents import ContentType, Status, lowered
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Caller
 from ragdrop.domain.times import rfc3339
@@ -69,7 +70,7 @@ def documents_router(
         vault: Annotated[str | None, Query(max_length=63)] = None,
         prefix: Annotated[str, Query(max_length=900)] = "",
         status: Status | None = None,
-        content_type: ContentType | None = None,
+        content_type: Annotated[ContentType | None, BeforeValidator(lowered)] = None,
         category: Word = None,
         tag: Word = None,
         session_id: Word = None,

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from ragdrop.domain.answers import AnswerStyle
-from ragdrop.domain.documents import ContentType, PromotionLevel
+from ragdrop.domain.documents import ContentType, PromotionLevel, lowered
 from ragdrop.domain.queries import DetailLevel, Expand, Mode, Query
 
 MAX_NAMES = 100
@@ -17,6 +17,11 @@ MAX_NAMES = 100
 def _many(value: object) -> object:
     """One word is a list of one: the values of a field are ORed."""
     return [value] if isinstance(value, str) else value
+
+
+def _each_lowered(value: object) -> object:
+    many = _many(value)
+    return [lowered(each) for each in many] if isinstance(many, list) else many
 
 
 def _moment(value: str) -> str:
@@ -82,7 +87,7 @@ class SearchRequest(BaseModel):
         default=None, ge=0, le=1, description="On the calibrated scale; 0.7 unless settings say otherwise."
     )
     doc_types: Words = Field(default=[], description="Only documents of these types.")
-    content_type: Annotated[list[ContentType], BeforeValidator(_many)] = Field(
+    content_type: Annotated[list[ContentType], BeforeValidator(_each_lowered)] = Field(
         default=[], max_length=4, description="Only chat, decision, code or documentation."
     )
     category: Words = Field(default=[], description="Only these categories.")
@@ -91,7 +96,9 @@ class SearchRequest(BaseModel):
     date_from: Moment | None = Field(default=None, description="Only documents dated then or later.")
     date_to: Moment | None = Field(default=None, description="Only documents dated then or earlier; a day is whole.")
     attributes: Attributes = Field(default={}, description="Only documents with exactly these values.")
-    min_promotion_level: PromotionLevel | None = Field(default=None, description="Only this level and those above it.")
+    min_promotion_level: Annotated[PromotionLevel | None, BeforeValidator(lowered)] = Field(
+        default=None, description="Only this level and those above it."
+    )
     include_critical: bool = Field(default=True, description="Put the critical documents in scope first.")
     follow_links: bool = Field(default=True, description="Follow the links of what was found.")
     apply_boosting: bool = Field(default=True, description="Important and critical documents rise.")

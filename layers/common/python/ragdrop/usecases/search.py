@@ -180,7 +180,7 @@ class Search:
             boosts=question.boosts,
             weight=question.scopes.weight,
         )
-        heads = live_critical(critical_keys[:MAX_CRITICAL], found.heads.found, query.doc_types)
+        heads = live_critical(critical_keys[:MAX_CRITICAL], found.heads.found, question.scopes.whole.doc_types)
         first = {head.key for head in heads}
         chosen = [one for one in ranked if one.key not in first][: question.limit]
         assembled = self._assemble(
@@ -253,7 +253,7 @@ def _wanted(question: Question, vector: Vector | None, critical: tuple[DocumentK
     beside = None
     if critical and vector is not None:
         scope = Filters(
-            vaults=question.scopes.vaults, doc_types=question.query.doc_types, promotion_levels=("critical",)
+            vaults=question.scopes.vaults, doc_types=question.scopes.whole.doc_types, promotion_levels=("critical",)
         )
         limit = min(200, max(30, CHUNKS_A_CRITICAL * len(critical)))
         beside = CandidateQuery(None, vector, scope, limit)
