@@ -21,8 +21,9 @@ ROOMS = {
     "observability": set(),
     "web_adapter": set(),
     "http_methods": set(),
+    "http_writes": {"observability", "usecases"},
     "cors": set(),
-    "http": {"http_methods", "cors", "observability", "usecases", "ports", "domain", "errors"},
+    "http": {"http_methods", "http_writes", "cors", "observability", "usecases", "ports", "domain", "errors"},
     "agents": {"agents", "client", "domain", "errors"},
     "routes": {"routes", "agents", "client", "http", "observability", "usecases", "ports", "domain", "errors"},
     "services": {"services", "routes", "http", "domain", "bootstrap"},  # of bootstrap the type alone

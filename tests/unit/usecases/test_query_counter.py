@@ -13,7 +13,7 @@ from ragdrop.adapters.memory_telemetry import MemoryTelemetry
 from ragdrop.domain.hour_counts import Counts
 from ragdrop.domain.query_reports import Failure, QueryReport
 from ragdrop.errors import DatabaseError
-from ragdrop.http import WaitForWrites
+from ragdrop.http_writes import WaitForWrites
 from ragdrop.usecases.before_reply import before_reply, collected_writes
 from ragdrop.usecases.query_counter import RETRY_S, QueryCounter
 from tests.world import World

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 import traceback
@@ -25,8 +24,8 @@ from ragdrop.domain.correlation import REQUEST_ID
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller, Role
 from ragdrop.http_methods import HeadAsGet, allowed_methods
+from ragdrop.http_writes import WaitForWrites
 from ragdrop.observability import logger
-from ragdrop.usecases.before_reply import collected_writes
 from ragdrop.usecases.tenants import Directory
 
 GATEWAY_LIMIT_S = 29.0  # a REST API answers 504 by itself after this long
@@ -160,26 +159,6 @@ def _middleware(allow_origins: Collection[str]) -> list[tuple[Any, dict[str, Any
     if allow_origins:
         found.append((CrossOrigin, {"origins": allow_origins}))
     return [*found, (RequestIds, {}), (WaitForWrites, {})]
-
-
-class WaitForWrites:
-    """Holds the end of a response back until the writes that its request began are over, well or badly."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        with collected_writes() as begun:
-
-            async def waited(message: Message) -> None:
-                if begun and message["type"] == "http.response.body" and not message.get("more_body"):
-                    found = await asyncio.gather(*map(asyncio.wrap_future, begun), return_exceptions=True)
-                    for exc in filter(None, found):
-                        logger.error("a write beside a reply failed", extra={"error": type(exc).__name__})
-                await send(message)
-
-            await self._app(scope, receive, waited)
 
 
 class RequestIds:
