@@ -94,3 +94,15 @@ def test_following_links_costs_the_index_one_more_search_a_level_and_no_read_of_
     asked = world.registry.calls[before:]
     assert (asked.count("heads"), asked.count("named_and_heads")) == (1, 1)
     assert world.index.calls[indexed:] == ["candidates", "read", "nearest_of"]
+
+
+def test_every_search_writes_its_counts_once_one_from_the_cache_too() -> None:
+    world = World()
+    world.put("team/a.md", "alpha")
+    world.search("warm")  # the key of the digests is then held
+    world.telemetry.calls.clear()
+
+    for text in ("alpha", "alpha"):
+        world.search(text)
+
+    assert world.telemetry.calls.count("add_counts") == 2

@@ -104,6 +104,7 @@ def test_the_receipt_of_a_purge_names_the_delete_marker_that_came_first(deployme
     deployment.put_object(KEY, "The pump is red.")
     marker = request(deployment, "DELETE", PATH)[1]["version_id"]
 
+    assert marker is not None
     assert request(deployment, "DELETE", PATH, {"purge": "1"})[1]["version_id"] == marker
 
 
