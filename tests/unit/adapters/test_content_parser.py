@@ -207,3 +207,18 @@ def test_a_document_survives_its_way_through_json() -> None:
     document = parse("| part | code |\n|---|---|\n| seal | 1 |\n\n# Pump\n", "a.md")
 
     assert document_of(document.fields()) == document
+
+
+def test_a_date_that_does_not_exist_costs_its_own_field_alone() -> None:
+    document = parse("---\ndate: 2025-13-45\npromotion_level: critical\ntags: [a, b]\n---\nText.", "a.md")
+
+    assert document.metadata == {"date": "2025-13-45", "promotion_level": "critical", "tags": ["a", "b"]}
+
+
+def test_a_field_of_the_front_matter_that_is_no_yaml_is_named_and_the_others_are_kept() -> None:
+    text = "---\ntitle: Pump: the red one\npromotion_level: critical\ntags:\n  - a\n  - b\n---\nText."
+
+    document = parse(text, "a.md")
+
+    assert document.metadata == {"promotion_level": "critical", "tags": ["a", "b"]}
+    assert document.warnings == ("the field 'title' of the front matter (line 2) is not valid YAML and is left out",)

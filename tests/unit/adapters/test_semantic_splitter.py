@@ -105,3 +105,34 @@ def test_a_chunk_of_a_pdf_has_the_page_on_which_it_starts() -> None:
 @pytest.mark.parametrize("text", ["a" * 100_000, "ab/+" * 25_000, "a" + " " * 100_000 + "b", "水泵" * 20_000])
 def test_endless_lines_are_cut_and_no_chunk_is_endless(text: str) -> None:
     assert max(len(chunk.text) for chunk in chunks_of(text, "a.txt")) <= 40 * 16
+
+
+def test_a_chunk_of_a_chat_repeats_the_whole_messages_before_it() -> None:
+    chat = "".join(f"[Ann] Pump {n} leaks.\n[Bob] On Monday too.\n" for n in range(20))
+
+    chunks = chunks_of(chat, "a.txt", max_tokens=60, overlap_tokens=16)
+
+    assert len(chunks) > 3
+    assert all(after.start < before.end for before, after in pairwise(chunks))
+    assert all(chunk.text.startswith("[") for chunk in chunks)
+    assert all(estimate_passage_tokens(chunk.text) <= 60 for chunk in chunks)
+
+
+def test_a_chunk_of_code_repeats_the_lines_before_it() -> None:
+    code = "\n".join(f"def start_{n}(pump):\n    pump.open_valve({n})\n    return pump.pressure\n" for n in range(12))
+
+    chunks = chunks_of(code, "pump.py", max_tokens=80, overlap_tokens=20)
+
+    assert len(chunks) > 2
+    assert all(after.start < before.end for before, after in pairwise(chunks))
+    assert all(code[chunk.start - 1 : chunk.start] in {"", "\n"} for chunk in chunks)
+
+
+def test_a_heading_alone_makes_no_chunk_that_the_next_one_repeats() -> None:
+    text = "# The pump of the north hall\n\n" + "It has a seal and a rotor. " * 8
+
+    chunks = chunks_of(text, max_tokens=40, overlap_tokens=12)
+
+    assert chunks[0].text.startswith("# The pump")
+    assert all(after.start > before.start for before, after in pairwise(chunks))
+    assert "seal" in chunks[0].text

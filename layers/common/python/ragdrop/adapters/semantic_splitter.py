@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
@@ -89,18 +90,36 @@ class _Cutter:
     def _of_document(self) -> Iterator[Piece]:
         start, end = self._document.body_start, len(self._text)
         if self._document.content_type == "chat":
-            return self._units(messages(self._text, start, end))
+            said = messages(self._text, start, end)
+            return self._units(said, starts=[first for first, _ in said])
         if self._document.content_type == "code":
-            return self._units(spans(start, end, self._starts))
+            lines = [first for first, _ in rows(self._text, start, end)]
+            return self._units(spans(start, end, self._starts), starts=lines)
         return self._prose_and_tables(start, end)
 
-    def _units(self, units: list[Span]) -> Iterator[Piece]:
-        """Whole messages or functions together; only one that is too long by itself is cut inside."""
-        for start, end in grouped(self._text, units, self._max_tokens, self._fits):
+    def _units(self, units: list[Span], *, starts: Sequence[int] = ()) -> Iterator[Piece]:
+        """Whole messages, functions or rows together; only one that is too long by itself is cut inside.
+
+        A group repeats what stands before it from the first of *starts* within the overlap on: whole messages of a
+        chat, whole lines of code.
+        """
+        size = self._base_tokens if starts else self._max_tokens
+        floor = units[0][0] if units else 0
+        for start, end in grouped(self._text, units, size, lambda text: self._fits(text, size)):
             if self._fits(self._text[start:end]):
-                yield start, end, ""
+                yield self._overlapped(floor, start, end, starts), end, ""
             else:
                 yield from self._prose(start, end)
+            floor = start
+
+    def _overlapped(self, floor: int, start: int, end: int, starts: Sequence[int]) -> int:
+        """The first of *starts* from *floor* on whose text before *start* is an overlap, and fits; else *start*."""
+        before = starts[bisect_left(starts, floor) : bisect_left(starts, start)]
+        for begin in before if self._overlap_tokens > 0 else ():
+            repeated = self._text[begin:start]
+            if repeated.strip() and self._fits(repeated, self._overlap_tokens) and self._fits(self._text[begin:end]):
+                return begin
+        return start
 
     def _prose_and_tables(self, start: int, end: int) -> Iterator[Piece]:
         for table in self._document.tables:
@@ -133,13 +152,22 @@ class _Cutter:
             start = last
 
     def _prose(self, start: int, end: int) -> Iterator[Piece]:
-        """Running text by the library, window by window, then each piece with its overlap."""
+        """Running text by the library, window by window, then each piece with its overlap.
+
+        A piece that the next one repeats whole, such as a heading alone, is left out.
+        """
+        held: Piece | None = None
         floor = start
         for at, stop, endless in solid_pieces(self._text, start, end, self._max_tokens):
             pieces = self._endless(at, stop) if endless else self._of_windows(at, stop)
             for first, last in pieces:
-                yield (first if endless else self._with_overlap(floor, first)), last, ""
+                piece = (first if endless else self._with_overlap(floor, first)), last, ""
+                if held is not None and piece[0] > held[0]:
+                    yield held
+                held = piece
                 floor = last if endless else first
+        if held is not None:
+            yield held
 
     def _of_windows(self, start: int, end: int) -> Iterator[Span]:
         splitter = self._splitter(self._document.syntax == "markdown", self._base_tokens)

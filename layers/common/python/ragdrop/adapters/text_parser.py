@@ -15,6 +15,8 @@ from ragdrop.domain.text_decoding import is_chat
 from ragdrop.errors import EmptyDocumentError, UnsupportedMediaTypeError
 
 MAX_FRONT_MATTER_CHARACTERS = 65_536
+_INVALID = object()
+_FIELD = re.compile(r"^[A-Za-z_][\w -]*:(?=\s)", re.MULTILINE)
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -66,17 +68,48 @@ def _front_matter(text: str) -> tuple[dict[str, Any], int, list[str]]:
     if re.search(r"(?:^|[\s\[,{:])[&*]\w", found.group(1)):
         # A few lines of anchors and aliases can stand for gigabytes.
         return {}, found.end(), ["the front matter uses YAML anchors or aliases and is left out"]
-    try:
-        metadata = yaml.safe_load(found.group(1))
-    except (yaml.YAMLError, ValueError, RecursionError) as exc:
-        return {}, found.end(), [f"the front matter is not valid YAML and is left out{_line(exc)}"]
+    metadata = _loaded(found.group(1))
     if metadata is None:
         return {}, found.end(), []
-    if not isinstance(metadata, dict):
-        return {}, found.end(), ["the front matter is not a map of names and values and is left out"]
-    return {str(name): value for name, value in metadata.items()}, found.end(), []
+    if isinstance(metadata, dict):
+        return {str(name): value for name, value in metadata.items()}, found.end(), []
+    fields, wrong = _field_by_field(found.group(1))
+    return fields, found.end(), wrong or ["the front matter is not a map of names and values and is left out"]
 
 
-def _line(exc: Exception) -> str:
-    mark = getattr(exc, "problem_mark", None)
-    return "" if mark is None else f" (line {mark.line + 2})"
+def _field_by_field(yaml_text: str) -> tuple[dict[str, Any], list[str]]:
+    """The fields that can be read, each for itself, and a warning for each that cannot."""
+    fields: dict[str, Any] = {}
+    wrong: list[str] = []
+    starts = [match.start() for match in _FIELD.finditer(yaml_text)]
+    for start, end in zip(starts, [*starts[1:], len(yaml_text)], strict=True):
+        name = yaml_text[start:end].partition(":")[0]
+        held = _loaded(yaml_text[start:end])
+        if isinstance(held, dict):
+            fields |= {str(key): value for key, value in held.items()}
+        else:
+            line = yaml_text.count("\n", 0, start) + 2  # the first line of the document is the fence
+            wrong.append(f"the field {name[:40]!r} of the front matter (line {line}) is not valid YAML and is left out")
+    return fields, wrong
+
+
+def _loaded(yaml_text: str) -> object:
+    """What YAML says; _INVALID where it says nothing that can be read."""
+    try:
+        return yaml.load(yaml_text, _Loader)  # noqa: S506 - a safe loader
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return _INVALID
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads a date that does not exist as text, so that it spoils its own field alone."""
+
+    def timestamp(self, node: yaml.ScalarNode) -> object:
+        """A date, or the text of one that is none."""
+        try:
+            return self.construct_yaml_timestamp(node)
+        except ValueError:
+            return node.value
+
+
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.timestamp)
