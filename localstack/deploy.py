@@ -19,6 +19,7 @@ from localstack.processes import LaunchError
 
 STACK_NAME = "ragdrop"
 RELEASE_DEFAULT = re.compile(r"^(  Release:\n(?:    .*\n)*?    Default: )''", re.MULTILINE)
+CONCURRENCY = re.compile(r"MaximumConcurrency:\s+Ref: IngestConcurrency")
 GATEWAY_RESPONSES = "x-amazon-apigateway-gateway-responses"
 
 
@@ -117,6 +118,15 @@ def with_release(template: str, release: str) -> str:
     return changed
 
 
+def with_concurrency(template: str, concurrency: str) -> str:
+    r"""The built template with ingest's concurrency as a number: the emulator stops polling where it gets a text.
+
+    >>> with_concurrency("MaximumConcurrency:\n  Ref: IngestConcurrency\n", "7")
+    'MaximumConcurrency: 7\n'
+    """
+    return CONCURRENCY.sub(f"MaximumConcurrency: {int(concurrency)}", template)
+
+
 def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str]) -> None:
     """Deploy the build with *parameters*, then mend what the emulator leaves out.
 
@@ -125,7 +135,8 @@ def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str]) -> Non
     """
     built = BUILD / "build/template.yaml"
     template = built.with_name(f"template-{home.name}.yaml")
-    template.write_text(with_release(built.read_text("utf-8"), parameters["Release"]), "utf-8")
+    text = with_release(built.read_text("utf-8"), parameters["Release"])
+    template.write_text(with_concurrency(text, parameters["IngestConcurrency"]), "utf-8")
     arguments = ["deploy", "--config-file", str(REPOSITORY / "samconfig.toml"), "--config-env", "local"]
     arguments += ["--no-progressbar", "--template-file", str(template)]
     arguments += ["--parameter-overrides", *overrides_of(parameters)]
