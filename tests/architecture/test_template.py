@@ -41,18 +41,6 @@ def test_ingest_takes_five_messages_at_once_and_reports_each_failure(resources: 
     assert event["MaximumBatchingWindowInSeconds"] == {"Ref": "IngestBatchWindowS"}
 
 
-def test_the_written_default_of_ingest_concurrency_is_the_parameters_own(
-    template: Resource, resources: dict[str, Resource]
-) -> None:
-    condition, written, otherwise = ingest_events(resources)["ScalingConfig"]["MaximumConcurrency"]["Fn::If"]
-    parameter = template["Parameters"]["IngestConcurrency"]
-
-    assert otherwise == {"Ref": "IngestConcurrency"}
-    assert written == parameter["Default"] == 5
-    assert template["Conditions"][condition] == {"Fn::Equals": [{"Ref": "IngestConcurrency"}, str(written)]}
-    assert template["Parameters"]["IngestBatchWindowS"]["Default"] == 1
-
-
 def test_ingest_may_send_messages_to_its_own_queue(resources: dict[str, Resource]) -> None:
     assert resources["IngestFunction"]["Properties"]["RecursiveLoop"] == "Allow"
 

@@ -295,3 +295,13 @@ def test_no_sentence_that_claims_something_leaves_without_a_status(answer: str) 
 
     for place, letter in enumerate(whole.text):
         assert not letter.isalpha() or place in covered
+
+
+def test_a_reader_that_is_finished_twice_says_the_same() -> None:
+    reader = AnswerReader(SEGMENTS, bucket="b")
+    reader.feed("The pump is red. It works fine.")
+    reader.finish()
+    once = reader.answer
+
+    assert reader.finish() == []
+    assert reader.answer == once

@@ -191,6 +191,7 @@ class AnswerReader:
             self._claims.append(self._claim(span, checked, reason=checked.reason, segments=numbers, attributed=True))
             citations += self._cited(checked)
             self._refused = self._refused or (checked.reason is not None and self._policy == "abstain")
+        self._since = end - removed  # what is settled is not settled again
         return citations, removed
 
     def _remove(self, span: Span) -> int:
