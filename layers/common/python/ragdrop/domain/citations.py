@@ -136,10 +136,11 @@ class AnswerReader:
         span = self._claim_span()
         if span is None:
             return []
-        settled, removed = self._settle(span.start) if span.start >= self._since else ([], 0)
+        is_new = span.start >= self._since
+        settled, removed = self._settle(span.start if is_new else len(self._text))
         if self._refused:
             return []
-        span = Span(span.start - removed, span.end - removed)
+        span = Span(span.start - removed, span.end - removed) if is_new else span
         said = self._text[span.start : span.end]
         found = resolve(group, list(self._by_number.values()), functools.partial(best_segment, said))
         checked = check(said, [self._by_number[number] for number in found.numbers], bucket=self._bucket)
