@@ -12,7 +12,7 @@ ENVS = .venv/.ready .local/env/ministack/.ready .local/env/sam/.ready .local/env
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down status test test-long test-unit drill lint format docs bench bench-env bench-quick bench-quality load invoke lock clean
+.PHONY: help setup demo up down deploy status test test-long test-unit drill lint format docs bench bench-env bench-quick bench-quality load invoke lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -29,6 +29,9 @@ up: setup ## build, start and deploy the local stack; safe to repeat
 
 down: setup ## stop what "make up" started; data stays in .local
 	@$(STACK) down
+
+deploy: setup ## deploy what sam build made to AWS with a new release: make deploy ENV=dev
+	@.venv/bin/python -m localstack.aws_deploy $(or $(ENV),dev)
 
 status: setup ## show what runs and where
 	@$(STACK) status

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Mapping
 
-_WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+_MATH = "http://schemas.openxmlformats.org/officeDocument/2006/math"
 _TYPES = """<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
 <Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>
 <Override PartName="/word/document.xml"
@@ -13,7 +15,7 @@ _TYPES = """<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org
 _RELATIONS = """<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
 <Relationship Id="r1" Target="word/document.xml"
  Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"/></Relationships>"""
-_STYLES = f"""<?xml version="1.0"?><w:styles xmlns:w="{_WORD}"><w:style w:type="paragraph" w:styleId="Heading1">
+_STYLES = f"""<?xml version="1.0"?><w:styles xmlns:w="{WORD}"><w:style w:type="paragraph" w:styleId="Heading1">
 <w:name w:val="heading 1"/></w:style></w:styles>"""
 
 
@@ -29,14 +31,19 @@ def table(*rows: tuple[str, ...]) -> str:
     return "<w:tbl>" + "".join(f"<w:tr>{row}</w:tr>" for row in cells) + "</w:tbl>"
 
 
-def docx(body: str, *, before: str = "") -> bytes:
-    """A Word document with *body* between its body tags, and *before* between the XML declaration and its root."""
+def docx(body: str, *, before: str = "", parts: Mapping[str, str] | None = None) -> bytes:
+    """A Word document with *body* between its body tags, and *before* between the XML declaration and its root.
+
+    *parts* are further parts by name.
+    """
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("[Content_Types].xml", _TYPES)
         archive.writestr("_rels/.rels", _RELATIONS)
         archive.writestr("word/styles.xml", _STYLES)
-        document = f'{before}<w:document xmlns:w="{_WORD}"><w:body>{body}</w:body></w:document>'
+        for name, content in (parts or {}).items():
+            archive.writestr(name, f'<?xml version="1.0"?>{content}')
+        document = f'{before}<w:document xmlns:w="{WORD}" xmlns:m="{_MATH}"><w:body>{body}</w:body></w:document>'
         archive.writestr("word/document.xml", f'<?xml version="1.0"?>{document}')
     return held.getvalue()
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from localstack.deploy import defaults_of, deployment_digest, with_release
+from localstack.aws_deploy import command_of, parameters_of
+from localstack.deploy import defaults_of, deployment_digest, overrides_of, with_release
 from localstack.processes import LaunchError
 
 ROOT = Path(__file__).parents[2]
@@ -61,6 +63,28 @@ def test_a_deployment_of_the_api_is_new_each_time() -> None:
     api = TEMPLATE[TEMPLATE.index("  Api:\n    Type: AWS::Serverless::Api") :]
 
     assert "AlwaysDeploy: true" in api[: api.index("DefinitionBody")]
+
+
+def test_a_deployment_to_aws_names_a_release_that_follows_from_its_parameters() -> None:
+    config = tomllib.loads((ROOT / "samconfig.toml").read_text("utf-8"))
+    parameters = parameters_of(config, "dev")
+
+    commands = [
+        command_of("dev", parameters, "built", []),
+        command_of("dev", {**parameters, "ChatModels": "another"}, "built", []),
+        command_of("dev", parameters, "built again", []),
+    ]
+
+    releases = {each for command in commands for each in command if each.startswith("Release=")}
+    assert len(releases) == 3
+    assert set(overrides_of(parameters)) <= set(commands[0])
+
+
+def test_an_environment_that_is_not_configured_is_refused_with_those_that_are() -> None:
+    config = tomllib.loads((ROOT / "samconfig.toml").read_text("utf-8"))
+
+    with pytest.raises(LaunchError, match="it has dev, prod"):
+        parameters_of(config, "staging")
 
 
 def test_a_template_without_the_parameter_is_refused() -> None:

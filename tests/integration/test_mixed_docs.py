@@ -24,7 +24,7 @@ WITHOUT_TEXT = frozenset({"encrypted/pdfjs__empty_protected.pdf"})
 def wanted(row: dict[str, str], data: bytes) -> frozenset[str]:
     """The outcomes allowed: `indexed` or codes of failure."""
     if row["ext"] not in READ:
-        return frozenset({"UNSUPPORTED_MEDIA_TYPE"})
+        return frozenset({"ENCRYPTED_DOCUMENT" if row["category"] == "encrypted" else "UNSUPPORTED_MEDIA_TYPE"})
     if row["file"] in WITHOUT_TEXT:
         return frozenset({"EMPTY_DOCUMENT"})
     if row["category"] == "encrypted":

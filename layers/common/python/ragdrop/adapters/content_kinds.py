@@ -39,7 +39,7 @@ def kind_of(body: bytes, name: str) -> Kind:
 
     Raises:
         EmptyDocumentError: There is nothing but white space.
-        EncryptedDocumentError: It is a Word document that wants a password.
+        EncryptedDocumentError: It is an Office document that wants a password.
         UnsafeDocumentError: It is XML that defines entities out of entities.
         UnsupportedMediaTypeError: It is of a format that is not read; the message names it.
 

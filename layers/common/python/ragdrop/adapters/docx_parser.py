@@ -10,6 +10,7 @@ from xml.parsers.expat import ExpatError
 
 import mammoth
 
+from ragdrop.adapters.docx_parts import has_comments, margins, with_formulas
 from ragdrop.adapters.html_parser import read_markup
 from ragdrop.domain.media_types import DOCX
 from ragdrop.domain.parsed import ParsedDocument
@@ -24,7 +25,10 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, ExpatError, LookupError, ValueError, 
 
 
 def read_docx(body: bytes) -> ParsedDocument:
-    """Read a Word document: body, tables, text boxes, foot- and endnotes; no pictures, comments or page headers.
+    """Read a Word document: body, tables, formulas, text boxes, foot- and endnotes, page headers and footers.
+
+    The paragraphs of headers stand once before the body and those of footers once behind it.  Pictures and comments are
+    left out, comments with a warning.
 
     Raises:
         EmptyDocumentError: There is no text in it.
@@ -35,14 +39,21 @@ def read_docx(body: bytes) -> ParsedDocument:
     try:
         _check_parts(body)
         page = mammoth.convert_to_html(
-            io.BytesIO(body), style_map=_STYLES, convert_image=mammoth.images.img_element(_no_picture)
+            io.BytesIO(with_formulas(body)), style_map=_STYLES, convert_image=mammoth.images.img_element(_no_picture)
         )
+        headers, footers = margins(body)
+        commented = has_comments(body)
     except _BROKEN as exc:
         raise CorruptDocumentError(f"the Word document cannot be read ({type(exc).__name__})") from exc
     except NotImplementedError as exc:
         raise CorruptDocumentError("the Word document is packed in a way that is not known") from exc
-    warnings = ("a part of the Word document could not be read",) if _has_error(page) else ()
-    return read_markup(f"<body>{page.value}</body>", DOCX, warnings)
+    warnings: tuple[str, ...] = ("a part of the Word document could not be read",) if _has_error(page) else ()
+    warnings += ("the comments of the Word document are left out",) if commented else ()
+    return read_markup(f"<body>{_as_html(headers)}{page.value}{_as_html(footers)}</body>", DOCX, warnings)
+
+
+def _as_html(paragraphs: list[str]) -> str:
+    return "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)  # escaped already, as XML
 
 
 def _no_picture(_: Any) -> dict[str, str]:

@@ -33,7 +33,7 @@ def read_pdf(body: bytes) -> ParsedDocument:
         DocumentTooLargeError: It has more than 5,000 pages.
         UnsafeDocumentError: It holds too much text.
         EmptyDocumentError: There is no text in it, as in a scan.
-        CorruptDocumentError: No page of it can be read.
+        CorruptDocumentError: No page of it can be read, or it is damaged and no text is left.
     """
     try:
         document = pypdfium2.PdfDocument(body)
@@ -66,6 +66,8 @@ def _read(document: pypdfium2.PdfDocument, body: bytes) -> ParsedDocument:
     if not any(piece.strip() for piece in pieces):
         if unreadable:
             raise CorruptDocumentError(f"none of the {len(document)} pages can be read")
+        if wrong := next(_warnings(document, body, []), None):
+            raise CorruptDocumentError(f"no text can be read: {wrong.partition(';')[0]}")
         raise EmptyDocumentError("there is no text in this document; scanned pages are not read")
     text = "".join(pieces)
     headings = sorted(_headings(document, text, starts), key=lambda heading: heading.start)

@@ -47,7 +47,8 @@ _ZIP_MEMBERS = (
     (b"mimetypeapplication/vnd.oasis.opendocument", "an OpenDocument file"),
     (b"META-INF/MANIFEST.MF", "a Java archive"),
 )
-_OTHER_OFFICE = frozenset({".pptx", ".ppsx", ".potx", ".pptm", ".xlsx", ".xlsm", ".xltx", ".xlsb"})
+_WORD = frozenset({".docx", ".docm", ".dotx"})
+_ZIP_END = b"PK\x05\x06"  # the record at the end of a whole archive
 _MAIL_FIELD = re.compile(r"[A-Za-z][A-Za-z0-9-]{1,40}:(?=\s)")
 _MAIL_MARKS = frozenset({"mime-version", "message-id", "received", "return-path", "delivered-to", "x-mailer"})
 _MAIL_HEAD_LINES = 60
@@ -81,9 +82,9 @@ def binary_format(body: bytes, name: str) -> str | None:
     if head.startswith(b"%PDF-") or (suffix == ".pdf" and b"%PDF-" in head):
         return PDF
     if body.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return _zip_format(body)
+        return _zip_format(body, suffix)
     if body.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
-        return _compound_format(body, suffix)
+        return _compound_format(body)
     if body[257:262] == b"ustar":
         return "a tar archive"
     if body[4:8] == b"ftyp":
@@ -93,15 +94,20 @@ def binary_format(body: bytes, name: str) -> str | None:
     return next((phrase for signature, phrase in _SIGNATURES if head.startswith(signature)), None)
 
 
-def _zip_format(body: bytes) -> str:
-    """By the names in the file's own headers, which a broken directory at its end leaves readable."""
-    found = [(body.find(mark), kind) for mark, kind in _ZIP_MEMBERS]
-    return min(((place, kind) for place, kind in found if place >= 0), default=(0, "a ZIP archive"))[1]
+def _zip_format(body: bytes, suffix: str) -> str:
+    """By the names in the file's own headers, which a broken directory at its end leaves readable.
+
+    A truncated archive may have lost them: then its name says what it was.
+    """
+    found = [(place, kind) for mark, kind in _ZIP_MEMBERS if (place := body.find(mark)) >= 0]
+    if not found and suffix in _WORD and _ZIP_END not in body:
+        return DOCX
+    return min(found, default=(0, "a ZIP archive"))[1]
 
 
-def _compound_format(body: bytes, suffix: str) -> str:
+def _compound_format(body: bytes) -> str:
     if "EncryptedPackage".encode("utf-16-le") in body:
-        return "an encrypted presentation or workbook" if suffix in _OTHER_OFFICE else ENCRYPTED_OFFICE
+        return ENCRYPTED_OFFICE
     return "an Outlook message" if "__substg1.0_".encode("utf-16-le") in body else "a legacy Office document"
 
 

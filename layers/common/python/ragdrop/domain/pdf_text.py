@@ -3,12 +3,48 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from ragdrop.domain.text_decoding import clean
 
 HYPHEN = "\ufffe"  # what PDFium gives for a hyphen at the end of a line
 FULL_LINE = 0.75  # of the page's usual line length: a shorter line ends its paragraph
 _STARTS_ANEW = re.compile(r"[•◦▪–*-] |\(?\d{1,3}[.)] |[A-Z0-9.]{1,8}$")
+
+
+# Letters that only end a word, in Arabic and Hebrew: at the start of words they tell of a page in visual order.
+_FINAL = "ةىךםןףץ"
+_RTL = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
+_RTL_WORD = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]{2,}")
+_LTR_RUN = re.compile(r"[^\W\u0590-\u08ff_](?:[^\u0590-\u08ff\n]*[^\W\u0590-\u08ff_])?")
+_FORMS = re.compile(r"[\ufb1d-\ufdff\ufe70-\ufefc]+")  # letters as they are drawn, with a code for each shape
+_LAM_ALEF = re.compile(r"ا([أإآ])ل|\bاال(?=\w)")  # PDFium takes the ligature of lam and alef apart in the wrong order
+_MIRRORED = str.maketrans("()[]{}<>«»", ")(][}{><»«")
+
+
+def logical_order(page: str) -> str:
+    """Arabic and Hebrew in the order in which they are read, as letters and not as drawn shapes.
+
+    Lines of a page that a program stored from left to right, as they look, are turned round; words and numbers in Latin
+    letters stay as they are.
+
+    >>> logical_order("ةخضملا 7521 ءارمح PUMP ةديدج")
+    'جديدة PUMP حمراء 7521 المضخة'
+    >>> logical_order("المضخة حمراء"), logical_order("The pump")
+    ('المضخة حمراء', 'The pump')
+    """
+    if not _RTL.search(page):
+        return page
+    page = _FORMS.sub(lambda found: unicodedata.normalize("NFKC", found.group()), page)
+    words = _RTL_WORD.findall(page)
+    if sum(word[0] in _FINAL for word in words) > sum(word[-1] in _FINAL for word in words):
+        page = "\n".join(_turned(line) if _RTL.search(line) else line for line in page.split("\n"))
+    return _LAM_ALEF.sub(lambda found: f"ال{found.group(1) or 'ا'}", page)
+
+
+def _turned(line: str) -> str:
+    """A line read from the other end; runs of Latin letters and numbers keep their own direction."""
+    return _LTR_RUN.sub(lambda found: found.group()[::-1], line[::-1].translate(_MIRRORED))
 
 
 def reflow(page: str) -> str:
@@ -18,7 +54,8 @@ def reflow(page: str) -> str:
     'The pump has a filter that must be changed every month by informed staff.\nParts'
     """
     page = re.sub(HYPHEN + r"\r?\n?", HYPHEN, page).replace(HYPHEN, "\x00")
-    lines = [line.rstrip() for line in page.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+    page = logical_order(page.replace("\r\n", "\n").replace("\r", "\n"))
+    lines = [line.rstrip() for line in page.split("\n")]
     lengths = sorted(len(line) for line in lines if line)
     usual = lengths[len(lengths) * 3 // 4] if lengths else 0
     parts: list[str] = []
