@@ -83,7 +83,7 @@ def test_a_deployment_to_aws_names_a_release_that_follows_from_its_parameters() 
 def test_an_environment_that_is_not_configured_is_refused_with_those_that_are() -> None:
     config = tomllib.loads((ROOT / "samconfig.toml").read_text("utf-8"))
 
-    with pytest.raises(LaunchError, match="it has dev, prod"):
+    with pytest.raises(LaunchError, match="dev, prod"):
         parameters_of(config, "staging")
 
 
