@@ -13,6 +13,7 @@ from pathlib import Path
 from localstack.drill.account import account
 from localstack.drill.behind_breakers import lines_since
 from localstack.drill.expectations import Case, cases, expected
+from localstack.drill.losses import LOSSES, suffered
 from localstack.drill.rig import Rig, rig
 from localstack.drill.round import drill, problems, warm_up
 from localstack.home import REPOSITORY
@@ -32,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="only faults whose name holds this text")
     options = parser.parse_args(arguments)
     chosen = [case for case in cases() if options.only in case.name]
+    lost = [loss for loss in LOSSES if options.only in loss.name]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # then what was started is stopped too
     rows, wrong = [], []
     begun = time.monotonic()
@@ -45,11 +47,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     print(row, flush=True)
                     rows.append(row)
                     wrong += [row, *happened] if happened else []
+                for loss in lost:
+                    seen = suffered(made, loss)
+                    verdict = "" if seen.is_as(loss) else ": **not as expected**"
+                    row = f"| {loss.name} | {loss.expected} | {seen}{verdict} |"
+                    print(row, flush=True)
+                    rows.append(row)
+                    wrong += [row] if verdict else []
         except (LaunchError, UnavailableError) as exc:
             sys.exit(f"the drill could not be held: {exc}")
     taken_s = time.monotonic() - begun
     print(*wrong, sep="\n", end="\n" if wrong else "")  # once more, where the end of a long log shows them
-    print(f"{len(chosen)} faults, {sum(row in wrong for row in rows)} not as expected, {taken_s:.0f} s")
+    print(f"{len(chosen) + len(lost)} faults, {sum(row in wrong for row in rows)} not as expected, {taken_s:.0f} s")
     if options.write:
         write("\n".join([*HEAD, *rows]))
     return 1 if wrong else 0

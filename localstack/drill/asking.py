@@ -56,6 +56,12 @@ def ask(rig: Rig) -> Reply:
     return _post(rig, "generate", "/ask", {"query": QUESTION, "min_relevance": 0})
 
 
+def health(rig: Rig) -> str:
+    """The status of the index in `/health`."""
+    response = httpx.get(f"{rig.url('query')}/health", headers={"x-api-key": rig.key}, timeout=LIMIT_S, trust_env=False)
+    return str(response.json()["dependencies"]["index"]["status"])
+
+
 def _post(rig: Rig, function: str, path: str, body: dict[str, Any]) -> Reply:
     sent_at_s, begun = time.time(), time.monotonic()
     headers = {"x-api-key": rig.key}

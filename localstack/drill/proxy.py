@@ -13,10 +13,11 @@ from typing import Any, Literal, TypeVar
 
 from localstack.ports import HOST, choose_port
 
-Fault = Literal["pass", "refuse", "hang", "slow", "429", "500", "garbage"]
+Fault = Literal["pass", "refuse", "hang", "slow", "401", "429", "500", "garbage"]
 SLOW_S = 0.4
 PIECE = 65_536
 CANNED = {
+    "401": b"HTTP/1.1 401 Unauthorized",
     "429": b"HTTP/1.1 429 Too Many Requests",
     "500": b"HTTP/1.1 500 Internal Server Error",
     "garbage": b"HTTP/1.1 200 OK",

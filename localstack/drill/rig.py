@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -45,7 +45,8 @@ FOREIGN = ("EMBEDDING_", "CHAT_", "INDEX_", "AWS_", "RAGDROP_")  # what would na
 class Rig:
     """What runs: *proxies* by dependency, *apps* and their *logs* by function.
 
-    *key* is one of the drill's tenant; *new_key* makes another.
+    *key* is one of the drill's tenant; *new_key* makes another.  *index_url* is the node itself, past its proxy.
+    *stack* is what stack.json holds, *environment* what the apps run with; *folder* holds their logs.
     """
 
     proxies: Mapping[str, FaultProxy]
@@ -53,6 +54,10 @@ class Rig:
     logs: Mapping[str, Path]
     key: str
     new_key: Callable[[], str]
+    index_url: str
+    stack: Mapping[str, Any]
+    environment: Mapping[str, str]
+    folder: Path
 
     def url(self, function: str) -> str:
         """Where the app of a function answers."""
@@ -79,7 +84,7 @@ def rig(folder: Path, progress: Progress) -> Iterator[Rig]:
         with progress.step("the sample vault, indexed"):
             push(home, SAMPLE, vault=VAULT)
         with progress.step("its snapshot, written by the sweep"):
-            _sweep(stack)
+            sweep(stack)
         proxies = ending.enter_context(FaultProxies())
         before = {name: proxies.before(_port(stack[f"{name}_url"])) for name in SERVERS}
         emulator = _port(stack["endpoint_url"])
@@ -92,14 +97,33 @@ def rig(folder: Path, progress: Progress) -> Iterator[Rig]:
             apps[function] = _serve(function, environment | {"TMPDIR": str(temporary)}, folder)
             ending.callback(stop, apps[function])
         logs = {function: _log(folder, function) for function in apps}
-        yield Rig(before, apps, logs, str(stack["api_key"]), lambda: _new_key(home))
+        key = str(stack["api_key"])
+        yield Rig(before, apps, logs, key, lambda: _new_key(home), node.url, stack, environment, folder)
+
+
+@contextmanager
+def with_settings(rig: Rig, settings: Mapping[str, str]) -> Iterator[Rig]:
+    """The same with apps of their own that run with other *settings*."""
+    with ExitStack() as ending:
+        apps = {}
+        for function in rig.apps:
+            folder = rig.folder / f"changed-{function}"
+            folder.mkdir(exist_ok=True)
+            apps[function] = _serve(function, {**rig.environment, **settings, "TMPDIR": str(folder)}, folder)
+            ending.callback(stop, apps[function])
+        yield replace(rig, apps=apps)
 
 
 def _new_key(home: Home) -> str:
     return str(ragdrop_json(home, ["key", "create", TENANT, "--role", "reader"])["api_key"])
 
 
-def _sweep(stack: Mapping[str, Any]) -> None:
+def sweep(stack: Mapping[str, Any]) -> None:
+    """Run the sweep function once.
+
+    Raises:
+        LaunchError: It failed.
+    """
     functions = Emulated(stack["endpoint_url"], stack["environment"]).client("lambda")
     answer = functions.invoke(FunctionName=stack["outputs"]["SweepFunctionName"], Payload=b"{}")
     if "FunctionError" in answer:

@@ -1,0 +1,125 @@
+"""What the drill takes away behind ragdrop's back: an index, its chunks, its credentials, the model of its settings."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+
+import httpx
+
+from localstack.drill.asking import Reply, ask, health, search
+from localstack.drill.rig import Rig, sweep, with_settings
+
+INDEXES = "ragdrop-*"
+RECOVERY_S = 60.0
+POLL_S = 0.2
+TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True)
+class Loss:
+    """One loss: *within* holds while callers ask, and mends it at its end; *level* is what searches should have."""
+
+    name: str
+    within: Callable[[Rig], AbstractContextManager[Rig]]
+    level: int = 2
+
+    @property
+    def expected(self) -> str:
+        """As the table shows it."""
+        healthy = "" if self.level == 1 else "; index unavailable in /health"
+        return f"level {self.level}; ask 200{healthy}"
+
+
+@dataclass(frozen=True)
+class SeenLoss:
+    """What callers saw while it lasted, and when all was well again."""
+
+    found: Reply
+    answer: Reply
+    index: str
+    recovered_s: float | None
+
+    def __str__(self) -> str:
+        """As the table shows it."""
+        healthy = "" if self.index == "healthy" else f"; index {self.index} in /health"
+        back = f"{self.recovered_s:.1f} s" if self.recovered_s is not None else "never"
+        return f"level {self.found.level}; ask {self.answer.status}{healthy}; well after {back}"
+
+    def is_as(self, loss: Loss) -> bool:
+        """Whether it is what *loss* should lead to: never "nothing found"."""
+        wanted_health = "healthy" if loss.level == 1 else "unavailable"
+        return (
+            (self.found.status, self.answer.status) == (httpx.codes.OK, httpx.codes.OK)
+            and self.found.level == loss.level
+            and bool(self.found.body.get("results"))
+            and not self.answer.body.get("abstained")
+            and self.index == wanted_health
+            and self.recovered_s is not None
+        )
+
+
+def suffered(rig: Rig, loss: Loss) -> SeenLoss:
+    """Take away, ask, give back, and ask until all is well."""
+    with loss.within(rig) as changed:
+        found, answer, index = search(changed), ask(changed), health(changed)
+    begun = time.monotonic()
+    while time.monotonic() - begun < RECOVERY_S:
+        if search(rig).well and ask(rig).well:
+            return SeenLoss(found, answer, index, time.monotonic() - begun)
+        time.sleep(POLL_S)
+    return SeenLoss(found, answer, index, None)
+
+
+def _node(rig: Rig, method: str, path: str, body: object = None) -> None:
+    httpx.request(method, f"{rig.index_url}{path}", json=body, timeout=TIMEOUT_S, trust_env=False).raise_for_status()
+
+
+def _names(rig: Rig) -> list[str]:
+    url = f"{rig.index_url}/_cat/indices/{INDEXES}"
+    rows = httpx.get(url, params={"format": "json", "h": "index"}, timeout=TIMEOUT_S, trust_env=False).json()
+    return [str(row["index"]) for row in rows]
+
+
+@contextmanager
+def _missing(rig: Rig) -> Iterator[Rig]:
+    for name in _names(rig):
+        _node(rig, "DELETE", f"/{name}")
+    yield rig
+    sweep(rig.stack)
+
+
+@contextmanager
+def _empty(rig: Rig) -> Iterator[Rig]:
+    _node(rig, "POST", f"/{INDEXES}/_delete_by_query?refresh=true", {"query": {"match_all": {}}})
+    yield rig
+    sweep(rig.stack)
+
+
+@contextmanager
+def _closed(rig: Rig) -> Iterator[Rig]:
+    _node(rig, "POST", f"/{INDEXES}/_close")
+    yield rig
+    _node(rig, "POST", f"/{INDEXES}/_open?wait_for_active_shards=1")
+
+
+@contextmanager
+def _refused(rig: Rig) -> Iterator[Rig]:
+    rig.proxies["index"].set("401")
+    yield rig
+    rig.proxies["index"].set("pass")
+
+
+def _another_model(rig: Rig) -> AbstractContextManager[Rig]:
+    return with_settings(rig, {"EMBEDDING_MODEL": "another-model"})
+
+
+LOSSES = (
+    Loss("index: missing", _missing),
+    Loss("index: empty while the registry has documents", _empty),
+    Loss("index: closed", _closed),
+    Loss("index: credentials refused", _refused),
+    Loss("settings: another EMBEDDING_MODEL than the index's", _another_model, level=1),
+)
