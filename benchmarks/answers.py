@@ -20,9 +20,9 @@ from benchmarks.grids import Grid, tell
 from benchmarks.local_embeddings import LocalEmbeddings
 from benchmarks.quality_pipeline import Pushed, pushed, soon
 from localstack.models.answerer import answer
-from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
+from ragdrop.domain.answers import Question
 from ragdrop.domain.queries import Query
-from ragdrop.domain.questions import Question
+from testing.models import ScriptedChatModel
 
 COLUMNS = ("answers", "hold the reference", "of those given", "abstains", "abstains, unanswerable", "characters")
 

@@ -15,22 +15,21 @@ from pathlib import Path
 from benchmarks.collection_chunks import REVISION, index_ref, indexed_chunks
 from benchmarks.collections import RETRIEVAL, Collection, data_folder, load
 from benchmarks.local_embeddings import SPACE, LocalEmbeddings
-from ragdrop.adapters.memory_object_store import MemoryObjectStore
-from ragdrop.adapters.memory_registry import MemoryRegistry
-from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.domain.calibration import OPERATING_RELEVANCE, Calibration
-from ragdrop.domain.calibration_fit import Evidence
 from ragdrop.domain.chunks import CandidateQuery, Filters, Hit, IndexedChunk, Vector
-from ragdrop.domain.coverage import coverage
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.retrieval import candidate_limit
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, IndexRef, Tenant
+from ragdrop.ingest.revision_store import RevisionStore
+from ragdrop.operate.calibrate import Calibrate, SampleDocuments, best, cosine
+from ragdrop.operate.calibration_fit import Evidence
 from ragdrop.ports import Claim
-from ragdrop.usecases.calibrate import Calibrate
-from ragdrop.usecases.calibration_sample import SampleDocuments, best, cosine
-from ragdrop.usecases.revision_store import RevisionStore
+from ragdrop.query.coverage import coverage
+from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
+from testing.memory_object_store import MemoryObjectStore
+from testing.memory_registry import MemoryRegistry
 
 RANDOM_PAIRS = 50  # a question
 CANDIDATES = candidate_limit(5)  # of each retriever, as for a question of the middle kind

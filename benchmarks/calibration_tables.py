@@ -10,8 +10,8 @@ from statistics import median
 from benchmarks.calibration_evidence import Measured, passing_share, random_relevances
 from benchmarks.grids import Grid
 from benchmarks.local_embeddings import SPACE
-from ragdrop.domain.calibration_fit import fit_curve
-from ragdrop.domain.shipped_calibrations import for_space
+from ragdrop.operate.calibration_fit import fit_curve
+from ragdrop.query.relevance import for_space
 
 EDGES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 FEWEST = 5  # questions in a bin that counts

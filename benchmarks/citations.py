@@ -17,10 +17,10 @@ from benchmarks.perturbations import Case, Passage, false_cases, true_cases
 from benchmarks.rewordings import reworded_cases
 from ragdrop.domain.answers import Segment
 from ragdrop.domain.chunks import Chunk, Hit
-from ragdrop.domain.citations import cite
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.sentences import sentences
+from ragdrop.generate.citations import cite
+from ragdrop.generate.sentences import sentences
 
 CASES = 500
 SEED = 20261122

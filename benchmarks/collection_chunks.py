@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from benchmarks.collections import RETRIEVAL, Collection, data_folder, load, load_squad
 from benchmarks.embedding_server import MODEL
 from benchmarks.local_embeddings import DIMENSION, SPACE, LocalEmbeddings
-from ragdrop.adapters.semantic_splitter import SemanticSplitter
-from ragdrop.adapters.text_parser import TextParser
 from ragdrop.domain.chunks import Chunk, IndexedChunk
 from ragdrop.domain.documents import Facts
-from ragdrop.domain.facts import facts_of
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
+from ragdrop.formats.splitter import SemanticSplitter
+from ragdrop.formats.text import TextParser
+from ragdrop.ingest.metadata import facts_of
 
 CHUNK_TOKENS, OVERLAP_TOKENS = 240, 24  # the local default: the model's window of 256 less 16
 REVISION = 1

@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.grids import Grid, tell
-from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
-from ragdrop.adapters.sqlite_files import SqliteFiles
 from ragdrop.domain.chunks import CandidateQuery, Chunk, Filters, Folder, IndexedChunk, Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
+from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
+from ragdrop.stores.sqlite.files import SqliteFiles
 
 DIMENSION, WORDS_A_CHUNK, CHUNKS_A_DOCUMENT, LIMIT, RUNS = 384, 150, 10, 30, 9
 USUAL, FULL = (10_000,), (10_000, 100_000)

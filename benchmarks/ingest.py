@@ -22,17 +22,17 @@ from pathlib import Path
 from benchmarks.embedding_server import MODEL, EmbeddingServer
 from benchmarks.grids import Grid, tell
 from benchmarks.local_embeddings import DIMENSION, LocalEmbeddings
-from ragdrop.adapters.memory_breakers import MemoryBreakers
-from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
-from ragdrop.adapters.memory_object_store import MemoryObjectStore
-from ragdrop.adapters.memory_registry import MemoryRegistry
-from ragdrop.adapters.memory_telemetry import MemoryTelemetry
 from ragdrop.bootstrap import bootstrap
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.deliveries import Change, Delivery
-from ragdrop.domain.tenants import EmbeddingSpace
+from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.ports import Embedder
+from ragdrop.ports.message_queue import Change, Delivery
+from testing.memory_breakers import MemoryBreakers
+from testing.memory_message_queue import MemoryMessageQueue
+from testing.memory_object_store import MemoryObjectStore
+from testing.memory_registry import MemoryRegistry
+from testing.memory_telemetry import MemoryTelemetry
 
 SAMPLE = Path(__file__).parents[1] / "localstack/sample-vault"
 BUDGET = 1.15

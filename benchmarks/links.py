@@ -19,18 +19,19 @@ from benchmarks.collection_chunks import REVISION, index_ref, indexed_chunks
 from benchmarks.collections import Source, data_folder, load
 from benchmarks.grids import Grid, tell
 from benchmarks.local_embeddings import LocalEmbeddings
-from ragdrop.adapters.memory_visited import MemoryVisitedCache
-from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.domain.chunks import CandidateQuery, Filters, IndexedChunk, Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Heads, Status
-from ragdrop.domain.fusion import fuse
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import Link
+from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.pointers import Name
 from ragdrop.domain.retrieval import FoundChunk, FoundDocument, candidate_limit
-from ragdrop.domain.tenants import ActiveIndex, Caller, ChunkingPlan, EmbeddingSpace, Tenant
-from ragdrop.usecases.follow_links import FollowLinks
+from ragdrop.domain.tenants import ActiveIndex, Caller, ChunkingPlan, Tenant
+from ragdrop.query.follow_links import FollowLinks
+from ragdrop.query.fusion import fuse
+from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
+from testing.memory_telemetry import MemoryVisitedCache
 
 TENANT = "bench"
 MIN_TITLE_CHARACTERS = 4

@@ -16,7 +16,7 @@ from benchmarks.embedding_server import MODEL, SERVER, EmbeddingServer
 from benchmarks.embeddings_cache import EmbeddingsCache, cache_folder
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.tenants import EmbeddingSpace
+from ragdrop.domain.models import EmbeddingSpace
 
 DIMENSION = 384
 SPACE = EmbeddingSpace(MODEL, DIMENSION)

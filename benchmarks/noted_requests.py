@@ -7,7 +7,7 @@ from typing import Any
 
 from opensearchpy import OpenSearch
 
-from ragdrop.adapters.opensearch_client import QuietConnection
+from ragdrop.stores.opensearch.client import QuietConnection
 
 Call = Callable[[], object]
 Notes = list[tuple[str, Call]]

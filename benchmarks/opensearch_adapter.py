@@ -29,14 +29,14 @@ from opensearchpy import OpenSearch, helpers
 from benchmarks.grids import Grid, tell
 from benchmarks.noted_requests import Call, Notes, noting
 from localstack.opensearch import start, stop
-from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
-from ragdrop.adapters.opensearch_mapping import source_of
-from ragdrop.adapters.sqlite_files import SqliteFiles
 from ragdrop.domain.chunks import CandidateQuery, Chunk, Filters, IndexedChunk, Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
+from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop.stores.opensearch.mapping import source_of
+from ragdrop.stores.sqlite.files import SqliteFiles
 
 DIMENSION = 384
 LIMIT = 30

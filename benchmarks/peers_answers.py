@@ -32,9 +32,9 @@ from benchmarks.peers.process import ENVIRONMENTS
 from benchmarks.peers_answers_table import OWN, Outcomes, answers_table
 from benchmarks.perturbations import Case, false_cases, true_cases
 from benchmarks.quality_pipeline import Pushed, pushed, soon
-from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
+from ragdrop.domain.answers import Question
 from ragdrop.domain.queries import Query
-from ragdrop.domain.questions import Question
+from testing.models import ScriptedChatModel
 
 NAME = "peers_answers"
 FAULTS, TRUE, ASKED = 140, 60, 100  # sentences of each sort; questions of each sort

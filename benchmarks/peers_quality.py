@@ -25,8 +25,8 @@ from benchmarks.quality_pipeline import pushed
 from benchmarks.significance import p_value
 from localstack.opensearch.releases import HYBRID_RELEASE, RELEASES
 from ragdrop import __version__
-from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
-from ragdrop.domain.evaluation import mean, ndcg, recall
+from ragdrop.operate.evaluation import mean, ndcg, recall
+from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
 
 LIMIT = 10
 OWN = ("ragdrop, embedded index", "ragdrop, OpenSearch")

@@ -20,8 +20,8 @@ from benchmarks.local_embeddings import LocalEmbeddings
 from benchmarks.quality_pipeline import pushed
 from benchmarks.quality_rankings import rankings
 from benchmarks.significance import p_value
-from ragdrop.domain.evaluation import mean, ndcg, recall
 from ragdrop.domain.retrieval import candidate_limit
+from ragdrop.operate.evaluation import mean, ndcg, recall
 
 LIMIT = 10
 FLOORS = {"scifact": 0.725, "cranfield": 0.41, "hotpotqa-500": 0.845}  # nDCG@10 that the default must reach

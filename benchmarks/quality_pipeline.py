@@ -12,17 +12,17 @@ from benchmarks.collections import Collection, Source
 from benchmarks.embedding_server import MODEL
 from benchmarks.local_embeddings import DIMENSION, LocalEmbeddings
 from benchmarks.stores_in_memory import stores_in_memory
-from ragdrop.adapters.memory_object_store import MemoryObjectStore
-from ragdrop.adapters.semantic_splitter import SemanticSplitter
-from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.bootstrap import App, bootstrap
 from ragdrop.domain.chunks import CandidateQuery, Candidates, Filters
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.deliveries import Change, Delivery
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.queries import Query
 from ragdrop.domain.tenants import Caller
+from ragdrop.formats.splitter import SemanticSplitter
 from ragdrop.ports import ChunkIndex
+from ragdrop.ports.message_queue import Change, Delivery
+from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
+from testing.memory_object_store import MemoryObjectStore
 
 TENANT = "bench"
 BATCH = 500  # documents that share a refresh: so many segments fewer are merged while it is filled

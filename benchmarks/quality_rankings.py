@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from ragdrop.domain.chunks import Candidates, Hit
-from ragdrop.domain.fusion import Fused, Fusion, fuse, min_max
+from ragdrop.query.fusion import Fused, Fusion, fuse, min_max
 
 Ranking = Callable[[Candidates, str], list[str]]
 """Document ids, best first, of the candidates for a question."""

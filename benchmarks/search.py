@@ -28,13 +28,13 @@ from opensearchpy import OpenSearch
 from benchmarks.grids import Grid, tell
 from benchmarks.noted_requests import Call, Notes, noting
 from localstack.opensearch import UnavailableError, start, stop
-from ragdrop.adapters.memory_registry import MemoryRegistry
-from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
-from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.queries import Query
-from ragdrop.domain.tenants import EmbeddingSpace
+from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
+from testing.memory_registry import MemoryRegistry
 from tests.world import World
 
 DOCUMENTS, PARAGRAPHS, ROUNDS, CRITICAL = 40, 30, 60, 2

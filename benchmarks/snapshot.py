@@ -35,20 +35,21 @@ from benchmarks.snapshot_reading import (
     near,
     read_in_own_process,
 )
-from ragdrop.adapters.memory_object_store import MemoryObjectStore
-from ragdrop.adapters.memory_registry import MemoryRegistry
-from ragdrop.adapters.s3_object_store import S3ObjectStore
-from ragdrop.adapters.sqlite_snapshots import SqliteSnapshots
 from ragdrop.domain.chunks import Chunk
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Facts
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, EmbeddingSpace, Tenant
+from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Tenant
+from ragdrop.ingest.revision_store import RevisionStore
+from ragdrop.operate.snapshot_content import ReadContent
+from ragdrop.operate.write_snapshot import WriteSnapshot
 from ragdrop.ports import Claim
-from ragdrop.usecases.revision_store import RevisionStore
-from ragdrop.usecases.snapshot_content import ReadContent
-from ragdrop.usecases.write_snapshot import WriteSnapshot
+from ragdrop.stores.s3.object_store import S3ObjectStore
+from ragdrop.stores.sqlite.snapshots import SqliteSnapshots
+from testing.memory_object_store import MemoryObjectStore
+from testing.memory_registry import MemoryRegistry
 
 CHUNKS_A_DOCUMENT = 10
 CHANGED = 100  # documents that the second writing finds changed

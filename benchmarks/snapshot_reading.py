@@ -18,13 +18,13 @@ from typing import Any
 
 import boto3
 
-from ragdrop.adapters.s3_object_store import S3ObjectStore
-from ragdrop.adapters.snapshot_index import SnapshotIndex
-from ragdrop.adapters.sqlite_files import SqliteFiles
-from ragdrop.adapters.sqlite_vectors import INT8
 from ragdrop.domain.chunks import CandidateQuery, ChunkRange, Filters, Hit, Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
+from ragdrop.stores.s3.object_store import S3ObjectStore
+from ragdrop.stores.sqlite.files import SqliteFiles
+from ragdrop.stores.sqlite.snapshot_index import SnapshotIndex
+from ragdrop.stores.sqlite.vectors import INT8
 
 TENANT, INDEX, BUCKET, DIMENSION, CENTRES = "bench", "ragdrop-bench", "state", 384, 1_000
 REF = IndexRef(TENANT, INDEX, DIMENSION)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragdrop.adapters.memory_breakers import MemoryBreakers
-from ragdrop.adapters.memory_kept_replies import MemoryKeptReplies
-from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
-from ragdrop.adapters.memory_object_store import MemoryObjectStore
-from ragdrop.adapters.memory_receipts import MemoryReceipts
-from ragdrop.adapters.memory_registry import MemoryRegistry
-from ragdrop.adapters.memory_request_counts import MemoryRequestCounts
-from ragdrop.adapters.memory_telemetry import MemoryTelemetry
-from ragdrop.adapters.memory_visited import MemoryVisitedCache
+from testing.memory_breakers import MemoryBreakers
+from testing.memory_message_queue import MemoryMessageQueue
+from testing.memory_object_store import MemoryObjectStore
+from testing.memory_registry import MemoryRegistry
+from testing.memory_telemetry import (
+    MemoryKeptReplies,
+    MemoryReceipts,
+    MemoryRequestCounts,
+    MemoryTelemetry,
+    MemoryVisitedCache,
+)
 
 
 def stores_in_memory() -> dict[str, Any]:

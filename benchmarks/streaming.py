@@ -20,13 +20,12 @@ from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 
 from benchmarks.grids import Grid, tell
-from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
+from ragdrop.api.streams import EVENT_STREAM, sse
 from ragdrop.domain.answers import Segment
-from ragdrop.domain.citations import cite
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.generate.citations import cite
 from ragdrop.ports import Completion, Message
-from ragdrop.routes.answer_events import sse
-from ragdrop.routes.event_stream import EVENT_STREAM
+from testing.models import ScriptedChatModel
 from tests.served import answering_api, served
 from tests.world import World
 

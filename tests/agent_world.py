@@ -14,10 +14,10 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ragdrop.adapters.memory_object_store import MemoryObjectStore
+from ragdrop.api.mcp.route import mcp_api
 from ragdrop.domain.tenants import Role
 from ragdrop.ports import StoredObject
-from ragdrop.services.mcp import mcp_api
+from testing.memory_object_store import MemoryObjectStore
 from tests.world import World
 
 URL = "http://api.example/mcp"

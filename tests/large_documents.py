@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ragdrop.adapters.memory_object_store import MemoryObjectStore
-from ragdrop.domain.deliveries import Delivery
 from ragdrop.errors import DeadlineError
-from ragdrop.usecases.revision_store import RevisionStore
+from ragdrop.ingest.revision_store import RevisionStore
+from ragdrop.ports.message_queue import Delivery
+from testing.memory_object_store import MemoryObjectStore
 from tests.world import World
 
 PATH = "team/long.txt"

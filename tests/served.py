@@ -10,10 +10,10 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
+from ragdrop.api.ask import ask_router
+from ragdrop.api.http import create_api
+from ragdrop.api.openai import chat_router
 from ragdrop.domain.tenants import Caller
-from ragdrop.http import create_api
-from ragdrop.routes.ask import ask_router
-from ragdrop.routes.chat import chat_router
 from tests.world import World
 
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.snapshots import Bounds
 from ragdrop.errors import CircuitOpenError, DatabaseError
-from ragdrop.usecases.snapshot_content import ReadContent
-from ragdrop.usecases.write_snapshot import WriteSnapshot, Written
+from ragdrop.operate.snapshot_content import ReadContent
+from ragdrop.operate.write_snapshot import WriteSnapshot, Written
+from ragdrop.ports.snapshots import Bounds
+from testing.memory_chunk_index import MemoryChunkIndex
 from tests.world import World
 
 

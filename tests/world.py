@@ -7,29 +7,28 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ragdrop.adapters.hashing_embedder import HashingEmbedder
-from ragdrop.adapters.memory_breakers import MemoryBreakers
-from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
-from ragdrop.adapters.memory_kept_replies import MemoryKeptReplies
-from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
-from ragdrop.adapters.memory_metrics import MemoryMetrics
-from ragdrop.adapters.memory_model_list import MemoryModelList
-from ragdrop.adapters.memory_object_store import MemoryObjectStore
-from ragdrop.adapters.memory_receipts import MemoryReceipts
-from ragdrop.adapters.memory_registry import MemoryRegistry
-from ragdrop.adapters.memory_request_counts import MemoryRequestCounts
-from ragdrop.adapters.memory_telemetry import MemoryTelemetry
-from ragdrop.adapters.memory_visited import MemoryVisitedCache
-from ragdrop.adapters.memory_wiring import MemoryWiring
-from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
 from ragdrop.bootstrap import App, bootstrap
 from ragdrop.domain.calibration import Calibration, Curve
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.deliveries import Change, Delivery
 from ragdrop.domain.documents import Head
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.domain.tenants import Caller
+from ragdrop.ports.message_queue import Change, Delivery
+from testing.memory_breakers import MemoryBreakers
+from testing.memory_chunk_index import MemoryChunkIndex
+from testing.memory_message_queue import MemoryMessageQueue
+from testing.memory_object_store import MemoryObjectStore
+from testing.memory_registry import MemoryRegistry
+from testing.memory_services import MemoryMetrics, MemoryModelList, MemoryWiring
+from testing.memory_telemetry import (
+    MemoryKeptReplies,
+    MemoryReceipts,
+    MemoryRequestCounts,
+    MemoryTelemetry,
+    MemoryVisitedCache,
+)
+from testing.models import HashingEmbedder, ScriptedChatModel
 
 TENANT = "acme"
 DIMENSION = 64

@@ -11,15 +11,16 @@ from benchmarks.change.counts import LIMIT, Found
 from benchmarks.change.script import Step, markers
 from benchmarks.peers.generated import GeneratedModel
 from benchmarks.quality_pipeline import TENANT, soon
-from ragdrop.adapters.memory_object_store import MemoryObjectStore
 from ragdrop.bootstrap import App
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.deliveries import Change, Delivery
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import FoundDocument
-from ragdrop.domain.tenants import Caller, EmbeddingSpace
+from ragdrop.domain.tenants import Caller
+from ragdrop.ports.message_queue import Change, Delivery
+from testing.memory_object_store import MemoryObjectStore
 
 VAULT = "changing"
 DOUBLED = 0.2  # share of the events that come twice; SQS promises only at least once

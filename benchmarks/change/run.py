@@ -29,10 +29,10 @@ from benchmarks.peers.embeddings import embedding_server
 from benchmarks.peers.node import shared_node
 from benchmarks.quality_pipeline import SETTINGS, TENANT
 from benchmarks.stores_in_memory import stores_in_memory
-from ragdrop.adapters.memory_object_store import MemoryObjectStore
-from ragdrop.adapters.semantic_splitter import SemanticSplitter
-from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.bootstrap import bootstrap
+from ragdrop.formats.splitter import SemanticSplitter
+from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
+from testing.memory_object_store import MemoryObjectStore
 
 NAME = "change"
 QUICK_FILES = 10

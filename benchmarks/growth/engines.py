@@ -17,11 +17,11 @@ from opensearchpy import OpenSearch
 from benchmarks.generated_chunks import DIMENSION, questions
 from benchmarks.opensearch_adapter import soon
 from localstack.opensearch import start, stop
-from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
-from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
-from ragdrop.adapters.sqlite_files import SqliteFiles
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.ports import ChunkIndex
+from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
+from ragdrop.stores.sqlite.files import SqliteFiles
 
 MERGE_S = 900
 

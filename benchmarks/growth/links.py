@@ -10,9 +10,9 @@ from typing import Any
 from benchmarks.growth.engines import Engine
 from benchmarks.growth.sizes import Taken
 from benchmarks.search import vocabulary
-from ragdrop.adapters.memory_registry import MemoryRegistry
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
+from testing.memory_registry import MemoryRegistry
 from tests.world import World
 
 PARAGRAPHS, WORDS, BATCH = 6, 120, 50

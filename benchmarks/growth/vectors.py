@@ -20,9 +20,9 @@ from statistics import median
 from typing import Any
 
 from benchmarks.generated_chunks import DIMENSION
-from ragdrop.adapters.sqlite_files import SqliteFiles
-from ragdrop.adapters.sqlite_vectors import FLOAT32, INT8, VectorFormat
 from ragdrop.domain.chunks import vector
+from ragdrop.stores.sqlite.files import SqliteFiles
+from ragdrop.stores.sqlite.vectors import FLOAT32, INT8, VectorFormat
 
 LIMIT, ASKED, FORMATS = 30, 7, (FLOAT32, INT8)
 TABLE = "CREATE TABLE vectors (number INTEGER PRIMARY KEY, id TEXT NOT NULL, vector BLOB NOT NULL);"

@@ -69,7 +69,7 @@ DIFFERENCES = (
         "of different lengths; the shorter one is filled up with zeros on the right before they are compared",
         "Event message structure",
         f"{AWS}/AmazonS3/latest/userguide/notification-content-structure.html",
-        ("layers/common/python/ragdrop/domain/convergence.py",),
+        ("layers/common/python/ragdrop/ingest/reconcile_rules.py",),
     ),
     Difference(
         "S3: events",
@@ -125,7 +125,7 @@ DIFFERENCES = (
         "it is frozen at the response and may never be woken: nothing runs behind it",
         "Lambda execution environment",
         f"{AWS}/lambda/latest/dg/lambda-runtime-environment.html",
-        ("tests/unit/usecases/test_query_counter.py", "tests/unit/usecases/test_usage_counter.py"),
+        ("tests/unit/operate/test_query_counter.py", "tests/unit/query/test_usage_counter.py"),
     ),
     Difference(
         "Lambda: sizes of requests and responses",
@@ -141,7 +141,11 @@ DIFFERENCES = (
         "with `ResponseStreaming` the REST API passes them on as they come, for up to 15 minutes",
         "Stream the integration response",
         f"{AWS}/apigateway/latest/developerguide/response-transfer-mode.html",
-        ("tests/functions/test_streaming.py", "tests/unit/test_web_adapter.py", "tests/architecture/test_template.py"),
+        (
+            "tests/functions/test_streaming.py",
+            "tests/unit/api/test_web_adapter.py",
+            "tests/architecture/test_template.py",
+        ),
     ),
     Difference(
         "API Gateway: paths",
@@ -246,7 +250,7 @@ DIFFERENCES = (
     Difference(
         "The index: words",
         "the tokenizer and BM25 of SQLite, one tenant's words only",
-        "analyzers made to agree with it (`adapters/opensearch_mapping.py`), BM25 of Lucene over a whole shard",
+        "analyzers made to agree with it (`stores/opensearch/mapping.py`), BM25 of Lucene over a whole shard",
         "BM25 in OpenSearch",
         "https://docs.opensearch.org/latest/search-plugins/keyword-search/",
         ("tests/contract/test_chunk_index_words.py", "tests/contract/test_exact_text.py"),

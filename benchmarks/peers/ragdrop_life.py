@@ -9,9 +9,9 @@ from pathlib import Path
 from benchmarks.peers.ragdrop_peer import Ragdrop
 from benchmarks.peers.serving import Place, serve
 from benchmarks.quality_pipeline import TENANT, soon
-from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
-from ragdrop.domain.deliveries import Change, Delivery
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.ports.message_queue import Change, Delivery
+from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
 
 VAULT = "bench"
 BATCH, CONCURRENCY = 5, 5  # messages of one invocation, and invocations at a time, as in the template

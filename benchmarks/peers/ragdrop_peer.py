@@ -27,14 +27,14 @@ from benchmarks.noted_requests import noting
 from benchmarks.peers.serving import Peer, Place, best_documents, serve
 from benchmarks.quality_pipeline import SETTINGS, TENANT, ingest, soon
 from benchmarks.stores_in_memory import stores_in_memory
-from ragdrop.adapters.memory_metrics import MemoryMetrics
-from ragdrop.adapters.memory_object_store import MemoryObjectStore
-from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
-from ragdrop.adapters.semantic_splitter import SemanticSplitter
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.queries import Query
 from ragdrop.domain.tenants import Caller, IndexRef
+from ragdrop.formats.splitter import SemanticSplitter
+from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
+from testing.memory_object_store import MemoryObjectStore
+from testing.memory_services import MemoryMetrics
 
 ROOT = Path(__file__).resolve().parents[2]
 ALONE: dict[str, Any] = {"include_critical": False, "follow_links": False, "expand": "neighbours"}

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 
 from benchmarks.soak.ledger import ABSENT, Event, Ledger
-from ragdrop.http import STATUS
+from ragdrop.api.http import STATUS
 
 DOCUMENTS = 24  # fewer than twice what a search shows, so that all of them are in everybody's way
 WRITERS, ASKERS = 2, 2

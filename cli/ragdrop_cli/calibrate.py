@@ -19,7 +19,7 @@ from ragdrop_cli.session import session_of
 
 if TYPE_CHECKING:
     from ragdrop.domain.calibration import Calibration
-    from ragdrop.usecases.calibrate import Calibrated
+    from ragdrop.operate.calibrate import Calibrated
 
 LONGEST_S = 3_600.0
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the fit; keep what is in force.")]

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 
 from ragdrop.client import RagdropClient
-from ragdrop.domain.verdicts import Verdict, latency_verdict
 from ragdrop.errors import InvalidParamsError, RagdropError
+from ragdrop.ports.wiring import Verdict, latency_verdict
 
 VAULT = "ragdrop-doctor"
 SEARCHES = 20

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ragdrop.domain.deployed_stacks import DeployedStack
 from ragdrop.errors import ConfigurationError, ConflictError
+from ragdrop.ports.wiring import DeployedStack
 from ragdrop_cli.options import AsObject
 from ragdrop_cli.output import note, say, say_object
 from ragdrop_cli.session import Session, session_of

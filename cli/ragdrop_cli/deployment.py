@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from ragdrop.domain.deployed_stacks import DeployedStack
 from ragdrop.domain.rates import RateLimits
 from ragdrop.domain.tenants import ActiveIndex, ApiKey, Role, Tenant
 from ragdrop.errors import ConfigurationError
+from ragdrop.ports.wiring import DeployedStack
 
 if TYPE_CHECKING:  # not at run time: `ragdrop ask` starts without them
     from ragdrop.config import Settings
     from ragdrop.domain.deadlines import Deadline
-    from ragdrop.domain.sweep_report import Report as SweepReport
-    from ragdrop.domain.verdicts import Verdict
-    from ragdrop.usecases.calibrate import Calibrated
-    from ragdrop.usecases.delete_tenant import TenantReceipt
-    from ragdrop.usecases.reindex import Progress, Report
-    from ragdrop.usecases.write_snapshot import Written
+    from ragdrop.operate.calibrate import Calibrated
+    from ragdrop.operate.reindex import Progress, Report
+    from ragdrop.operate.sweeping import Report as SweepReport
+    from ragdrop.operate.write_snapshot import Written
+    from ragdrop.ports.wiring import Verdict
+    from ragdrop.tenants.delete import TenantReceipt
 
 
 class Operator(Protocol):
@@ -75,7 +75,7 @@ class Tenants(Protocol):
 
 
 class Reindexer(Protocol):
-    """Moves tenants from one index to another: see ragdrop.usecases.reindex."""
+    """Moves tenants from one index to another: see ragdrop.operate.reindex."""
 
     def run(self, name: str, wanted: ActiveIndex, progress: Progress = ..., *, anew: bool = False) -> Report | None:
         """Bring a tenant to an index like *wanted*; None where it is there already."""
@@ -95,7 +95,7 @@ class Reindexer(Protocol):
 
 
 class Sweeper(Protocol):
-    """Sweeps one tenant: see ragdrop.usecases.sweep."""
+    """Sweeps one tenant: see ragdrop.operate.sweep."""
 
     def __call__(
         self, name: str, deadline: Deadline, *, dry_run: bool = ..., allow_mass_delete: bool = ...
@@ -105,7 +105,7 @@ class Sweeper(Protocol):
 
 
 class Calibrator(Protocol):
-    """Fits one tenant's calibration: see ragdrop.usecases.calibrate."""
+    """Fits one tenant's calibration: see ragdrop.operate.calibrate."""
 
     def __call__(self, name: str, deadline: Deadline, *, dry_run: bool = ..., progress: Progress = ...) -> Calibrated:
         """Learn from the tenant's own titles and headings."""
@@ -113,7 +113,7 @@ class Calibrator(Protocol):
 
 
 class SnapshotWriter(Protocol):
-    """Writes one tenant's snapshot: see ragdrop.usecases.write_snapshot."""
+    """Writes one tenant's snapshot: see ragdrop.operate.write_snapshot."""
 
     def is_due(self, tenant: Tenant) -> bool:
         """Whether the tenant changed since its snapshot was written."""
@@ -125,7 +125,7 @@ class SnapshotWriter(Protocol):
 
 
 class Examiner(Protocol):
-    """Looks at a deployment from inside: see ragdrop.usecases.examine."""
+    """Looks at a deployment from inside: see ragdrop.operate.diagnose."""
 
     def steps(self) -> Mapping[str, Callable[[Deadline], Verdict]]:
         """What is looked at, by name."""
@@ -141,7 +141,7 @@ class DeadLetters(Protocol):
 
 
 class TenantDeletion(Protocol):
-    """Removes a tenant: see ragdrop.usecases.delete_tenant."""
+    """Removes a tenant: see ragdrop.tenants.delete."""
 
     def __call__(self, name: str, deadline: Deadline, *, wait: Callable[[float], None]) -> TenantReceipt:
         """Remove it from every place."""

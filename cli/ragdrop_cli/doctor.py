@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.verdicts import Verdict
 from ragdrop.errors import ConfigurationError, RagdropError
+from ragdrop.ports.wiring import Verdict
 from ragdrop_cli.canary import Canary, searches
 from ragdrop_cli.deployment import packages
 from ragdrop_cli.failures import FAILED, USAGE
@@ -71,7 +71,7 @@ def _steps(session: Session, *, skip_accuracy: bool) -> Iterator[tuple[str, Step
     try:
         with packages():
             steps = session.deployment().examine.steps()
-            from ragdrop.usecases.examine import of_error
+            from ragdrop.operate.diagnose import of_error
     except ConfigurationError as exc:
         broken = Verdict("failed", exc.message, "set what is named; `make up` starts a local stack that has it all")
         yield "settings", lambda: broken

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ragdrop.domain.evaluation import hit, mean, ndcg, recall, reciprocal_rank
+from ragdrop.operate.evaluation import hit, mean, ndcg, recall, reciprocal_rank
 from ragdrop_cli.eval_questions import Question
 
 TOP = 3  # where the gate wants what is expected

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ragdrop.domain.durations import duration_s
 from ragdrop.domain.tenants import ApiKey, Role
-from ragdrop.domain.times import rfc3339
+from ragdrop.domain.times import duration_s, rfc3339
 from ragdrop_cli.options import AsObject, ManyVaults
 from ragdrop_cli.output import note, say, say_object, say_table
 from ragdrop_cli.session import session_of

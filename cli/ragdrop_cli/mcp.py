@@ -20,7 +20,7 @@ def mcp(context: typer.Context, *, wait_s: WaitS = 120.0) -> None:
     Needs `pip install 'ragdrop[mcp]'`. Standard output carries nothing but the protocol.
     """
     try:
-        from ragdrop.agents.stdio import serve
+        from ragdrop.api.mcp.server import serve
     except ModuleNotFoundError as exc:
         raise ConfigurationError(f"{exc.name} is not installed: pip install 'ragdrop[mcp]'") from exc
     with session_of(context).client() as client:

@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from ragdrop.client import RagdropClient
-from ragdrop.domain.deployed_stacks import DeployedStack
+from ragdrop.ports.wiring import DeployedStack
 from ragdrop_cli.deployment import Deployment, deployed, stack_named
 from ragdrop_cli.stack import Stack, api_of, find_stack, read_stack, running_stack
 

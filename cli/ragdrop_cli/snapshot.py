@@ -18,7 +18,7 @@ from ragdrop_cli.reindexing import Step, Told
 from ragdrop_cli.session import session_of
 
 if TYPE_CHECKING:
-    from ragdrop.usecases.write_snapshot import Written
+    from ragdrop.operate.write_snapshot import Written
 
 LONGEST_S = 3_600.0
 Full = Annotated[bool, typer.Option("--full", help="Write it anew instead of changing the last one.")]

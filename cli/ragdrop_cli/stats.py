@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ragdrop.domain.statistics import HOURS
+from ragdrop.operate.stats import HOURS
 from ragdrop_cli.bars import bars
 from ragdrop_cli.options import AsJson
 from ragdrop_cli.output import say, say_reply, say_table

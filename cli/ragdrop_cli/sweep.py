@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.sweep_report import Report
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import RagdropError
+from ragdrop.operate.sweeping import Report
 from ragdrop_cli.deployment import Deployment, packages
 from ragdrop_cli.failures import FAILED, code_of, describe, exit_code
 from ragdrop_cli.options import AsObject

@@ -6,10 +6,9 @@ from typing import Any
 
 from mangum import Mangum
 
+from ragdrop.api.generate_api import BehindWebAdapter, generate_api
 from ragdrop.bootstrap import bootstrap
 from ragdrop.observability import configure, logger
-from ragdrop.services.generate import generate_api
-from ragdrop.web_adapter import BehindWebAdapter
 
 app = bootstrap(function="generate")  # once per execution environment
 configure(app.settings.log_level)

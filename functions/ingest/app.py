@@ -6,8 +6,8 @@ from typing import Any
 
 from ragdrop.bootstrap import bootstrap
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.deliveries import deliveries
 from ragdrop.observability import configure, logger
+from ragdrop.ports.message_queue import deliveries
 
 MARGIN_S = 5.0  # to give messages back and say what failed before the function is cut off
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from mangum import Mangum
 
+from ragdrop.api.mcp.route import mcp_api
 from ragdrop.bootstrap import bootstrap
 from ragdrop.observability import configure, logger
-from ragdrop.services.mcp import mcp_api
 
 app = bootstrap(function="mcp")  # once per execution environment
 configure(app.settings.log_level)

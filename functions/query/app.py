@@ -6,9 +6,9 @@ from typing import Any
 
 from mangum import Mangum
 
+from ragdrop.api.search_first import search_first_api
 from ragdrop.bootstrap import bootstrap
 from ragdrop.observability import configure, logger
-from ragdrop.services.search_first import search_first_api
 
 app = bootstrap(function="query")  # once per execution environment
 configure(app.settings.log_level)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from ragdrop.domain.metric_names import NAMESPACE, UNITS
+from ragdrop.ports.metrics import NAMESPACE, UNITS
 from tests.architecture.cloudformation import REPOSITORY, of_type, read_template
 
 RESOURCES = dict(read_template()["Resources"])

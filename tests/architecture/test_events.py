@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent, SQSEvent
 
-from ragdrop.domain.deliveries import deliveries
+from ragdrop.ports.message_queue import deliveries
 
 EVENTS = sorted((Path(__file__).parents[2] / "events").glob("*.json"))
 BATCHES = [path for path in EVENTS if path.name.startswith("ingest-")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ragdrop.domain.convergence import LEASE_S, MAX_RECEIVES
+from ragdrop.ingest.reconcile_rules import LEASE_S, MAX_RECEIVES
 
 TEMPLATE = (Path(__file__).parents[2] / "template.yaml").read_text("utf-8")
 

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from ragdrop.config import environment_names
-from ragdrop.domain.retention import DERIVED_AGE_S
+from ragdrop.operate.sweeping import DERIVED_AGE_S
 from tests.architecture.cloudformation import REPOSITORY, Resource, allowed_statements, listed, of_type
 
 FUNCTIONS = ("IngestFunction", "QueryFunction", "GenerateFunction", "McpFunction", "SweepFunction")

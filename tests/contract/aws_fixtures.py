@@ -21,30 +21,26 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 from moto.core.models import botocore_stubber
 
-from ragdrop.adapters.dynamodb_answers import read_answers_plainly
-from ragdrop.adapters.dynamodb_breakers import DynamoDbBreakers
-from ragdrop.adapters.dynamodb_kept_replies import DynamoDbKeptReplies
-from ragdrop.adapters.dynamodb_receipts import DynamoDbReceipts
-from ragdrop.adapters.dynamodb_registry import DynamoDbRegistry
-from ragdrop.adapters.dynamodb_request_counts import DynamoDbRequestCounts
-from ragdrop.adapters.dynamodb_telemetry import DynamoDbTelemetry
-from ragdrop.adapters.memory_breakers import MemoryBreakers
-from ragdrop.adapters.memory_kept_replies import MemoryKeptReplies
-from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
-from ragdrop.adapters.memory_object_store import MemoryObjectStore
-from ragdrop.adapters.memory_receipts import MemoryReceipts
-from ragdrop.adapters.memory_registry import MemoryRegistry
-from ragdrop.adapters.memory_request_counts import MemoryRequestCounts
-from ragdrop.adapters.memory_telemetry import MemoryTelemetry
-from ragdrop.adapters.s3_object_store import S3ObjectStore
-from ragdrop.adapters.sqs_message_queue import SqsMessageQueue
-from ragdrop.domain.deliveries import look_at
 from ragdrop.ports import MessageQueue, ObjectStore, Registry
 from ragdrop.ports.breakers import BreakerStore
+from ragdrop.ports.credentials import RequestCounts
 from ragdrop.ports.kept_replies import KeptReplies
+from ragdrop.ports.message_queue import look_at
 from ragdrop.ports.receipts import Receipts
-from ragdrop.ports.request_counts import RequestCounts
 from ragdrop.ports.telemetry import Telemetry
+from ragdrop.stores.aws.clients import read_answers_plainly
+from ragdrop.stores.dynamodb.breakers import DynamoDbBreakers
+from ragdrop.stores.dynamodb.expiring import DynamoDbKeptReplies, DynamoDbRequestCounts
+from ragdrop.stores.dynamodb.receipts import DynamoDbReceipts
+from ragdrop.stores.dynamodb.registry import DynamoDbRegistry
+from ragdrop.stores.dynamodb.telemetry import DynamoDbTelemetry
+from ragdrop.stores.s3.object_store import S3ObjectStore
+from ragdrop.stores.sqs.message_queue import SqsMessageQueue
+from testing.memory_breakers import MemoryBreakers
+from testing.memory_message_queue import MemoryMessageQueue
+from testing.memory_object_store import MemoryObjectStore
+from testing.memory_registry import MemoryRegistry
+from testing.memory_telemetry import MemoryKeptReplies, MemoryReceipts, MemoryRequestCounts, MemoryTelemetry
 
 ENGINES = ("memory", "aws", "emulator")
 REGION = "eu-central-1"

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from ragdrop.adapters.hashing_embedder import word_vector
-from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
-from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
-from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
-from ragdrop.adapters.sqlite_vectors import INT8
 from ragdrop.domain.chunks import CandidateQuery, Chunk, ChunkRange, Filters, Hit, IndexedChunk, Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.ports import ChunkIndex
+from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
+from ragdrop.stores.sqlite.vectors import INT8
+from testing.memory_chunk_index import MemoryChunkIndex
+from testing.models import word_vector
 from tests.contract.opensearch_node import opensearch_url
 
 ENGINES = ("memory", "sqlite", "snapshot", "opensearch")

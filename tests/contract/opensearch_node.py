@@ -15,11 +15,11 @@ from opensearchpy.connection import Urllib3HttpConnection
 from localstack.opensearch import UnavailableError, start, stop
 from localstack.opensearch.releases import DEFAULT_RELEASE
 from localstack.ports import choose_port
-from ragdrop.adapters.opensearch_client import QuietConnection
 from ragdrop.domain.chunks import Chunk, IndexedChunk, Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.stores.opensearch.client import QuietConnection
 from tests.endings import AT_THE_END
 
 

@@ -7,7 +7,8 @@ from uuid import uuid4
 
 from ragdrop.domain.documents import Detail, Facts, Failure, Head
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, EmbeddingSpace, Tenant
+from ragdrop.domain.models import EmbeddingSpace
+from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Tenant
 from ragdrop.ports import Claim, Registry
 
 NOW_S = 1_760_000_000.25

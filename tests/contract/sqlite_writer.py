@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
+from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from tests.contract.chunk_index_suite import Engine, new_ref
 
 TENANT = "shared"

@@ -10,8 +10,8 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from ragdrop.adapters.aws_stack import read_stack
 from ragdrop.errors import ConfigurationError, DependencyError
+from ragdrop.stores.aws.deployment import read_stack
 
 REGION = "eu-central-1"
 OUTPUTS = {"ApiUrl": "https://api.example/dev", "DocumentBucket": "documents", "IngestFunctionName": "ingest"}

@@ -10,13 +10,13 @@ from typing import Any
 import httpx
 import pytest
 
-from ragdrop.adapters.openai_chat_model import OpenAiChatModel
-from ragdrop.adapters.openai_http import OpenAiHttp
-from ragdrop.adapters.retries import Retries
-from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DeadlineError, DependencyError, GenerationError, ModelNotFoundError
+from ragdrop.models.chat import OpenAiChatModel
+from ragdrop.models.http import OpenAiHttp
 from ragdrop.ports import ChatModel, Completion, Message
+from ragdrop.resilience.retrying import Retries
+from testing.models import ScriptedChatModel
 from tests.chat_server import TEXT, ChatServer, chat_server
 
 MESSAGES = [Message("system", "Be true."), Message("user", "Is it so?")]

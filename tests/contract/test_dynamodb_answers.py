@@ -11,7 +11,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from ragdrop.adapters.dynamodb_answers import READS, read_answers_plainly
+from ragdrop.stores.aws.clients import READS, read_answers_plainly
 
 TABLE = "answers"
 ATTRIBUTES = {

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from ragdrop.adapters.dynamodb_items import detail_item, detail_of, encode, head_of
-from ragdrop.adapters.dynamodb_registry import DynamoDbRegistry
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Failure, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import ConfigurationError, DatabaseError
+from ragdrop.stores.dynamodb.items import detail_item, detail_of, encode, head_of
+from ragdrop.stores.dynamodb.registry import DynamoDbRegistry
 from tests.contract import registry_examples as examples
 from tests.contract.aws_fixtures import clients, registry_table
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
-from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from tests.contract.opensearch_node import opensearch_url
 from tests.world import World
 

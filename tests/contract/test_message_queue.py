@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
-from ragdrop.adapters.sqs_message_queue import SqsMessageQueue
-from ragdrop.domain.deliveries import Continuation
 from ragdrop.errors import ConfigurationError, QueueError
+from ragdrop.ports.message_queue import Continuation
+from ragdrop.stores.sqs.message_queue import SqsMessageQueue
+from testing.memory_message_queue import MemoryMessageQueue
 from tests.contract.aws_fixtures import ENGINES, QueueEngine, clients, queue_engine
 
 

@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from ragdrop.adapters.emf_metrics import EmfMetrics
-from ragdrop.adapters.memory_metrics import MemoryMetrics
-from ragdrop.adapters.no_metrics import NoMetrics
 from ragdrop.bootstrap import bootstrap
-from ragdrop.domain.metric_names import UNITS
-from ragdrop.ports.metrics import Metrics
+from ragdrop.ports.metrics import UNITS, Metrics
+from ragdrop.stores.aws.telemetry import EmfMetrics, NoMetrics
+from testing.memory_services import MemoryMetrics
 from tests.world import ENVIRONMENT
 
 MADE: list[Metrics] = [MemoryMetrics(), NoMetrics(), EmfMetrics(function="query", stage="stack-dev")]

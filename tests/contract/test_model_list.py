@@ -7,13 +7,11 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from ragdrop.adapters.memory_model_list import MemoryModelList
-from ragdrop.adapters.openai_http import OpenAiHttp
-from ragdrop.adapters.openai_model_list import OpenAiModelList
-from ragdrop.domain.correlation import REQUEST_ID
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deadlines import REQUEST_ID, Deadline
 from ragdrop.errors import EmbeddingServiceError, GenerationError
-from ragdrop.ports.model_list import ModelList
+from ragdrop.models.http import OpenAiHttp, OpenAiModelList
+from ragdrop.ports.models import ModelList
+from testing.memory_services import MemoryModelList
 
 
 def soon() -> Deadline:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragdrop.adapters.memory_object_store import MemoryObjectStore
-from ragdrop.adapters.s3_metadata import decoded, encoded
 from ragdrop.errors import ObjectStoreError, PreconditionFailedError
+from ragdrop.stores.s3.object_store import decoded, encoded
+from testing.memory_object_store import MemoryObjectStore
 from tests.contract.aws_fixtures import ENGINES, StoreEngine, store_engine
 
 KEY = "acme/team/notes/größe + 1 😀.md"

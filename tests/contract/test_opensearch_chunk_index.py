@@ -10,12 +10,12 @@ from uuid import uuid4
 
 import pytest
 
-from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
-from ragdrop.adapters.opensearch_client import connect
 from ragdrop.domain.chunks import CandidateQuery, ChunkRange, Filters, Folder, Vector, vector
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import ConfigurationError
+from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop.stores.opensearch.client import connect
 from tests.contract.opensearch_node import counting_connection, opensearch_url, piece, soon
 
 A = DocumentKey("acme", "team", "a.md")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from ragdrop.adapters.opensearch_auth import region_of, signer
-from ragdrop.adapters.opensearch_client import connect
 from ragdrop.errors import ConfigurationError
+from ragdrop.stores.opensearch.auth import region_of, signer
+from ragdrop.stores.opensearch.client import connect
 
 
 @dataclass

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
-from ragdrop.adapters.opensearch_client import Caller, connect
-from ragdrop.adapters.opensearch_mapping import source_of
-from ragdrop.adapters.retries import Retries
 from ragdrop.domain.chunks import CandidateQuery, Filters
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import ConfigurationError, DatabaseError, DeadlineError
+from ragdrop.resilience.retrying import Retries
+from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop.stores.opensearch.client import Caller, connect
+from ragdrop.stores.opensearch.mapping import source_of
 from tests.contract.opensearch_node import piece, soon
 
 REF = IndexRef("acme", "ragdrop-v1-stub-4-1", 4)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
 from ragdrop.domain.chunks import CandidateQuery, ChunkRange, Filters, vector
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
+from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
 from tests.contract.opensearch_node import counting_connection, opensearch_url, piece, soon
 
 REF = IndexRef("acme", "ragdrop-v1-rights-2-1", 2)

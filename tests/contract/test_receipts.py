@@ -9,11 +9,11 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from ragdrop.adapters.dynamodb_receipts import DynamoDbReceipts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.receipts import Receipt
 from ragdrop.errors import DatabaseError
 from ragdrop.ports.receipts import Receipts
+from ragdrop.stores.dynamodb.receipts import DynamoDbReceipts
 from tests.contract.aws_fixtures import ENGINES, REGION, receipts_engine, table_definition
 from tests.contract.registry_examples import NOW_S, new_tenant_name
 

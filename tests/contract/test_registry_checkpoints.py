@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from ragdrop.domain.checkpoints import Checkpoint
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.ports import Registry
+from ragdrop.ports.registry import Checkpoint
 from tests.contract.aws_fixtures import ENGINES, registry_engine
 from tests.contract.registry_examples import NOW_S, buried, claimed, detail_of, indexed, new_tenant_name, now
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan
 from ragdrop.errors import RagdropError
+from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from tests.contract.chunk_index_suite import ENGINES, chunk_index_engine
 from tests.world import World
 

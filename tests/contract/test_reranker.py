@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from ragdrop.adapters.http_reranker import HttpReranker
-from ragdrop.adapters.memory_reranker import WordReranker
-from ragdrop.adapters.openai_http import OpenAiHttp
-from ragdrop.adapters.retries import Retries
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import RerankError
-from ragdrop.ports.reranker import Reranker
+from ragdrop.models.http import OpenAiHttp
+from ragdrop.models.reranker import HttpReranker
+from ragdrop.ports.models import Reranker
+from ragdrop.resilience.retrying import Retries
+from testing.memory_services import WordReranker
 
 TEXTS = ("a blue car", "the red pump", "a pump")
 

@@ -9,12 +9,12 @@ from uuid import uuid4
 
 import pytest
 
-from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
-from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.domain.calibration import Curve
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Retrieval
 from ragdrop.errors import EmbeddingServiceError, InvalidDocTypeError, InvalidParamsError
+from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from tests.contract.chunk_index_suite import ENGINES
 from tests.contract.opensearch_node import opensearch_url
 from tests.world import World

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from ragdrop.adapters.s3_object_store import S3ObjectStore
 from ragdrop.errors import ConfigurationError, ObjectStoreError
+from ragdrop.stores.s3.object_store import S3ObjectStore
 from tests.contract.aws_fixtures import clients
 
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from ragdrop.adapters.snapshot_files import RESERVE_S, SnapshotFiles
-from ragdrop.adapters.sqlite_snapshots import SqliteSnapshots
 from ragdrop.domain.chunks import Chunk, IndexedChunk, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.snapshots import Snapshot, snapshot_name
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, ObjectStoreError
 from ragdrop.ports import ObjectStore
+from ragdrop.ports.snapshots import Snapshot, snapshot_name
+from ragdrop.stores.sqlite.snapshot_files import RESERVE_S, SnapshotFiles
+from ragdrop.stores.sqlite.snapshots import SqliteSnapshots
 from tests.contract.aws_fixtures import store_engine
 
 PIECE = 500

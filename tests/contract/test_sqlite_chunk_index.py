@@ -14,10 +14,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.domain.chunks import CandidateQuery, Filters
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import ConfigurationError, DatabaseError, DeadlineError, IndexLostError
+from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from tests.contract import sqlite_writer
 from tests.contract.chunk_index_suite import DIMENSION, Engine, new_ref, now, paths
 
@@ -243,7 +243,7 @@ def test_a_document_of_more_than_ten_thousand_chunks_is_removed_whole(engine: En
 
 def test_importing_the_index_brings_no_numpy_and_no_sdk() -> None:
     code = (
-        "import sys, ragdrop.adapters.sqlite_chunk_index;"
+        "import sys, ragdrop.stores.sqlite.chunk_index;"
         "print(sorted({'numpy', 'boto3', 'pydantic', 'sqlite_vec', 'sqlite3'} & set(sys.modules)))"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "layers/common/python")}

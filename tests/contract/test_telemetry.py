@@ -8,8 +8,7 @@ import pytest
 
 from ragdrop.domain.chunks import vector
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.usage import Usage
-from ragdrop.ports.telemetry import Telemetry
+from ragdrop.ports.telemetry import Telemetry, Usage
 from tests.contract.aws_fixtures import ENGINES, telemetry_engine
 from tests.contract.registry_examples import NOW_S, new_tenant_name
 

@@ -9,11 +9,11 @@ from uuid import uuid4
 
 import pytest
 
-from ragdrop.adapters.memory_registry import MemoryRegistry
-from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
-from ragdrop.adapters.opensearch_client import QuietConnection
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Tenant
+from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop.stores.opensearch.client import QuietConnection
+from testing.memory_registry import MemoryRegistry
 from tests.contract.opensearch_node import opensearch_url
 from tests.functions.wall import Wall, before_and_after_another_tenant_came
 from tests.world import World

@@ -18,10 +18,10 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from ragdrop.adapters.jwt_verifier import JwtVerifier
 from ragdrop.domain.tenants import Caller
-from ragdrop.domain.tokens import TokenRules
 from ragdrop.errors import IssuerError, UnauthenticatedError
+from ragdrop.ports.credentials import TokenRules
+from ragdrop.stores.aws.credentials import JwtVerifier
 
 AUDIENCE = "ragdrop"
 RSA_KEY = rsa.generate_private_key(public_exponent=65_537, key_size=2_048)

@@ -10,10 +10,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from ragdrop.adapters.memory_tracer import MemoryTracer
-from ragdrop.adapters.open_telemetry_tracer import PREFIX, OpenTelemetryTracer
 from ragdrop.errors import DatabaseError
-from ragdrop.ports.tracer import Tracer
+from ragdrop.ports.metrics import Tracer
+from ragdrop.stores.aws.telemetry import PREFIX, OpenTelemetryTracer
+from testing.memory_services import MemoryTracer
 
 SPANS = InMemorySpanExporter()
 PROVIDER = TracerProvider(shutdown_on_exit=False)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from ragdrop.adapters.dynamodb_visited import DynamoDbVisitedCache
-from ragdrop.adapters.memory_visited import MemoryVisitedCache
 from ragdrop.ports import VisitedCache
+from ragdrop.stores.dynamodb.expiring import DynamoDbVisitedCache
+from testing.memory_telemetry import MemoryVisitedCache
 from tests.contract.aws_fixtures import ENGINES, clients, registry_table, stack
 from tests.contract.registry_examples import NOW_S, new_tenant_name
 

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from ragdrop.adapters.aws_wiring import AwsWiring
-from ragdrop.adapters.memory_wiring import MemoryWiring
-from ragdrop.domain.verdicts import SUBSCRIBED, Wiring
 from ragdrop.errors import ConfigurationError
-from ragdrop.ports.wiring import WiringProbe
+from ragdrop.ports.wiring import SUBSCRIBED, Wiring, WiringProbe
+from ragdrop.stores.aws.deployment import AwsWiring
+from testing.memory_services import MemoryWiring
 from tests.contract.aws_fixtures import REGION, clients
 
 

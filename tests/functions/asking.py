@@ -9,10 +9,10 @@ from typing import Any
 
 from mangum import Mangum
 
+from ragdrop.api.ask import ask_router
+from ragdrop.api.http import MARGIN_S, authenticated, create_api
 from ragdrop.domain.tenants import Role
-from ragdrop.http import MARGIN_S, authenticated, create_api
 from ragdrop.ports import ChatModel
-from ragdrop.routes.ask import ask_router
 from tests.world import World
 
 Event = tuple[str, dict[str, Any]]

@@ -16,8 +16,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from ragdrop.adapters.hashing_embedder import HashingEmbedder
-from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
+from testing.models import HashingEmbedder, ScriptedChatModel
 from tests.contract.aws_fixtures import table_definition
 from tests.functions.roles import IN_FORCE, Roles
 from tests.world import ENVIRONMENT

@@ -8,12 +8,12 @@ from typing import Any
 
 import boto3
 
-from ragdrop.adapters.dynamodb_registry import DynamoDbRegistry
-from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
-from ragdrop.adapters.memory_object_store import MemoryObjectStore
-from ragdrop.adapters.memory_registry import MemoryRegistry
-from ragdrop.adapters.s3_object_store import S3ObjectStore
-from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
+from ragdrop.stores.dynamodb.registry import DynamoDbRegistry
+from ragdrop.stores.s3.object_store import S3ObjectStore
+from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
+from testing.memory_chunk_index import MemoryChunkIndex
+from testing.memory_object_store import MemoryObjectStore
+from testing.memory_registry import MemoryRegistry
 from tests.contract.aws_fixtures import registry_table
 
 REGION = "us-east-1"

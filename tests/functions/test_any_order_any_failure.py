@@ -25,14 +25,14 @@ from hypothesis.stateful import (
 )
 from moto import mock_aws
 
-from ragdrop.domain.checkpoints import HopLimits
-from ragdrop.domain.convergence import LEASE_S
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.deliveries import Delivery
 from ragdrop.domain.documents import Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.pointers import name_of
-from ragdrop.usecases.revision_store import PART_CHARACTERS, RevisionStore
+from ragdrop.ingest.reconcile_rules import LEASE_S
+from ragdrop.ingest.revision_store import PART_CHARACTERS, RevisionStore
+from ragdrop.ports.message_queue import Delivery
+from ragdrop.ports.registry import HopLimits
 from tests.faults import Countdown, Crash, Fragile
 from tests.functions.history_backends import InMemory, InMoto
 from tests.world import World

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from ragdrop.http import STATUS
-from ragdrop.services.query import query_api
+from ragdrop.api.http import STATUS
+from ragdrop.api.whole_api import query_api
 from tests.agent_world import eager_world
 
 

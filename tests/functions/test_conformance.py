@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
+from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
 from tests.contract.opensearch_node import opensearch_url
 from tests.functions.conftest import Deployment, deployed
 

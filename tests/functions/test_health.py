@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ragdrop import __version__
-from ragdrop.adapters.memory_model_list import MemoryModelList
 from ragdrop.errors import DatabaseError, GenerationError
+from testing.memory_services import MemoryModelList
 from tests.functions.conftest import Deployment
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 from starlette.testclient import TestClient
 
+from ragdrop.api.whole_api import query_api
 from ragdrop.config import Settings
 from ragdrop.errors import ConfigurationError
-from ragdrop.services.query import query_api
 from tests.agent_world import eager_world, key_of
 from tests.world import ENVIRONMENT
 

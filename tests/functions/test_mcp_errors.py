@@ -12,8 +12,8 @@ from mcp.client.client import Client
 from mcp_types import CallToolResult
 
 from ragdrop import errors
-from ragdrop.agents.tools import TOOLS
-from ragdrop.services.mcp import mcp_api
+from ragdrop.api.mcp.route import mcp_api
+from ragdrop.api.mcp.tools import TOOLS
 from tests.agent_world import URL, eager_world, key_of, with_agent
 from tests.world import World
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from ragdrop.adapters.openai_chat_model import OpenAiChatModel
-from ragdrop.adapters.openai_http import OpenAiHttp
-from ragdrop.adapters.retries import Retries
+from ragdrop.models.chat import OpenAiChatModel
+from ragdrop.models.http import OpenAiHttp
+from ragdrop.resilience.retrying import Retries
 from tests.chat_server import ChatServer, chat_server
 from tests.functions.asking import Asking
 from tests.world import World

@@ -11,10 +11,10 @@ import httpx
 import openai
 import pytest
 
-from ragdrop.adapters.scripted_chat_model import ScriptedChatModel
 from ragdrop.client import RagdropClient
 from ragdrop.client.events import Cited, Done, Retrieved, Said
 from ragdrop.ports import Completion, Message
+from testing.models import ScriptedChatModel
 from tests.served import answering_api, served
 from tests.world import World
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
-from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.domain.tenants import IndexRef
+from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
+from testing.memory_chunk_index import MemoryChunkIndex
 from tests.functions.wall import HIDDEN, LeakyIndex, Wall, before_and_after_another_tenant_came
 
 SECRET, NOWHERE = "secretword", "nosuchword"  # of tenant other's; of nobody's

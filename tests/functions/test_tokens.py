@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from ragdrop.adapters.memory_tokens import MemoryTokens
 from ragdrop.domain.rates import RateLimits
 from ragdrop.domain.tenants import Caller
+from testing.memory_services import MemoryTokens
 from tests.functions.conftest import Deployment
 
 READER, NOBODYS, CLOSED = "e30.e30.reader", "e30.e30.nobodys", "e30.e30.closed"

@@ -9,11 +9,11 @@ from urllib.parse import parse_qs
 
 from mangum import Mangum
 
-from ragdrop.adapters.memory_chunk_index import MemoryChunkIndex
+from ragdrop.api.whole_api import query_api
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.services.query import query_api
+from testing.memory_chunk_index import MemoryChunkIndex
 from tests.functions.conftest import LocalContext
 from tests.world import World
 

@@ -11,21 +11,21 @@ from typing import Any
 
 import httpx
 
-from ragdrop.adapters.memory_breakers import MemoryBreakers
-from ragdrop.adapters.memory_message_queue import MemoryMessageQueue
-from ragdrop.adapters.memory_object_store import MemoryObjectStore
-from ragdrop.adapters.memory_registry import MemoryRegistry
-from ragdrop.adapters.memory_telemetry import MemoryTelemetry
-from ragdrop.adapters.memory_visited import MemoryVisitedCache
-from ragdrop.adapters.openai_embedder import OpenAiEmbedder
-from ragdrop.adapters.openai_http import OpenAiHttp
 from ragdrop.bootstrap import App, bootstrap
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.deliveries import Change, Delivery
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.retrieval import Query, Retrieval
-from ragdrop.domain.tenants import Caller, EmbeddingSpace
+from ragdrop.domain.tenants import Caller
+from ragdrop.models.embedder import OpenAiEmbedder
+from ragdrop.models.http import OpenAiHttp
+from ragdrop.ports.message_queue import Change, Delivery
+from testing.memory_breakers import MemoryBreakers
+from testing.memory_message_queue import MemoryMessageQueue
+from testing.memory_object_store import MemoryObjectStore
+from testing.memory_registry import MemoryRegistry
+from testing.memory_telemetry import MemoryTelemetry, MemoryVisitedCache
 from tests.integration.conftest import REPOSITORY, LocalStack
 
 VAULT = REPOSITORY / "localstack/sample-vault"

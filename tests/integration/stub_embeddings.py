@@ -13,7 +13,7 @@ import uvicorn
 from localstack.models.embedding_model import Embedded
 from localstack.models.embedding_server import embedding_app
 from localstack.ports import HOST, choose_port
-from ragdrop.adapters.hashing_embedder import word_vector
+from testing.models import word_vector
 
 DIMENSION = 64
 START_TIMEOUT_S = 10

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ragdrop.services.query import query_api
+from ragdrop.api.whole_api import query_api
 from tests.agent_world import eager_world, key_of
 from tests.integration.conftest import REPOSITORY
 from tests.served import served

@@ -6,10 +6,6 @@ from pathlib import Path
 
 import httpx
 
-from ragdrop.adapters.openai_embedder import OpenAiEmbedder
-from ragdrop.adapters.openai_http import OpenAiHttp
-from ragdrop.adapters.semantic_splitter import SemanticSplitter
-from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.config import Settings
 from ragdrop.domain.chunks import CandidateQuery, Chunk, Filters, IndexedChunk
 from ragdrop.domain.deadlines import Deadline
@@ -17,6 +13,10 @@ from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.tenants import IndexRef
+from ragdrop.formats.splitter import SemanticSplitter
+from ragdrop.models.embedder import OpenAiEmbedder
+from ragdrop.models.http import OpenAiHttp
+from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from tests.integration.conftest import LocalStack
 
 FILLER = (

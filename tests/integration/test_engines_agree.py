@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
-from ragdrop.adapters.sqlite_chunk_index import SqliteChunkIndex
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from tests.contract.opensearch_node import opensearch_url
 from tests.integration.conftest import LocalStack
 from tests.integration.golden_vault import Engine, golden, model_of

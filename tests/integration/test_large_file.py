@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from ragdrop.adapters.dynamodb_registry import DynamoDbRegistry
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.usecases.index_revision import MAX_OBJECT_BYTES
-from ragdrop.usecases.revision_store import PART_CHARACTERS
+from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
+from ragdrop.ingest.revision_store import PART_CHARACTERS
+from ragdrop.stores.dynamodb.registry import DynamoDbRegistry
 from tests.integration.commands import WHOLE, Tenant, within
 from tests.integration.conftest import LocalStack
 from tests.integration.ingest_workers import PROC, IngestWorkers, limited_ingest

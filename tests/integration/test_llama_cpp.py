@@ -12,13 +12,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ragdrop.adapters.openai_chat_model import OpenAiChatModel
-from ragdrop.adapters.openai_http import OpenAiHttp
-from ragdrop.domain.answers import Answer
+from ragdrop.domain.answers import Answer, Question
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
-from ragdrop.domain.questions import Question
-from ragdrop.usecases.ask import Found
+from ragdrop.generate.ask import Found
+from ragdrop.models.chat import OpenAiChatModel
+from ragdrop.models.http import OpenAiHttp
 from tests.world import World
 
 PYTHON = os.environ.get("RAGDROP_LLAMA_CPP_PYTHON")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ragdrop.adapters.content_parser import ContentParser
-from ragdrop.adapters.isolated_reader import IsolatedReader
 from ragdrop.errors import DocumentError
+from ragdrop.formats.content import ContentParser
+from ragdrop.formats.isolated_reader import IsolatedReader
 
 READ = frozenset({"pdf", "docx", "html", "csv"})
 MAX_SECONDS = 30

@@ -12,8 +12,8 @@ import pytest
 
 from localstack.opensearch import UnavailableError, start, stop
 from localstack.ports import choose_port
-from ragdrop.adapters.opensearch_chunk_index import OpenSearchChunkIndex
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
 from tests.contract.opensearch_node import private_folder, skip_or_fail
 from tests.integration.conftest import LocalStack
 from tests.integration.golden_vault import Engine, golden, model_of

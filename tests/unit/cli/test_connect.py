@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from ragdrop.domain.deployed_stacks import DeployedStack
+from ragdrop.ports.wiring import DeployedStack
 from tests.unit.cli.world import API_URL, CommandLine
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from ragdrop.domain.tenants import ActiveIndex, Tenant
-from ragdrop.usecases.reindex import Report
+from ragdrop.operate.reindex import Report
 from tests.unit.cli.world import CommandLine
 from tests.world import TENANT
 

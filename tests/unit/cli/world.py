@@ -16,8 +16,8 @@ from typer.testing import CliRunner, Result
 
 from ragdrop.client import RagdropClient
 from ragdrop.config import Settings
-from ragdrop.domain.deployed_stacks import DeployedStack
 from ragdrop.ports import Registry
+from ragdrop.ports.wiring import DeployedStack
 from ragdrop_cli.deployment import Operator, Reindexer
 from ragdrop_cli.main import build
 from ragdrop_cli.session import Session

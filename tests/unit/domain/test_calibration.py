@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragdrop.domain.calibration import Calibration, Curve
-from ragdrop.domain.shipped_calibrations import SHIPPED, for_space, in_force
-from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, EmbeddingSpace, Tenant
+from ragdrop.domain.models import EmbeddingSpace
+from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Tenant
+from ragdrop.query.relevance import SHIPPED, for_space, in_force
 
 SPACE = EmbeddingSpace("all-MiniLM-L6-v2", 384)
 curves = st.builds(Curve, st.floats(-1, 60), st.floats(0.001, 20))

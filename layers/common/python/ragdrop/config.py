@@ -11,12 +11,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
-from ragdrop.domain.models import model_window_tokens
-from ragdrop.domain.setting_rules import AUTO, FUSION_PATTERN
-from ragdrop.domain.settings_in_force import Tunables
-from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, EmbeddingSpace, index_name
-from ragdrop.domain.tokens import TokenRules
+from ragdrop.domain.models import EmbeddingSpace, model_window_tokens
+from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, index_name
 from ragdrop.errors import ConfigurationError
+from ragdrop.ports.credentials import TokenRules
+from ragdrop.tenants.setting_rules import AUTO, FUSION_PATTERN
+from ragdrop.tenants.settings_in_force import Tunables
 
 SPECIAL_TOKENS = (
     16  # what a model adds around a text ([CLS], [SEP], …) and a margin for tokenizers that differ slightly

@@ -12,24 +12,20 @@ if TYPE_CHECKING:
     from ragdrop.domain.queries import Query
     from ragdrop.domain.retrieval import Retrieval
     from ragdrop.domain.tenants import Caller
-    from ragdrop.usecases.ask import Ask
-    from ragdrop.usecases.budgeted_ask import BudgetedAsk
-    from ragdrop.usecases.cached_search import CachedSearch
-    from ragdrop.usecases.condense_conversation import CondenseConversation
-    from ragdrop.usecases.daily_budget import DailyBudget
-    from ragdrop.usecases.fallback_search import FallbackSearch
-    from ragdrop.usecases.follow_links import FollowLinks
-    from ragdrop.usecases.keep_receipts import KeepReceipts
-    from ragdrop.usecases.observe_queries import ObserveQueries
-    from ragdrop.usecases.observed_ask import ObservedAsk
-    from ragdrop.usecases.observed_search import ObservedSearch
-    from ragdrop.usecases.prepare_prompt import PreparePrompt
-    from ragdrop.usecases.query_vectors import QueryVectors
-    from ragdrop.usecases.rank_folders import RankFolders
-    from ragdrop.usecases.rerank import Rerank
-    from ragdrop.usecases.search import Search
-    from ragdrop.usecases.snapshot_search import SnapshotSearch
-    from ragdrop.usecases.tenants import Directory
+    from ragdrop.generate.ask import Ask
+    from ragdrop.generate.pipeline import BudgetedAsk, ObservedAsk
+    from ragdrop.generate.prompt import CondenseConversation, PreparePrompt
+    from ragdrop.generate.receipts import KeepReceipts
+    from ragdrop.operate.observe import ObserveQueries
+    from ragdrop.query.cache import CachedSearch
+    from ragdrop.query.fallback import FallbackSearch, SnapshotSearch
+    from ragdrop.query.follow_links import FollowLinks
+    from ragdrop.query.model_ranking import RankFolders, Rerank
+    from ragdrop.query.pipeline import ObservedSearch
+    from ragdrop.query.query_vectors import QueryVectors
+    from ragdrop.query.search import Search
+    from ragdrop.tenants.daily_budget import DailyBudget
+    from ragdrop.tenants.directory import Directory
 
 
 class AnsweringParts(GuardedParts):
@@ -38,8 +34,8 @@ class AnsweringParts(GuardedParts):
     @cached_property
     def directory(self) -> Directory:
         """Callers and tenants."""
-        from ragdrop.usecases.limit_requests import LimitRequests
-        from ragdrop.usecases.tenants import Directory
+        from ragdrop.tenants.directory import Directory
+        from ragdrop.tenants.rate_limits import LimitRequests
 
         limits = LimitRequests(lambda: self.request_counts, clock=self.clock)
         return Directory(self.guarded_registry, limits=limits, tokens=lambda: self.tokens, clock=self.clock)
@@ -47,7 +43,7 @@ class AnsweringParts(GuardedParts):
     @cached_property
     def follow_links(self) -> FollowLinks:
         """Following links from the documents found."""
-        from ragdrop.usecases.follow_links import FollowLinks
+        from ragdrop.query.follow_links import FollowLinks
 
         return FollowLinks(
             registry=self.guarded_registry, index=self.guarded_index, visited=self.visited, clock=self.clock
@@ -56,7 +52,7 @@ class AnsweringParts(GuardedParts):
     @cached_property
     def query_vectors(self) -> QueryVectors:
         """Vectors of questions."""
-        from ragdrop.usecases.query_vectors import QueryVectors
+        from ragdrop.query.query_vectors import QueryVectors
 
         size = self.settings.embedding_cache_size
         return QueryVectors(embedder=self.guarded_embedder, store=self.telemetry, size=size, clock=self.clock)
@@ -64,21 +60,21 @@ class AnsweringParts(GuardedParts):
     @cached_property
     def rank_folders(self) -> RankFolders:
         """Folders by the chat model."""
-        from ragdrop.usecases.rank_folders import RankFolders
+        from ragdrop.query.model_ranking import RankFolders
 
         return RankFolders(registry=self.guarded_registry, chat=self.guarded_chat)
 
     @cached_property
     def rerank(self) -> Rerank:
         """The reranker's order, where RERANK_URL names one."""
-        from ragdrop.usecases.rerank import Rerank
+        from ragdrop.query.model_ranking import Rerank
 
         return Rerank(self.guarded_reranker)
 
     @cached_property
     def uncached_search(self) -> Search:
         """Search."""
-        from ragdrop.usecases.search import Search
+        from ragdrop.query.search import Search
 
         return Search(
             registry=self.guarded_registry,
@@ -95,15 +91,14 @@ class AnsweringParts(GuardedParts):
     @cached_property
     def search(self) -> ObservedSearch:
         """Search as callers have it, every end of it told."""
-        from ragdrop.usecases.observed_search import ObservedSearch
+        from ragdrop.query.pipeline import ObservedSearch
 
         return ObservedSearch(self.fallback_search, self.observe_queries)
 
     @cached_property
     def observe_queries(self) -> ObserveQueries:
         """A log line and counts of every query."""
-        from ragdrop.usecases.observe_queries import ObserveQueries
-        from ragdrop.usecases.query_counter import QueryCounter
+        from ragdrop.operate.observe import ObserveQueries, QueryCounter
 
         counter = QueryCounter(self.telemetry, clock=self.clock)
         return ObserveQueries(counter, self.telemetry, metrics=self.metrics, clock=self.clock)
@@ -111,7 +106,7 @@ class AnsweringParts(GuardedParts):
     @cached_property
     def fallback_search(self) -> FallbackSearch:
         """Search with the fallback chain behind it."""
-        from ragdrop.usecases.fallback_search import FallbackSearch
+        from ragdrop.query.fallback import FallbackSearch
 
         def snapshot(query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
             return self.snapshot_search(query, caller, deadline)  # made, and SQLite imported, when it is first wanted
@@ -121,9 +116,9 @@ class AnsweringParts(GuardedParts):
     @cached_property
     def snapshot_search(self) -> SnapshotSearch:
         """Search while the index is down."""
-        from ragdrop.usecases.follow_links import FollowLinks
-        from ragdrop.usecases.search import Search
-        from ragdrop.usecases.snapshot_search import SnapshotSearch
+        from ragdrop.query.fallback import SnapshotSearch
+        from ragdrop.query.follow_links import FollowLinks
+        from ragdrop.query.search import Search
 
         registry, index = self.guarded_registry, self.snapshot_index
         search = Search(
@@ -142,9 +137,9 @@ class AnsweringParts(GuardedParts):
     @cached_property
     def cached_search(self) -> CachedSearch:
         """Search that remembers its answers."""
-        from ragdrop.usecases.cached_search import CachedSearch
-        from ragdrop.usecases.fallback_search import UnlessOpen
-        from ragdrop.usecases.usage_counter import UsageCounter
+        from ragdrop.query.cache import CachedSearch
+        from ragdrop.query.fallback import UnlessOpen
+        from ragdrop.query.usage import UsageCounter
 
         return CachedSearch(
             search=UnlessOpen(self.uncached_search, self.breakers),
@@ -160,7 +155,7 @@ class AnsweringParts(GuardedParts):
     @cached_property
     def prepare_prompt(self) -> PreparePrompt:
         """From a question to the messages that the model gets."""
-        from ragdrop.usecases.prepare_prompt import PreparePrompt
+        from ragdrop.generate.prompt import PreparePrompt
 
         return PreparePrompt(
             search=self.fallback_search,
@@ -173,42 +168,42 @@ class AnsweringParts(GuardedParts):
     @cached_property
     def keep_receipts(self) -> KeepReceipts:
         """Receipts of answers."""
-        from ragdrop.usecases.keep_receipts import KeepReceipts
+        from ragdrop.generate.receipts import KeepReceipts
 
         return KeepReceipts(receipts=self.receipts, registry=self.guarded_registry, clock=self.clock)
 
     @cached_property
     def ask(self) -> ObservedAsk:
         """Ask as callers have it, every end of it told."""
-        from ragdrop.usecases.observed_ask import ObservedAsk
+        from ragdrop.generate.pipeline import ObservedAsk
 
         return ObservedAsk(self.budgeted_ask, self.observe_queries)
 
     @cached_property
     def converse(self) -> ObservedAsk:
         """Ask for clients of the OpenAI protocol."""
-        from ragdrop.usecases.observed_ask import ObservedAsk
+        from ragdrop.generate.pipeline import ObservedAsk
 
         return ObservedAsk(self.budgeted_ask, self.observe_queries, operation="chat")
 
     @cached_property
     def budgeted_ask(self) -> BudgetedAsk:
         """Ask, while the tenant has tokens left today."""
-        from ragdrop.usecases.budgeted_ask import BudgetedAsk
+        from ragdrop.generate.pipeline import BudgetedAsk
 
         return BudgetedAsk(self.unobserved_ask, self.daily_budget)
 
     @cached_property
     def daily_budget(self) -> DailyBudget:
         """What tenants may use in a day."""
-        from ragdrop.usecases.daily_budget import DailyBudget
+        from ragdrop.tenants.daily_budget import DailyBudget
 
         return DailyBudget(directory=self.directory, store=self.telemetry, clock=self.clock)
 
     @cached_property
     def unobserved_ask(self) -> Ask:
         """Ask."""
-        from ragdrop.usecases.ask import Ask
+        from ragdrop.generate.ask import Ask
 
         return Ask(
             prepare=self.prepare_prompt,
@@ -223,6 +218,6 @@ class AnsweringParts(GuardedParts):
     @cached_property
     def condense_conversation(self) -> CondenseConversation:
         """One question out of a conversation."""
-        from ragdrop.usecases.condense_conversation import CondenseConversation
+        from ragdrop.generate.prompt import CondenseConversation
 
         return CondenseConversation(self.guarded_chat)

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 from ragdrop.bootstrap.writing import WritingParts
 
 if TYPE_CHECKING:
+    from ragdrop.documents.purge import PurgeDocuments
+    from ragdrop.documents.retry import RetryDocuments
+    from ragdrop.operate.calibrate import Calibrate
+    from ragdrop.operate.diagnose import Examine
+    from ragdrop.operate.rebuild_index import RebuildIndex
+    from ragdrop.operate.snapshot_content import ReadContent
+    from ragdrop.operate.sweep import Sweep
+    from ragdrop.operate.sweep_tenants import SweepTenants
+    from ragdrop.operate.write_snapshot import WriteSnapshot
     from ragdrop.ports.wiring import WiringProbe
-    from ragdrop.usecases.administer_tenants import AdministerTenants
-    from ragdrop.usecases.calibrate import Calibrate
-    from ragdrop.usecases.delete_tenant import DeleteTenant
-    from ragdrop.usecases.examine import Examine
-    from ragdrop.usecases.purge_documents import PurgeDocuments
-    from ragdrop.usecases.rebuild_index import RebuildIndex
-    from ragdrop.usecases.retry_documents import RetryDocuments
-    from ragdrop.usecases.snapshot_content import ReadContent
-    from ragdrop.usecases.sweep import Sweep
-    from ragdrop.usecases.sweep_tenants import SweepTenants
-    from ragdrop.usecases.write_snapshot import WriteSnapshot
+    from ragdrop.tenants.administer import AdministerTenants
+    from ragdrop.tenants.delete import DeleteTenant
 
 
 class OperatingParts(WritingParts):
@@ -28,21 +28,21 @@ class OperatingParts(WritingParts):
     @cached_property
     def operator(self) -> AdministerTenants:
         """What operators do."""
-        from ragdrop.usecases.administer_tenants import AdministerTenants
+        from ragdrop.tenants.administer import AdministerTenants
 
         return AdministerTenants(self.registry, self.settings.seed_index(), clock=self.clock)
 
     @cached_property
     def wiring(self) -> WiringProbe:
         """How bucket and queues are wired."""
-        from ragdrop.adapters.aws_wiring import AwsWiring
+        from ragdrop.stores.aws.deployment import AwsWiring
 
         return AwsWiring(self.settings.document_bucket, self.settings.queue_url)
 
     @cached_property
     def examine(self) -> Examine:
         """The steps of doctor."""
-        from ragdrop.usecases.examine import Examine
+        from ragdrop.operate.diagnose import Examine
 
         return Examine(
             registry=self.registry,
@@ -60,7 +60,7 @@ class OperatingParts(WritingParts):
     @cached_property
     def delete_tenant(self) -> DeleteTenant:
         """Removing tenants for good."""
-        from ragdrop.usecases.delete_tenant import DeleteTenant
+        from ragdrop.tenants.delete import DeleteTenant
 
         return DeleteTenant(
             documents=self.documents,
@@ -74,14 +74,14 @@ class OperatingParts(WritingParts):
     @cached_property
     def retry_documents(self) -> RetryDocuments:
         """Another try for documents that failed."""
-        from ragdrop.usecases.retry_documents import RetryDocuments
+        from ragdrop.documents.retry import RetryDocuments
 
         return RetryDocuments(documents=self.documents, registry=self.registry, queue=self.queue, clock=self.clock)
 
     @cached_property
     def purge_documents(self) -> PurgeDocuments:
         """Removing documents for good."""
-        from ragdrop.usecases.purge_documents import PurgeDocuments
+        from ragdrop.documents.purge import PurgeDocuments
 
         return PurgeDocuments(
             keep=self.keep_documents,
@@ -99,8 +99,7 @@ class OperatingParts(WritingParts):
     @cached_property
     def calibrate(self) -> Calibrate:
         """What scores of a tenant's embedding model are worth."""
-        from ragdrop.usecases.calibrate import Calibrate
-        from ragdrop.usecases.calibration_sample import SampleDocuments
+        from ragdrop.operate.calibrate import Calibrate, SampleDocuments
 
         return Calibrate(
             registry=self.registry,
@@ -113,14 +112,14 @@ class OperatingParts(WritingParts):
     @cached_property
     def read_content(self) -> ReadContent:
         """The chunks and vectors of live documents, from the state bucket."""
-        from ragdrop.usecases.snapshot_content import ReadContent
+        from ragdrop.operate.snapshot_content import ReadContent
 
         return ReadContent(registry=self.registry, revisions=self.revisions)
 
     @cached_property
     def write_snapshot(self) -> WriteSnapshot:
         """What answers for a tenant while the index is down."""
-        from ragdrop.usecases.write_snapshot import WriteSnapshot
+        from ragdrop.operate.write_snapshot import WriteSnapshot
 
         return WriteSnapshot(
             registry=self.registry, content=self.read_content, snapshots=self.snapshots, clock=self.clock
@@ -129,18 +128,17 @@ class OperatingParts(WritingParts):
     @cached_property
     def rebuild_index(self) -> RebuildIndex:
         """What an index lost, written back."""
-        from ragdrop.usecases.rebuild_index import RebuildIndex
+        from ragdrop.operate.rebuild_index import RebuildIndex
 
         return RebuildIndex(registry=self.registry, index=self.index, content=self.read_content, metrics=self.metrics)
 
     @cached_property
     def sweep(self) -> Sweep:
         """Comparing bucket, registry and index of one tenant."""
-        from ragdrop.domain.retention import DERIVED_AGE_S
-        from ragdrop.usecases.remove_derived import RemoveDerived
-        from ragdrop.usecases.remove_orphans import RemoveOrphans
-        from ragdrop.usecases.sweep import Sweep
-        from ragdrop.usecases.sweep_notes import SweepNotes
+        from ragdrop.operate.remove_derived import RemoveDerived
+        from ragdrop.operate.remove_orphans import RemoveOrphans
+        from ragdrop.operate.sweep import Sweep, SweepNotes
+        from ragdrop.operate.sweeping import DERIVED_AGE_S
 
         return Sweep(
             documents=self.documents,
@@ -167,7 +165,7 @@ class OperatingParts(WritingParts):
     @cached_property
     def sweep_tenants(self) -> SweepTenants:
         """The sweep of all tenants."""
-        from ragdrop.usecases.sweep_tenants import SweepTenants
+        from ragdrop.operate.sweep_tenants import SweepTenants
 
         return SweepTenants(
             registry=self.registry,

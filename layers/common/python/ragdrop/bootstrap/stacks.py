@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragdrop.domain.deployed_stacks import DeployedStack
+from ragdrop.ports.wiring import DeployedStack
 
 
 def deployed_stack(name: str) -> DeployedStack:
@@ -12,6 +12,6 @@ def deployed_stack(name: str) -> DeployedStack:
         ConfigurationError: There is none of that name, it is not finished, or it is not ragdrop's.
         DependencyError: AWS did not answer, or the credentials may not ask.
     """
-    from ragdrop.adapters.aws_stack import read_stack
+    from ragdrop.stores.aws.deployment import read_stack
 
     return read_stack(name)

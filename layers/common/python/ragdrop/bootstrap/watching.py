@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ragdrop.bootstrap.answering import AnsweringParts
 
 if TYPE_CHECKING:
-    from ragdrop.usecases.check_health import CheckHealth, Probe
-    from ragdrop.usecases.read_stats import ReadStats
+    from ragdrop.operate.health import CheckHealth, Probe
+    from ragdrop.operate.stats import ReadStats
 
 
 class WatchingParts(AnsweringParts):
@@ -18,22 +18,22 @@ class WatchingParts(AnsweringParts):
     @cached_property
     def read_stats(self) -> ReadStats:
         """Figures of a tenant."""
-        from ragdrop.usecases.read_stats import ReadStats
+        from ragdrop.operate.stats import ReadStats
 
         return ReadStats(directory=self.directory, store=self.telemetry, clock=self.clock)
 
     @cached_property
     def check_health(self) -> CheckHealth:
         """How the dependencies are."""
-        from ragdrop.usecases.check_health import CheckHealth
+        from ragdrop.operate.health import CheckHealth
 
         return CheckHealth(self.health_probes, self.breakers)
 
     @cached_property
     def health_probes(self) -> dict[str, Probe]:
         """What each dependency is asked."""
-        from ragdrop.usecases import health_probes as probes
-        from ragdrop.usecases.guarded import CHAT, EMBEDDING, INDEX, OBJECT_STORE, REGISTRY
+        from ragdrop.operate import probes
+        from ragdrop.resilience.guarded import CHAT, EMBEDDING, INDEX, OBJECT_STORE, REGISTRY
 
         space = self.settings.seed_index().space
         return {

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING
 from ragdrop.bootstrap.watching import WatchingParts
 
 if TYPE_CHECKING:
-    from ragdrop.domain.checkpoints import HopLimits
+    from ragdrop.documents.idempotency import WriteOnce
+    from ragdrop.documents.service import KeepDocuments
+    from ragdrop.ingest.known_vectors import KnownVectors
+    from ragdrop.ingest.reconcile import ConvergeKeys
+    from ragdrop.ingest.revision_store import RevisionStore
+    from ragdrop.ingest.write_chunks import CopyRevision, WriteChunks
+    from ragdrop.ingest.write_parts import WriteParts
+    from ragdrop.operate.reindex import Reindex
     from ragdrop.ports import Parser, Splitter
-    from ragdrop.usecases.converge_keys import ConvergeKeys
-    from ragdrop.usecases.copy_revision import CopyRevision
-    from ragdrop.usecases.keep_documents import KeepDocuments
-    from ragdrop.usecases.known_vectors import KnownVectors
-    from ragdrop.usecases.reindex import Reindex
-    from ragdrop.usecases.revision_store import RevisionStore
-    from ragdrop.usecases.tenants import Directory
-    from ragdrop.usecases.write_chunks import WriteChunks
-    from ragdrop.usecases.write_once import WriteOnce
-    from ragdrop.usecases.write_parts import WriteParts
+    from ragdrop.ports.registry import HopLimits
+    from ragdrop.tenants.directory import Directory
 
 
 class WritingParts(WatchingParts):
@@ -28,22 +27,22 @@ class WritingParts(WatchingParts):
     @cached_property
     def revisions(self) -> RevisionStore:
         """Parsed texts, chunks and vectors in the state bucket."""
-        from ragdrop.usecases.revision_store import RevisionStore
+        from ragdrop.ingest.revision_store import RevisionStore
 
         return RevisionStore(self.state)
 
     @cached_property
     def parser(self) -> Parser:
         """The parsers; only ingest carries their packages."""
-        from ragdrop.adapters.content_parser import ContentParser
-        from ragdrop.adapters.isolated_reader import IsolatedReader
+        from ragdrop.formats.content import ContentParser
+        from ragdrop.formats.isolated_reader import IsolatedReader
 
         return ContentParser(IsolatedReader())
 
     @cached_property
     def splitter(self) -> Splitter:
         """The splitter, counting in the embedding model's own tokens where EMBEDDING_TOKENIZER names its file."""
-        from ragdrop.adapters.semantic_splitter import SemanticSplitter
+        from ragdrop.formats.splitter import SemanticSplitter
 
         name = self.settings.embedding_tokenizer
         return SemanticSplitter(lambda: self._tokenizer(name) if name else None)
@@ -51,42 +50,42 @@ class WritingParts(WatchingParts):
     @cached_property
     def write_chunks(self) -> WriteChunks:
         """One revision into one index."""
-        from ragdrop.usecases.write_chunks import WriteChunks
+        from ragdrop.ingest.write_chunks import WriteChunks
 
         return WriteChunks(revisions=self.revisions, index=self.index, embedder=self.embedder, splitter=self.splitter)
 
     @cached_property
     def copy_revision(self) -> CopyRevision:
         """One revision into one more index."""
-        from ragdrop.usecases.copy_revision import CopyRevision
+        from ragdrop.ingest.write_chunks import CopyRevision
 
         return CopyRevision(revisions=self.revisions, write_chunks=self.write_chunks)
 
     @cached_property
     def write_once(self) -> WriteOnce:
         """Writes that carry a key."""
-        from ragdrop.usecases.write_once import WriteOnce
+        from ragdrop.documents.idempotency import WriteOnce
 
         return WriteOnce(self.kept_replies, clock=self.clock)
 
     @cached_property
     def known_vectors(self) -> KnownVectors:
         """Vectors by text, of revisions that were embedded before."""
-        from ragdrop.usecases.known_vectors import KnownVectors
+        from ragdrop.ingest.known_vectors import KnownVectors
 
         return KnownVectors(self.state, self.revisions)
 
     @cached_property
     def hop_limits(self) -> HopLimits:
         """How many invocations a large document may take."""
-        from ragdrop.domain.checkpoints import HopLimits
+        from ragdrop.ports.registry import HopLimits
 
         return HopLimits()
 
     @cached_property
     def write_parts(self) -> WriteParts:
         """Large documents."""
-        from ragdrop.usecases.write_parts import WriteParts
+        from ragdrop.ingest.write_parts import WriteParts
 
         return WriteParts(
             registry=self.registry,
@@ -106,10 +105,10 @@ class WritingParts(WatchingParts):
     @cached_property
     def converge_keys(self) -> ConvergeKeys:
         """Ingest."""
-        from ragdrop.usecases.apply_settings import ApplySettings
-        from ragdrop.usecases.converge_keys import ConvergeKeys
-        from ragdrop.usecases.index_revision import IndexRevision
-        from ragdrop.usecases.publish_revisions import PublishRevisions
+        from ragdrop.ingest.activate import PublishRevisions
+        from ragdrop.ingest.index_revision import IndexRevision
+        from ragdrop.ingest.reconcile import ConvergeKeys
+        from ragdrop.tenants.apply_settings import ApplySettings
 
         index_revision = IndexRevision(
             documents=self.documents,
@@ -154,7 +153,7 @@ class WritingParts(WatchingParts):
     @cached_property
     def reindex(self) -> Reindex:
         """Moving tenants from one index to another."""
-        from ragdrop.usecases.reindex import Reindex
+        from ragdrop.operate.reindex import Reindex
 
         return Reindex(
             registry=self.registry, revisions=self.revisions, index=self.index, copy_revision=self.copy_revision
@@ -163,8 +162,7 @@ class WritingParts(WatchingParts):
     @cached_property
     def keep_documents(self) -> KeepDocuments:
         """Documents over HTTP."""
-        from ragdrop.usecases.check_links import CheckLinks
-        from ragdrop.usecases.keep_documents import KeepDocuments
+        from ragdrop.documents.service import CheckLinks, KeepDocuments
 
         return KeepDocuments(
             documents=self.documents,

@@ -8,6 +8,7 @@ from typing import Literal
 
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import FoundDocument, Retrieval
 
 AnswerStyle = Literal["brief", "normal", "detailed"]
@@ -155,3 +156,18 @@ def sentinel(text: str) -> AbstainReason | None:
     ('insufficient_information', None)
     """
     return SENTINELS.get(text.strip().strip(".*`\"'").upper())
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query, and how it is to be answered; None means that settings decide.
+
+    `system_prompt` and `prompt_template` are for roles that may; `max_context_tokens` is the whole context's.
+    """
+
+    query: Query
+    style: AnswerStyle | None = None
+    model: str | None = None
+    system_prompt: str | None = None
+    prompt_template: str | None = None
+    max_context_tokens: int | None = None

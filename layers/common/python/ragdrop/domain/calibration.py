@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:  # tenants carry a calibration
-    from ragdrop.domain.tenants import EmbeddingSpace
+    from ragdrop.domain.models import EmbeddingSpace
 
 OPERATING_RELEVANCE = 0.7
 """What the operating point is worth on the calibrated scale: the default of `min_relevance`."""

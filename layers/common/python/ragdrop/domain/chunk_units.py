@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from ragdrop.domain.text_decoding import SPEAKER
-from ragdrop.domain.token_estimates import estimate_passage_tokens
 
 Span = tuple[int, int]
 """Start and end (exclusive) in the parsed text."""
@@ -134,3 +133,23 @@ def overlap_start(text: str, floor: int, start: int, tokens: int) -> int:
             if before[place:].strip() and estimate_passage_tokens(before[place:]) <= tokens:
                 return floor + place
     return start
+
+
+CHARACTERS_PER_TOKEN = 4
+
+CHARACTERS_PER_PIECE = 4  # WordPiece and BPE vocabularies cut unknown Latin words into pieces of about this length
+_PIECE = re.compile(r"[A-Za-z]+|\d+|[^\sA-Za-z\d]")
+
+
+def estimate_passage_tokens(text: str) -> int:
+    """Tokens of *text*: short words and every mark count one, longer words and numbers one for each piece.
+
+    >>> estimate_passage_tokens("The pump's code is QX-5521."), estimate_passage_tokens("水泵")
+    (11, 2)
+    """
+    total = 0
+    for found in _PIECE.finditer(text):
+        piece = found.group()
+        per_piece = 2 if piece[0].isdigit() else CHARACTERS_PER_PIECE + 2
+        total += -(-len(piece) // per_piece)
+    return total

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
 
 from ragdrop.errors import DeadlineError
 
@@ -54,3 +56,33 @@ class Deadline:
         4.0
         """
         return Deadline(min(self._expires_at_s, self._clock() + cap_s), clock=self._clock)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeShare:
+    """One of *parts* equal parts of the time left, at most *cap_s* seconds: a streamed answer has minutes."""
+
+    parts: int
+    cap_s: float
+
+    def of(self, deadline: Deadline) -> Deadline:
+        """When the stage must have ended.
+
+        >>> TimeShare(5, 8.0).of(Deadline.after(20.0, clock=lambda: 100.0)).remaining_s()
+        4.0
+        """
+        return deadline.share(self.parts).within(self.cap_s)
+
+
+CONDENSE = TimeShare(4, 8.0)  # without it: the conversation's last words
+FOLDERS = TimeShare(2, 15.0)  # without it: all folders alike
+EMBED = TimeShare(5, 8.0)  # without it: words alone
+CANDIDATES = TimeShare(4, 8.0)  # without them: the snapshot
+SNAPSHOT = TimeShare(2, 15.0)  # to fetch it; what is missing then comes with the next request
+RERANK = TimeShare(4, 8.0)  # without it: the order that there is
+TEXTS = TimeShare(4, 8.0)  # without them: the snapshot
+LINKS = TimeShare(4, 8.0)  # without them: an answer without links
+
+
+REQUEST_ID: ContextVar[str | None] = ContextVar("ragdrop_request_id", default=None)
+"""Set by the HTTP edge for the time of one request; None outside of one."""

@@ -9,6 +9,9 @@ from functools import lru_cache
 
 from ragdrop.errors import InvalidParamsError
 
+MAX_DEPTH = 2  # segments below the vault: deeper ones belong to the folder above them
+MAX_NAME_BYTES = 300  # a longer name is not ranked
+
 MAX_KEY_BYTES = 900  # S3 allows 1,024; the rest is room for the suffix of a sidecar
 NAME_PATTERN = re.compile(r"[a-z0-9-]{2,63}")
 SIDECAR_SUFFIX = ".metadata.json"
@@ -135,3 +138,14 @@ def chunk_id(key: DocumentKey, revision: int, ordinal: int) -> str:
         digest.update(len(encoded).to_bytes(4, "big"))
         digest.update(encoded)
     return digest.hexdigest()
+
+
+def folder_of(key: DocumentKey) -> str | None:
+    """The folder that a document counts for, as `vault/a/b`; None where it lies in the vault itself.
+
+    >>> folder_of(DocumentKey("acme", "team", "a/b/c/d.md")), folder_of(DocumentKey("acme", "team", "d.md"))
+    ('team/a/b', None)
+    """
+    parents = key.path.split("/")[:-1][:MAX_DEPTH]
+    name = "/".join((key.vault, *parents))
+    return name if parents and len(name.encode()) <= MAX_NAME_BYTES else None

@@ -10,7 +10,7 @@ from ragdrop.domain.chunks import Hit
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import Link, Reference, candidates, reference
 from ragdrop.domain.pointers import Name
-from ragdrop.domain.retrieval import FoundChunk, FoundDocument
+from ragdrop.domain.retrieval import FoundChunk, LinkedDocument
 
 T = TypeVar("T")
 MAX_TARGETS = 100  # of a level: one batch of names and one of heads
@@ -18,26 +18,6 @@ MAX_LOOKUPS = 100  # a BatchGetItem takes so many keys
 DEFAULT_MAX_DOCUMENTS = 5
 DEFAULT_MAX_DEPTH = 2
 SEVERAL_LINKS_BONUS = 0.05  # of similarity for every further hit that links there; docs/quality.md has the table
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkedDocument(FoundDocument):
-    """A document that a link led to.  Its score is the cosine of its best chunk, at least 0, until `calibrated`.
-
-    `link_depth` counts from 1; `link_text` is what the link showed.
-    """
-
-    linked_from: DocumentKey
-    link_depth: int
-    link_text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Followed:
-    """Linked documents, best first within their depth, and what went wrong on the way."""
-
-    documents: list[LinkedDocument]
-    warnings: list[str]
 
 
 @dataclass(frozen=True, slots=True)

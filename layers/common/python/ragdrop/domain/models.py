@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 DEFAULT_WINDOW_TOKENS = 512  # the window of BERT-like encoders, which most small models are
 
 # From the models' own cards.  all-MiniLM-L6-v2 was trained on 256, whatever its tokenizer file says.
@@ -69,3 +71,13 @@ def chat_window_tokens(model: str) -> int:
     name = model.lower().rsplit("/", 1)[-1]
     known = CHAT_WINDOW_TOKENS.get(name) or CHAT_WINDOW_TOKENS.get(name.split(":", 1)[0])
     return known or DEFAULT_CHAT_WINDOW_TOKENS
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSpace:
+    """Where vectors can be compared: one model, its dimension, and the prefixes of queries and passages."""
+
+    model: str
+    dimension: int
+    query_prefix: str = ""
+    passage_prefix: str = ""

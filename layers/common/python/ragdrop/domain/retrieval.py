@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 from ragdrop.domain.chunks import Candidates, Hit
 from ragdrop.domain.documents import Facts, Head
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.queries import Query
 from ragdrop.errors import DependencyError
-
-if TYPE_CHECKING:
-    from ragdrop.domain.explanations import Explanation
-    from ragdrop.domain.linked import LinkedDocument
 
 NOTHING_SEARCHED = 3  # the fallback level from which on there are no results
 MAX_CANDIDATES = 200
@@ -138,3 +134,56 @@ def superseded(hits: Sequence[Hit], heads: Mapping[DocumentKey, Head]) -> set[tu
 def _is_live(hit: Hit, heads: Mapping[DocumentKey, Head]) -> bool:
     head = heads.get(hit.key)
     return head is not None and head.live_revision == hit.revision
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One candidate.  Scores are in [0, 1], the lexical one normalised within the query; None where not known.
+
+    `rank` is its place after fusion, from 1; None for one that was dropped before.
+    """
+
+    chunk_id: str
+    vault: str
+    path: str
+    heading_path: tuple[str, ...]
+    text: str
+    score_vector: float | None
+    score_lexical: float | None
+    score_final: float | None
+    relevance: float | None
+    rank: int | None
+    kept: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why the results are what they are; `left_out` counts candidates that had no room here."""
+
+    candidates: list[Candidate]
+    folders_selected: list[str]
+    folders_available: list[str]
+    scopes: list[dict[str, Any]]
+    settings: dict[str, Any]
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkedDocument(FoundDocument):
+    """A document that a link led to.  Its score is the cosine of its best chunk, at least 0, until `calibrated`.
+
+    `link_depth` counts from 1; `link_text` is what the link showed.
+    """
+
+    linked_from: DocumentKey
+    link_depth: int
+    link_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """Linked documents, best first within their depth, and what went wrong on the way."""
+
+    documents: list[LinkedDocument]
+    warnings: list[str]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ragdrop.domain.calibration import Calibration
+from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.rates import NO_RATES, RateLimits
 
 Role = Literal["reader", "writer", "admin"]
@@ -16,16 +17,6 @@ ROLES: tuple[Role, ...] = ("reader", "writer", "admin")
 KeyState = Literal["active", "expired", "revoked"]
 KEY_ID_DIGITS = 12
 SCHEMA_VERSION = 1  # raised when the index's fields change: old and new then have different names
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingSpace:
-    """Where vectors can be compared: one model, its dimension, and the prefixes of queries and passages."""
-
-    model: str
-    dimension: int
-    query_prefix: str = ""
-    passage_prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True)

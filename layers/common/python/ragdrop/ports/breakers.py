@@ -1,11 +1,146 @@
-"""The state of all breakers, shared by all execution environments: one item."""
+"""The circuit breaker of one dependency, pure: when it opens, when one trial may pass, what counts against it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+import math
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
 
-from ragdrop.domain.breaker import Breaker, Counted
+from ragdrop.errors import DeadlineError, DependencyError
+
+BUCKETS = 6  # a window is counted in so many parts, each of which is forgotten whole
+MIN_FAILED_SHARE = 0.5
+ANSWERED = frozenset({"unreadable", "empty", "content_filter"})  # reasons of a service that did answer
+
+Position = Literal["closed", "open", "half_open"]
+
+NOW_OPEN: ContextVar[Callable[[], bool] | None] = ContextVar("ragdrop_now_open", default=None)
+"""Within a call that a breaker let through: says whether it has opened since, so that the call is not tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerRules:
+    """When breakers open, and for how long.
+
+    Args:
+        threshold: Failures that open one, from 1, if they are at least half of the calls.
+        window_s: Seconds within which they count.
+        open_s: Seconds after which one trial may pass.
+        trial_s: Seconds after which a trial that nobody heard of again is given to another caller.
+    """
+
+    threshold: int = 5
+    window_s: float = 60.0
+    open_s: float = 60.0
+    trial_s: float = 30.0  # no request takes longer: the gateway ends it after 29 s
+
+    @property
+    def bucket_s(self) -> float:
+        """Seconds of one part of the window."""
+        return self.window_s / BUCKETS
+
+    def bucket(self, at_s: float) -> int:
+        """The part of the window that *at_s* (seconds since 1970) falls into.
+
+        >>> BreakerRules(window_s=60).bucket(125.0)
+        12
+        """
+        return math.floor(at_s / self.bucket_s)
+
+    def oldest(self, now_s: float) -> int:
+        """The oldest part that still counts."""
+        return self.bucket(now_s) - BUCKETS + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Calls that came to an end, and how many of them failed."""
+
+    calls: int = 0
+    failures: int = 0
+
+    def __add__(self, other: Counted) -> Counted:
+        """Both together.
+
+        >>> Counted(2, 1) + Counted(1, 1)
+        Counted(calls=3, failures=2)
+        """
+        return Counted(self.calls + other.calls, self.failures + other.failures)
+
+
+@dataclass(frozen=True, slots=True)
+class Breaker:
+    """What is known of one dependency; times are seconds since 1970.
+
+    Args:
+        counts: By part of the window (`BreakerRules.bucket`).
+        opened_at_s: None while it is closed.
+        closed_at_s: What was counted up to then says nothing any more.
+        trial: The name of the trial under way, until `trial_until_s`.
+    """
+
+    counts: Mapping[int, Counted] = field(default_factory=dict)
+    opened_at_s: float | None = None
+    closed_at_s: float = 0.0
+    trial: str = ""
+    trial_until_s: float = 0.0
+
+    def position(self, now_s: float, rules: BreakerRules) -> Position:
+        """Where it stands; half-open as long as a trial may begin, or is under way.
+
+        >>> rules = BreakerRules(open_s=60)
+        >>> [Breaker(opened_at_s=100.0).position(now, rules) for now in (159.0, 160.0)]
+        ['open', 'half_open']
+        """
+        if self.opened_at_s is None:
+            return "closed"
+        return "open" if now_s < self.opened_at_s + rules.open_s else "half_open"
+
+    def may_try(self, now_s: float, rules: BreakerRules) -> bool:
+        """Whether a trial may begin now: it is half-open and no other one is under way.
+
+        >>> Breaker(opened_at_s=0.0, trial="a", trial_until_s=70.0).may_try(60.0, BreakerRules(open_s=60))
+        False
+        """
+        return self.position(now_s, rules) == "half_open" and now_s >= self.trial_until_s
+
+    def retry_after_s(self, now_s: float, rules: BreakerRules) -> int:
+        """Whole seconds until the next trial may begin, from 1.
+
+        >>> Breaker(opened_at_s=100.0).retry_after_s(110.5, BreakerRules(open_s=60))
+        50
+        """
+        begins_s = max((self.opened_at_s or now_s) + rules.open_s, self.trial_until_s)
+        return max(1, math.ceil(begins_s - now_s))
+
+    def should_open(self, now_s: float, rules: BreakerRules) -> bool:
+        """Whether the failures of the window are enough, and at least half of its calls.
+
+        >>> [Breaker({0: Counted(calls, 5)}).should_open(1.0, BreakerRules()) for calls in (10, 11)]
+        [True, False]
+        """
+        first = max(rules.oldest(now_s), rules.bucket(self.closed_at_s) + 1 if self.closed_at_s else 0)
+        counted = sum((each for bucket, each in self.counts.items() if bucket >= first), Counted())
+        return counted.failures >= rules.threshold and counted.failures >= MIN_FAILED_SHARE * counted.calls
+
+
+def is_outage(exc: DependencyError, dependency: str) -> bool:
+    """Whether an error counts against a dependency: a time-out, a connection error, 429 or 5xx.
+
+    A refusal of the request does not, nor an answer that cannot be read: whoever gave it is there.  A DeadlineError
+    counts where the dependency used the time, not where none was left to ask it.
+
+    >>> is_outage(DependencyError("no", service="chat", reason="unreadable"), "chat")
+    False
+    >>> is_outage(DependencyError("no", service="chat", reason="unreachable"), "chat")
+    True
+    """
+    if isinstance(exc, DeadlineError):
+        return exc.service == dependency
+    return exc.retryable and exc.details.get("reason") not in ANSWERED
+
 
 Counts = Mapping[str, Mapping[int, Counted]]
 """By dependency, then by part of the window (`BreakerRules.bucket`)."""

@@ -1,11 +1,97 @@
-"""The queue that feeds ingest."""
+"""What a batch of queue messages says: which keys changed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+from urllib.parse import unquote_plus
 
-from ragdrop.domain.deliveries import Continuation
+LOOK_AT = "ragdrop:look-at"
+GO_ON = "ragdrop:go-on"
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """Where a large document was handed over: the revision, its next part, and how many invocations it took so far."""
+
+    key: str
+    revision: int
+    part: int
+    hop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A key that changed.  Its event's name is not kept: only the bucket knows what is true now.
+
+    `handed_over` is set where the message goes on with a revision; should that be over, the key is looked at like any.
+    """
+
+    key: str
+    sequencer: str | None = None
+    handed_over: Continuation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One message as it was delivered.  `receives` counts from 1; `understood` is False for one nobody of us sent."""
+
+    message_id: str
+    receipt_handle: str
+    receives: int
+    changes: tuple[Change, ...]
+    understood: bool = True
+
+
+def deliveries(event: Mapping[str, Any]) -> list[Delivery]:
+    """Read the event of an SQS batch that carries S3 notifications, S3 test events or our own messages.
+
+    >>> body = '{"Records": [{"s3": {"object": {"key": "acme/team/a+b%C3%BC.md", "sequencer": "0A"}}}]}'
+    >>> record = {"messageId": "m", "receiptHandle": "r", "attributes": {"ApproximateReceiveCount": "2"}, "body": body}
+    >>> [(change.key, change.sequencer) for change in deliveries({"Records": [record]})[0].changes]
+    [('acme/team/a bü.md', '0A')]
+    """
+    return [_delivery(record) for record in event.get("Records", [])]
+
+
+def look_at(key: str) -> str:
+    """The body of a message that asks ingest to look at *key*."""
+    return json.dumps({"type": LOOK_AT, "key": key}, ensure_ascii=False)
+
+
+def go_on(continuation: Continuation) -> str:
+    """The body of a message that asks ingest to go on with a large document.
+
+    >>> record = {"messageId": "m", "receiptHandle": "r", "body": go_on(Continuation("acme/team/a.md", 7, 2, 1))}
+    >>> deliveries({"Records": [record]})[0].changes[0].handed_over
+    Continuation(key='acme/team/a.md', revision=7, part=2, hop=1)
+    """
+    return json.dumps({"type": GO_ON, **asdict(continuation)}, ensure_ascii=False)
+
+
+def _delivery(record: Mapping[str, Any]) -> Delivery:
+    try:
+        changes = _changes(json.loads(record.get("body", "")))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        changes = None
+    receives = int(record.get("attributes", {}).get("ApproximateReceiveCount", 1))
+    return Delivery(record["messageId"], record["receiptHandle"], receives, changes or (), changes is not None)
+
+
+def _changes(body: Mapping[str, Any]) -> tuple[Change, ...] | None:
+    if body.get("type") == LOOK_AT:
+        return (Change(str(body["key"])),)
+    if body.get("type") == GO_ON:
+        known = Continuation(str(body["key"]), int(body["revision"]), int(body["part"]), int(body["hop"]))
+        return (Change(known.key, handed_over=known),)
+    if body.get("Event") == "s3:TestEvent":
+        return ()
+    if "Records" not in body:
+        return None
+    objects = [record["s3"]["object"] for record in body["Records"]]
+    return tuple(Change(unquote_plus(found["key"]), found.get("sequencer")) for found in objects)
 
 
 class MessageQueue(Protocol):

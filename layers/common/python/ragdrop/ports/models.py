@@ -9,7 +9,7 @@ from typing import Protocol
 from ragdrop.domain.answers import AnswerStyle, Source
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.tenants import EmbeddingSpace
+from ragdrop.domain.models import EmbeddingSpace
 
 
 class Embedder(Protocol):
@@ -107,4 +107,27 @@ class Prompter(Protocol):
 
     def problem(self, template: str) -> str | None:
         """Why *template* cannot be rendered in place of a shipped one, in one line; None where it can."""
+        ...
+
+
+class ModelList(Protocol):
+    """An OpenAI-compatible endpoint's list of models."""
+
+    def models(self, deadline: Deadline) -> frozenset[str] | None:
+        """The ids of its models; None where it answers, but lists none.  Asked once, never tried again.
+
+        Raises:
+            DependencyError: It did not answer, or refused; `service` names it.
+        """
+        ...
+
+
+class Reranker(Protocol):
+    """Scores texts against a question.  Raises RerankError or DeadlineError."""
+
+    def scores(self, query: str, texts: Sequence[str], deadline: Deadline) -> list[float]:
+        """One score a text, in the order of *texts*: higher fits better, scales differ from model to model.
+
+        No texts cost no call.
+        """
         ...

@@ -1,21 +1,109 @@
-"""The registry: which revision of every document answers, who may ask, and what tenants are set to."""
+"""Pointers of the registry: lists that lead to documents without a search."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ragdrop.domain.calibration import Calibration
-from ragdrop.domain.checkpoints import Checkpoint
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.pointers import Name
+from ragdrop.domain.pointers import Name, Promoted
 from ragdrop.domain.rates import RateLimits
 from ragdrop.domain.tenants import ActiveIndex, KeptSettings, Tenant
-from ragdrop.ports.api_keys import KeyRegistry
-from ragdrop.ports.pointers import PointerRegistry
+from ragdrop.errors import DocumentTimeoutError
+from ragdrop.ports.credentials import KeyRegistry
+
+
+class PointerRegistry(Protocol):
+    """Pointers are written before a flip and removed after it: there may be too many, never too few.
+
+    Readers check the heads of what they find.  All reads are consistent.
+    """
+
+    def point(self, detail: Detail) -> None:
+        """Note a revision that is about to be flipped: under its name, and where it is promoted, in its tenant's list.
+
+        A name has room for 20 paths; one more is not noted.
+        """
+
+    def unpoint(self, head: Head) -> None:
+        """Remove the pointers that *head*, read consistently, shows to lead nowhere; those of later revisions stay."""
+
+    def promoted(self, tenant: str, deadline: Deadline) -> list[Promoted]:
+        """The tenant's important and critical documents by vault and path, by one query."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class HopLimits:
+    """How many invocations a document may take, and how many in a row that finish no part of it."""
+
+    hops: int = 500
+    idle_hops: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Where the next worker goes on.
+
+    Args:
+        parts: How many parts the text has.
+        part: The next one to be written, from 0; equal to *parts* when all are.
+        hop: Invocations so far.
+        idle_hops: Those in a row, the current one included, in which no part was finished.
+        worker: Who holds it: a message and how often it was received.
+        chunks: Chunks written so far, by index.
+    """
+
+    parts: int
+    part: int = 0
+    hop: int = 0
+    idle_hops: int = 0
+    worker: str = ""
+    chunks: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def position(self) -> str:
+        """What a move is conditional on: it differs from that of every other worker and part.
+
+        >>> Checkpoint(4, 2, 7, worker="m:1").position
+        '2/7/m:1'
+        """
+        return f"{self.part}/{self.hop}/{self.worker}"
+
+    def taken_by(self, worker: str, limits: HopLimits) -> Checkpoint:
+        """The same for the next invocation.
+
+        Raises:
+            DocumentTimeoutError: There were too many.
+
+        >>> Checkpoint(4, 2, 7, 0).taken_by("m:2", HopLimits()).idle_hops
+        1
+        """
+        if self.hop >= limits.hops:
+            message = f"it is not done after {self.hop} invocations: {self.part} of {self.parts} parts are"
+            raise DocumentTimeoutError(message, limit=limits.hops)
+        if self.idle_hops >= limits.idle_hops:
+            message = f"part {self.part + 1} of {self.parts} was not done in {self.idle_hops} invocations"
+            raise DocumentTimeoutError(message, limit=limits.idle_hops)
+        return replace(self, hop=self.hop + 1, idle_hops=self.idle_hops + 1, worker=worker)
+
+    def moved(self, written: Mapping[str, int]) -> Checkpoint:
+        """One part further; *written* are its chunks by index.
+
+        >>> Checkpoint(4, 2, chunks={"i": 5}).moved({"i": 3}).chunks
+        {'i': 8}
+        """
+        chunks = {name: count + written.get(name, 0) for name, count in self.chunks.items()}
+        return replace(self, part=self.part + 1, idle_hops=0, chunks=chunks)
+
+    def not_counted(self) -> Checkpoint:
+        """The same where not the document but a service was to blame that no part was finished."""
+        return replace(self, idle_hops=max(self.idle_hops - 1, 0))
+
 
 MAX_FOLDERS = 1_000  # of a tenant: the item then has at most 300 KB of the 400 that DynamoDB allows
 

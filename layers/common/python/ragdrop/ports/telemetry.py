@@ -1,14 +1,155 @@
-"""What may be lost: vectors of questions that others asked before, how often documents are found, how queries end."""
+"""Fixed latency buckets: counts of them add up over hours and environments, and percentiles are read from the sums."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from ragdrop.domain.chunks import Vector
-from ragdrop.domain.hour_counts import Counts
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.usage import Usage
+from ragdrop.domain.times import rfc3339
+from ragdrop.ports.metrics import LABEL_CHARACTERS, QueryReport
+
+# ISO 3's R10 series: ten steps a decade of at most 28 %, so a percentile is off by less than that.
+_STEPS = (1.0, 1.25, 1.6, 2.0, 2.5, 3.15, 4.0, 5.0, 6.3, 8.0)
+BOUNDS_MS: tuple[float, ...] = (*(step * 10**power for power in range(5) for step in _STEPS), 100_000.0)
+"""Upper bounds of the buckets in milliseconds, 1 to 100,000; one more bucket holds what took longer."""
+
+
+def bucket_of(latency_ms: float) -> int:
+    """The number of the bucket that holds *latency_ms*, from 0.
+
+    >>> bucket_of(0.2), bucket_of(1.0), bucket_of(1.1), bucket_of(1e9) == len(BOUNDS_MS)
+    (0, 0, 1, True)
+    """
+    return bisect_left(BOUNDS_MS, latency_ms)
+
+
+def percentile_ms(counts: Mapping[int, int], share: float) -> float | None:
+    """The latency that *share* of what was counted did not exceed, in milliseconds; None where nothing was counted.
+
+    Within its bucket latencies count as spread evenly; the last bucket, which has no end, is taken for its lower bound.
+
+    Args:
+        counts: How many there were, by bucket.
+        share: In (0, 1], such as 0.95.
+
+    References:
+        The interpolation of `histogram_quantile`, Prometheus documentation, "Histograms and summaries".
+
+    >>> percentile_ms({bucket_of(100): 10}, 0.5)
+    90.0
+    >>> percentile_ms({}, 0.5) is None
+    True
+    """
+    total = sum(counts.values())
+    if total == 0:
+        return None
+    wanted, before = share * total, 0
+    for bucket in sorted(counts):
+        if before + counts[bucket] >= wanted:
+            low = BOUNDS_MS[bucket - 1] if bucket else 0.0
+            high = BOUNDS_MS[bucket] if bucket < len(BOUNDS_MS) else low
+            return round(low + (high - low) * (wanted - before) / counts[bucket], 3)
+        before += counts[bucket]
+    return BOUNDS_MS[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """`query_count` counts answers that held the document; `last_retrieved` is RFC 3339 UTC, None where never."""
+
+    query_count: int = 0
+    last_retrieved: str | None = None
+
+    def unused_since(self, moment: str) -> bool:
+        """Whether the document was found by nobody since *moment* (RFC 3339 UTC).
+
+        >>> Usage(3, "2026-01-02T03:04:05Z").unused_since("2026-01-05T00:00:00Z"), Usage().unused_since("2026")
+        (True, True)
+        """
+        return self.last_retrieved is None or self.last_retrieved < moment
+
+
+HOUR_S = 3_600
+KEPT_S = 35 * 86_400  # of an hour's counts: the longest time range and some days
+MAX_AGENTS = 20  # named in one environment and hour; the rest is counted together
+OTHER_AGENTS = "other"
+COST_UNIT = 1_000_000  # cost is counted in millionths, as sums of whole numbers stay exact
+
+Counts = Mapping[str, int]
+AGENT, ERROR, BUCKET = "agent:", "error:", "at:"
+SEPARATOR = "|"
+
+
+def hour_of(now_s: float) -> str:
+    """The name of the hour that holds *now_s* (seconds since 1970); text order is time order.
+
+    >>> hour_of(0), hour_of(3_600)
+    ('1970-01-01T00', '1970-01-01T01')
+    """
+    return rfc3339(now_s)[:13]
+
+
+def counts_of(report: QueryReport) -> Counter[str]:
+    """What one query adds to its hour.
+
+    >>> counts_of(QueryReport("search", "acme", 12.0, agent="bot"))["agent:bot"]
+    1
+    """
+    failure = report.failure
+    found: Counter[str] = Counter(
+        {
+            "queries": 1,
+            "latency_us": round(report.latency_ms * 1_000),
+            f"{BUCKET}{bucket_of(report.latency_ms)}": 1,
+            "cached": int(report.cached),
+            "fallback": int(report.fallback),
+            "abstained": int(report.abstain_reason is not None),
+            "failed": int(report.failed),
+            "answers": int(report.answered),
+            "counted": int(report.prompt_tokens is not None and report.completion_tokens is not None),
+            "prompt_tokens": report.prompt_tokens or 0,
+            "completion_tokens": report.completion_tokens or 0,
+            "priced": int(report.cost is not None),
+            "cost_millionths": round((report.cost or 0) * COST_UNIT),
+        }
+    )
+    if report.agent:
+        found[AGENT + report.agent[:LABEL_CHARACTERS]] = 1
+    if failure is not None:
+        found[ERROR + SEPARATOR.join((failure.component, failure.operation, failure.code, failure.stage))] = 1
+    return +found
+
+
+def with_few_agents(counts: Counts, named: set[str]) -> Counter[str]:
+    """*counts* with agents beyond the twenty of *named* counted together; *named* takes new ones until it is full.
+
+    >>> crowd = {f"agent:{n}" for n in range(20)}
+    >>> sorted(with_few_agents({"agent:new": 2, "agent:7": 1}, crowd).items())
+    [('agent:7', 1), ('agent:other', 2)]
+    """
+    found: Counter[str] = Counter()
+    for name, count in counts.items():
+        if name.startswith(AGENT) and len(named) < MAX_AGENTS:
+            named.add(name)
+        found[name if not name.startswith(AGENT) or name in named else AGENT + OTHER_AGENTS] += count
+    return found
+
+
+def summed(hours: Iterable[Counts]) -> Counter[str]:
+    """The counts of all *hours* together.
+
+    >>> summed([{"queries": 1}, {"queries": 2}])["queries"]
+    3
+    """
+    total: Counter[str] = Counter()
+    for counts in hours:
+        total.update(counts)
+    return total
 
 
 class QueryVectorStore(Protocol):

@@ -1,0 +1,64 @@
+"""`POST /ask`, whole or streamed."""
+
+import itertools
+import time
+from collections.abc import Callable
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+
+from ragdrop.api.answer_shapes import AskResponse, ask_response
+from ragdrop.api.http import deadline_of
+from ragdrop.api.requests import AskRequest, query_of
+from ragdrop.api.streams import EVENT_STREAM, EventStream, events
+from ragdrop.domain.answers import Question
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.tenants import Caller
+from ragdrop.generate.ask import Answering
+
+AskPart = Callable[[], Answering]
+
+
+def ask_router(ask: AskPart, caller: Callable[..., Caller]) -> APIRouter:
+    """The route over *ask*; *ask* is called at the first request, so that declaring the route costs nothing."""
+    router = APIRouter(tags=["ask"])
+
+    @router.post(
+        "/ask",
+        response_model=AskResponse,
+        response_model_exclude_unset=True,
+        summary="Answer a question",
+        responses={200: {"content": {EVENT_STREAM: {}}, "description": "The answer, or its events with `stream`."}},
+    )
+    def post_ask(
+        body: AskRequest,
+        request: Request,
+        who: Annotated[Caller, Depends(caller)],
+        deadline: Annotated[Deadline, Depends(deadline_of)],
+    ) -> AskResponse | EventStream:
+        """Answer a question from the documents, with citations that name bucket, key, version, span and quote.
+
+        With `stream` the answer comes as server-sent events: `retrieval` at once, then `token` and `citation` (only
+        once checked), then `done` with the whole answer, or `error`.
+        """
+        start = time.perf_counter()
+        question = question_of(body)
+        if not body.stream:
+            return ask_response(ask()(question, who, deadline), request, start)
+        stream = ask().stream(question, who, deadline)
+        first = next(stream)  # what fails before anything was said is an error like any other
+        return EventStream(events(itertools.chain([first], stream), request, start))
+
+    return router
+
+
+def question_of(body: AskRequest) -> Question:
+    """The domain's question of a request."""
+    return Question(
+        query_of(body),
+        style=body.style,
+        model=body.model,
+        system_prompt=body.system_prompt,
+        prompt_template=body.prompt_template,
+        max_context_tokens=body.max_context_tokens,
+    )

@@ -1,0 +1,87 @@
+"""`GET /health`: whether the service can answer, and how each of its dependencies is."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import BaseModel, Field
+
+from ragdrop import __version__
+from ragdrop.domain.tenants import Caller
+from ragdrop.operate.health import CheckHealth
+from ragdrop.tenants.directory import Directory
+
+UNAVAILABLE = 503
+
+
+class DependencyShape(BaseModel):
+    """One dependency; `absent` is one not made yet, `unknown` one of which nothing can be said."""
+
+    status: Literal["healthy", "degraded", "unavailable", "absent", "unknown"]
+    latency_ms: float | None
+    circuit_breaker_open: bool
+    detail: str | None
+
+
+class HealthShape(BaseModel):
+    """How the service is; without a key `healthy`, `status` and `version` alone."""
+
+    request_id: str
+    healthy: bool
+    status: Literal["healthy", "degraded", "unavailable"] = Field(
+        description="`unavailable` (503) only where no level of the fallback chain can answer."
+    )
+    version: str
+    dependencies: dict[str, DependencyShape] = Field(
+        default_factory=dict, description="`index`, `embedding`, `chat`, `registry`, `object_store`, `snapshot`."
+    )
+    indexed_documents: int | None = Field(default=None, description="Live documents of the tenant.")
+    latency_ms: float | None = None
+
+
+def health_router(
+    check: Callable[[], CheckHealth], directory: Directory, caller: Callable[..., Caller | None]
+) -> APIRouter:
+    """The route over a use case that is made at the first request; *caller* is None for whoever has no key."""
+    router = APIRouter(tags=["operations"])
+
+    @router.get(
+        "/health",
+        response_model=HealthShape,
+        response_model_exclude_unset=True,
+        summary="Ask how the service is",
+        responses={UNAVAILABLE: {"model": HealthShape, "description": "No level of the fallback chain can answer."}},
+    )
+    def get_health(
+        request: Request,
+        response: Response,
+        who: Annotated[Caller | None, Depends(caller)],
+        deep: Annotated[  # noqa: FBT002 - a query parameter
+            bool, Query(description="With a key: one embedding and one completion of one token, in 5 s.")
+        ] = False,
+    ) -> HealthShape:
+        """How the service is, looked at within two seconds; a look is shown to others for two seconds more."""
+        found = check()(tenant=None if who is None else who.tenant, deep=deep and who is not None)
+        if found.status == "unavailable":
+            response.status_code = UNAVAILABLE
+        brief = {
+            "request_id": request.state.request_id,
+            "healthy": found.healthy,
+            "status": found.status,
+            "version": __version__,
+        }
+        if who is None:
+            return HealthShape.model_validate(brief)
+        registry_is_up = found.dependencies["registry"].status == "healthy"
+        tenant = directory.tenant(who.tenant) if registry_is_up else None
+        return HealthShape.model_validate(
+            {
+                **brief,
+                "dependencies": {name: asdict(each) for name, each in found.dependencies.items()},
+                "indexed_documents": None if tenant is None else tenant.documents,
+                "latency_ms": found.latency_ms,
+            }
+        )
+
+    return router

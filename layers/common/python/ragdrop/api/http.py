@@ -1,0 +1,292 @@
+"""The HTTP edge: errors to status and body by one table, keys to callers in one place, a request id on everything."""
+
+from __future__ import annotations
+
+import json
+import math
+import traceback
+import uuid
+from collections.abc import Callable, Collection, Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from fastapi.security import APIKeyHeader, HTTPBearer
+from fastapi.security.http import HTTPAuthorizationCredentials
+from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ragdrop import __version__, errors
+from ragdrop.api.middleware import CrossOrigin, HeadAsGet, WaitForWrites, allowed_methods
+from ragdrop.domain.deadlines import REQUEST_ID, Deadline
+from ragdrop.domain.tenants import Caller, Role
+from ragdrop.observability import logger
+from ragdrop.tenants.directory import Directory
+
+GATEWAY_LIMIT_S = 29.0  # a REST API answers 504 by itself after this long
+STREAM_LIMIT_S = 900.0  # how long it lets a response stream
+MARGIN_S = 0.5  # for sending the answer
+RETRY_AFTER_S = 5
+GZIP_FROM_BYTES, GZIP_LEVEL = 2_000, 4  # a smaller body is not worth it; a higher level takes longer than it saves
+ROLE_RANK: dict[Role, int] = {"reader": 0, "writer": 1, "admin": 2}
+
+STATUS: dict[str, int] = {
+    "INVALID_PARAMS": 400,
+    "INVALID_DOC_TYPE": 400,
+    "UNAUTHENTICATED": 401,
+    "PROJECT_NOT_ACTIVATED": 403,
+    "FORBIDDEN": 403,
+    "DOCUMENT_NOT_FOUND": 404,
+    "NOT_FOUND": 404,
+    "METHOD_NOT_ALLOWED": 405,
+    "CONFLICT": 409,
+    "PRECONDITION_FAILED": 412,
+    "DOCUMENT_TOO_LARGE": 413,
+    "UNSUPPORTED_MEDIA_TYPE": 415,
+    "RATE_LIMITED": 429,
+    "INTERNAL_ERROR": 500,
+    "MODEL_NOT_FOUND": 502,
+    "CIRCUIT_OPEN": 503,
+    "EMBEDDING_SERVICE_ERROR": 503,
+    "DATABASE_ERROR": 503,
+    "GENERATION_ERROR": 503,
+    "TIMEOUT": 504,
+}
+
+CALLER_IN_SCOPE = "ragdrop.caller"  # of the ASGI scope: a caller that this process found already; no header sets it
+OPENAI_PREFIX = "/v1/"
+OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
+
+_api_key = APIKeyHeader(name="x-api-key", auto_error=False, description="A ragdrop key.")
+_bearer = HTTPBearer(auto_error=False, description="A ragdrop key as bearer token.")
+
+
+def authenticated(directory: Directory, role: Role) -> Callable[..., Caller]:
+    """A dependency: the caller of the request's key, who must have at least *role*."""
+
+    def caller(
+        key: Annotated[str | None, Depends(_api_key)],
+        bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+    ) -> Caller:
+        return allowed(directory.caller(key or (bearer.credentials if bearer else None)), role)
+
+    return caller
+
+
+def handed_over(role: Role) -> Callable[..., Caller]:
+    """A dependency: the caller that was found for another request of this process, who must have at least *role*."""
+
+    def caller(request: Request) -> Caller:
+        found: Caller = request.scope[CALLER_IN_SCOPE]
+        return allowed(found, role)
+
+    return caller
+
+
+def maybe_authenticated(directory: Directory) -> Callable[..., Caller | None]:
+    """A dependency: the caller of the request's key; None without a key, and while keys cannot be looked up."""
+
+    def caller(
+        key: Annotated[str | None, Depends(_api_key)],
+        bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+    ) -> Caller | None:
+        secret = key or (bearer.credentials if bearer else None)
+        if not secret:
+            return None
+        try:
+            return directory.caller(secret)
+        except errors.DependencyError:
+            return None
+
+    return caller
+
+
+def allowed(caller: Caller, role: Role) -> Caller:
+    """*caller*, if they have at least *role*.
+
+    Raises:
+        ForbiddenError: They have not.
+    """
+    if ROLE_RANK[caller.role] < ROLE_RANK[role]:
+        message = f"this needs the role {role}, the key has {caller.role}"
+        raise errors.ForbiddenError(message, role=caller.role, needed=role)
+    return caller
+
+
+def deadline_of(request: Request) -> Deadline:
+    """A dependency: when the answer must have left, by the Lambda context and by the gateway, unless it streams."""
+    context = request.scope.get("aws.context")
+    limit_s = STREAM_LIMIT_S if request.scope.get("ragdrop.streams") else GATEWAY_LIMIT_S
+    left_s = limit_s if context is None else min(context.get_remaining_time_in_millis() / 1_000, limit_s)
+    return Deadline.after(left_s - MARGIN_S)
+
+
+def create_api(routers: Sequence[APIRouter], *, allow_origins: Collection[str] = ()) -> FastAPI:
+    """The ASGI application of *routers*: errors in one shape, request ids, HEAD and OPTIONS, no redirects.
+
+    Web pages of *allow_origins* may call it from a browser.
+    """
+    api = FastAPI(
+        title="ragdrop",
+        version=__version__,
+        description="Drop a file in S3; ask questions over HTTP; get answers whose every citation was checked.",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,  # api/openapi.py makes it whole
+        redirect_slashes=False,
+    )
+    for router in routers:
+        api.include_router(router)
+    api.add_exception_handler(errors.RagdropError, _on_ragdrop_error)
+    api.add_exception_handler(RequestValidationError, _on_validation_error)
+    api.add_exception_handler(HTTPException, _on_http_exception)
+    for middleware, options in _middleware(allow_origins):  # the innermost first
+        api.add_middleware(middleware, **options)
+    return api
+
+
+def _middleware(allow_origins: Collection[str]) -> list[tuple[Any, dict[str, Any]]]:
+    found: list[tuple[Any, dict[str, Any]]] = [
+        (Unforeseen, {}),
+        (GZipMiddleware, {"minimum_size": GZIP_FROM_BYTES, "compresslevel": GZIP_LEVEL}),
+        (HeadAsGet, {}),
+    ]
+    if allow_origins:
+        found.append((CrossOrigin, {"origins": allow_origins}))
+    return [*found, (RequestIds, {}), (WaitForWrites, {})]
+
+
+class RequestIds:
+    """Gives every request an id and echoes it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        given = dict(scope["headers"]).get(b"x-request-id", b"").decode("latin-1")
+        request_id = (
+            given if given and len(given) <= 128 and given.isprintable() and given.isascii() else str(uuid.uuid4())
+        )
+        scope.setdefault("state", {})["request_id"] = request_id
+        REQUEST_ID.set(request_id)
+        logger.thread_safe_append_keys(request_id=request_id)  # for every line of this request, whoever writes it
+
+        async def with_id(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
+            await send(message)
+
+        await self._app(scope, receive, with_id)
+
+
+class Unforeseen:
+    """Turns what nobody foresaw into a plain 500."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        started = False
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except Exception as exc:
+            frames = traceback.format_tb(exc.__traceback__)[-6:]
+            logger.error("a request failed unexpectedly", extra={"error": type(exc).__name__, "frames": frames})
+            if started:
+                raise
+            request_id = scope["state"]["request_id"]
+            body = error_body("INTERNAL_ERROR", "something went wrong inside ragdrop", {}, request_id, scope["path"])
+            await JSONResponse(body, 500)(scope, receive, send)
+
+
+def error_body(code: str, message: str, details: dict[str, Any], request_id: str, path: str = "") -> dict[str, Any]:
+    """The body of every error; on `/v1` it has the OpenAI protocol's `type` and `param` too."""
+    error: dict[str, Any] = {"code": code, "message": message, "details": details, "request_id": request_id}
+    if path.startswith(OPENAI_PREFIX):
+        kind = OPENAI_TYPES.get(STATUS[code], "invalid_request_error" if STATUS[code] < 500 else "server_error")
+        error |= {"type": kind, "param": details.get("field")}
+    return {"error": error}
+
+
+def body_of_error(exc: errors.RagdropError, request: Request) -> dict[str, Any]:
+    """What a caller is told of *exc*, as a response or as an event."""
+    details = dict(exc.details)
+    if STATUS[exc.code] in {429, 503}:
+        details.setdefault("retry_after_s", RETRY_AFTER_S)
+    message = "the deployment is not set up right" if isinstance(exc, errors.ConfigurationError) else exc.message
+    return error_body(exc.code, message, details, request.state.request_id, request.scope["path"])
+
+
+def _response(request: Request, exc: errors.RagdropError) -> JSONResponse:
+    status = STATUS[exc.code]
+    body = body_of_error(exc, request)
+    details = body["error"]["details"]
+    headers = {}
+    if "retry_after_s" in details:
+        headers["retry-after"] = str(details["retry_after_s"])
+    if status == STATUS["UNAUTHENTICATED"]:
+        headers["www-authenticate"] = "Bearer"
+    if status == STATUS["METHOD_NOT_ALLOWED"]:
+        headers["allow"] = ", ".join(details["allowed"])
+    level = logger.info if isinstance(exc, errors.CallerError) else logger.warning
+    level("a request was refused", extra={"request_id": request.state.request_id, "code": exc.code, "status": status})
+    return JSONResponse(body, status, headers)
+
+
+async def _on_ragdrop_error(request: Request, exc: Exception) -> JSONResponse:
+    assert isinstance(exc, errors.RagdropError)  # noqa: S101 - the handler is registered for these alone
+    return _response(request, exc)
+
+
+async def _on_validation_error(request: Request, exc: Exception) -> JSONResponse:
+    assert isinstance(exc, RequestValidationError)  # noqa: S101 - as above
+    first = exc.errors()[0]
+    place = [str(part) for part in first["loc"][1:] if not (first["type"] == "json_invalid" and isinstance(part, int))]
+    field = "body" if first["type"] == "json_invalid" or not place else ".".join(place)
+    reason = "is not valid JSON" if first["type"] == "json_invalid" else first["msg"][:1].lower() + first["msg"][1:]
+    details: dict[str, Any] = {
+        "field": field,
+        "value": _shown(first.get("input")),
+        "allowed": first.get("ctx", {}) or None,
+    }
+    if first["type"] == "extra_forbidden":
+        reason, details["allowed"] = "is not a field of this request", None
+    return _response(
+        request, errors.InvalidParamsError(f"{field}: {reason}", **json.loads(json.dumps(details, default=str)))
+    )
+
+
+async def _on_http_exception(request: Request, exc: Exception) -> Response:
+    assert isinstance(exc, HTTPException)  # noqa: S101 - as above
+    path = request.url.path[:200]
+    if exc.status_code == STATUS["METHOD_NOT_ALLOWED"]:
+        allowed = allowed_methods(request.app.routes, request.scope)
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers={"allow": ", ".join(allowed)})
+        message = f"{request.method} is not allowed on {path}"
+        return _response(request, errors.MethodNotAllowedError(message, allowed=allowed))
+    if exc.status_code == STATUS["NOT_FOUND"]:
+        return _response(request, errors.NotFoundError(f"there is nothing at {path}"))
+    return _response(request, errors.InvalidParamsError(str(exc.detail), field="body", value=None, allowed=None))
+
+
+def _shown(value: object) -> object:
+    """A value as it may stand in an error: short."""
+    if isinstance(value, str):
+        return value[:200].encode("utf-8", "replace").decode()  # half of a surrogate pair cannot leave as UTF-8
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no word for it, though Python's reader takes it
+    return value if isinstance(value, int | float | None) else None

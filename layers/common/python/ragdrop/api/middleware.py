@@ -1,0 +1,124 @@
+"""Cross-origin requests: which web pages may call the API from a browser, by the setting CORS_ALLOW_ORIGINS."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable
+
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ragdrop.observability import logger
+from ragdrop.resilience.stages import collected_writes
+
+Headers = list[tuple[bytes, bytes]]
+
+ANY = "*"
+ALLOWED_METHODS = b"GET, HEAD, POST, PUT, DELETE"
+EXPOSED = b"x-request-id, etag, retry-after, allow"
+MAX_AGE_S = b"600"  # how long a browser remembers a preflight; Chromium takes at most 7,200
+
+
+class CrossOrigin:
+    """Answers preflights and marks responses for pages of *origins*; credentials of the browser are never allowed.
+
+    Headers that a page asks for are all allowed: it must have a key, which no browser adds by itself.
+    """
+
+    def __init__(self, app: ASGIApp, origins: Collection[str]) -> None:
+        self._app = app
+        self._origins = frozenset(origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        headers = dict(scope["headers"]) if scope["type"] == "http" else {}
+        origin = headers.get(b"origin")
+        marks = self._marks(origin)
+        if origin is None or not marks:
+            await self._app(scope, receive, send)
+            return
+        if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
+            wanted = headers.get(b"access-control-request-headers", b"")
+            await _answer(send, [*marks, *_permissions(wanted)])
+            return
+
+        async def marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                exposed = (b"access-control-expose-headers", EXPOSED)
+                message = {**message, "headers": [*message["headers"], *marks, exposed]}
+            await send(message)
+
+        await self._app(scope, receive, marked)
+
+    def _marks(self, origin: bytes | None) -> Headers:
+        if ANY in self._origins:
+            return [(b"access-control-allow-origin", b"*")]
+        if origin is not None and origin.decode("latin-1") in self._origins:
+            return [(b"access-control-allow-origin", origin), (b"vary", b"Origin")]
+        return []
+
+
+def _permissions(wanted: bytes) -> Headers:
+    given = [(b"access-control-allow-methods", ALLOWED_METHODS), (b"access-control-max-age", MAX_AGE_S)]
+    return [*given, (b"access-control-allow-headers", wanted)] if wanted else given
+
+
+async def _answer(send: Send, headers: Headers) -> None:
+    await send({"type": "http.response.start", "status": 204, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
+
+
+ROUTE_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+def allowed_methods(routes: Iterable[BaseRoute], scope: Scope) -> list[str]:
+    """The methods of the path in *scope*, for `Allow`: HEAD where there is GET, OPTIONS always."""
+    known = list(routes)
+    found = [
+        method
+        for method in ROUTE_METHODS
+        if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in known)
+    ]
+    if "GET" in found:
+        found.insert(1, "HEAD")
+    return [*found, "OPTIONS"]
+
+
+class HeadAsGet:
+    """Serves HEAD as GET and sends everything but the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def without_body(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        await self._app({**scope, "method": "GET", "ragdrop.head": True}, receive, without_body)
+
+
+class WaitForWrites:
+    """Holds the end of a response back until the writes that its request began are over, well or badly."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        with collected_writes() as begun:
+
+            async def waited(message: Message) -> None:
+                if begun and message["type"] == "http.response.body" and not message.get("more_body"):
+                    found = await asyncio.gather(*map(asyncio.wrap_future, begun), return_exceptions=True)
+                    for exc in filter(None, found):
+                        logger.error("a write beside a reply failed", extra={"error": type(exc).__name__})
+                await send(message)
+
+            await self._app(scope, receive, waited)

@@ -1,0 +1,89 @@
+"""`GET /answers/{id}`: the receipt of an answer."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import BaseModel, Field
+
+from ragdrop.api.answer_shapes import CitationShape, UnsupportedShape, UsageShape
+from ragdrop.api.http import deadline_of
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.tenants import Caller
+from ragdrop.generate.receipts import KeepReceipts
+
+
+class ReceiptDocument(BaseModel):
+    """A document that was found, and its version then."""
+
+    vault: str
+    path: str
+    key: str
+    version_id: str
+    group: Literal["critical", "relevant", "linked"]
+    raw_score: float | None
+    score: float | None
+
+
+class RetrievedChunk(BaseModel):
+    """A chunk that was found: code points `start` to `end` of that version's parsed text have that SHA-256.
+
+    `marker` is the number under which the model was shown it, null where it was not.
+    """
+
+    chunk_id: str
+    chunk_hash: str
+    key: str
+    version_id: str
+    start: int
+    end: int
+    marker: int | None
+    score: float | None
+
+
+class ReceiptShape(BaseModel):
+    """What an answer was asked, said and stood on."""
+
+    request_id: str
+    answer_id: str
+    created_at: str
+    expires_at: str
+    question: str
+    request: dict[str, Any] = Field(description="The fields that were given, but those at their defaults.")
+    request_left_out: list[str] = Field(description="Prompts of the request's own, whose text is not kept.")
+    answer: str
+    abstained: bool
+    abstain_reason: str | None
+    citations: list[CitationShape]
+    unsupported: list[UnsupportedShape]
+    documents: list[ReceiptDocument]
+    retrieved: list[RetrievedChunk]
+    model: str | None
+    finish_reason: str | None
+    prompt_version: str | None
+    prompt_sha256: str | None = Field(description="Of the messages that the model got, whose text is not kept.")
+    usage: UsageShape
+    cost: float | None
+    fallback_level: int
+    degraded: bool
+    warnings: list[str]
+    timings_ms: dict[str, float]
+    shortened: bool = Field(description="Whether it was too large to be kept whole.")
+
+
+def answers_router(receipts: Callable[[], KeepReceipts], caller: Callable[..., Caller]) -> APIRouter:
+    """The route over a use case that is made at the first request."""
+    router = APIRouter(tags=["ask"])
+
+    @router.get("/answers/{answer_id}", response_model=ReceiptShape, summary="Read the receipt of an answer")
+    def get_answer(
+        answer_id: str,
+        request: Request,
+        who: Annotated[Caller, Depends(caller)],
+        deadline: Annotated[Deadline, Depends(deadline_of)],
+    ) -> ReceiptShape:
+        """What the answer was asked, said and stood on; for 30 days, unless a document of it is purged before."""
+        found = receipts().read(who, answer_id, deadline)
+        return ReceiptShape.model_validate({**found.body, "request_id": request.state.request_id})
+
+    return router

@@ -1,0 +1,48 @@
+"""What the query function serves: /search from its start, every other route from the first call of one on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ragdrop.api.http import authenticated, create_api
+from ragdrop.api.search import search_router
+
+if TYPE_CHECKING:
+    from ragdrop.bootstrap import App
+
+
+def search_first_api(app: App) -> OnDemand:
+    """The API of api/whole_api.py; a start for a search waits for the models of no other route."""
+
+    def whole() -> ASGIApp:
+        from ragdrop.api.whole_api import query_api
+
+        return query_api(app)
+
+    search = search_router(lambda: app.search, authenticated(app.directory, "reader"))
+    return OnDemand(create_api([search], allow_origins=app.settings.cors_allow_origins), ["/search"], whole)
+
+
+class OnDemand:
+    """Gives requests to *paths* to *first* and all others to what *make_rest* makes when one comes.
+
+    Declaring a route builds the models of its requests and responses: a function that starts for one kind of
+    question should not wait for those of all others.
+    """
+
+    def __init__(self, first: ASGIApp, paths: Collection[str], make_rest: Callable[[], ASGIApp]) -> None:
+        self._first, self._paths, self._make_rest = first, frozenset(paths), make_rest
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        app = self._first if scope.get("path") in self._paths else self.rest
+        await app(scope, receive, send)
+
+    @cached_property
+    def rest(self) -> ASGIApp:
+        """The other half."""
+        return self._make_rest()

@@ -1,0 +1,116 @@
+"""`GET /stats`: what a tenant holds, and what its queries came to."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel, Field
+
+from ragdrop.domain.tenants import Caller
+from ragdrop.operate.stats import ReadStats, TenantStats, TimeRange
+
+
+class TokensShape(BaseModel):
+    """Tokens that chat models read and wrote, as they counted them; null where none of them told."""
+
+    prompt: int | None
+    completion: int | None
+    total: int | None
+
+
+class ErrorShape(BaseModel):
+    """How often something failed: which component, in which operation, with which code, at which stage."""
+
+    component: str
+    operation: str
+    code: str
+    stage: str
+    count: int
+
+
+class HourShape(BaseModel):
+    """One hour."""
+
+    hour: str = Field(description="YYYY-MM-DDTHH, UTC.")
+    queries: int
+    failed: int
+    fallbacks: int
+    p50_latency_ms: float | None
+    p95_latency_ms: float | None
+
+
+class StatsShape(BaseModel):
+    """Figures of a tenant; rates are shares of `total_queries` in [0, 1], null where nothing was asked."""
+
+    request_id: str
+    time_range: TimeRange
+    total_documents: int | None
+    total_chunks: int | None
+    total_queries: int
+    avg_latency_ms: float | None
+    p50_latency_ms: float | None = Field(description="Interpolated within fixed buckets: off by under 28 %.")
+    p95_latency_ms: float | None
+    p99_latency_ms: float | None
+    cache_hit_rate: float | None
+    fallback_rate: float | None
+    abstention_rate: float | None
+    error_rate: float | None = Field(description="Queries that failed, but those that the caller could mend.")
+    queries_by_agent: dict[str, int] = Field(description="The twenty that asked most; `other` are all others.")
+    errors_by_code: dict[str, int] = Field(description="Errors told, those that the caller could mend too.")
+    tokens: TokensShape
+    cost: float | None = Field(description="In the currency of CHAT_PRICES; null without a price.")
+    errors: list[ErrorShape] = Field(default_factory=list, description="With `detail=1`.")
+    hours: list[HourShape] = Field(default_factory=list, description="With `detail=1`: hours with a query.")
+
+
+def stats_router(stats: Callable[[], ReadStats], caller: Callable[..., Caller]) -> APIRouter:
+    """The route over a use case that is made at the first request."""
+    router = APIRouter(tags=["operations"])
+
+    @router.get(
+        "/stats", response_model=StatsShape, response_model_exclude_unset=True, summary="Read figures of a time range"
+    )
+    def get_stats(
+        request: Request,
+        who: Annotated[Caller, Depends(caller)],
+        time_range: Annotated[TimeRange, Query(description="Up to now, in whole hours.")] = "24h",
+        detail: Annotated[bool, Query(description="Adds `errors` and `hours`.")] = False,  # noqa: FBT002
+    ) -> StatsShape:
+        """What the tenant holds, and what its queries came to; counts of the last ten seconds may be missing."""
+        return _shape(stats()(who, time_range), request.state.request_id, time_range, detail=detail)
+
+    return router
+
+
+def _shape(found: TenantStats, request_id: str, time_range: TimeRange, *, detail: bool) -> StatsShape:
+    queries = found.queries
+    told = (queries.prompt_tokens, queries.completion_tokens)
+    more: dict[str, Any] = {}
+    if detail:
+        more = {
+            "errors": [asdict(each) for each in queries.errors],
+            "hours": [asdict(each) for each in queries.hours],
+        }
+    return StatsShape(
+        request_id=request_id,
+        time_range=time_range,
+        total_documents=found.documents,
+        total_chunks=found.chunks,
+        total_queries=queries.total_queries,
+        avg_latency_ms=queries.avg_latency_ms,
+        p50_latency_ms=queries.p50_latency_ms,
+        p95_latency_ms=queries.p95_latency_ms,
+        p99_latency_ms=queries.p99_latency_ms,
+        cache_hit_rate=queries.cache_hit_rate,
+        fallback_rate=queries.fallback_rate,
+        abstention_rate=queries.abstention_rate,
+        error_rate=queries.error_rate,
+        queries_by_agent=queries.queries_by_agent,
+        errors_by_code=queries.errors_by_code,
+        tokens=TokensShape(
+            prompt=told[0], completion=told[1], total=None if None in told else sum(each or 0 for each in told)
+        ),
+        cost=queries.cost,
+        **more,
+    )

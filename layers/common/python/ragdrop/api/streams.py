@@ -1,0 +1,138 @@
+"""Server-sent events as a response that ends its source: who leaves stops the model."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncGenerator, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from contextvars import copy_context
+from queue import Empty, Full, Queue
+from threading import Event
+from typing import Any
+
+from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
+from starlette.types import Receive, Scope, Send
+
+from ragdrop.api.answer_shapes import ask_response, citation_shape, shown_fields
+from ragdrop.api.http import body_of_error
+from ragdrop.api.search import flags
+from ragdrop.domain.answers import Answer, Citation
+from ragdrop.errors import RagdropError
+from ragdrop.generate.ask import AskEvent, Found
+
+EVENT_STREAM = "text/event-stream"
+ONE_BY_ONE = 16  # events
+MAX_WAITING = 1_000  # events; a model that is faster than its listener waits then
+GATHER_S = 0.004
+LOOK_S = 0.1  # how soon a source that waits sees that its listener left
+
+
+class EventStream(StreamingResponse):
+    """Sends the events of *told* as they come, and closes it, whether it came to its end or the listener left.
+
+    The first events are written one by one, without delay.  Then *told* runs in a thread of its own, and what comes
+    within a few milliseconds is written at once: to hand over each event of a fast model costs more than the event.
+    """
+
+    def __init__(self, told: Generator[str, None, None]) -> None:
+        self._told = told
+        self._waiting: Queue[str | None] = Queue(MAX_WAITING)  # None is the end
+        self._left = Event()
+        self._started = False
+        super().__init__(self._batches(), media_type=EVENT_STREAM, headers={"cache-control": "no-cache"})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._left.set()
+            if not self._started:
+                self._told.close()
+
+    async def _batches(self) -> AsyncGenerator[str, None]:
+        for _ in range(ONE_BY_ONE):
+            event = await run_in_threadpool(next, self._told, None)
+            if event is None:
+                return
+            yield event
+        producing = self._start()
+        while (batch := await run_in_threadpool(self._take)) is not None:
+            yield batch
+        producing.result()  # what *told* raised is raised here
+
+    def _start(self) -> Future[None]:
+        self._started = True  # from now on that thread closes it
+        thread = ThreadPoolExecutor(1, thread_name_prefix="events")
+        try:
+            return thread.submit(copy_context().run, self._produce)
+        finally:
+            thread.shutdown(wait=False)
+
+    def _produce(self) -> None:
+        try:
+            with closing(self._told):
+                for event in self._told:
+                    if not self._put(event):
+                        return
+        finally:
+            self._put(None)
+
+    def _put(self, event: str | None) -> bool:
+        """Whether somebody is there who will take it."""
+        while not self._left.is_set():
+            try:
+                self._waiting.put(event, timeout=LOOK_S)
+            except Full:
+                continue
+            return True
+        return False
+
+    def _take(self) -> str | None:
+        """All events that wait, at least one; None at the end."""
+        batch: list[str] = []
+        event = self._waiting.get()
+        if event is not None:
+            time.sleep(GATHER_S)
+        while event is not None:
+            batch.append(event)
+            try:
+                event = self._waiting.get_nowait()
+            except Empty:
+                return "".join(batch)
+        if batch:
+            self._waiting.put(None)  # the end is for the next time
+            return "".join(batch)
+        return None
+
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def events(stream: Iterator[AskEvent], request: Request, start_s: float) -> Generator[str, None, None]:
+    """The events of *stream*; an error that comes after the first event is an event too, and the last one."""
+    try:
+        for event in stream:
+            if isinstance(event, str):
+                yield sse("token", {"text": event})
+            elif isinstance(event, Citation):
+                yield sse("citation", citation_shape(event))
+            elif isinstance(event, Found):
+                told = flags(event.retrieval, request, start_s)
+                shown = {name: [each.model_dump() for each in held] for name, held in shown_fields(event.shown).items()}
+                yield sse("retrieval", {**told, **shown})
+            elif isinstance(event, Answer):
+                yield sse("done", ask_response(event, request, start_s))
+    except RagdropError as exc:
+        yield sse("error", body_of_error(exc, request))
+
+
+def sse(name: str, data: BaseModel | dict[str, Any]) -> str:
+    """One event."""
+    text = data.model_dump_json(exclude_unset=True) if isinstance(data, BaseModel) else _encode(data)
+    return f"event: {name}\ndata: {text}\n\n"

@@ -1,0 +1,63 @@
+"""The routes that people and agents share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, FastAPI
+
+from ragdrop.api.ask import ask_router
+from ragdrop.api.documents import documents_router
+from ragdrop.api.health import health_router
+from ragdrop.api.http import authenticated, create_api, maybe_authenticated
+from ragdrop.api.openai import chat_router
+from ragdrop.api.openapi import documented
+from ragdrop.api.receipts import answers_router
+from ragdrop.api.search import search_router
+from ragdrop.api.stats import stats_router
+from ragdrop.domain.tenants import Caller
+
+if TYPE_CHECKING:
+    from ragdrop.bootstrap import App
+
+
+def core_routes(
+    app: App,
+    *,
+    reader: Callable[..., Caller],
+    writer: Callable[..., Caller],
+    anyone: Callable[..., Caller | None],
+) -> list[APIRouter]:
+    """Search, ask, documents, stats and health over the parts of *app*, which are made when they are first asked for.
+
+    Args:
+        app: The application.
+        reader, writer: Give the caller of a request, who has at least this role.
+        anyone: Gives the caller, or None for a request without a key.
+    """
+    return [
+        search_router(lambda: app.search, reader),
+        ask_router(lambda: app.ask, reader),
+        documents_router(
+            lambda: app.keep_documents,
+            lambda: app.retry_documents,
+            lambda: app.purge_documents,
+            lambda: app.write_once,
+            reader,
+            writer,
+        ),
+        stats_router(lambda: app.read_stats, reader),
+        health_router(lambda: app.check_health, app.directory, anyone),
+    ]
+
+
+def query_api(app: App) -> FastAPI:
+    """Every route of the API: /ask and /v1 are declared for its document, the gateway sends them to generate."""
+    reader, writer = (authenticated(app.directory, role) for role in ("reader", "writer"))
+    routers = [
+        *core_routes(app, reader=reader, writer=writer, anyone=maybe_authenticated(app.directory)),
+        answers_router(lambda: app.keep_receipts, reader),
+        chat_router(lambda: app.converse, lambda: app.condense_conversation, app.directory, reader),
+    ]
+    return documented(create_api(routers, allow_origins=app.settings.cors_allow_origins))

@@ -1,0 +1,1 @@
+"""Documents over HTTP: put, read, list, delete, retry, purge."""

@@ -1,0 +1,126 @@
+"""Purge: a document goes for good, from every place that keeps something of it, counted per place."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from ragdrop.documents.service import KeepDocuments
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
+from ragdrop.domain.tenants import Caller
+from ragdrop.errors import DocumentNotFoundError
+from ragdrop.ingest.known_vectors import twin_name
+from ragdrop.ingest.revision_store import RevisionStore
+from ragdrop.ingest.stored_revision import revisions_prefix
+from ragdrop.ports import ChunkIndex, ObjectStore, Registry
+from ragdrop.ports.receipts import Receipts
+from ragdrop.ports.snapshots import SnapshotWriter
+from ragdrop.ports.telemetry import UsageStore
+from ragdrop.tenants.directory import Directory
+
+EVERY_REVISION = 1 << 53  # above any: the first one is milliseconds since 1970
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """How much was removed from each place.
+
+    `versions` counts object versions and delete markers, the sidecar's too; `derived` objects of the state bucket
+    (parsed text, chunks, vectors); `chunks` those of all indexes; `registry_items` head and details; `receipts` are of
+    answers that it was found for; `snapshots` counts versions of the tenant's snapshot, which goes whole: the next
+    sweep writes it without the document.  `marker` is the version id of the delete marker that came first; it went
+    with the versions.
+    """
+
+    versions: int
+    derived: int
+    chunks: int
+    registry_items: int
+    receipts: int = 0
+    snapshots: int = 0
+    marker: str | None = None
+
+
+class PurgeDocuments:
+    """Removes documents for good.  Nothing can be restored; to delete is the other thing."""
+
+    def __init__(
+        self,
+        *,
+        keep: KeepDocuments,
+        documents: ObjectStore,
+        state: ObjectStore,
+        registry: Registry,
+        index: ChunkIndex,
+        revisions: RevisionStore,
+        directory: Directory,
+        usage: UsageStore,
+        receipts: Receipts,
+        snapshots: SnapshotWriter,
+    ) -> None:
+        self._keep = keep
+        self._documents = documents
+        self._state = state
+        self._registry = registry
+        self._index = index
+        self._revisions = revisions
+        self._directory = directory
+        self._usage = usage
+        self._receipts = receipts
+        self._snapshots = snapshots
+
+    def __call__(self, caller: Caller, key: DocumentKey, deadline: Deadline) -> Purged:
+        """Delete, then remove all that is kept; cut off in between, the same call removes the rest.
+
+        The tombstone comes first: from then on nothing answers, and a revision still being written loses its flip.  The
+        head goes last, as it says what is left to do.
+
+        Raises:
+            DocumentNotFoundError: Nothing is kept of such a document, or the vault is out of the key's scope.
+            DependencyError: A service failed; what was removed before is gone.
+        """
+        marker, missing = self._delete(caller, key)
+        versions = self._documents.purge(key.s3_key) + self._documents.purge(key.s3_key + SIDECAR_SUFFIX)
+        if missing is not None and not versions:
+            raise missing
+        derived = self._remove_derived(key)
+        chunks = self._remove_chunks(key, deadline)
+        self._usage.forget_use(key)
+        receipts = self._receipts.forget_receipts(key)
+        snapshots = self._snapshots.remove(key.tenant)
+        items = self._registry.forget_document(key)
+        return Purged(versions, derived, chunks, items, receipts, snapshots, marker)
+
+    def _delete(self, caller: Caller, key: DocumentKey) -> tuple[str | None, DocumentNotFoundError | None]:
+        """Delete the document: its delete marker, or the error where there is none; old versions may still be there."""
+        try:
+            return self._keep.delete(caller, key), None
+        except DocumentNotFoundError as exc:
+            if not caller.may_see(key.vault):
+                raise
+            return None, exc
+
+    def _remove_derived(self, key: DocumentKey) -> int:
+        """Remove what the state bucket holds, and the notes by which other documents would find its vectors."""
+        prefix = revisions_prefix(key)
+        kept = {int(entry.key.removeprefix(prefix).partition("/")[0]) for entry in self._state.entries(prefix)}
+        twins = 0
+        for revision in sorted(kept):
+            stored = self._revisions.open(key, revision)
+            if stored is None or stored.text_digest is None:
+                continue
+            name = twin_name(key.tenant, stored.text_digest)
+            place = json.loads(self._state.get(name) or b"{}")
+            if (place.get("vault"), place.get("path")) == (key.vault, key.path):
+                twins += self._state.purge(name)
+        return twins + self._state.delete_prefix(prefix)
+
+    def _remove_chunks(self, key: DocumentKey, deadline: Deadline) -> int:
+        tenant = self._directory.tenant(key.tenant, fresh=True)
+        if tenant is None:
+            return 0
+        return sum(
+            self._index.remove(tenant.part_of(target), key, before_revision=EVERY_REVISION, deadline=deadline)
+            for target in tenant.targets
+        )

@@ -1,0 +1,308 @@
+"""Documents over HTTP: put, read, list and delete; the bucket is written, ingest does the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Detail, DetailFilters, Head, Page, Status
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.linked import targets_of
+from ragdrop.domain.links import Link, reference
+from ragdrop.domain.tenants import Caller, Tenant
+from ragdrop.errors import DatabaseError, DocumentNotFoundError, InvalidParamsError, PayloadTooLargeError
+from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
+from ragdrop.ingest.revision_store import RevisionStore
+from ragdrop.ports import ObjectStore, Registry, StoredObject
+from ragdrop.ports.object_store import NO_PRECONDITION, Precondition, UploadForm
+from ragdrop.ports.registry import Checkpoint
+from ragdrop.ports.telemetry import Usage, UsageStore
+from ragdrop.query.follow_links import resolve
+from ragdrop.tenants.daily_budget import DailyBudget
+from ragdrop.tenants.settings_in_force import Tunables, chunking_in_force, in_force
+
+FORM_EXPIRES_S = 900
+MAX_BODY_BYTES = 4 * 1024 * 1024  # Lambda takes 6 MB with base64 included
+MAX_TRIES = 5
+MAX_FILTERED = 100  # documents whose details are read for one page
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is known of a document.  `status` may be `pending` though the head is not: see `KeepDocuments.record`.
+
+    `checkpoint` says how far a large revision is that is being written.
+    `usage` is None where it cannot be known.
+    """
+
+    head: Head
+    detail: Detail | None
+    status: Status
+    checkpoint: Checkpoint | None = None
+    usage: Usage | None = None
+    broken_links: tuple[str, ...] = ()
+
+
+class KeepDocuments:
+    """Put, read, list and delete the documents of a caller's tenant."""
+
+    def __init__(
+        self,
+        *,
+        documents: ObjectStore,
+        registry: Registry,
+        revisions: RevisionStore,
+        usage: UsageStore,
+        check_links: CheckLinks,
+        budget: DailyBudget,
+        clock: Callable[[], float],
+    ) -> None:
+        self._documents = documents
+        self._registry = registry
+        self._revisions = revisions
+        self._usage = usage
+        self._check_links = check_links
+        self._budget = budget
+        self._clock = clock
+
+    def put(
+        self,
+        caller: Caller,
+        key: DocumentKey,
+        body: bytes,
+        *,
+        media_type: str,
+        metadata: Mapping[str, str],
+        only_if: Precondition = NO_PRECONDITION,
+    ) -> StoredObject:
+        """Write a new version into the bucket; its event starts the rest.
+
+        Raises:
+            PayloadTooLargeError: Over 4 MB.
+            PreconditionFailedError: *only_if* does not hold.
+            DocumentNotFoundError: The vault is out of the key's scope.
+            RateLimitedError: The tenant has written its documents of today.
+        """
+        self._check_scope(caller, key)
+        if len(body) > MAX_BODY_BYTES:
+            message = (
+                f"the body has {len(body)} bytes, at most {MAX_BODY_BYTES} go in one request: "
+                "ask for a form by POST /uploads, or put the file into the bucket itself"
+            )
+            raise PayloadTooLargeError(message, limit_bytes=MAX_BODY_BYTES, size_bytes=len(body))
+        onto = only_if.onto(self._current_etag(key)) if only_if != NO_PRECONDITION else None
+        self._budget.take_document(key.tenant)
+        return self._documents.put(key.s3_key, body, media_type=media_type, metadata=metadata, onto=onto)
+
+    def upload_form(self, caller: Caller, key: DocumentKey, *, media_type: str) -> UploadForm:
+        """A form by which a file of up to 50 MB goes straight into the bucket, for 15 minutes.
+
+        Raises:
+            InvalidParamsError: S3 would write another key than this one.
+            DocumentNotFoundError: The vault is out of the key's scope.
+            RateLimitedError: The tenant has written its documents of today.
+        """
+        self._check_scope(caller, key)
+        if "${filename}" in key.path:
+            message = "a path with ${filename} cannot be uploaded by a form: S3 puts the file's name in its place"
+            raise InvalidParamsError(message, field="path", value=key.path[:300], allowed=None)
+        self._budget.take_document(key.tenant)
+        return self._documents.upload_form(
+            key.s3_key, media_type=media_type, max_bytes=MAX_OBJECT_BYTES, expires_s=FORM_EXPIRES_S
+        )
+
+    def record(self, caller: Caller, key: DocumentKey, *, version_id: str | None = None) -> Record:
+        """What is known of a document; with *version_id* it says `pending` until ingest has converged to that version.
+
+        Raises:
+            DocumentNotFoundError: There never was such a document, or it was purged.
+        """
+        self._check_scope(caller, key)
+        head = self._registry.head(key)
+        if head is None and version_id is not None:
+            current = self._documents.head(key.s3_key)
+            if current is not None:  # that version, or one that has replaced it already
+                head = Head(key, Status.PENDING, 0, version_id=current.version_id)
+        if head is None:
+            raise _not_found(key)
+        detail = self._registry.detail(key, head.live_revision) if head.live_revision is not None else None
+        checkpoint = self._registry.checkpoint(key, head.revision) if head.status is Status.PENDING else None
+        status = Status.PENDING if self._awaits(head, version_id) else head.status
+        tenant = self._registry.tenant(key.tenant) if detail and detail.links else None
+        broken = self._check_links.broken(detail, tenant) if detail and tenant else ()
+        return Record(head, detail, status, checkpoint, self._used(key), broken)
+
+    def text(
+        self, caller: Caller, key: DocumentKey, *, start: int = 0, end: int | None = None, version_id: str | None = None
+    ) -> str:
+        """Code points *start* to *end* of the parsed text: the live revision's, or that of an S3 version.
+
+        A version that was replaced is read for 30 days, so that a citation of it can be checked again; one of a
+        document that is deleted by now is not.
+
+        Raises:
+            DocumentNotFoundError: Nothing of the document is live, or nothing is kept of that version.
+        """
+        self._check_scope(caller, key)
+        head = self._registry.head(key)
+        if head is None or head.status is Status.DELETED:
+            raise _not_found(key)
+        kept = None
+        if version_id is not None and version_id != head.live_version_id:
+            kept = self._revisions.of_version(key, version_id)
+        elif head.live_revision is not None:
+            kept = self._revisions.open(key, head.live_revision)
+        text = None if kept is None else kept.span(start, kept.char_count if end is None else end)
+        if text is None:
+            raise _not_found(key)
+        return text
+
+    def check(self, caller: Caller, key: DocumentKey, only_if: Precondition) -> None:
+        """See that *only_if* holds; what happens in the next moment it cannot know: S3 has no conditional delete.
+
+        Raises:
+            PreconditionFailedError: It does not.
+            DocumentNotFoundError: The vault is out of the key's scope.
+        """
+        self._check_scope(caller, key)
+        if only_if != NO_PRECONDITION:
+            only_if.onto(self._current_etag(key))
+
+    def delete(self, caller: Caller, key: DocumentKey) -> str | None:
+        """Put a delete marker on the object and a tombstone into the registry: from here on nothing of it answers.
+
+        Returns:
+            The version id of the delete marker, an earlier call's too; None where the bucket keeps no versions.
+
+        Raises:
+            DocumentNotFoundError: There is no such document.
+        """
+        self._check_scope(caller, key)
+        there = self._documents.head(key.s3_key)
+        marker = self._documents.delete(key.s3_key) if there is not None else self._marker(key)
+        for _ in range(MAX_TRIES):
+            head = self._registry.head(key)
+            if head is None and there is None:
+                raise _not_found(key)
+            if head is None or head.status is Status.DELETED:  # None: deleted before ingest saw it
+                return marker
+            buried = self._registry.tombstone(key, head, None, self._clock())
+            if buried is not None:
+                if head.live_revision is not None and not key.is_settings:
+                    self._registry.add_to_tenant(key.tenant, vault=key.vault, documents=-1, chunks=-head.chunk_count)
+                return marker
+        raise DatabaseError("the document kept changing while it was deleted", service="registry")
+
+    def page(
+        self,
+        caller: Caller,
+        *,
+        vault: str | None,
+        prefix: str,
+        status: Status | None,
+        cursor: str | None,
+        limit: int,
+        filters: DetailFilters | None = None,
+    ) -> Page:
+        """One page of the caller's documents by vault and path.
+
+        With *filters* at most 100 documents are looked at, and the page holds those of them that fit, perhaps none.
+        """
+        if vault is not None and not caller.may_see(vault):
+            return Page([], None)
+        limit = min(limit, MAX_FILTERED) if filters else limit
+        found = self._registry.page(
+            caller.tenant, vault=vault, prefix=prefix, status=status, cursor=cursor, limit=limit
+        )
+        visible = [head for head in found.heads if caller.may_see(head.key.vault)]
+        if filters:
+            tenant = self._registry.tenant(caller.tenant)
+            visible = [head for head in visible if tenant and self._fits(head, filters, tenant)]
+        if filters and filters.unused_since and visible:
+            usage = self._usage.usage([head.key for head in visible])
+            visible = [head for head in visible if usage.get(head.key, Usage()).unused_since(filters.unused_since)]
+        return Page(visible, found.cursor)
+
+    def _fits(self, head: Head, filters: DetailFilters, tenant: Tenant) -> bool:
+        """Whether the live revision of a listed document fits; a document without one fits no filter."""
+        if head.live_revision is None:
+            return False
+        if filters.outdated:
+            sizes = self._revisions.chunk_sizes(head.key, head.live_revision, tenant.active.name)
+            if not sizes or chunking_in_force(tenant, head.key.vault, tenant.active).made(sizes):
+                return False
+        detail = self._registry.detail(head.key, head.live_revision)
+        if detail is None or not filters.admit(detail.facts):
+            return False
+        return not filters.broken_links or bool(self._check_links.broken(detail, tenant))
+
+    def _marker(self, key: DocumentKey) -> str | None:
+        """The version id of the delete marker on top of an object, None without one."""
+        listed = next(self._documents.entries(key.s3_key), None)  # no key under this prefix is before it
+        return listed.version_id if listed and listed.key == key.s3_key and listed.deleted else None
+
+    def _current_etag(self, key: DocumentKey) -> str | None:
+        current = self._documents.head(key.s3_key)
+        return current.etag if current else None
+
+    def _used(self, key: DocumentKey) -> Usage | None:
+        try:
+            return self._usage.usage([key]).get(key, Usage())
+        except DatabaseError:
+            return None  # a record is worth more than its counts
+
+    def _awaits(self, head: Head, version_id: str | None) -> bool:
+        if version_id is None or version_id in {head.live_version_id, head.version_id}:
+            return False
+        current = self._documents.head(head.key.s3_key)
+        return current is not None and current.version_id == version_id
+
+    @staticmethod
+    def _check_scope(caller: Caller, key: DocumentKey) -> None:
+        if not caller.may_see(key.vault):
+            raise _not_found(key)
+
+
+def _not_found(key: DocumentKey) -> DocumentNotFoundError:
+    return DocumentNotFoundError(
+        f"there is no document {key.vault_path[:300]!r}", field="path", value=key.vault_path[:300]
+    )
+
+
+TIMEOUT_S = 10.0
+AT_ONCE = 20  # a link may mean five paths, and a batch reads 100 heads
+
+
+class CheckLinks:
+    """Resolves links as following them does, without a search: a link out of ragdrop is neither right nor broken."""
+
+    def __init__(self, *, registry: Registry, environment: Tunables) -> None:
+        self._registry = registry
+        self._environment = environment
+
+    def broken(self, detail: Detail, tenant: Tenant) -> tuple[str, ...]:
+        """The links of a revision, as written, that lead to nothing live, each as often as it stands there.
+
+        Two batch reads for every 20 links.  A link that leads out of its vault is broken unless the tenant's settings
+        allow it.
+
+        Raises:
+            DatabaseError: The registry did not answer.
+        """
+        settings = in_force(self._environment, tenant, vaults=(detail.key.vault,), request={})
+        across = settings.values.links_across_vaults
+        wanted = dict.fromkeys(detail.links)
+        asked = [Link(link) for link in wanted if reference(link, detail.key, across_vaults=across) is not None]
+        found: set[str] = set()
+        for first in range(0, len(asked), AT_ONCE):
+            found |= self._live(detail, asked[first : first + AT_ONCE], across=across)
+        broken = {link.target for link in asked} - found
+        return tuple(link for link in detail.links if link in broken)
+
+    def _live(self, detail: Detail, links: list[Link], *, across: bool) -> set[str]:
+        """Those of up to 20 links that lead to a live document."""
+        deadline = Deadline.after(TIMEOUT_S)
+        targets = targets_of([(detail.key, links)], across_vaults=across)
+        found = resolve(self._registry, targets, deadline)
+        return {target.link.target for target, live in zip(targets, found, strict=True) if live is not None}

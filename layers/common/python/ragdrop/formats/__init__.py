@@ -1,0 +1,1 @@
+"""Parsers and the chunker: one module a format."""

@@ -1,0 +1,151 @@
+"""Which reader suits a file: by its bytes, by its name where they leave a choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from ragdrop.domain.parsed import ParsedDocument
+from ragdrop.domain.text_decoding import looks_binary
+from ragdrop.errors import (
+    CorruptDocumentError,
+    EmptyDocumentError,
+    EncryptedDocumentError,
+    UnsafeDocumentError,
+    UnsupportedMediaTypeError,
+)
+from ragdrop.formats.code import MAX_LEXED_CHARACTERS, language_of
+from ragdrop.formats.csv import looks_like_csv
+from ragdrop.formats.media_types import (
+    DOCX,
+    ENCRYPTED_OFFICE,
+    PDF,
+    binary_format,
+    declares_entities,
+    looks_like_html,
+    looks_like_markdown,
+    other_text_format,
+    suffix_of,
+)
+from ragdrop.formats.text import TextParser
+from ragdrop.formats.text_decoder import decode
+
+Kind = Literal["markdown", "text", "html", "pdf", "docx", "json", "jsonl", "csv", "code"]
+
+READ = "Markdown, text, HTML, PDF, DOCX, source code, JSON, JSON Lines and CSV are read"
+HEAD_BYTES = 65_536
+BY_SUFFIX: dict[str, Kind] = {
+    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx"), "markdown"),
+    **dict.fromkeys((".txt", ".text", ".log", ".rst", ".adoc", ".org", ".tex"), "text"),
+    **dict.fromkeys((".json", ".geojson", ".webmanifest", ".ipynb"), "json"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
+    **dict.fromkeys((".csv", ".tsv"), "csv"),
+}
+
+
+def kind_of(body: bytes, name: str) -> Kind:
+    r"""The kind of *body*; *name* is its path.
+
+    Raises:
+        EmptyDocumentError: There is nothing but white space.
+        EncryptedDocumentError: It is an Office document that wants a password.
+        UnsafeDocumentError: It is XML that defines entities out of entities.
+        UnsupportedMediaTypeError: It is of a format that is not read; the message names it.
+
+    >>> kind_of(b"%PDF-1.7", "a.md"), kind_of(b"# Pump", "a.md"), kind_of(b"x = 1", "a.py"), kind_of(b"Hello.", "a")
+    ('pdf', 'markdown', 'code', 'text')
+    """
+    if not body.strip():
+        raise EmptyDocumentError("the object is empty")
+    known = binary_format(body, name)
+    if known == ENCRYPTED_OFFICE:
+        raise EncryptedDocumentError("the document wants a password")
+    if known in {PDF, DOCX}:
+        return "pdf" if known == PDF else "docx"
+    if known is None and looks_binary(body):
+        known = "binary data"
+    text = "" if known else decode(body[:HEAD_BYTES])[0]
+    known = known or other_text_format(text)
+    if known:
+        raise UnsupportedMediaTypeError(f"the object is {known}; {READ}", format=known)
+    if declares_entities(text):
+        raise UnsafeDocumentError("its XML defines entities out of entities")
+    return _kind_of_text(text, name, len(body))
+
+
+def _kind_of_text(text: str, name: str, size_bytes: int) -> Kind:
+    if looks_like_html(text, name):
+        return "html"
+    by_suffix = BY_SUFFIX.get(suffix_of(name))
+    if by_suffix:
+        return by_suffix
+    if language_of(name, text):
+        return "code" if size_bytes <= 4 * MAX_LEXED_CHARACTERS else "text"
+    start = text[:1_000].lstrip("\ufeff \t\r\n")
+    if start.startswith(("{", '["', "[{", "[[")) and suffix_of(name) == "":
+        first = start.split("\n", 1)[0].rstrip()
+        return "jsonl" if first.startswith("{") and first.endswith("}") and "\n" in start else "json"
+    if looks_like_csv(text):
+        return "csv"
+    return "markdown" if looks_like_markdown(text) else "text"
+
+
+Reader = Callable[[Kind, bytes, str], ParsedDocument]
+"""Reads bytes of a kind; the last argument is the document's path.  Raises DocumentError."""
+
+
+class ContentParser:
+    """A Parser.
+
+    Args:
+        reader: What reads all that is neither plain text nor Markdown: an IsolatedReader, or `read_here` in tests.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._text = TextParser()
+
+    def parse(self, body: bytes, *, name: str) -> ParsedDocument:
+        """Read *body* as what it is.
+
+        Raises:
+            EmptyDocumentError: There is no text in it.
+            UnsupportedMediaTypeError: Its format is not read; the message names it.
+            EncryptedDocumentError: It wants a password.
+            UnsafeDocumentError: It took too much time or memory, or unpacks to too much.
+            DocumentTooLargeError: It has too many pages.
+            CorruptDocumentError: It is damaged and no text could be read.
+        """
+        kind = kind_of(body, name)
+        if kind in {"text", "markdown"}:
+            return self._text.read(body, markdown=kind == "markdown")
+        return self._reader(kind, body, name)
+
+
+def read_here(kind: Kind, body: bytes, name: str) -> ParsedDocument:
+    """Read *body* in this process, without limits of time and memory.  The formats' packages are imported on demand."""
+    if kind == "pdf":
+        from ragdrop.formats.pdf import read_pdf
+
+        return read_pdf(body)
+    if kind == "docx":
+        from ragdrop.formats.docx import read_docx
+
+        return read_docx(body)
+    if kind == "html":
+        from ragdrop.formats.html import read_html
+
+        return read_html(body)
+    if kind in {"json", "jsonl"}:
+        from ragdrop.formats.json import read_json, read_json_lines
+
+        return read_json(body) if kind == "json" else read_json_lines(body)
+    if kind == "csv":
+        from ragdrop.formats.csv import read_csv
+
+        return read_csv(body)
+    if kind == "code":
+        from ragdrop.formats.code import read_code
+
+        return read_code(body, name)
+    raise CorruptDocumentError(f"there is no reader for {kind}")

@@ -1,0 +1,89 @@
+"""CSV and its relatives as one Markdown table; the separator is found by looking."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Literal
+
+from ragdrop.domain.parsed import ParsedDocument
+from ragdrop.domain.text_decoding import clean
+from ragdrop.errors import CorruptDocumentError, EmptyDocumentError
+from ragdrop.formats.markdown_writer import MAX_COLUMNS, MarkdownWriter
+from ragdrop.formats.text_decoder import decode
+
+MEDIA_TYPE = "text/csv"
+SEPARATORS = ",;\t|"
+SAMPLE_CHARACTERS = 65_536
+MAX_CELL_CHARACTERS = 1_000_000
+
+
+def separator_of(text: str) -> str | None:
+    r"""The separator that gives the most lines the same number of columns, at least 2; None where none does.
+
+    >>> separator_of("a;b;c\n1,5;2;3\n"), separator_of("just a line\nand another")
+    (';', None)
+    """
+    best: tuple[float, int, str] | None = None
+    for separator in SEPARATORS:
+        counts = [len(row) for row in _rows(text[:SAMPLE_CHARACTERS], separator, limit=50) if row]
+        if not counts or max(counts) < 2:
+            continue
+        usual = max(set(counts), key=counts.count)
+        score = (counts.count(usual) / len(counts), usual, separator)
+        if usual > 1 and (best is None or score[:2] > best[:2]):
+            best = score
+    return best[2] if best else None
+
+
+def looks_like_csv(text: str) -> bool:
+    r"""Whether at least four lines have the same three or more columns: no prose does.
+
+    >>> looks_like_csv("a,b,c\n1,2,3\n4,5,6\n7,8,9\n"), looks_like_csv("Yes, sir, no.\nWhy, then?\n")
+    (True, False)
+    """
+    lines = text[:SAMPLE_CHARACTERS].split("\n")[:-1]
+    separator = separator_of("\n".join(lines))
+    counts = [len(row) for row in _rows("\n".join(lines), separator, limit=50) if row] if separator else []
+    return len(counts) >= 4 and min(counts) == max(counts) >= 3
+
+
+def read_csv(body: bytes) -> ParsedDocument:
+    """Read rows; the first one is the header, ragged ones are filled up, cells beyond the 500th column are cut.
+
+    Raises:
+        EmptyDocumentError: Every cell is empty.
+        UnsafeDocumentError: The text would be too long.
+        CorruptDocumentError: A cell is longer than a million characters.
+    """
+    text, warnings = decode(body)
+    separator = separator_of(text) or ","
+    found = list(warnings)
+    writer = MarkdownWriter()
+    try:
+        widths = {len(row) for row in _rows(text, separator) if any(cell.strip() for cell in row)}
+        if not widths:
+            raise EmptyDocumentError("every cell is empty")
+        if len(widths) > 1:
+            found.append(f"rows have from {min(widths)} to {max(widths)} columns")
+        if max(widths) > MAX_COLUMNS:
+            found.append(f"only the first {MAX_COLUMNS} columns are read")
+        writer.table((row for row in _rows(text, separator) if any(cell.strip() for cell in row)), columns=max(widths))
+    except csv.Error as exc:
+        raise CorruptDocumentError(f"the rows cannot be told apart ({exc})") from exc
+    return writer.document(MEDIA_TYPE, warnings=found)
+
+
+def _rows(text: str, separator: str, limit: int | None = None) -> Iterator[list[str]]:
+    csv.field_size_limit(MAX_CELL_CHARACTERS)
+    # A quote that is never closed would swallow the rest of the file into one cell: then quotes are plain characters.
+    quote = '"' if text.count('"') % 2 == 0 else None
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
+    reader = csv.reader(
+        io.StringIO(clean(text)), delimiter=separator, quotechar=quote, quoting=quoting, skipinitialspace=True
+    )
+    for number, row in enumerate(reader):
+        if limit is not None and number >= limit:
+            return
+        yield row

@@ -1,0 +1,84 @@
+"""DOCX by mammoth, which knows what Word's styles mean: its HTML is read like any other page."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from typing import Any
+from xml.parsers.expat import ExpatError
+
+import mammoth
+
+from ragdrop.domain.parsed import ParsedDocument
+from ragdrop.errors import CorruptDocumentError, EncryptedDocumentError, UnsafeDocumentError
+from ragdrop.formats.docx_parts import has_comments, margins, with_formulas
+from ragdrop.formats.html import read_markup
+from ragdrop.formats.media_types import DOCX
+
+MAX_PART_BYTES = 64 * 1024 * 1024
+MAX_TOTAL_BYTES = 512 * 1024 * 1024
+MAX_RATIO = 200  # the most that Word's own files reach is about 30
+MAX_PARTS = 10_000
+_STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fresh"
+_BROKEN = (zipfile.BadZipFile, zlib.error, ExpatError, LookupError, ValueError, AttributeError, TypeError, OSError)
+
+
+def read_docx(body: bytes) -> ParsedDocument:
+    """Read a Word document: body, tables, formulas, text boxes, foot- and endnotes, page headers and footers.
+
+    The paragraphs of headers stand once before the body and those of footers once behind it.  Pictures and comments are
+    left out, comments with a warning.
+
+    Raises:
+        EmptyDocumentError: There is no text in it.
+        EncryptedDocumentError: Its parts want a password.
+        UnsafeDocumentError: A part unpacks to more than 64 MB or 200 times its size, or its XML defines entities.
+        CorruptDocumentError: It is not a Word document that can be read.
+    """
+    try:
+        _check_parts(body)
+        page = mammoth.convert_to_html(
+            io.BytesIO(with_formulas(body)), style_map=_STYLES, convert_image=mammoth.images.img_element(_no_picture)
+        )
+        headers, footers = margins(body)
+        commented = has_comments(body)
+    except _BROKEN as exc:
+        raise CorruptDocumentError(f"the Word document cannot be read ({type(exc).__name__})") from exc
+    except NotImplementedError as exc:
+        raise CorruptDocumentError("the Word document is packed in a way that is not known") from exc
+    warnings: tuple[str, ...] = ("a part of the Word document could not be read",) if _has_error(page) else ()
+    warnings += ("the comments of the Word document are left out",) if commented else ()
+    return read_markup(f"<body>{_as_html(headers)}{page.value}{_as_html(footers)}</body>", DOCX, warnings)
+
+
+def _as_html(paragraphs: list[str]) -> str:
+    return "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)  # escaped already, as XML
+
+
+def _no_picture(_: Any) -> dict[str, str]:
+    return {}
+
+
+def _has_error(page: Any) -> bool:
+    return any(message.type == "error" for message in page.messages)
+
+
+def _check_parts(body: bytes) -> None:
+    with zipfile.ZipFile(io.BytesIO(body)) as archive:
+        parts = archive.infolist()
+        if any(part.flag_bits & 1 for part in parts):
+            raise EncryptedDocumentError("the document wants a password")
+        total = sum(part.file_size for part in parts)
+        largest = max((part.file_size for part in parts), default=0)
+        large = (part for part in parts if part.file_size > 1_000_000)
+        worst = max((part.file_size / max(part.compress_size, 1) for part in large), default=0)
+        if largest > MAX_PART_BYTES or total > MAX_TOTAL_BYTES or worst > MAX_RATIO or len(parts) > MAX_PARTS:
+            raise UnsafeDocumentError(
+                f"it unpacks to {total} bytes in {len(parts)} parts", limit_bytes=MAX_TOTAL_BYTES, size_bytes=total
+            )
+        for part in parts:
+            if part.filename.endswith((".xml", ".rels")):
+                with archive.open(part) as opened:
+                    if b"<!ENTITY" in opened.read(65_536):
+                        raise UnsafeDocumentError(f"its part {part.filename[:100]!r} defines XML entities")

@@ -1,0 +1,211 @@
+"""Chunks that end where the content does: at headings, paragraphs, functions, messages, rows; sizes in model tokens."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import chain
+from typing import Any
+
+from semantic_text_splitter import MarkdownSplitter, TextSplitter
+
+from ragdrop.domain.chunk_units import (
+    Span,
+    estimate_passage_tokens,
+    grouped,
+    messages,
+    overlap_start,
+    rows,
+    solid_pieces,
+    spans,
+    windows,
+)
+from ragdrop.domain.chunks import Chunk, with_white_space
+from ragdrop.domain.parsed import ParsedDocument, Table
+
+WINDOW_CHARACTERS = 8_000  # semantic-text-splitter's time grows with the square of what has no line ends
+MAX_CHARACTERS_PER_TOKEN = 16  # a chunk of white space, or of a word that the model's vocabulary takes for one token
+MAX_HEADER_SHARE = 0.5  # of a chunk: a longer table header is not repeated
+
+Fits = Callable[[str], bool]
+Piece = tuple[int, int, str]
+"""Start, end, and the text that goes before the piece when it is embedded and searched."""
+
+
+class SemanticSplitter:
+    """A Splitter.
+
+    Args:
+        tokenizer: Gives the model's `tokenizer.json`, or None where it is not known; then tokens are estimated.  Called
+            once, at first use.
+    """
+
+    def __init__(self, tokenizer: Callable[[], bytes | None]) -> None:
+        self._tokenizer = cache(lambda: _unlimited(tokenizer()))
+        self._splitter = lru_cache(maxsize=8)(self._build)
+
+    def split(self, document: ParsedDocument, *, max_tokens: int, overlap_tokens: int) -> list[Chunk]:
+        """Chunks in order; each text is exactly the parsed text's slice, and no text but white space is left out.
+
+        A piece of a table that was split has the table's header as its `context`.
+        """
+        cutter = _Cutter(document, max_tokens, overlap_tokens, self._splitter)
+        chunks: list[Chunk] = []
+        for start, end, context in cutter.pieces():
+            text = document.text[start:end]
+            if text.strip():
+                path, page = document.heading_path(start), document.page(start)
+                chunks.append(Chunk(len(chunks), start, end, text, path, page, context))
+        return with_white_space(chunks, document.text)
+
+    def _build(self, markdown: bool, max_tokens: int) -> Any:  # noqa: FBT001
+        kind = MarkdownSplitter if markdown else TextSplitter
+        tokenizer = self._tokenizer()
+        if tokenizer is None:
+            return kind.from_callback(estimate_passage_tokens, max_tokens, 0)
+        return kind.from_huggingface_tokenizer_str(tokenizer, max_tokens, 0)
+
+
+class _Cutter:
+    """Cuts one document."""
+
+    def __init__(
+        self, document: ParsedDocument, max_tokens: int, overlap_tokens: int, splitter: Callable[[bool, int], Any]
+    ) -> None:
+        self._document, self._text = document, document.text
+        self._max_tokens, self._overlap_tokens = max_tokens, overlap_tokens
+        self._splitter = splitter
+        self._starts = [heading.start for heading in document.headings]
+        self._headings = frozenset(self._starts)
+
+    def pieces(self) -> Iterator[Piece]:
+        """All pieces, none longer than it may be in characters."""
+        longest = self._max_tokens * MAX_CHARACTERS_PER_TOKEN
+        for start, end, context in self._of_document():
+            for at in range(start, end, longest):
+                yield at, min(at + longest, end), context
+
+    def _of_document(self) -> Iterator[Piece]:
+        start, end = self._document.body_start, len(self._text)
+        if self._document.content_type == "chat":
+            said = messages(self._text, start, end)
+            return self._units(said, starts=[first for first, _ in said])
+        if self._document.content_type == "code":
+            lines = [first for first, _ in rows(self._text, start, end)]
+            return self._units(spans(start, end, self._starts), starts=lines)
+        return self._prose_and_tables(start, end)
+
+    def _units(self, units: list[Span], *, starts: Sequence[int] = ()) -> Iterator[Piece]:
+        """Whole messages, functions or rows together; only one that is too long by itself is cut inside.
+
+        A group repeats what stands before it from the first of *starts* within the overlap on: whole messages of a
+        chat, whole lines of code.
+        """
+        size = self._base_tokens if starts else self._max_tokens
+        floor = units[0][0] if units else 0
+        for start, end in grouped(self._text, units, size, lambda text: self._fits(text, size)):
+            if self._fits(self._text[start:end]):
+                yield self._overlapped(floor, start, end, starts), end, ""
+            else:
+                yield from self._prose(start, end)
+            floor = start
+
+    def _overlapped(self, floor: int, start: int, end: int, starts: Sequence[int]) -> int:
+        """The first of *starts* from *floor* on whose text before *start* is an overlap, and fits; else *start*."""
+        before = starts[bisect_left(starts, floor) : bisect_left(starts, start)]
+        for begin in before if self._overlap_tokens > 0 else ():
+            repeated = self._text[begin:start]
+            if repeated.strip() and self._fits(repeated, self._overlap_tokens) and self._fits(self._text[begin:end]):
+                return begin
+        return start
+
+    def _prose_and_tables(self, start: int, end: int) -> Iterator[Piece]:
+        for table in self._document.tables:
+            if table.start >= start and not self._fits(self._text[table.start : table.end], self._base_tokens):
+                yield from self._prose(start, table.start)
+                yield from self._table(table)
+                start = table.end
+        yield from self._prose(start, end)
+
+    def _table(self, table: Table) -> Iterator[Piece]:
+        """Rows together, each group but the first with the header as context."""
+        header = table.header or self._text[table.start : table.rows_start].strip()
+        size = estimate_passage_tokens(header)
+        if size > self._max_tokens * MAX_HEADER_SHARE or not header:
+            yield from self._units(rows(self._text, table.start, table.end))
+            return
+
+        def fits(text: str) -> bool:
+            return self._fits(f"{header}\n{text}")
+
+        lines = rows(self._text, table.rows_start, table.end)
+        start = table.start
+        for first, last in grouped(self._text, lines, self._max_tokens - size, fits):
+            if fits(self._text[first:last]):
+                yield start, last, header if start == first else ""
+            else:
+                if start < first:
+                    yield start, first, ""
+                yield from ((at, stop, "") for at, stop, _ in self._prose(first, last))
+            start = last
+
+    def _prose(self, start: int, end: int) -> Iterator[Piece]:
+        """Running text by the library, window by window, then each piece with its overlap.
+
+        A piece that the next one repeats whole, such as a heading alone, is left out.
+        """
+        held: Piece | None = None
+        floor = start
+        for at, stop, endless in solid_pieces(self._text, start, end, self._max_tokens):
+            pieces = self._endless(at, stop) if endless else self._of_windows(at, stop)
+            for first, last in pieces:
+                piece = (first if endless else self._with_overlap(floor, first)), last, ""
+                if held is not None and piece[0] > held[0]:
+                    yield held
+                held = piece
+                floor = last if endless else first
+        if held is not None:
+            yield held
+
+    def _of_windows(self, start: int, end: int) -> Iterator[Span]:
+        splitter = self._splitter(self._document.syntax == "markdown", self._base_tokens)
+        return chain.from_iterable(
+            ((at + offset, at + offset + len(piece)) for offset, piece in splitter.chunk_indices(self._text[at:stop]))
+            for at, stop in windows(self._text, start, end, WINDOW_CHARACTERS, self._starts)
+        )
+
+    def _with_overlap(self, floor: int, start: int) -> int:
+        if start in self._headings or start <= floor or self._overlap_tokens < 1:
+            return start
+        begin = overlap_start(self._text, floor, start, self._overlap_tokens)
+        return begin if begin < start and self._fits(self._text[begin:start], self._overlap_tokens) else start
+
+    def _endless(self, start: int, end: int) -> Iterator[Span]:
+        if end - start <= 1 or self._fits(self._text[start:end]):
+            yield start, end
+        else:
+            middle = (start + end) // 2
+            yield from self._endless(start, middle)
+            yield from self._endless(middle, end)
+
+    @property
+    def _base_tokens(self) -> int:
+        return max(self._max_tokens - self._overlap_tokens, 1)
+
+    def _fits(self, text: str, max_tokens: int | None = None) -> bool:
+        """Whether *text* has at most so many tokens, which the library tells by leaving it whole."""
+        limit = self._max_tokens if max_tokens is None else max_tokens
+        if len(text) > limit * MAX_CHARACTERS_PER_TOKEN:
+            return False
+        return len(self._splitter(False, limit).chunks(text)) <= 1  # noqa: FBT003
+
+
+def _unlimited(tokenizer: bytes | None) -> str | None:
+    """The tokenizer without the truncation and padding of its file: they would hide a text's true length."""
+    if tokenizer is None:
+        return None
+    loaded = json.loads(tokenizer)
+    loaded.update(truncation=None, padding=None)
+    return json.dumps(loaded)

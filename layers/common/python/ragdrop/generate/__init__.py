@@ -1,0 +1,1 @@
+"""From documents and a question to a checked answer."""

@@ -1,0 +1,187 @@
+"""Ask: search, show what fits to the chat model, check its answer as it comes, look once more, answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, Citation, Question, Shown
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.retrieval import Retrieval, verified
+from ragdrop.domain.tenants import Caller
+from ragdrop.generate.budget import CUT
+from ragdrop.generate.citations import AnswerReader
+from ragdrop.generate.prompt import Prepared, PreparePrompt
+from ragdrop.generate.receipts import KeepReceipts
+from ragdrop.ports import ChatModel, Completion, Prompt, Registry
+from ragdrop.ports.metrics import Tracer
+from ragdrop.resilience.stages import Timer
+
+TRIES = 2  # a document that changes while the model writes makes the answer begin again, once
+CHANGED = "a cited document changed while the answer was written"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The first event of a streamed answer: what was found, and what of it the model is shown."""
+
+    retrieval: Retrieval
+    shown: Shown = field(default_factory=Shown)
+
+
+AskEvent = Found | str | Citation | Answer
+"""What a streamed answer gives, in order: Found, then text and checked citations, then the whole Answer."""
+
+
+class Answering(Protocol):
+    """What Ask does, and whoever stands before it."""
+
+    def __call__(self, question: Question, caller: Caller, deadline: Deadline) -> Answer:
+        """Answer *question*."""
+        ...
+
+    def stream(self, question: Question, caller: Caller, deadline: Deadline) -> Iterator[AskEvent]:
+        """The same, as it comes."""
+        ...
+
+
+class Ask:
+    """Answer a question from the caller's documents, every citation checked."""
+
+    def __init__(
+        self,
+        *,
+        prepare: PreparePrompt,
+        registry: Registry,
+        chat: ChatModel,
+        receipts: KeepReceipts,
+        bucket: str,
+        prices: dict[str, tuple[float, float]],
+        tracer: Tracer | None,
+    ) -> None:
+        self._prepare = prepare
+        self._registry = registry
+        self._chat = chat
+        self._receipts = receipts
+        self._bucket = bucket
+        self._prices = prices
+        self._tracer = tracer
+
+    def __call__(self, question: Question, caller: Caller, deadline: Deadline) -> Answer:
+        """Answer *question*; an abstention is an answer with a reason.
+
+        Raises:
+            GenerationError: The chat model did not answer.
+            ModelNotFoundError: The endpoint does not have the model.
+            ForbiddenError: The role may not bring prompts of its own.
+            The errors of Search.
+        """
+        timer = Timer(self._tracer)
+        for _ in range(TRIES):
+            prepared = self._prepare(question, caller, deadline)
+            if prepared.prompt is None:
+                answer = _abstention("no_relevant_context", prepared.retrieval)
+                break
+            with timer.stage("generate"):
+                completion = self._chat.complete(
+                    prepared.prompt.messages, max_tokens=prepared.answer_tokens, deadline=deadline, model=question.model
+                )
+            reader = self._reader(prepared)
+            with timer.stage("check"):
+                reader.feed(completion.text)
+                answer = self._finished(prepared, prepared.prompt, reader, completion)
+                if self._still_true(answer.citations, deadline):
+                    break
+        else:
+            answer = replace(_abstention("insufficient_information", answer.retrieval), warnings=[CHANGED])
+        answer = replace(answer, timings_ms=timer.stages)
+        return self._receipts.keep(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
+
+    def stream(self, question: Question, caller: Caller, deadline: Deadline) -> Iterator[AskEvent]:
+        """The same, as it comes: what was found, text and checked citations, then the whole answer.
+
+        Closing the iterator stops the model.  An answer whose cited documents changed meanwhile ends as an abstention.
+
+        Raises:
+            The errors of a plain call; after the first event too.
+        """
+        timer = Timer(self._tracer)
+        prepared = self._prepare(question, caller, deadline)
+        yield Found(prepared.retrieval, prepared.shown)
+        if prepared.prompt is None:
+            answer = _abstention("no_relevant_context", prepared.retrieval)
+        else:
+            reader = self._reader(prepared)
+            completion: Completion | None = None
+            with timer.stage("generate"):
+                for piece in self._chat.stream(
+                    prepared.prompt.messages, max_tokens=prepared.answer_tokens, deadline=deadline, model=question.model
+                ):
+                    if isinstance(piece, Completion):
+                        completion = piece
+                    else:
+                        yield from reader.feed(piece)
+            assert completion is not None  # noqa: S101 - the port's last word, or it raised
+            yield from reader.finish()
+            with timer.stage("check"):
+                answer = self._finished(prepared, prepared.prompt, reader, completion)
+                if not self._still_true(answer.citations, deadline):
+                    answer = replace(_abstention("insufficient_information", answer.retrieval), warnings=[CHANGED])
+        answer = replace(answer, timings_ms=timer.stages)
+        yield self._receipts.keep(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
+
+    def _reader(self, prepared: Prepared) -> AnswerReader:
+        return AnswerReader(prepared.shown.segments, bucket=self._bucket, policy=prepared.policy)
+
+    def _finished(self, prepared: Prepared, prompt: Prompt, reader: AnswerReader, completion: Completion) -> Answer:
+        reader.finish()
+        cited = reader.answer
+        return Answer(
+            text=ABSTENTIONS[cited.reason] if cited.reason else cited.text,
+            retrieval=prepared.retrieval,
+            prompt_version=prompt.version,
+            citations=cited.citations if cited.reason is None else [],
+            claims=cited.claims,
+            shown=prepared.shown,
+            warnings=_warnings(prepared, completion),
+            abstain_reason=cited.reason,
+            model=completion.model,
+            finish_reason=completion.finish_reason,
+            prompt_tokens=completion.prompt_tokens,
+            completion_tokens=completion.completion_tokens,
+            cost=self._cost(completion),
+        )
+
+    def _cost(self, completion: Completion) -> float | None:
+        """Price of the tokens; None without a price, or where the endpoint did not count."""
+        price = self._prices.get(completion.model)
+        counts = (completion.prompt_tokens, completion.completion_tokens)
+        if price is None or None in counts:
+            return None
+        return round(sum((count or 0) * each for count, each in zip(counts, price, strict=True)) / 1_000_000, 6)
+
+    def _still_true(self, citations: list[Citation], deadline: Deadline) -> bool:
+        """Whether every cited revision is still the live one: the model takes seconds, a delete does not wait."""
+        hits = [citation.hit for citation in citations]
+        if not hits:
+            return True
+        heads = self._registry.heads(list(dict.fromkeys(hit.key for hit in hits)), deadline)
+        return len(verified(hits, heads.found)) == len(hits)
+
+
+def _abstention(reason: AbstainReason, retrieval: Retrieval) -> Answer:
+    return Answer(ABSTENTIONS[reason], retrieval, "", abstain_reason=reason)
+
+
+def _warnings(prepared: Prepared, completion: Completion) -> list[str]:
+    found = []
+    cut = [one.key.vault_path for one in prepared.shown.excluded if one.reason == CUT]
+    critical = {document.key.vault_path for document in prepared.retrieval.critical}
+    if critical & set(cut):
+        found.append(f"too long for the budget, and shown in part: {', '.join(sorted(critical & set(cut)))}")
+    if completion.finish_reason == "length":
+        found.append(f"the answer was cut off after {prepared.answer_tokens} tokens")
+    if completion.finish_reason == "content_filter":
+        found.append("the chat service's content filter cut the answer off")
+    return found

@@ -1,0 +1,128 @@
+"""The token budget of a prompt: which documents are shown to the model, and in what order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ragdrop.domain.answers import Excluded, Group, Segment, Shown, Source
+from ragdrop.domain.chunk_units import CHARACTERS_PER_TOKEN
+from ragdrop.domain.chunks import Hit
+from ragdrop.domain.retrieval import FoundDocument
+
+SEGMENT_OVERHEAD_TOKENS = 60  # the tags, title and path around a segment
+TOO_LARGE = "over_budget"
+CUT = "cut_to_budget"
+LAYOUT: tuple[Group, ...] = ("critical", "relevant", "linked")
+
+
+def estimate_tokens(text: str) -> int:
+    """Tokens of *text* at four characters each, rounded up.
+
+    >>> estimate_tokens("12345")
+    2
+    """
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
+def document_tokens(*, context: int, answer: int, prompt: int, system_prompt: str) -> int:
+    """Tokens left for documents: the context less the answer's and the prompt's reserve (or its true size).
+
+    >>> document_tokens(context=24_000, answer=2_000, prompt=500, system_prompt="")
+    21500
+    """
+    return max(0, context - context_for(0, answer=answer, prompt=prompt, system_prompt=system_prompt))
+
+
+def context_for(documents: int, *, answer: int, prompt: int, system_prompt: str) -> int:
+    """Tokens of a context with room for *documents* tokens of sources.
+
+    >>> context_for(100, answer=2_000, prompt=500, system_prompt="")
+    2600
+    """
+    return documents + answer + max(prompt, estimate_tokens(system_prompt))
+
+
+def fit(
+    critical: Sequence[FoundDocument],
+    relevant: Sequence[FoundDocument],
+    linked: Sequence[FoundDocument] = (),
+    *,
+    tokens: int,
+) -> Shown:
+    """Choose what the model is shown, and number it.
+
+    Admitted in this order while there is room: critical documents, important ones, then by score, newest first, linked
+    ones last.  One that does not fit is shown by its matching chunks, a critical one up to a chunk's end; where not
+    even these fit it is skipped, and the next may fit.  Segments are numbered in the order of the prompt: critical,
+    relevant by score, linked by depth.
+
+    Args:
+        critical, relevant, linked: Found documents, best first.
+        tokens: Room for all of them together.
+    """
+    left = tokens
+    admitted: dict[int, tuple[tuple[Hit, ...], bool]] = {}
+    excluded: list[Excluded] = []
+    for group, document in _admission(critical, relevant, linked):
+        taken, cut = _taken(document, group, left)
+        if cut or not taken:
+            excluded.append(Excluded(document.key, CUT if taken else TOO_LARGE))
+        if taken:
+            left -= sum(map(_cost, taken))
+            admitted[id(document)] = (taken, cut)
+    sources: list[Source] = []
+    number = 0
+    for group, documents in zip(LAYOUT, (critical, _by_score(relevant), linked), strict=True):
+        for document in documents:
+            if id(document) in admitted:
+                taken, cut = admitted[id(document)]
+                segments = tuple(Segment(number + place, hit) for place, hit in enumerate(taken, start=1))
+                sources.append(Source(document, group, segments, cut))
+                number += len(segments)
+    return Shown(sources, excluded)
+
+
+def _admission(
+    critical: Sequence[FoundDocument], relevant: Sequence[FoundDocument], linked: Sequence[FoundDocument]
+) -> Iterator[tuple[Group, FoundDocument]]:
+    newest = sorted(relevant, key=lambda found: found.facts.date or "", reverse=True)
+    best = sorted(newest, key=lambda found: -(found.score or 0.0))
+    ranked = sorted(best, key=lambda found: found.facts.promotion_level == "standard")
+    yield from (("critical", document) for document in critical)
+    yield from (("relevant", document) for document in ranked)
+    yield from (("linked", document) for document in linked)
+
+
+def _by_score(documents: Sequence[FoundDocument]) -> list[FoundDocument]:
+    return sorted(documents, key=lambda found: -(found.score or 0.0))
+
+
+def _taken(document: FoundDocument, group: Group, left: int) -> tuple[tuple[Hit, ...], bool]:
+    """The chunks of a document that fit into *left* tokens, in the order of its text, and whether some do not."""
+    whole = _whole(document)
+    if sum(map(_cost, whole)) <= left:
+        return whole, False
+    wanted = whole if group == "critical" else tuple(found.hit for found in document.chunks)
+    kept: list[Hit] = []
+    for hit in wanted:
+        if _cost(hit) > left and group == "critical":
+            break
+        if _cost(hit) <= left:
+            left -= _cost(hit)
+            kept.append(hit)
+    return tuple(sorted(kept, key=lambda hit: hit.chunk.ordinal)), True
+
+
+def smallest_cost(documents: Sequence[FoundDocument]) -> int:
+    """Tokens that the smallest chunk of *documents* takes in a prompt."""
+    return min(_cost(hit) for document in documents for hit in _whole(document))
+
+
+def _whole(document: FoundDocument) -> tuple[Hit, ...]:
+    """The chunks that make its text, and those that matched elsewhere in it."""
+    hits = {hit.chunk_id: hit for hit in (*document.parts, *(found.hit for found in document.chunks))}
+    return tuple(sorted(hits.values(), key=lambda hit: hit.chunk.ordinal))
+
+
+def _cost(hit: Hit) -> int:
+    return estimate_tokens(hit.chunk.in_context) + SEGMENT_OVERHEAD_TOKENS

@@ -1,0 +1,420 @@
+"""Citations: an answer is read as it comes, every sentence is checked; a marker leaves once its sentence was."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+from ragdrop.domain.answers import SENTINELS, AbstainReason, Citation, Claim, ClaimStatus, Segment, sentinel
+from ragdrop.generate.markers import GROUP, MAY_BE_LINK, held_back, resolve
+from ragdrop.generate.sentences import Span, content_words, units
+from ragdrop.generate.support import Evidence, evidence, find_folded, joint_problem
+
+CitationPolicy = Literal["mark", "drop", "abstain"]
+LONGEST_SENTINEL = max(len(word) for word in SENTINELS) + 8  # with the marks that models put around it
+
+Released = str | Citation
+"""What may leave: a piece of text, or a citation that was checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class CitedAnswer:
+    """A whole answer after its checks; `reason` is why it abstains, None where it answers."""
+
+    text: str
+    citations: list[Citation]
+    claims: list[Claim]
+    reason: AbstainReason | None = None
+
+    @property
+    def unsupported(self) -> list[Claim]:
+        """The claims that their sources do not support; spans are of `text`."""
+        return [claim for claim in self.claims if claim.status == "unsupported"]
+
+
+class AnswerReader:
+    """Reads one answer piece by piece.
+
+    With `mark` text passes at once, only what may become a marker is held; with `drop` and `abstain` text is held until
+    it is checked, at the next marker or at the end.  A sentinel never passes.
+
+    A sentence without a marker is checked like any other: all segments are searched for its evidence.  Evidence makes a
+    citation with `attributed`, and the text stays as it is.  Markers count from 1 in the order of the text, whatever
+    numbers the prompt gave to its segments.
+    """
+
+    def __init__(self, segments: Sequence[Segment], *, bucket: str, policy: CitationPolicy = "mark") -> None:
+        self._by_number = {segment.number: segment for segment in segments}
+        self._marker_of: dict[int, int] = {}  # number of a segment -> its number in the answer
+        self._bucket = bucket
+        self._policy = policy
+        self._raw = ""
+        self._text = ""  # what is read, without what was removed
+        self._left = 0  # how much of it has been released
+        self._since = 0  # where the text behind the last marker begins
+        self._started = False
+        self._claims: list[Claim] = []
+        self._citations: list[Citation] = []
+        self._refused = False
+        self._after_drop = False
+        self._has_code = False
+
+    def feed(self, piece: str) -> list[Released]:
+        """Read the next piece; what may leave now, in order."""
+        self._raw += piece
+        if not self._started:
+            lead = self._raw.lstrip(" \n*`\"'")
+            if len(lead) < LONGEST_SENTINEL and any(_begins(lead, word) for word in SENTINELS):
+                return []
+            self._started = True
+            self._raw = self._raw.lstrip()
+        return self._read(last=False)
+
+    def finish(self) -> list[Released]:
+        """Read to the end; what was held back."""
+        if sentinel(self._raw) and not self._text:
+            return []
+        self._raw = self._raw if self._started else self._raw.lstrip()
+        self._started = True
+        released = self._read(last=True)
+        self._text = self._text.rstrip()
+        return released
+
+    @property
+    def answer(self) -> CitedAnswer:
+        """The answer; whole after `finish`."""
+        reason = sentinel(self._raw) if not self._text else None
+        if self._refused or (reason is None and not self._text.strip()):
+            reason = "insufficient_information"
+        if self._refused:
+            return CitedAnswer("", [], self._claims, reason)
+        return CitedAnswer(self._text, self._citations, self._claims, reason)
+
+    def _read(self, *, last: bool) -> list[Released]:
+        if not last and not self._refused and "[" not in self._raw and "(" not in self._raw:
+            return self._pass(len(self._raw.rstrip()), at_once=self._policy == "mark")
+        released: list[Released] = []
+        while not self._refused:
+            group = GROUP.search(self._raw)
+            rest = self._raw[group.end() :] if group else ""
+            if group is None or (not last and (held_back(rest) == 0 or MAY_BE_LINK.match(rest))):  # it may go on
+                break
+            self._add(self._raw[: group.start()])
+            self._raw = rest
+            if self._has_code and _in_code(self._text):
+                self._add(group.group())
+                continue
+            released += self._marker(group.group())
+        if not self._refused:
+            cut = len(self._raw) if last else self._safe()
+            released += self._pass(cut, at_once=self._policy == "mark")
+        if last and not self._refused:
+            settled, _ = self._settle(len(self._text))
+            released += [] if self._refused else [*self._release(), *settled]
+        return released
+
+    def _pass(self, cut: int, *, at_once: bool) -> list[Released]:
+        """Read what begins no marker, up to *cut*, and let it leave where it may do so at once."""
+        self._add(self._raw[:cut])
+        self._raw = self._raw[cut:]
+        return self._release() if at_once else []
+
+    def _add(self, piece: str) -> None:
+        if self._after_drop and piece:  # the full stop of a sentence that was dropped
+            piece = piece.lstrip(".,;:!?" if self._text else ".,;:!? \n")
+            self._after_drop = not piece
+        self._has_code = self._has_code or "`" in piece
+        self._text += piece
+
+    def _safe(self) -> int:
+        group = GROUP.search(self._raw)
+        return group.start() if group else held_back(self._raw)
+
+    def _marker(self, group: str) -> list[Released]:
+        span = self._claim_span()
+        if span is None:
+            return []
+        is_new = span.start >= self._since
+        settled, removed = self._settle(span.start if is_new else len(self._text))
+        if self._refused:
+            return []
+        span = Span(span.start - removed, span.end - removed) if is_new else span
+        said = self._text[span.start : span.end]
+        found = resolve(group, list(self._by_number.values()), functools.partial(best_segment, said))
+        checked = check(said, [self._by_number[number] for number in found.numbers], bucket=self._bucket)
+        reason = checked.reason if found.numbers else UNKNOWN_MARKER
+        if reason is not None and self._policy == "drop" and span.start < self._left:
+            return settled  # its sentence was checked and released by a marker before: this marker alone goes
+        if reason is not None and self._policy == "drop":
+            self._text = self._text[: span.start].rstrip(" ")
+            self._since = len(self._text)
+            self._after_drop = True
+            return [*self._release(), *settled]
+        self._claims.append(self._claim(span, checked, reason=reason, segments=found.numbers))
+        if reason is not None and self._policy == "abstain":
+            self._refused = True
+            return []
+        if found.numbers:
+            self._text += " " + "".join(f"[{self._marker_of[number]}]" for number in found.numbers)
+        self._since = len(self._text)
+        citations = self._cited(checked)
+        return [*self._release(), *settled, *citations]
+
+    def _claim_span(self) -> Span | None:
+        """The sentence that ends here; that of the marker before where nothing stands between."""
+        spans = units(self._text[self._since :])
+        if spans and any(letter.isalnum() for letter in self._text[self._since + spans[-1].start :]):
+            return Span(self._since + spans[-1].start, self._since + spans[-1].end)
+        return Span(self._claims[-1].start, self._claims[-1].end) if self._claims else None
+
+    def _settle(self, end: int) -> tuple[list[Released], int]:
+        """Check the sentences up to *end* that no marker follows.
+
+        Returns:
+            Their citations, and how many characters of the text were dropped.
+        """
+        citations: list[Released] = []
+        place, removed = self._since, 0
+        for unit in units(self._text[place:end]):
+            span = Span(place + unit.start - removed, place + unit.end - removed)
+            said = self._text[span.start : span.end]
+            if not asserts(said, lambda: self._known_words):
+                if any(letter.isalnum() for letter in said):
+                    self._claims.append(Claim(span.start, span.end, said, "no_claim"))
+                continue
+            checked = attribute(said, list(self._by_number.values()), bucket=self._bucket)
+            if checked.reason is not None and self._policy == "drop":
+                removed += self._remove(span)
+                continue
+            numbers = tuple(citation.marker for citation in checked.citations)
+            self._claims.append(self._claim(span, checked, reason=checked.reason, segments=numbers, attributed=True))
+            citations += self._cited(checked)
+            self._refused = self._refused or (checked.reason is not None and self._policy == "abstain")
+        self._since = end - removed  # what is settled is not settled again
+        return citations, removed
+
+    def _remove(self, span: Span) -> int:
+        """Cut a sentence out of the text, with the white space behind it; how many characters that were."""
+        rest = self._text[span.end :]
+        kept = rest.lstrip() if rest.strip() else ""
+        before = self._text[: span.start] if kept else self._text[: span.start].rstrip()
+        cut = len(self._text) - len(before) - len(kept)
+        self._text = before + kept
+        return cut
+
+    def _claim(
+        self, span: Span, checked: Checked, *, reason: str | None, segments: Sequence[int], attributed: bool = False
+    ) -> Claim:
+        """What the check gave, with markers as the answer numbers them."""
+        for number in segments:
+            self._marker_of.setdefault(number, len(self._marker_of) + 1)
+        status: ClaimStatus = "verified" if reason is None else "unsupported"
+        markers = tuple(self._marker_of[number] for number in segments)
+        said = self._text[span.start : span.end]
+        return Claim(
+            span.start, span.end, said, status, markers, reason, checked.support, attributed and reason is None
+        )
+
+    def _cited(self, checked: Checked) -> list[Citation]:
+        """The citations of a claim, numbered as the answer numbers them; they are noted."""
+        found = [replace(each, marker=self._marker_of[each.marker]) for each in checked.citations]
+        self._citations += found
+        return found
+
+    @functools.cached_property
+    def _known_words(self) -> frozenset[str]:
+        return known_words(list(self._by_number.values()))
+
+    def _release(self) -> list[Released]:
+        piece = self._text[self._left :]
+        self._left = len(self._text)
+        return [piece] if piece else []
+
+
+def cite(answer: str, segments: Sequence[Segment], *, bucket: str, policy: CitationPolicy = "mark") -> CitedAnswer:
+    """Resolve and check the markers of a whole *answer*.
+
+    Args:
+        answer: The model's text with markers such as `[2]` or `[1, 3]`.
+        segments: What the model was shown; a marker names a segment by its number.
+        bucket: The document bucket, named in every citation.
+        policy: What becomes of a sentence that its sources do not support: it stays as it is (`mark`), it goes
+            (`drop`), or the whole answer does (`abstain`).
+    """
+    reader = AnswerReader(segments, bucket=bucket, policy=policy)
+    reader.feed(answer)
+    reader.finish()
+    return reader.answer
+
+
+def _begins(lead: str, word: str) -> bool:
+    return word.startswith(lead.upper()) or lead.upper().startswith(word)
+
+
+def _in_code(text: str) -> bool:
+    """Whether a bracket at the end of *text* stands in code, where it is no marker."""
+    return text.count("```") % 2 == 1 or text.rpartition("\n")[2].replace("```", "").count("`") % 2 == 1
+
+
+UNKNOWN_MARKER = "unknown_marker"
+MOST_CANDIDATES = 3  # segments whose sentences are compared with a sentence that names none
+# Content words of sentences that speak of the answer itself: "Here is what I found in the documents:".
+ABOUT_THE_ANSWER = frozenset(
+    content_words(
+        "above anything answer answers ask based below briefly details document documents else example examples feel "
+        "find following follows found free glad happy hello help here hi hope information know let like list need "
+        "note overview please points provided question questions regarding shown sorry sources step steps summary "
+        "summarize sure thank thanks understand want welcome"
+    )
+)
+
+_LEAD = re.compile(r"^\s*(?:(?:[-*+•>]|#{1,6}|\d{1,3}[.)])\s+)+")
+_HEADING = re.compile(r"^\s*(?:#{1,6}\s|\*\*[^*\n]+\*\*\s*$|__[^_\n]+__\s*$)")
+_MARKUP = re.compile(r"^```\w*\n|\*\*|__|`")
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What the check of one claim gave."""
+
+    citations: list[Citation]
+    reason: str | None
+    support: float | None
+
+
+def check(claim: str, cited: Sequence[Segment], *, bucket: str) -> Checked:
+    """Compare *claim* with each segment that it cites, then with all together.
+
+    A citation is verified where its chunk alone supports the claim, or where the chunks do so together and this one
+    holds a share of it.
+    """
+    said = plain(claim)
+    found = [evidence(said, segment.hit.chunk.text, about=_about(segment)) for segment in cited]
+    reason = None if any(one.problem is None for one in found) else next((one.problem for one in found), None)
+    together = False
+    if reason is not None and len(found) > 1:
+        slices = [segment.hit.chunk.text[one.start : one.end] for segment, one in zip(cited, found, strict=True)]
+        together = joint_problem(said, slices, about=" ".join(map(_about, cited))) is None
+        reason = None if together else reason
+    citations = [
+        _citation(segment, one, verified=one.problem is None or (together and one.support > 0), bucket=bucket)
+        for segment, one in zip(cited, found, strict=True)
+    ]
+    return Checked(citations, reason, max((one.support for one in found), default=None))
+
+
+def asserts(sentence: str, known: Callable[[], frozenset[str]]) -> bool:
+    """Whether *sentence* claims something that sources must support.
+
+    Greetings and remarks on the answer itself claim nothing: all their content words are in ABOUT_THE_ANSWER.  Nor do
+    headings, questions and lead-ins that end with a colon, if each of their content words occurs in the sources too.
+    So a number, a name or a word of one's own always makes a claim.
+
+    Args:
+        sentence: A sentence, a list item, a row or a block of code, with its marks.
+        known: The content words of all sources, made when they are needed.
+
+    >>> asserts("Here is what I found:", frozenset), asserts("The pump is red:", frozenset), asserts("---", frozenset)
+    (False, True, False)
+    >>> asserts("## Restarting pumps", lambda: known_words_of(["The pump restarts."])), asserts("Yes.", frozenset)
+    (False, True)
+    """
+    said = plain(sentence)
+    if not any(letter.isalnum() for letter in said):
+        return False
+    words = frozenset(content_words(said))
+    if not words:
+        return False
+    if words <= ABOUT_THE_ANSWER:
+        return False
+    leads = said.endswith((":", "?", "：", "？")) or _HEADING.match(sentence) is not None
+    return not (leads and words <= ABOUT_THE_ANSWER | known())
+
+
+def known_words(segments: Sequence[Segment]) -> frozenset[str]:
+    """The content words of all *segments*, their titles and headings among them."""
+    return known_words_of([f"{_about(segment)}\n{segment.hit.chunk.text}" for segment in segments])
+
+
+def known_words_of(texts: Sequence[str]) -> frozenset[str]:
+    """The content words of *texts*."""
+    return frozenset(word for text in texts for word in content_words(text))
+
+
+def attribute(claim: str, segments: Sequence[Segment], *, bucket: str) -> Checked:
+    """Find the evidence of a *claim* that names no segment.
+
+    The segments that hold most of its words are read, at most MOST_CANDIDATES; one that supports it is cited, else the
+    best two where they support it together.
+    """
+    said = plain(claim)
+    wanted = frozenset(content_words(said))
+
+    def worth(segment: Segment) -> tuple[bool, int]:
+        text = segment.hit.chunk.text
+        return find_folded(said.rstrip(".!?… "), text) is not None, len(wanted & _words_of(text))
+
+    nearest = sorted(segments, key=worth, reverse=True)[:MOST_CANDIDATES]
+    alone = [check(claim, [segment], bucket=bucket) for segment in nearest]
+    supporting = [each for each in alone if each.reason is None]
+    if supporting:
+        return _attributed(max(supporting, key=lambda each: each.support or 0.0))
+    together = check(claim, nearest[:2], bucket=bucket)
+    if together.reason is None:
+        return _attributed(together)
+    best = max(alone, key=lambda each: each.support or 0.0, default=Checked([], "words", 0.0))
+    return replace(best, citations=[])
+
+
+def _attributed(checked: Checked) -> Checked:
+    return replace(checked, citations=[replace(each, attributed=True) for each in checked.citations])
+
+
+@lru_cache(maxsize=1_024)
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(content_words(text))
+
+
+def best_segment(claim: str, segments: Sequence[Segment]) -> Segment:
+    """The segment that supports *claim* best, the first of equals."""
+    said = plain(claim)
+
+    def worth(segment: Segment) -> tuple[bool, float]:
+        found = evidence(said, segment.hit.chunk.text, about=_about(segment))
+        return found.problem is None, found.support
+
+    return max(segments, key=worth)
+
+
+def plain(claim: str) -> str:
+    """The sentence without list marks, heading marks, code fences and emphasis.
+
+    >>> plain("2. The **pump** is `red`.")
+    'The pump is red.'
+    """
+    return _MARKUP.sub("", _LEAD.sub("", claim)).strip()
+
+
+def _about(segment: Segment) -> str:
+    hit = segment.hit
+    return " ".join((hit.facts.title, *hit.chunk.heading_path, hit.chunk.context))
+
+
+def _citation(segment: Segment, found: Evidence, *, verified: bool, bucket: str) -> Citation:
+    hit = segment.hit
+    return Citation(
+        marker=segment.number,
+        bucket=bucket,
+        hit=hit,
+        start=hit.chunk.start + found.start,
+        end=hit.chunk.start + found.end,
+        quote=hit.chunk.text[found.start : found.end],
+        chunk_hash=hashlib.sha256(hit.chunk.text.encode()).hexdigest(),
+        support=found.support,
+        status="verified" if verified else "unsupported",
+    )

@@ -1,0 +1,124 @@
+"""Keep receipts: what every answer was asked, said and stood on, for 30 days."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+from ragdrop.domain.answers import Answer, Question
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.queries import Query
+from ragdrop.domain.receipts import RECEIPT_AGE_S, Receipt, answer_fields, documents_of_answer, shortened
+from ragdrop.domain.retrieval import MAX_VERIFIED
+from ragdrop.domain.tenants import Caller
+from ragdrop.domain.times import rfc3339
+from ragdrop.errors import ConfigurationError, DatabaseError, DependencyError, NotFoundError
+from ragdrop.ports import Prompt, Registry
+from ragdrop.ports.receipts import Receipts
+
+logger = logging.getLogger(__name__)
+
+NOT_KEPT = "the receipt of this answer could not be kept"
+PROMPTS = ("system_prompt", "prompt_template")  # of a request: their text is not kept
+API_NAMES = {"content_types": "content_type", "categories": "category", "session_ids": "session_id"}
+_ID = re.compile(r"[0-9a-f]{32}")
+
+
+class KeepReceipts:
+    """Writes the receipt of an answer before it leaves, and reads it again."""
+
+    def __init__(self, *, receipts: Receipts, registry: Registry, clock: Callable[[], float]) -> None:
+        self._receipts = receipts
+        self._registry = registry
+        self._clock = clock
+
+    def keep(
+        self,
+        answer: Answer,
+        question: Question,
+        caller: Caller,
+        *,
+        prompt: Prompt | None,
+        timings_ms: Mapping[str, float],
+    ) -> Answer:
+        """The answer with the id of its receipt; with a warning and without an id where it could not be kept."""
+        now_s = self._clock()
+        expires_at_s = int(now_s) + RECEIPT_AGE_S
+        receipt_id = uuid.uuid4().hex
+        body = {
+            "answer_id": receipt_id,
+            "created_at": rfc3339(now_s),
+            "expires_at": rfc3339(expires_at_s),
+            **asked_fields(question),
+            **answer_fields(answer),
+            "prompt_sha256": _digest(prompt) if prompt is not None else None,
+            "timings_ms": {**timings_ms, **answer.retrieval.timings_ms},
+        }
+        documents = documents_of_answer(answer)
+        receipt = Receipt(receipt_id, caller.tenant, caller.vaults, documents, expires_at_s, shortened(body))
+        try:
+            self._receipts.put_receipt(receipt)
+        except (DependencyError, ConfigurationError) as exc:  # an answer is worth more than its receipt
+            logger.warning("a receipt could not be kept", extra={"code": exc.code})
+            return replace(answer, warnings=[*answer.warnings, NOT_KEPT])
+        return replace(answer, id=receipt_id)
+
+    def read(self, caller: Caller, receipt_id: str, deadline: Deadline) -> Receipt:
+        """A receipt that *caller* may see.
+
+        Raises:
+            NotFoundError: There is none, its 30 days have passed, a document of it was purged, or it is another's.
+            DatabaseError: It could not be read, or whether its documents were purged.
+        """
+        found = None
+        if _ID.fullmatch(receipt_id):
+            found = self._receipts.receipt(caller.tenant, receipt_id, self._clock())
+        if found is None or not found.visible_to(caller) or self._was_purged(found, deadline):
+            raise NotFoundError(f"there is no answer {receipt_id[:80]!r}")
+        return found
+
+    def _was_purged(self, receipt: Receipt, deadline: Deadline) -> bool:
+        """Whether a document of it has no head any more: a purge may have run while the receipt was written."""
+        keys = receipt.documents
+        for start in range(0, len(keys), MAX_VERIFIED):
+            asked = keys[start : start + MAX_VERIFIED]
+            heads = self._registry.heads(asked, deadline)
+            if heads.unread:
+                raise DatabaseError("the documents of the answer could not be looked up", service="registry")
+            if any(key not in heads.found for key in asked):
+                return True
+        return False
+
+
+def asked_fields(question: Question) -> dict[str, Any]:
+    """The question, and what else the request said, by the names of the API: `request` asks the same again.
+
+    Prompts of the request's own are named, their text is not kept.
+    """
+    query = question.query
+    plain = {each.name: getattr(query, each.name) for each in fields(Query) if each.name not in {"text", "debug"}}
+    usual = asdict(Query(""))
+    own = {"style": question.style, "model": question.model, "max_context_tokens": question.max_context_tokens}
+    said = {name: value for name, value in plain.items() if value != usual[name]}
+    said |= {name: value for name, value in own.items() if value is not None}
+    request = {
+        API_NAMES.get(name, name): list(value) if isinstance(value, tuple) else value for name, value in said.items()
+    }
+    left_out = [name for name in PROMPTS if getattr(question, name) is not None]
+    return {"question": query.text, "request": request, "request_left_out": left_out}
+
+
+def _digest(prompt: Prompt) -> str:
+    """SHA-256 of the messages that were sent, in hex."""
+    digest = hashlib.sha256()
+    for message in prompt.messages:
+        for part in (message.role, message.content):
+            encoded = part.encode(errors="replace")
+            digest.update(len(encoded).to_bytes(8, "big"))
+            digest.update(encoded)
+    return digest.hexdigest()

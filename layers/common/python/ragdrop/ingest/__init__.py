@@ -1,0 +1,1 @@
+"""From an object that changed to chunks that are live."""

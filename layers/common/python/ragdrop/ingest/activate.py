@@ -1,0 +1,105 @@
+"""Publish: what is written becomes visible by a flip in the registry; what can never answer again is removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Detail, Failure, Head
+from ragdrop.domain.keys import DocumentKey, folder_of
+from ragdrop.domain.tenants import Tenant
+from ragdrop.domain.times import rfc3339
+from ragdrop.ingest.index_revision import IndexRevision
+from ragdrop.ingest.reconcile_rules import obsolete_before
+from ragdrop.ingest.write_parts import Written
+from ragdrop.ports import ChunkIndex, Registry
+from ragdrop.ports.metrics import Metrics
+from ragdrop.resilience.bounded_cache import BoundedCache
+from ragdrop.tenants.directory import Directory
+
+
+class PublishRevisions:
+    """Flips, failures and what follows from them: counters and clean-up.  All methods raise DependencyError."""
+
+    def __init__(
+        self,
+        *,
+        registry: Registry,
+        index: ChunkIndex,
+        directory: Directory,
+        index_revision: IndexRevision,
+        metrics: Metrics,
+        clock: Callable[[], float],
+    ) -> None:
+        self._registry = registry
+        self._metrics = metrics
+        self._index = index
+        self._directory = directory
+        self._index_revision = index_revision
+        self._clock = clock
+        self._folders: BoundedCache[tuple[str, str], str] = BoundedCache(size=10_000, ttl_s=3_600.0)
+
+    def refresh(self, written: Iterable[Written], deadline: Deadline) -> None:
+        """Make the chunks of several revisions visible to searches, by one request an index."""
+        refs = {each.tenant.part_of(target) for each in written for target in each.targets}
+        if refs:
+            self._index.refresh(refs, deadline)
+
+    def flip(self, written: Written, deadline: Deadline) -> None:
+        """Let a refreshed revision answer, unless it was superseded; then remove what it replaces."""
+        self._registry.point(written.detail)
+        before = self._registry.flip(written.detail, self._clock())
+        if before is not None:
+            self._metrics.put({"IndexedDocuments": 1})
+            self.count(written.tenant, written.key, before, detail=written.detail)
+            self._note_folder(written.key)
+        tenant = self._directory.tenant(written.key.tenant, fresh=True) or written.tenant
+        if before is not None and tenant.targets != written.targets:
+            self._index_revision.catch_up(written, tenant, deadline)
+        # only a document that was promoted can be in the list: the common one saves a write
+        self.clean(written.key, tenant, deadline, pointers=before is None or before.promotion_level != "standard")
+
+    def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> None:
+        """Record why a revision is not indexed; the live one is withdrawn unless *keep_live*."""
+        before = self._registry.fail(key, revision, failure, keep_live=keep_live)
+        if before is not None:
+            self._metrics.put({"FailedDocuments": 1})
+        tenant = self._directory.tenant(key.tenant)
+        if before is not None and tenant is not None and not keep_live:
+            self.count(tenant, key, before)
+
+    def failure(self, code: str, message: str, attempts: int) -> Failure:
+        """A failure that happened now."""
+        return Failure(code, message, attempts, rfc3339(self._clock()))
+
+    def count(self, tenant: Tenant, key: DocumentKey, before: Head, *, detail: Detail | None = None) -> None:
+        """Move the tenant's counters from what was live *before* to what is now: *detail*, or nothing."""
+        if key.is_settings:
+            return
+        was_live = before.live_revision is not None
+        self._registry.add_to_tenant(
+            tenant.name,
+            vault=key.vault,
+            documents=int(detail is not None) - int(was_live),
+            chunks=(detail.chunk_count if detail else 0) - (before.chunk_count if was_live else 0),
+            doc_type=detail.facts.doc_type if detail else None,
+        )
+
+    def _note_folder(self, key: DocumentKey) -> None:
+        """Let the folder of a live document be known, once an environment."""
+        folder = folder_of(key)
+        if folder is None or self._folders.get((key.tenant, folder), now_s=self._clock()):
+            return
+        self._registry.note_folder(key.tenant, folder)
+        self._folders.put((key.tenant, folder), folder, now_s=self._clock())
+
+    def clean(self, key: DocumentKey, tenant: Tenant, deadline: Deadline, *, pointers: bool = True) -> None:
+        """Remove what can never answer again, by what the registry says now (a consistent read)."""
+        head = self._registry.head(key)
+        if head is not None and pointers:
+            self._registry.unpoint(head)
+        before = obsolete_before(head)
+        if before:
+            for target in tenant.targets:
+                self._index.remove(tenant.part_of(target), key, before_revision=before, deadline=deadline)
+            self._registry.forget(key, before)

@@ -1,0 +1,189 @@
+"""Index one version of an object: parse, chunk, embed, write; nothing is visible until its revision is flipped."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Detail, Head
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.parsed import ParsedDocument
+from ragdrop.domain.tenants import Tenant
+from ragdrop.domain.times import rfc3339
+from ragdrop.errors import DocumentTooLargeError
+from ragdrop.ingest.known_vectors import KnownVectors
+from ragdrop.ingest.metadata import MAX_SIDECAR_BYTES, facts_of, read_sidecar
+from ragdrop.ingest.revision_store import RevisionStore
+from ragdrop.ingest.stored_revision import KeptRevision
+from ragdrop.ingest.write_chunks import CopyRevision, Cut, Known, WriteChunks
+from ragdrop.ingest.write_parts import Unfinished, Written
+from ragdrop.ports import ObjectStore, Parser, Registry, StoredObject
+from ragdrop.ports.registry import Checkpoint
+from ragdrop.tenants.settings_in_force import categories_in_force
+
+MAX_OBJECT_BYTES = 50 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is in the bucket now: the document's current version, and its sidecar's where there is one."""
+
+    document: StoredObject
+    sidecar: StoredObject | None
+
+    @property
+    def versions(self) -> tuple[str, str | None]:
+        """What a claim is for."""
+        return self.document.version_id, self.sidecar.version_id if self.sidecar else None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A revision that is parsed and cut for every index of its tenant, and fits into this invocation.
+
+    `known` are the vectors that it need not be embedded for.
+    """
+
+    kept: KeptRevision
+    detail: Detail
+    tenant: Tenant
+    cuts: tuple[Cut, ...]
+    known: Known
+
+    @property
+    def key(self) -> DocumentKey:
+        """The document."""
+        return self.detail.key
+
+
+class IndexRevision:
+    """Writes a claimed revision to the state bucket and to every index of its tenant."""
+
+    def __init__(
+        self,
+        *,
+        documents: ObjectStore,
+        registry: Registry,
+        revisions: RevisionStore,
+        parser: Parser,
+        write_chunks: WriteChunks,
+        copy_revision: CopyRevision,
+        known_vectors: KnownVectors,
+        clock: Callable[[], float],
+    ) -> None:
+        self._documents = documents
+        self._registry = registry
+        self._revisions = revisions
+        self._parser = parser
+        self._write_chunks = write_chunks
+        self._copy_revision = copy_revision
+        self._known_vectors = known_vectors
+        self._clock = clock
+
+    def prepare(self, claimed: Head, found: Found, tenant: Tenant) -> Prepared | Unfinished | None:
+        """Read and cut the revision *claimed* of the versions *found*; None where one of them is gone by now.
+
+        A long text is only parsed and kept, and what is left is to be done in parts.
+
+        Raises:
+            DocumentError: The document can never be indexed as it is.
+            DependencyError: A service failed; the same call may succeed later.
+        """
+        stored = found.document
+        if stored.size_bytes > MAX_OBJECT_BYTES:
+            message = f"the object has {stored.size_bytes} bytes, at most {MAX_OBJECT_BYTES} are allowed"
+            raise DocumentTooLargeError(message, limit_bytes=MAX_OBJECT_BYTES, size_bytes=stored.size_bytes)
+        parsed = self._parsed(claimed, found, tenant)
+        if parsed is None:
+            return None
+        document, detail = parsed
+        version_id = stored.version_id
+        kept = self._revisions.write_text(claimed.key, claimed.revision, document, version_id=version_id)
+        sources = self._known_vectors.sources(kept, claimed.live_revision)
+        if len(kept.parts) > 1:
+            checkpoint = Checkpoint(len(kept.parts), chunks={target.name: 0 for target in tenant.targets})
+            self._registry.begin(detail, checkpoint)
+            return Unfinished(kept, detail, tenant, checkpoint, sources)
+        cuts = tuple(
+            self._write_chunks.cut(kept, 0, document, detail.facts, tenant=tenant, target=target)
+            for target in tenant.targets
+        )
+        return Prepared(kept, detail, tenant, cuts, KnownVectors.between(sources, tenant.targets, kept.parts[0]))
+
+    def vectors(self, prepared: Iterable[Prepared], deadline: Deadline) -> Known:
+        """The vectors of several documents, in shared requests; the same text is embedded once.
+
+        Raises:
+            DependencyError: The embedding service failed; the same call may succeed later.
+        """
+        several = list(prepared)
+        known = {place: vector for each in several for place, vector in each.known.items()}
+        return self._write_chunks.vectors((cut for each in several for cut in each.cuts), known, deadline)
+
+    def index(self, prepared: Iterable[Prepared], vectors: Known, deadline: Deadline) -> None:
+        """Put the chunks of several documents into the index, in shared requests; they wait for the flips.
+
+        Raises:
+            DependencyError: The index failed; the same call may succeed later.
+        """
+        self._write_chunks.index((cut for each in prepared for cut in each.cuts), vectors, deadline)
+
+    def keep(self, prepared: Prepared, vectors: Known) -> Written:
+        """Keep the chunks of a document that are in the index.
+
+        Raises:
+            DependencyError: A service failed; the same call may succeed later.
+        """
+        counts = [self._write_chunks.keep(cut, vectors) for cut in prepared.cuts]
+        self._known_vectors.remember(prepared.kept)
+        detail = replace(prepared.detail, chunk_count=counts[0])
+        return Written(detail, prepared.tenant, tuple(cut.target for cut in prepared.cuts))
+
+    def catch_up(self, written: Written, tenant: Tenant, deadline: Deadline) -> None:
+        """Write a flipped revision to the indexes that its tenant has got since it was written."""
+        missing = [target for target in tenant.targets if target not in written.targets]
+        kept = self._revisions.open(written.key, written.detail.revision) if missing else None
+        for target in missing if kept is not None else ():
+            if kept is not None:
+                self._copy_revision(kept, written.detail.facts, tenant=tenant, target=target, deadline=deadline)
+
+    def _parsed(self, claimed: Head, found: Found, tenant: Tenant) -> tuple[ParsedDocument, Detail] | None:
+        """The document and its detail; the object's bytes end here, as a large one is too much to be held twice."""
+        stored = found.document
+        body = self._documents.get(stored.key, version_id=stored.version_id)
+        beside = self._sidecar(found)
+        if body is None or beside is None:
+            return None
+        document = self._parser.parse(body, name=claimed.key.path)
+        stated, problems = read_sidecar(beside) if beside else ({}, ())
+        facts, warnings, basis = facts_of(
+            claimed.key,
+            document,
+            version_id=stored.version_id,
+            indexed_at=rfc3339(self._clock(), precision="milliseconds"),
+            object_metadata=stored.metadata,
+            sidecar=stated,
+            categories=categories_in_force(tenant, claimed.key.vault),
+        )
+        detail = Detail(
+            key=claimed.key,
+            revision=claimed.revision,
+            facts=facts,
+            chunk_count=0,
+            content_hash=hashlib.sha256(body).hexdigest(),
+            size_bytes=len(body),
+            etag=stored.etag,
+            media_type=document.media_type,
+            content_type_basis=basis,
+            links=tuple(link.target for link in document.links),
+            warnings=(*problems, *warnings),
+        )
+        return document, detail
+
+    def _sidecar(self, found: Found) -> bytes | None:
+        """The sidecar's bytes, none where there is no sidecar; None where its version is gone by now."""
+        if found.sidecar is None:
+            return b""
+        return self._documents.get(found.sidecar.key, version_id=found.sidecar.version_id, end=MAX_SIDECAR_BYTES + 1)

@@ -1,0 +1,1 @@
+"""Clients of embedding, chat and reranking models (OpenAI protocol), and the prompts."""

@@ -1,0 +1,114 @@
+"""Embeddings from any endpoint that speaks the OpenAI protocol."""
+
+from __future__ import annotations
+
+import base64
+import sys
+from array import array
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+
+from ragdrop.domain.chunks import Vector, vector
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.models import EmbeddingSpace
+from ragdrop.errors import EmbeddingServiceError, ModelNotFoundError, RagdropError
+from ragdrop.models.http import OLLAMA_PORT, OpenAiHttp, problem
+
+SERVICE = "embedding"
+
+
+class OpenAiEmbedder:
+    """An Embedder over `POST /v1/embeddings`.
+
+    Args:
+        http: The endpoint.
+        batch_size: Texts a request.
+        concurrency: Requests of one call that are under way at once.
+    """
+
+    def __init__(self, http: OpenAiHttp, *, batch_size: int = 32, concurrency: int = 1) -> None:
+        self._http = http
+        self._batch_size = batch_size
+        self._concurrency = concurrency
+
+    def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
+        """The vector of a question."""
+        return self._embed([space.query_prefix + text], space, deadline)[0]
+
+    def passages(self, texts: Sequence[str], space: EmbeddingSpace, deadline: Deadline) -> list[Vector]:
+        """The vectors of passages, in order."""
+        prefixed = [space.passage_prefix + text for text in texts]
+        batches = [prefixed[at : at + self._batch_size] for at in range(0, len(prefixed), self._batch_size)]
+        if self._concurrency == 1 or len(batches) < 2:
+            return [found for batch in batches for found in self._embed(batch, space, deadline)]
+        with ThreadPoolExecutor(self._concurrency, thread_name_prefix="embed") as pool:
+            made = [pool.submit(self._embed, batch, space, deadline) for batch in batches]
+            try:
+                return [found for each in made for found in each.result()]
+            except RagdropError:
+                pool.shutdown(cancel_futures=True)  # one failed: what has not begun need not
+                raise
+
+    def _embed(self, texts: list[str], space: EmbeddingSpace, deadline: Deadline) -> list[Vector]:
+        body = {"model": space.model, "input": texts, "encoding_format": "base64"}
+        try:
+            response = self._http.post("/embeddings", body, deadline, stage="embed")
+        except httpx.TransportError as exc:
+            kind = "did not answer in time" if isinstance(exc, httpx.TimeoutException) else "could not be reached"
+            raise EmbeddingServiceError(f"the embedding service {kind}", service=SERVICE) from exc
+        if response.status_code == httpx.codes.NOT_FOUND:
+            raise _missing(self._http.url, space.model, response)
+        if response.status_code != httpx.codes.OK:
+            retryable = response.status_code == httpx.codes.TOO_MANY_REQUESTS or response.is_server_error
+            message = f"the embedding service refused: {problem(response)}"
+            raise EmbeddingServiceError(message, service=SERVICE, retryable=retryable, status=response.status_code)
+        try:
+            items = sorted(response.json()["data"], key=lambda item: item["index"])
+            vectors = [_vector(item["embedding"]) for item in items]
+        except (ValueError, KeyError, TypeError) as exc:
+            raise EmbeddingServiceError(
+                "the embedding service gave an answer that cannot be read", service=SERVICE, reason="unreadable"
+            ) from exc
+        return _checked(vectors, len(texts), space)
+
+
+def _missing(url: str, model: str, response: httpx.Response) -> ModelNotFoundError:
+    ollama = httpx.URL(url).port == OLLAMA_PORT
+    return ModelNotFoundError(
+        f"the embedding endpoint does not have the model {model!r}: {problem(response)}",
+        service=SERVICE,
+        retryable=False,
+        model=model,
+        install=f"ollama pull {model}"
+        if ollama
+        else "set EMBEDDING_MODEL to a model that GET /models of the embedding endpoint lists",
+    )
+
+
+def _vector(embedding: Any) -> Vector:
+    if not isinstance(embedding, str):
+        return vector(embedding)
+    raw = array("f", base64.b64decode(embedding))
+    if sys.byteorder == "big":
+        raw.byteswap()
+    return vector(raw)
+
+
+def _checked(vectors: list[Vector], expected: int, space: EmbeddingSpace) -> list[Vector]:
+    if len(vectors) != expected:
+        message = f"the embedding service gave {len(vectors)} vectors for {expected} texts"
+        raise EmbeddingServiceError(message, service=SERVICE, reason="unreadable")
+    for found in vectors:
+        if len(found) != space.dimension:
+            raise EmbeddingServiceError(
+                f"model {space.model!r} gives {len(found)} dimensions, the index has {space.dimension}: "
+                "set EMBEDDING_DIMENSION and reindex, or set the model back",
+                service=SERVICE,
+                retryable=False,
+                dimension=len(found),
+                expected=space.dimension,
+            )
+    return vectors

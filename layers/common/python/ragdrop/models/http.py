@@ -1,0 +1,175 @@
+"""HTTP to endpoints that speak the OpenAI protocol: one client, retries within the deadline, keys read at first use."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import httpx
+
+from ragdrop.domain.deadlines import REQUEST_ID, Deadline
+from ragdrop.errors import DependencyError, EmbeddingServiceError, GenerationError
+from ragdrop.resilience.retrying import Retries
+
+OLLAMA_PORT = 11434  # an endpoint there is Ollama
+RETRYABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+
+
+class OpenAiHttp:
+    """POSTs JSON to one endpoint.
+
+    Args:
+        url: The base, such as `http://127.0.0.1:11434/v1`; `/v1` is added where the URL has no path.
+        api_key: Gives the bearer token or None; called at the first request.
+        timeout_s: The longest that one attempt may take.
+        client: For tests; else one with keep-alive is made at the first request.
+        retries: When a call is tried again; shared with whatever else calls the same dependency.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        api_key: Callable[[], str | None],
+        timeout_s: float,
+        client: httpx.Client | None = None,
+        retries: Retries | None = None,
+    ) -> None:
+        base = httpx.URL(url)
+        self.url = str(base.copy_with(path="/v1") if base.path in {"", "/"} else base).rstrip("/")
+        self._api_key = api_key
+        self._timeout_s = timeout_s
+        self._client = client
+        self._retries = retries or Retries()
+        self._connecting = threading.Lock()
+
+    def post(self, path: str, body: dict[str, Any], deadline: Deadline, *, stage: str) -> httpx.Response:
+        """The last response, whatever its status; connection errors and statuses that may pass are tried again.
+
+        Raises:
+            httpx.TransportError: The endpoint could not be reached, or was too slow.
+            DeadlineError: No time was left to try.
+        """
+        return self._send(path, body, deadline, stage=stage, stream=False)
+
+    def get(self, path: str, deadline: Deadline, *, stage: str) -> httpx.Response:
+        """The response to one GET, whatever its status; never tried again.
+
+        Raises:
+            httpx.TransportError: The endpoint could not be reached, or was too slow.
+            DeadlineError: No time was left to try.
+        """
+        timeout_s = deadline.timeout_s(self._timeout_s, stage=stage)
+        return self._connected().get(f"{self.url}{path}", timeout=timeout_s, headers=_headers())
+
+    @contextmanager
+    def stream(
+        self, path: str, body: dict[str, Any], deadline: Deadline, *, limit: Deadline, stage: str
+    ) -> Iterator[httpx.Response]:
+        """The same, as soon as its headers are there, by *deadline*; what arrives is read until *limit* cuts it off.
+
+        Nothing is tried again once the headers are there.  Leaving the block closes the connection.
+        """
+        response = self._send(path, body, deadline, stage=stage, stream=True)
+        cutoff = threading.Timer(max(0.0, limit.remaining_s()), _cut, [response])
+        cutoff.daemon = True
+        cutoff.start()
+        try:
+            yield response
+        finally:
+            cutoff.cancel()
+            response.close()
+
+    def _send(self, path: str, body: dict[str, Any], deadline: Deadline, *, stage: str, stream: bool) -> httpx.Response:
+        client = self._connected()
+        self._retries.begin()
+        attempt = 1
+        while True:
+            timeout_s = deadline.timeout_s(self._timeout_s, stage=stage)
+            timeout = httpx.Timeout(timeout_s, connect=min(timeout_s, 5.0))
+            try:
+                request = client.build_request(
+                    "POST", f"{self.url}{path}", json=body, timeout=timeout, headers=_headers()
+                )
+                response = client.send(request, stream=stream)
+            except httpx.TransportError as exc:
+                if _used_its_time(exc) or not self._retries.again(attempt, deadline):
+                    raise
+            else:
+                later = response.headers.get("retry-after")
+                if response.status_code not in RETRYABLE or not self._retries.again(attempt, deadline, later):
+                    return response
+                response.close()
+            attempt += 1
+
+    def _connected(self) -> httpx.Client:
+        with self._connecting:
+            if self._client is None:
+                key = self._api_key()
+                self._client = httpx.Client(headers={"authorization": f"Bearer {key}"} if key else {})
+            return self._client
+
+
+def _headers() -> dict[str, str]:
+    """The id of the request that is served, so that the endpoint's own log can be found by it."""
+    request_id = REQUEST_ID.get()
+    return {"x-request-id": request_id} if request_id else {}
+
+
+def _used_its_time(exc: httpx.TransportError) -> bool:
+    """Whether the endpoint was reached and took too long: it may still be at work, and asking again doubles that."""
+    return isinstance(exc, httpx.TimeoutException) and not isinstance(exc, httpx.ConnectTimeout | httpx.PoolTimeout)
+
+
+def _cut(response: httpx.Response) -> None:
+    """End a response that is still being read by another thread: its next read fails."""
+    connection = response.extensions["network_stream"].get_extra_info("socket")
+    with suppress(OSError):  # it ended by itself just now
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+def problem(response: httpx.Response) -> str:
+    """What an error response says, short: the protocol's `error.message` where there is one."""
+    try:
+        error = response.json()["error"]
+        return str(error["message"] if isinstance(error, dict) else error)[:300]
+    except (ValueError, KeyError, TypeError):
+        return f"HTTP {response.status_code}"
+
+
+LISTS_NONE = frozenset({httpx.codes.NOT_FOUND, httpx.codes.METHOD_NOT_ALLOWED, httpx.codes.NOT_IMPLEMENTED})
+ERRORS: dict[str, type[DependencyError]] = {"embedding": EmbeddingServiceError, "chat": GenerationError}
+
+
+class OpenAiModelList:
+    """A ModelList over one endpoint.
+
+    Args:
+        http: The endpoint.
+        service: `embedding` or `chat`: whose errors it raises.
+    """
+
+    def __init__(self, http: OpenAiHttp, *, service: str) -> None:
+        self._http = http
+        self._service = service
+
+    def models(self, deadline: Deadline) -> frozenset[str] | None:
+        """The ids of its models; an endpoint without that route is there all the same."""
+        error = ERRORS[self._service]
+        try:
+            response = self._http.get("/models", deadline, stage=self._service)
+        except httpx.TransportError as exc:
+            kind = "did not answer in time" if isinstance(exc, httpx.TimeoutException) else "could not be reached"
+            raise error(f"the {self._service} service {kind}", service=self._service) from exc
+        if response.status_code in LISTS_NONE:
+            return None
+        if response.status_code != httpx.codes.OK:
+            message = f"the {self._service} service answered {response.status_code}"
+            raise error(message, service=self._service, status=response.status_code)
+        try:
+            return frozenset(str(each["id"]) for each in response.json()["data"])
+        except (ValueError, KeyError, TypeError):
+            return None

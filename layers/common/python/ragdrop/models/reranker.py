@@ -1,0 +1,50 @@
+"""Reranking by any endpoint that takes `POST /rerank` as Jina's, Cohere's, vLLM's and llama.cpp's servers do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import httpx
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.errors import RerankError
+from ragdrop.models.http import OpenAiHttp, problem
+
+SERVICE = "rerank"
+
+
+class HttpReranker:
+    """A Reranker over `{model, query, documents}` -> `results[] {index, relevance_score}`; *model* is sent if given."""
+
+    def __init__(self, http: OpenAiHttp, *, model: str | None) -> None:
+        self._http = http
+        self._model = {"model": model} if model else {}
+
+    def scores(self, query: str, texts: Sequence[str], deadline: Deadline) -> list[float]:
+        """One score a text; an answer that leaves one out, or scores one twice, is refused whole."""
+        if not texts:
+            return []
+        body = {**self._model, "query": query, "documents": list(texts), "top_n": len(texts)}
+        try:
+            response = self._http.post("/rerank", body, deadline, stage="rerank")
+        except httpx.TransportError as exc:
+            kind = "did not answer in time" if isinstance(exc, httpx.TimeoutException) else "could not be reached"
+            raise RerankError(f"the reranker {kind}", service=SERVICE) from exc
+        if response.status_code != httpx.codes.OK:
+            retryable = response.status_code == httpx.codes.TOO_MANY_REQUESTS or response.is_server_error
+            raise RerankError(f"the reranker refused: {problem(response)}", service=SERVICE, retryable=retryable)
+        try:
+            results = response.json()["results"]
+            scored = {int(result["index"]): float(result["relevance_score"]) for result in results}
+        except (ValueError, KeyError, TypeError) as exc:
+            raise _unreadable("the reranker gave an answer that cannot be read") from exc
+        if len(results) != len(texts) or sorted(scored) != list(range(len(texts))):
+            raise _unreadable(f"the reranker scored {len(scored)} of {len(texts)} texts")
+        if not all(map(math.isfinite, scored.values())):
+            raise _unreadable("the reranker gave a score that is no number")
+        return [scored[place] for place in range(len(texts))]
+
+
+def _unreadable(message: str) -> RerankError:
+    return RerankError(message, service=SERVICE, reason="unreadable")

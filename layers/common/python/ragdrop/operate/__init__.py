@@ -1,0 +1,1 @@
+"""What operators and schedules run: sweep, reindex, calibration, health, stats, diagnosis."""

@@ -1,0 +1,162 @@
+"""Check health: every dependency is asked at once, each behind its breaker, within two seconds or five."""
+
+from __future__ import annotations
+
+import contextvars
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from threading import Lock
+from typing import Literal
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.errors import ConfigurationError, DependencyError
+from ragdrop.resilience.breakers import Breakers
+
+SHALLOW_S = 2.0
+DEEP_S = 5.0
+HELD_S = 2.0  # a shallow look is shown to others for so long: whoever has no key must not be able to make load
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a probe says of a dependency that answered."""
+
+    status: DependencyStatus = "healthy"
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a dependency is to be looked at: by when, whether by real work, and for which tenant, if for one."""
+
+    deadline: Deadline
+    deep: bool = False
+    tenant: str | None = None
+
+
+Probe = Callable[[Look], Finding]
+"""Asks a dependency; raises what its port raises."""
+
+
+class CheckHealth:
+    """Looks at all dependencies at once.
+
+    A dependency whose breaker is open is not touched: that it is open is the finding.
+
+    Args:
+        probes: By dependency; one without a probe is `unknown`.
+        breakers: Of the dependencies.
+        stopwatch: Seconds on a monotonic clock.
+    """
+
+    def __init__(
+        self,
+        probes: Mapping[str, Probe],
+        breakers: Breakers,
+        *,
+        stopwatch: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._probes = probes
+        self._breakers = breakers
+        self._stopwatch = stopwatch
+        self._pool = ThreadPoolExecutor(2 * len(DEPENDENCIES), thread_name_prefix="health")
+        self._locks: defaultdict[str | None, Lock] = defaultdict(Lock)
+        self._held: dict[str | None, tuple[float, Health]] = {}
+
+    def __call__(self, *, tenant: str | None = None, deep: bool = False) -> Health:
+        """How all dependencies are, for *tenant* if there is one; a shallow look may be two seconds old."""
+        if deep:
+            return self._look(tenant, deep=True, limit_s=DEEP_S)
+        with self._locks[tenant]:  # who comes while another looks sees what that one found
+            looked_at_s, found = self._held.get(tenant, (float("-inf"), None))
+            if found is None or self._stopwatch() >= looked_at_s + HELD_S:
+                found = self._look(tenant, deep=False, limit_s=SHALLOW_S)
+                self._held[tenant] = (self._stopwatch(), found)
+            return found
+
+    def _look(self, tenant: str | None, *, deep: bool, limit_s: float) -> Health:
+        start_s = self._stopwatch()
+        look = Look(Deadline.after(limit_s), deep, tenant)
+        asked = {
+            name: self._pool.submit(contextvars.copy_context().run, self._ask, name, look)
+            for name in DEPENDENCIES
+            if name in self._probes
+        }
+        wait(asked.values(), timeout=limit_s)
+        late = DependencyHealth("unavailable", None, detail=f"it did not answer within {limit_s:.0f} s")
+        found = {name: each.result() if each.done() else late for name, each in asked.items()}
+        unknown = DependencyHealth("unknown", detail="nothing is known of it")
+        return Health(
+            {name: found.get(name, unknown) for name in DEPENDENCIES}, round((self._stopwatch() - start_s) * 1_000, 3)
+        )
+
+    def _ask(self, name: str, look: Look) -> DependencyHealth:
+        if self._breakers.is_open(name):
+            return DependencyHealth("unavailable", circuit_breaker_open=True, detail="its breaker is open")
+        start_s = self._stopwatch()
+        try:
+            found = self._probes[name](look)
+        except (DependencyError, ConfigurationError) as exc:
+            message = exc.message if isinstance(exc, DependencyError) else "it is not set up right"
+            return DependencyHealth("unavailable", self._since_ms(start_s), detail=message)
+        return DependencyHealth(found.status, self._since_ms(start_s), detail=found.detail)
+
+    def _since_ms(self, start_s: float) -> float:
+        return round((self._stopwatch() - start_s) * 1_000, 3)
+
+
+DEPENDENCIES = ("index", "embedding", "chat", "registry", "object_store", "snapshot")
+
+Status = Literal["healthy", "degraded", "unavailable"]
+DependencyStatus = Literal["healthy", "degraded", "unavailable", "absent", "unknown"]
+COUNT_NEITHER_WAY = frozenset({"absent", "unknown"})
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyHealth:
+    """One dependency; `latency_ms` is None where it was not asked, `detail` says what is wrong, or worth knowing.
+
+    `absent` is what was not made yet (a snapshot), `unknown` what nothing can be said of: they count neither way.
+    """
+
+    status: DependencyStatus
+    latency_ms: float | None = None
+    circuit_breaker_open: bool = False
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """All dependencies by their names, and how long looking at them took, in milliseconds."""
+
+    dependencies: Mapping[str, DependencyHealth]
+    latency_ms: float
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is known to be wrong."""
+        return self.status == "healthy"
+
+    @property
+    def status(self) -> Status:
+        """`unavailable` where no level of the fallback chain can answer, `degraded` where anything is wrong.
+
+        Without the registry no hit can be verified; without the index the snapshot answers, if there may be one.
+
+        >>> fine, down = DependencyHealth("healthy"), DependencyHealth("unavailable")
+        >>> Health({"registry": fine, "index": fine, "chat": down}, 1.0).status
+        'degraded'
+        >>> Health({"registry": fine, "index": down, "snapshot": DependencyHealth("absent")}, 1.0).status
+        'unavailable'
+        """
+        statuses = {name: each.status for name, each in self.dependencies.items()}
+        snapshot = statuses.get("snapshot", "unknown")
+        answers_from_it = snapshot not in {"unavailable", "absent"} and statuses.get("object_store") != "unavailable"
+        if statuses.get("registry") == "unavailable":
+            return "unavailable"
+        if statuses.get("index") == "unavailable" and not answers_from_it:
+            return "unavailable"
+        return "healthy" if set(statuses.values()) <= COUNT_NEITHER_WAY | {"healthy"} else "degraded"

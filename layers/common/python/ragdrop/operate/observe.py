@@ -1,0 +1,149 @@
+"""Observe queries: of each one structured log line, its metrics and its counts; what fails here fails no query."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import fields
+from threading import Lock
+
+from ragdrop.domain.deadlines import REQUEST_ID
+from ragdrop.errors import DatabaseError
+from ragdrop.ports.metrics import Metrics, QueryReport, metrics_of, query_hash
+from ragdrop.ports.telemetry import Counts, HourStore, counts_of, hour_of, with_few_agents
+from ragdrop.resilience.bounded_cache import BoundedCache
+from ragdrop.resilience.stages import before_reply
+
+logger = logging.getLogger(__name__)
+
+TOLD = tuple(each.name for each in fields(QueryReport) if each.name != "failure")
+KEY_BYTES = 32
+KEYS_HELD = 1_000  # tenants
+KEY_HELD_S = 86_400.0
+KEY_RETRY_S = 60.0  # how long a key of the environment's own stands in where the store did not answer
+
+
+class ObserveQueries:
+    """Says what a query came to.
+
+    The digest of its text is keyed by a secret of the tenant's, made at its first query, so that equal questions can
+    be found in the logs of all functions and no question can be guessed from them.
+
+    Args:
+        counter: Counts what is said.
+        store: Keeps the keys.
+        metrics: Takes what a query adds to the metrics.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(
+        self, counter: QueryCounter, store: HourStore, *, metrics: Metrics, clock: Callable[[], float]
+    ) -> None:
+        self.counter = counter
+        self._metrics = metrics
+        self._store = store
+        self._clock = clock
+        self._own_key = secrets.token_bytes(KEY_BYTES)
+        self._keys: BoundedCache[str, bytes] = BoundedCache(size=KEYS_HELD, ttl_s=KEY_HELD_S)
+        self._no_key_until_s = 0.0
+
+    def __call__(self, report: QueryReport, text: str) -> None:
+        """*report* is of the question *text*, of which only a keyed digest is kept."""
+        failure = report.failure
+        told = {name: getattr(report, name) for name in TOLD} | {
+            "request_id": REQUEST_ID.get(),
+            "query_hash": query_hash(text, self._key(report.tenant)),
+            "fallback": report.fallback,
+            "error_code": failure and failure.code,
+            "error_component": failure and failure.component,
+            "error_stage": failure and failure.stage,
+        }
+        logger.info("a query was answered" if failure is None else "a query failed", extra=told)
+        self._metrics.put(metrics_of(report))
+        self.counter.note(report)
+
+    def _key(self, tenant: str) -> bytes:
+        now_s = self._clock()
+        held = self._keys.get(tenant, now_s=now_s)
+        if held is not None:
+            return held
+        if now_s < self._no_key_until_s:
+            return self._own_key
+        try:
+            key = self._store.hash_key(tenant, secrets.token_bytes(KEY_BYTES))
+        except DatabaseError as exc:
+            self._no_key_until_s = now_s + KEY_RETRY_S
+            logger.warning("the key of query digests could not be read", extra={"service": exc.service})
+            return self._own_key
+        self._keys.put(tenant, key, now_s=now_s)
+        return key
+
+
+logger = logging.getLogger(__name__)
+
+RETRY_S = 10.0  # after a failure: no request waits for a table that is down
+FLUSH_BUDGET_S = 0.02  # a request gives no more to it; one write that hangs ends by the store's own time-out
+MAX_HOURS = 500  # tenants and hours that wait; beyond them new ones are not counted until the next flush
+
+
+class QueryCounter:
+    """Counts queries, and writes the counts before the reply leaves, beside the making of the reply.
+
+    One write adds all that waits for a tenant and hour: queries that end while another one's counts are being written
+    share the next write.  What could not be written goes with a query ten seconds later or after.
+
+    Args:
+        store: Where counts are added.
+        clock: Seconds since 1970.
+        stopwatch: Seconds on a monotonic clock.
+    """
+
+    def __init__(
+        self, store: HourStore, *, clock: Callable[[], float], stopwatch: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._stopwatch = stopwatch
+        self._waiting: dict[tuple[str, str], Counter[str]] = {}
+        self._agents: dict[tuple[str, str], set[str]] = {}
+        self._lock = Lock()
+        self._write_from_s = 0.0
+
+    def note(self, report: QueryReport) -> None:
+        """Count a query that has ended; a failed write fails no query."""
+        place = report.tenant, hour_of(self._clock())
+        self._keep(place, with_few_agents(counts_of(report), self._agents_of(place)))
+        if self._clock() >= self._write_from_s:
+            before_reply(self.flush)
+
+    def flush(self) -> None:
+        """Write what waits until twenty milliseconds are used up; the rest waits for the next time."""
+        end_s = self._stopwatch() + FLUSH_BUDGET_S
+        while self._stopwatch() < end_s:
+            with self._lock:
+                if not self._waiting:
+                    return
+                place = next(iter(self._waiting))
+                counts = self._waiting.pop(place)
+            try:
+                self._store.add_counts(*place, counts)
+            except DatabaseError as exc:
+                self._keep(place, counts)
+                self._write_from_s = self._clock() + RETRY_S
+                logger.warning("queries could not be counted", extra={"service": exc.service})
+                return
+
+    def _keep(self, place: tuple[str, str], counts: Counts) -> None:
+        with self._lock:
+            if place in self._waiting or len(self._waiting) < MAX_HOURS:
+                self._waiting.setdefault(place, Counter()).update(counts)
+
+    def _agents_of(self, place: tuple[str, str]) -> set[str]:
+        """The agents that this environment named in an hour; those of the oldest of many hours are forgotten."""
+        with self._lock:
+            if place not in self._agents and len(self._agents) >= MAX_HOURS:
+                self._agents.pop(next(iter(self._agents)))
+            return self._agents.setdefault(place, set())

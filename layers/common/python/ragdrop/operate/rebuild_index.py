@@ -1,0 +1,83 @@
+"""Rebuild an index that lost documents, from chunks and vectors of the state bucket: nothing is embedded."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+
+from ragdrop.domain.chunks import ChunkRange
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Head
+from ragdrop.domain.tenants import Tenant
+from ragdrop.errors import IndexLostError
+from ragdrop.operate.snapshot_content import ReadContent
+from ragdrop.ports import ChunkIndex, Registry
+from ragdrop.ports.metrics import Metrics
+
+logger = logging.getLogger(__name__)
+
+PAGE = 100  # heads of one listing, and ranges of one read
+RESERVE_S = 10.0  # with less time left the next run goes on
+
+
+class RebuildIndex:
+    """Writes live documents that a tenant's index does not hold back into it."""
+
+    def __init__(self, *, registry: Registry, index: ChunkIndex, content: ReadContent, metrics: Metrics) -> None:
+        self._registry = registry
+        self._index = index
+        self._content = content
+        self._metrics = metrics
+
+    def __call__(self, tenant: Tenant, deadline: Deadline) -> int:
+        """Rebuild what is missing; how many documents were written.
+
+        An index that holds at least the chunks that the registry counts is whole, as superseded ones come on top.  One
+        that cannot be read for good, such as a damaged file, is dropped first.
+
+        Raises:
+            DependencyError: A service failed, or refuses the credentials; the next run goes on.
+        """
+        if not tenant.documents or self._is_whole(tenant, deadline):
+            return 0
+        self._metrics.put({"IndexLosses": 1.0})
+        logger.warning("an index lost documents", extra={"tenant": tenant.name, "index": tenant.active.name})
+        written = 0
+        for heads in self._live(tenant.name):
+            if deadline.remaining_s() < RESERVE_S:
+                break
+            missing = self._missing(heads, tenant, deadline)
+            for _head, pieces in self._content.of(missing, tenant):
+                for piece in pieces:
+                    self._index.upsert(tenant.index, piece, deadline)
+                written += 1
+        self._index.refresh([tenant.index], deadline)
+        return written
+
+    def _is_whole(self, tenant: Tenant, deadline: Deadline) -> bool:
+        try:
+            return self._index.count(tenant.index, deadline) >= tenant.chunks
+        except IndexLostError:
+            self._index.drop(tenant.index, deadline)
+            return False
+
+    def _missing(self, heads: Sequence[Head], tenant: Tenant, deadline: Deadline) -> list[Head]:
+        """Those whose last chunk is not in the index: what was written in part is written again."""
+        last = [
+            ChunkRange(head.key, head.live_revision or 0, head.chunk_count - 1, head.chunk_count - 1) for head in heads
+        ]
+        found = self._index.read(tenant.index, last, deadline)
+        return [head for head, chunks in zip(heads, found, strict=True) if not chunks]
+
+    def _live(self, tenant: str) -> Iterator[list[Head]]:
+        cursor = None
+        while True:
+            page = self._registry.page(tenant, vault=None, prefix="", status=None, cursor=cursor, limit=PAGE)
+            yield [
+                head
+                for head in page.heads
+                if head.live_revision is not None and head.chunk_count and not head.key.is_settings
+            ]
+            cursor = page.cursor
+            if cursor is None:
+                return

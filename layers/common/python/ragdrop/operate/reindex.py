@@ -1,0 +1,232 @@
+"""Reindex: build a new index beside the old one, tenant by tenant, and switch without a gap.
+
+From `begin` until `drop_previous` ingest writes every revision to both indexes, and catches up after its flip if the
+reindex began meanwhile.  So what a copy here reads after `begin` is either live, or somebody else writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from ragdrop.domain.chunks import CandidateQuery, Filters
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Head
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.tenants import ActiveIndex, Tenant, index_name
+from ragdrop.errors import ConflictError, DatabaseError, InvalidParamsError
+from ragdrop.ingest.reconcile_rules import obsolete_before
+from ragdrop.ingest.revision_store import RevisionStore
+from ragdrop.ingest.write_chunks import CopyRevision
+from ragdrop.ports import ChunkIndex, Registry
+
+MAX_PASSES = 10  # each pass copies what changed during the one before: under writes the last ones are short
+SAMPLE = 20  # documents whose own vectors must find them before the switch
+MIN_SELF_COSINE = 0.999  # a chunk's own vector finds a chunk this near, or the copy is not whole
+STEP_S = 300.0  # the longest that one document may take
+
+Progress = Callable[[int, int], None]
+
+
+def _silent(_done: int, _total: int) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a reindex of one tenant came to."""
+
+    tenant: str
+    from_index: str
+    to_index: str
+    documents: int
+    chunks: int
+    copied: int
+
+
+class Reindex:
+    """Moves tenants from one index to another: begin, copy, verify, switch; then roll back or drop the old one."""
+
+    def __init__(
+        self, *, registry: Registry, revisions: RevisionStore, index: ChunkIndex, copy_revision: CopyRevision
+    ) -> None:
+        self._registry = registry
+        self._revisions = revisions
+        self._index = index
+        self._copy_revision = copy_revision
+
+    def run(self, name: str, wanted: ActiveIndex, progress: Progress = _silent, *, anew: bool = False) -> Report | None:
+        """Bring *name* to an index with the space and chunking of *wanted*; None where it is there already.
+
+        One that was cut off goes on where it was.  *progress* is told documents done and their total.  *anew* builds
+        also where it is there already: documents cut by older settings files then come along.
+
+        Raises:
+            InvalidParamsError: No such tenant.
+            ConflictError: Another reindex is under way, or the index before the last switch is not dropped yet.
+            DatabaseError: The copy is not whole; the old index goes on answering.
+        """
+        tenant = self.begin(name, wanted, anew=anew)
+        if tenant is None:
+            return None
+        if tenant.building is None:
+            raise AssertionError("begin gives a tenant that builds")
+        copied = 0
+        for _ in range(MAX_PASSES):
+            changed = self._copy_all(tenant, tenant.building, progress)
+            copied += changed
+            if not changed:
+                break
+        documents, chunks = self._verify(tenant, tenant.building)
+        self._move(self._tenant(name), active=tenant.building, building=None, previous=tenant.active)
+        return Report(name, tenant.active.name, tenant.building.name, documents, chunks, copied)
+
+    def begin(self, name: str, wanted: ActiveIndex, *, anew: bool = False) -> Tenant | None:
+        """Name the new index in the tenant's item: from here on ingest writes to both."""
+        tenant = self._tenant(name)
+        if tenant.building is not None:
+            if _same_make(tenant.building, wanted):
+                return tenant
+            raise ConflictError(
+                f"a reindex of {name!r} to {tenant.building.name!r} is under way: let it end, or abort it", tenant=name
+            )
+        if _same_make(tenant.active, wanted) and not anew:
+            return None
+        if tenant.previous is not None:
+            raise ConflictError(
+                f"{name!r} still keeps {tenant.previous.name!r}, which answered before: drop it, or roll back to it",
+                tenant=name,
+            )
+        fresh = index_name(wanted.space, build=tenant.moves + 2)
+        self._move(
+            tenant,
+            active=tenant.active,
+            building=replace(wanted, name=fresh, routes=tenant.active.routes),
+            previous=None,
+        )
+        return self._tenant(name)
+
+    def rollback(self, name: str) -> Tenant:
+        """Let the index before the last switch answer again; the other is kept up to date until it is dropped.
+
+        Raises:
+            ConflictError: There is none.
+        """
+        tenant = self._tenant(name)
+        if tenant.previous is None:
+            raise ConflictError(f"{name!r} has no index to go back to", tenant=name)
+        self._move(tenant, active=tenant.previous, building=tenant.building, previous=tenant.active)
+        return self._tenant(name)
+
+    def drop_previous(self, name: str) -> int:
+        """End the time in which a rollback is possible; chunks removed."""
+        tenant = self._tenant(name)
+        if tenant.previous is None:
+            raise ConflictError(f"{name!r} has no index to drop", tenant=name)
+        self._move(tenant, active=tenant.active, building=tenant.building, previous=None)
+        return self._index.drop(tenant.part_of(tenant.previous), Deadline.after(STEP_S))
+
+    def abort(self, name: str) -> int:
+        """Give up the index that is being built; chunks removed."""
+        tenant = self._tenant(name)
+        if tenant.building is None:
+            raise ConflictError(f"no reindex of {name!r} is under way", tenant=name)
+        self._move(tenant, active=tenant.active, building=None, previous=tenant.previous)
+        return self._index.drop(tenant.part_of(tenant.building), Deadline.after(STEP_S))
+
+    def _tenant(self, name: str) -> Tenant:
+        tenant = self._registry.tenant(name)
+        if tenant is None:
+            raise InvalidParamsError(f"there is no tenant named {name!r}", field="tenant", value=name)
+        return tenant
+
+    def _move(
+        self, before: Tenant, *, active: ActiveIndex, building: ActiveIndex | None, previous: ActiveIndex | None
+    ) -> None:
+        if not self._registry.move_indexes(before, active=active, building=building, previous=previous):
+            raise ConflictError(f"the indexes of {before.name!r} were changed by someone else", tenant=before.name)
+
+    def _live(self, tenant: str) -> Iterator[Head]:
+        """The heads of live documents, each read consistently: the listing may lag behind."""
+        cursor = None
+        while True:
+            page = self._registry.page(tenant, vault=None, prefix="", status=None, cursor=cursor, limit=100)
+            for listed in page.heads:
+                if listed.key.is_settings:
+                    continue
+                head = self._registry.head(listed.key)
+                if head is not None and head.live_revision is not None:
+                    yield head
+            cursor = page.cursor
+            if cursor is None:
+                return
+
+    def _copy_all(self, tenant: Tenant, building: ActiveIndex, progress: Progress) -> int:
+        total = self._tenant(tenant.name).documents
+        copied = 0
+        for done, head in enumerate(self._live(tenant.name), start=1):
+            copied += int(self._copy(head, tenant, building))
+            progress(done, max(total, done))
+        return copied
+
+    def _copy(self, head: Head, tenant: Tenant, building: ActiveIndex) -> bool:
+        """Copy one document's live revision; False where it is in the new index already."""
+        key, revision = head.key, head.live_revision or 0
+        if self._revisions.chunk_count(key, revision, building.name) is not None:
+            return False
+        kept = self._revisions.open(key, revision)
+        detail = self._registry.detail(key, revision)
+        copied = None
+        if kept is not None and detail is not None:
+            deadline = Deadline.after(STEP_S)
+            copied = self._copy_revision(kept, detail.facts, tenant=tenant, target=building, deadline=deadline)
+        if copied is None:
+            now = self._registry.head(key)
+            if now is not None and now.live_revision == revision:
+                raise DatabaseError(
+                    f"the parsed text of {key.vault_path!r} is not kept: put the object again", service="object_store"
+                )
+            return True  # it was replaced or deleted while we looked
+        before = obsolete_before(self._registry.head(key))
+        if before > revision:  # replaced or deleted meanwhile: what was just written would be a stray
+            self._index.remove(tenant.part_of(building), key, before_revision=before, deadline=deadline)
+        return True
+
+    def _verify(self, tenant: Tenant, building: ActiveIndex) -> tuple[int, int]:
+        """Compare counts, and let a sample of chunks find themselves; documents and chunks of the new index."""
+        part, deadline = tenant.part_of(building), Deadline.after(STEP_S)
+        self._index.refresh([part], deadline)
+        documents = chunks = 0
+        sample: list[DocumentKey] = []
+        for head in self._live(tenant.name):
+            count = self._revisions.chunk_count(head.key, head.live_revision or 0, building.name)
+            documents += 1
+            chunks += count or 0
+            if len(sample) < SAMPLE:
+                sample.append(head.key)
+        found = self._index.count(part, deadline)
+        if found < chunks:
+            message = f"{building.name!r} holds {found} chunks of {tenant.name!r}, {chunks} were written"
+            raise DatabaseError(message, service="index")
+        for key in sample:
+            self._find_itself(key, tenant, building, deadline)
+        return documents, chunks
+
+    def _find_itself(self, key: DocumentKey, tenant: Tenant, building: ActiveIndex, deadline: Deadline) -> None:
+        head = self._registry.head(key)
+        if head is None or head.live_revision is None:
+            return
+        kept = self._revisions.open(key, head.live_revision)
+        chunks = kept.chunks(building.name, 0) if kept else None
+        if not chunks or not any(chunks[0][1]):
+            return
+        question = CandidateQuery(None, chunks[0][1], Filters(vaults=(key.vault,)), 10)
+        [found] = self._index.candidates(tenant.part_of(building), [question], deadline)
+        if not found.vector or found.vector[0].score < MIN_SELF_COSINE:
+            message = f"{building.name!r} does not find {key.vault_path!r} by its own vector"
+            raise DatabaseError(message, service="index")
+
+
+def _same_make(one: ActiveIndex, other: ActiveIndex) -> bool:
+    """Whether two indexes hold the same vectors of the same chunks, whatever their names."""
+    return (one.space, one.chunking) == (other.space, other.chunking)

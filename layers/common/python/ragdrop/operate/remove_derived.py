@@ -1,0 +1,99 @@
+"""Remove derived state: texts and chunks of revisions that stopped answering 30 days ago go from the state bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.ingest.revision_store import RevisionStore
+from ragdrop.ingest.stored_revision import revision_of, tenant_prefix
+from ragdrop.operate.sweeping import KeptRevision, expired, seconds_of
+from ragdrop.ports import ObjectStore, Registry
+from ragdrop.ports.object_store import ListedObject
+
+MAX_LOOKED_AT = 1_000  # documents whose heads are read in one run; the next one goes on behind them
+STOP_S = 20.0  # with less time left a run ends
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedDerived:
+    """Revisions and objects that went, in a dry run would go; `after` is the prefix the next run begins behind."""
+
+    revisions: int
+    objects: int
+    after: str
+
+
+class RemoveDerived:
+    """Goes through what is kept of a tenant's documents, in the order of their digests, some at a time."""
+
+    def __init__(
+        self,
+        *,
+        state: ObjectStore,
+        registry: Registry,
+        revisions: RevisionStore,
+        age_s: float,
+        clock: Callable[[], float],
+        max_looked_at: int = MAX_LOOKED_AT,
+    ) -> None:
+        self._state = state
+        self._registry = registry
+        self._revisions = revisions
+        self._age_s = age_s
+        self._clock = clock
+        self._max_looked_at = max_looked_at
+
+    def __call__(self, tenant: str, deadline: Deadline, *, after: str = "", dry_run: bool = False) -> RemovedDerived:
+        """Remove what expired, beginning behind the document whose prefix is *after*.
+
+        Only documents of which something is old enough are looked at, at most 1,000; each by a consistent read of its
+        head just before.
+
+        Raises:
+            DependencyError: S3 or the registry failed; the next run begins where this one did.
+        """
+        revisions = objects = looked_at = 0
+        last = after
+        start = f"{after[:-1]}0" if after else ""  # "0" follows the "/" that the prefix ends with
+        entries = self._state.entries(tenant_prefix(tenant), start_after=start)
+        for prefix, found in groupby(entries, key=lambda entry: _document_of(entry.key)):
+            if looked_at >= self._max_looked_at or deadline.remaining_s() < STOP_S:
+                return RemovedDerived(revisions, objects, last)
+            last = prefix
+            kept = _revisions(prefix, found)
+            now_s = self._clock()
+            if not any(now_s - each.written_at_s >= self._age_s for each in kept):
+                continue
+            looked_at += 1
+            for each in self._expired(prefix, kept, now_s):
+                revisions += 1
+                objects += each.objects if dry_run else self._state.delete_prefix(f"{prefix}{each.revision:016d}/")
+        return RemovedDerived(revisions, objects, "")
+
+    def _expired(self, prefix: str, kept: list[KeptRevision], now_s: float) -> list[KeptRevision]:
+        """What expired of one document; nothing where nobody noted whose it is."""
+        owners = (self._revisions.owner(f"{prefix}{each.revision:016d}/") for each in reversed(kept))
+        key = next((owner for owner in owners if owner is not None), None)
+        if key is None:
+            return []
+        return expired(kept, self._registry.head(key), now_s=now_s, age_s=self._age_s)
+
+
+def _document_of(name: str) -> str:
+    """The prefix of a document: `revisions/{tenant}/{digest}/`."""
+    return "/".join(name.split("/", 3)[:3]) + "/"
+
+
+def _revisions(prefix: str, entries: Iterable[ListedObject]) -> list[KeptRevision]:
+    return list(_each_revision(prefix, entries))
+
+
+def _each_revision(prefix: str, entries: Iterable[ListedObject]) -> Iterator[KeptRevision]:
+    for revision, found in groupby(entries, key=lambda entry: revision_of(prefix, entry.key)):
+        objects = list(found)
+        written_at_s = max(seconds_of(entry.modified_at) for entry in objects)
+        whole = any(entry.key.removeprefix(prefix).split("/")[1] == "chunks" for entry in objects)
+        yield KeptRevision(revision, written_at_s, whole, len(objects))

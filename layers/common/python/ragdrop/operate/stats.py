@@ -1,0 +1,196 @@
+"""Read stats: a tenant's documents, and what its queries came to over a time range: a sum of hours, no scan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ragdrop.domain.tenants import Caller
+from ragdrop.ports.telemetry import (
+    AGENT,
+    BUCKET,
+    COST_UNIT,
+    ERROR,
+    HOUR_S,
+    MAX_AGENTS,
+    OTHER_AGENTS,
+    SEPARATOR,
+    Counts,
+    HourStore,
+    hour_of,
+    percentile_ms,
+    summed,
+)
+from ragdrop.tenants.directory import Directory
+
+
+@dataclass(frozen=True, slots=True)
+class TenantStats:
+    """The tenant's counters of what is live, and the figures of its queries."""
+
+    documents: int | None
+    chunks: int | None
+    queries: Statistics
+
+
+class ReadStats:
+    """Figures of the caller's tenant."""
+
+    def __init__(self, *, directory: Directory, store: HourStore, clock: Callable[[], float]) -> None:
+        self._directory = directory
+        self._store = store
+        self._clock = clock
+
+    def __call__(self, caller: Caller, time_range: TimeRange) -> TenantStats:
+        """The figures of *time_range* up to now, in whole hours, with every query that has been answered.
+
+        Raises:
+            DatabaseError: The registry or the telemetry table did not answer.
+        """
+        now_s = self._clock()
+        tenant = self._directory.tenant(caller.tenant)
+        hours = self._store.counts(caller.tenant, hour_of(first_hour_s(now_s, time_range)), hour_of(now_s))
+        return TenantStats(
+            documents=None if tenant is None else tenant.documents,
+            chunks=None if tenant is None else tenant.chunks,
+            queries=statistics(hours),
+        )
+
+
+TimeRange = Literal["1h", "24h", "7d", "30d"]
+HOURS: dict[TimeRange, int] = {"1h": 1, "24h": 24, "7d": 168, "30d": 720}
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCount:
+    """How often something failed."""
+
+    component: str
+    operation: str
+    code: str
+    stage: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class HourFigures:
+    """One hour (`YYYY-MM-DDTHH`, UTC); latencies in milliseconds, None where nothing was asked."""
+
+    hour: str
+    queries: int
+    failed: int
+    fallbacks: int
+    p50_latency_ms: float | None
+    p95_latency_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Figures of a time range.
+
+    Latencies are in milliseconds, percentiles interpolated within fixed buckets; rates are shares of all queries in
+    [0, 1]; `cost` is in the currency of the price table.  What cannot be known is None: rates and latencies without a
+    query, tokens that no endpoint told, a cost without a price.
+    """
+
+    total_queries: int
+    avg_latency_ms: float | None
+    p50_latency_ms: float | None
+    p95_latency_ms: float | None
+    p99_latency_ms: float | None
+    cache_hit_rate: float | None
+    fallback_rate: float | None
+    abstention_rate: float | None
+    error_rate: float | None
+    queries_by_agent: dict[str, int]
+    errors: list[ErrorCount]
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost: float | None
+    hours: list[HourFigures]
+
+    @property
+    def errors_by_code(self) -> dict[str, int]:
+        """How often each code was told, those that the caller could mend too; the most frequent first."""
+        counts: dict[str, int] = {}
+        for error in self.errors:
+            counts[error.code] = counts.get(error.code, 0) + error.count
+        return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
+
+
+def first_hour_s(now_s: float, time_range: TimeRange) -> float:
+    """A moment in the first hour of a range that ends now; hours are counted whole, so up to one more comes along.
+
+    >>> first_hour_s(7_200.0, "1h")
+    3600.0
+    """
+    return now_s - HOURS[time_range] * HOUR_S
+
+
+def statistics(by_hour: Mapping[str, Counts]) -> Statistics:
+    """The figures of all hours together.
+
+    >>> found = statistics({"2026-01-02T03": {"queries": 4, "cached": 1, "latency_us": 8_000, "at:0": 4}})
+    >>> found.total_queries, found.cache_hit_rate, found.avg_latency_ms, found.cost
+    (4, 0.25, 2.0, None)
+    """
+    total = summed(by_hour.values())
+    queries = total["queries"]
+    buckets = _buckets(total)
+    counted = not total["answers"] or bool(total["counted"])
+
+    def rate(name: str) -> float | None:
+        return round(total[name] / queries, 6) if queries else None
+
+    return Statistics(
+        total_queries=queries,
+        avg_latency_ms=round(total["latency_us"] / queries / 1_000, 3) if queries else None,
+        p50_latency_ms=percentile_ms(buckets, 0.50),
+        p95_latency_ms=percentile_ms(buckets, 0.95),
+        p99_latency_ms=percentile_ms(buckets, 0.99),
+        cache_hit_rate=rate("cached"),
+        fallback_rate=rate("fallback"),
+        abstention_rate=rate("abstained"),
+        error_rate=rate("failed"),
+        queries_by_agent=_agents(total),
+        errors=_errors(total),
+        prompt_tokens=total["prompt_tokens"] if counted else None,
+        completion_tokens=total["completion_tokens"] if counted else None,
+        cost=total["cost_millionths"] / COST_UNIT if total["priced"] else None,
+        hours=[_figures(hour, by_hour[hour]) for hour in sorted(by_hour)],
+    )
+
+
+def _figures(hour: str, counts: Counts) -> HourFigures:
+    buckets = _buckets(counts)
+    return HourFigures(
+        hour=hour,
+        queries=counts.get("queries", 0),
+        failed=counts.get("failed", 0),
+        fallbacks=counts.get("fallback", 0),
+        p50_latency_ms=percentile_ms(buckets, 0.50),
+        p95_latency_ms=percentile_ms(buckets, 0.95),
+    )
+
+
+def _buckets(counts: Counts) -> dict[int, int]:
+    return {int(name.removeprefix(BUCKET)): count for name, count in counts.items() if name.startswith(BUCKET)}
+
+
+def _agents(counts: Counts) -> dict[str, int]:
+    """The twenty agents that asked most, most first; all others together as `other`."""
+    by_name = {name.removeprefix(AGENT): count for name, count in counts.items() if name.startswith(AGENT)}
+    others = by_name.pop(OTHER_AGENTS, 0)
+    ranked = sorted(by_name.items(), key=lambda each: (-each[1], each[0]))
+    others += sum(count for _, count in ranked[MAX_AGENTS:])
+    return dict(ranked[:MAX_AGENTS]) | ({OTHER_AGENTS: others} if others else {})
+
+
+def _errors(counts: Counts) -> list[ErrorCount]:
+    found = []
+    for name, count in counts.items():
+        if name.startswith(ERROR):
+            component, operation, code, stage = name.removeprefix(ERROR).split(SEPARATOR, 3)
+            found.append(ErrorCount(component, operation, code, stage, count))
+    return sorted(found, key=lambda each: (-each.count, each.code, each.component, each.operation, each.stage))

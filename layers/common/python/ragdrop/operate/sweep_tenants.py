@@ -1,0 +1,128 @@
+"""Sweep all tenants: one after the other, each time another one first, and one that fails does not stop the others.
+
+Before its sweep a tenant's index gets back what it lost.  A tenant that grew, or changed its model, since its scores
+were calibrated is calibrated again after its sweep, and one that changed since its snapshot was written gets a new one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.errors import ConflictError, DependencyError
+from ragdrop.operate.calibrate import Calibrate
+from ragdrop.operate.calibration_fit import is_due
+from ragdrop.operate.rebuild_index import RebuildIndex
+from ragdrop.operate.sweep import Sweep
+from ragdrop.operate.sweeping import Report
+from ragdrop.operate.write_snapshot import WriteSnapshot
+from ragdrop.ports import Registry
+
+logger = logging.getLogger(__name__)
+
+SNAPSHOT_S = 90.0  # with less time left the next run writes it
+CALIBRATION_S = 120.0  # with less time left the next run calibrates
+TURN_S = 3_600  # the schedule's period: each run begins with the next tenant, so that a large one starves nobody
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The reports of a run, and the codes of the failures of the tenants that have none."""
+
+    reports: list[Report]
+    failures: dict[str, str]
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing failed and nothing was refused."""
+        return not self.failures and not any(report.refused for report in self.reports)
+
+
+class SweepTenants:
+    """Sweeps every active tenant, for the schedule."""
+
+    def __init__(
+        self,
+        *,
+        registry: Registry,
+        sweep: Sweep,
+        calibrate: Calibrate,
+        rebuild_index: RebuildIndex,
+        write_snapshot: WriteSnapshot,
+        clock: Callable[[], float],
+    ) -> None:
+        self._registry = registry
+        self._sweep = sweep
+        self._calibrate = calibrate
+        self._rebuild_index = rebuild_index
+        self._write_snapshot = write_snapshot
+        self._clock = clock
+
+    def __call__(self, deadline: Deadline) -> Round:
+        """Sweep as many tenants as the time allows; each report is logged by its counts."""
+        names = [tenant.name for tenant in self._registry.tenants() if tenant.enabled]
+        first = int(self._clock() // TURN_S) % len(names) if names else 0
+        done = Round([], {})
+        for name in names[first:] + names[:first]:
+            try:
+                self._rebuild(name, deadline)
+                report = self._sweep(name, deadline)
+            except DependencyError as exc:
+                done.failures[name] = exc.code
+                logger.warning("a sweep failed", extra={"tenant": name, "code": exc.code, "service": exc.service})
+                continue
+            done.reports.append(report)
+            logger.info("a tenant was swept", extra=_counts(report))
+            if not report.finished:
+                break
+            self._refit(name, deadline)
+            self._snapshot(name, deadline, done)
+        return done
+
+    def _rebuild(self, name: str, deadline: Deadline) -> None:
+        """Rebuild what the tenant's index lost; it comes first, as a damaged index cannot be swept."""
+        tenant = self._registry.tenant(name)
+        written = self._rebuild_index(tenant, deadline) if tenant is not None else 0
+        if written:
+            logger.warning("an index was rebuilt", extra={"tenant": name, "documents": written})
+
+    def _snapshot(self, name: str, deadline: Deadline, done: Round) -> None:
+        """Write a tenant's snapshot where that is due; a failure is the tenant's, and the next run tries again."""
+        try:
+            tenant = self._registry.tenant(name)
+            due = tenant is not None and deadline.remaining_s() >= SNAPSHOT_S and self._write_snapshot.is_due(tenant)
+            written = self._write_snapshot(name, deadline) if due else None
+        except DependencyError as exc:
+            done.failures[name] = exc.code
+            logger.warning("a snapshot failed", extra={"tenant": name, "code": exc.code, "service": exc.service})
+            return
+        if written is not None:
+            counts = {"chunks": written.snapshot.chunks, "added": written.added, "removed": written.removed}
+            logger.info("a snapshot was written", extra={"tenant": name, **counts})
+
+    def _refit(self, name: str, deadline: Deadline) -> None:
+        """Calibrate a tenant where that is due; what cannot be fitted now stays as it is and fails no sweep."""
+        tenant = self._registry.tenant(name)
+        if tenant is None or not is_due(tenant) or deadline.remaining_s() < CALIBRATION_S:
+            return
+        try:
+            fit = self._calibrate(name, deadline).after
+        except (ConflictError, DependencyError) as exc:
+            logger.warning("a tenant could not be calibrated", extra={"tenant": name, "code": exc.code})
+            return
+        logger.info("a tenant was calibrated", extra={"tenant": name, "pairs": fit.pairs})
+
+
+def _counts(report: Report) -> dict[str, object]:
+    return {
+        "tenant": report.tenant,
+        "vaults": report.vaults,
+        "objects": report.objects,
+        "found": report.found,
+        "orphans": report.orphans,
+        "expired": report.expired,
+        "refused": len(report.refused),
+        "finished": report.finished,
+    }

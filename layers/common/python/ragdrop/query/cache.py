@@ -1,0 +1,184 @@
+"""Cached search: the same question again is answered from memory, if the registry says that its answer still holds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, fields, replace
+from typing import Protocol, runtime_checkable
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.retrieval import Query, Retrieval
+from ragdrop.domain.tenants import Caller, Tenant
+from ragdrop.errors import CircuitOpenError, DatabaseError
+from ragdrop.ports import Registry
+from ragdrop.query.query_vectors import QueryVectors
+from ragdrop.query.usage import UsageCounter
+from ragdrop.resilience.bounded_cache import BoundedCache, HitCounts
+from ragdrop.tenants.directory import Directory
+
+MAX_CHARACTERS = 16_000_000  # of all cached texts together: about 64 MB at most, of the function's 1,024
+MAX_VERIFIED = 100  # documents that one batch read checks; an answer of more is not cached
+UNORDERED = (
+    "vaults",
+    "folders",
+    "doc_types",
+    "content_types",
+    "categories",
+    "tags",
+)  # fields whose values may come in any order
+LABELS = ("agent",)  # fields that change nothing about the answer
+UNCACHED = ("session", "debug")
+
+
+class Searching(Protocol):
+    """What Search and CachedSearch both do."""
+
+    def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
+        """Find what answers *query*."""
+        ...
+
+
+@runtime_checkable
+class OfOneRevision(Protocol):
+    """A document of an answer, of whatever kind."""
+
+    key: DocumentKey
+    revision: int
+
+
+class CachedSearch:
+    """A Search that remembers.
+
+    An answer is served only while every document of it is at the revision that it was made from, by a consistent read
+    of their heads: what was deleted or replaced is never served.  The tenant's generation is part of the key, so a new
+    document is seen as soon as the tenant's item is read anew.
+
+    Args:
+        search: Finds what is not remembered.
+        size, ttl_s: Answers kept, and for how many seconds; 0 of either turns the cache off.
+        usage: Counts the documents of every answer, cached or not.
+        query_vectors: What it has not shared yet is shared when counts are written.
+
+    `counts` counts the questions that could have been remembered.
+    """
+
+    def __init__(
+        self,
+        *,
+        search: Searching,
+        registry: Registry,
+        directory: Directory,
+        usage: UsageCounter,
+        query_vectors: QueryVectors,
+        size: int,
+        ttl_s: float,
+        clock: Callable[[], float],
+    ) -> None:
+        self._search = search
+        self._registry = registry
+        self._directory = directory
+        self._usage = usage
+        self._query_vectors = query_vectors
+        self._clock = clock
+        self._on = size > 0 and ttl_s > 0
+        self._held: BoundedCache[str, Retrieval] = BoundedCache(size=size, ttl_s=ttl_s, max_weight=MAX_CHARACTERS)
+        self.counts = HitCounts()
+
+    def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
+        """Find what answers *query*; raises what Search raises."""
+        found = self._found(query, caller, deadline)
+        self._usage.note(revisions_of(found))
+        if self._usage.is_due():
+            self._usage.flush()
+            self._query_vectors.flush()
+        return found
+
+    def _found(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
+        tenant = self._directory.tenant(caller.tenant) if self._on and is_cacheable(query) else None
+        if tenant is None:
+            return self._search(query, caller, deadline)
+        name = answer_name(query, caller, tenant)
+        held = self._held.get(name, now_s=self._clock())
+        if held is not None:
+            start = time.perf_counter()
+            if self._holds(held, deadline):
+                self.counts.hits += 1
+                taken = round((time.perf_counter() - start) * 1_000, 3)
+                return _again(held, tenant, taken)
+            self._held.drop(name)
+        self.counts.misses += 1
+        found = self._search(query, caller, deadline)
+        if not found.degraded and 0 < len(revisions_of(found)) <= MAX_VERIFIED:  # nothing found cannot be verified
+            self._held.put(name, found, now_s=self._clock(), weight=_weight(found))
+        return found
+
+    def _holds(self, found: Retrieval, deadline: Deadline) -> bool:
+        """Whether every document of an answer is still at its revision; False too where that cannot be known."""
+        revisions = revisions_of(found)
+        try:
+            heads = self._registry.heads(list(revisions), deadline)
+        except (DatabaseError, CircuitOpenError):
+            return False  # the search itself then says what an outage of the registry means
+        return all(
+            key in heads.found and heads.found[key].live_revision == revision for key, revision in revisions.items()
+        )
+
+
+def is_cacheable(query: Query) -> bool:
+    """Whether the same question may be answered from memory: not where a session or the debug view changes the answer.
+
+    >>> is_cacheable(Query("pumps"))
+    True
+    """
+    return not any(getattr(query, name, None) for name in UNCACHED)
+
+
+def answer_name(query: Query, caller: Caller, tenant: Tenant) -> str:
+    """The digest by which an answer is remembered: all that it depends on.
+
+    >>> from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, EmbeddingSpace
+    >>> tenant = Tenant("acme", ActiveIndex("i-1", EmbeddingSpace("m", 384), ChunkingPlan()))
+    >>> whole, scoped = Caller("acme", "reader"), Caller("acme", "reader", ("team",))
+    >>> answer_name(Query("a"), whole, tenant) == answer_name(Query("a"), scoped, tenant)
+    False
+    """
+    request = asdict(query)
+    for name in LABELS:
+        request.pop(name, None)
+    for name in UNORDERED:
+        if name in request:
+            request[name] = sorted(set(request[name]))
+    scope = {
+        "tenant": tenant.name,
+        "generation": tenant.generation,
+        "index": tenant.active.name,
+        "moves": tenant.moves,
+        "settings": tenant.settings_revision,
+        "calibration": repr(tenant.calibration),
+        "vaults": sorted(caller.vaults),
+    }
+    text = json.dumps([scope, request], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def revisions_of(found: Retrieval) -> dict[DocumentKey, int]:
+    """Every document of an answer, wherever it stands, with the revision that it came from."""
+    parts = (getattr(found, each.name) for each in fields(found))
+    listed = (one for part in parts if isinstance(part, list) for one in part)
+    return {one.key: one.revision for one in listed if isinstance(one, OfOneRevision)}
+
+
+def _weight(found: Retrieval) -> int:
+    """Characters of an answer, roughly: texts, and the chunks that they are made of."""
+    documents = [*found.documents, *found.critical]
+    chunks = sum(len(chunk.hit.chunk.text) for document in documents for chunk in document.chunks)
+    return sum(len(document.text) for document in documents) + chunks + len(found.context or "")
+
+
+def _again(found: Retrieval, tenant: Tenant, registry_ms: float) -> Retrieval:
+    timings = dict.fromkeys(found.timings_ms, 0.0) | {"registry": registry_ms}
+    return replace(found, timings_ms=timings, total_indexed=tenant.documents, served_by="cache")

@@ -1,0 +1,169 @@
+"""Candidates: what the index found in every scope, each hit checked against the registry."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ragdrop.domain.chunks import CandidateQuery, Candidates, Hit, Vector
+from ragdrop.domain.deadlines import CANDIDATES, Deadline
+from ragdrop.domain.documents import Heads
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.retrieval import MAX_VERIFIED, candidate_limit, documents_of, merged, superseded, verified
+from ragdrop.domain.tenants import Tenant
+from ragdrop.errors import DatabaseError, IndexLostError
+from ragdrop.ports import ChunkIndex, Registry
+from ragdrop.query.scopes import Scopes
+from ragdrop.resilience.stages import Timer
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to look for.
+
+    Args:
+        vector: None searches by words alone.
+        limit: Live documents wanted.
+        critical: Documents whose heads are read with those of the candidates, so that they can be put first.
+        beside: A further query whose vector hits are given as `beside`: how near the critical documents are.
+    """
+
+    text: str
+    vector: Vector | None
+    scopes: Scopes
+    limit: int
+    critical: tuple[DocumentKey, ...] = ()
+    beside: CandidateQuery | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCandidates:
+    """Live hits of all scopes, merged: each list best first, raw scores.
+
+    `dropped` are hits whose revision is not the live one; `vectors` is False where words alone decided.
+    """
+
+    vector: list[Hit]
+    lexical: list[Hit]
+    beside: list[Hit]
+    dropped: list[Hit]
+    heads: Heads
+    vectors: bool
+    vector_error: DatabaseError | None = None
+    warnings: list[str] = field(default_factory=list)
+
+
+class FindCandidates:
+    """One round trip to the index and one batch read of heads; once more where superseded revisions took the room."""
+
+    def __init__(self, *, registry: Registry, index: ChunkIndex) -> None:
+        self._registry = registry
+        self._index = index
+
+    def __call__(self, wanted: Wanted, tenant: Tenant, deadline: Deadline, timer: Timer) -> FoundCandidates:
+        """Find and verify.
+
+        Raises:
+            IndexLostError: The index is empty although the registry knows live documents.
+            DatabaseError: The index did not answer in any scope, or no hit could be verified.
+        """
+        asked = candidate_limit(wanted.limit)
+        queries = [CandidateQuery(wanted.text, wanted.vector, each, asked) for each in wanted.scopes.each()]
+        answers, heads = self._round(queries, wanted, tenant, deadline, timer)
+        if not any(found.vector or found.lexical for found in answers):
+            self._raise_if_index_is_lost(tenant, deadline)
+        lost = _lost(answers, heads)
+        if lost and _starved(answers, heads, asked, wanted.limit):
+            queries = [replace(query, without=frozenset(lost)) for query in queries]
+            answers, heads = self._round(queries, wanted, tenant, deadline, timer)
+        scopes, beside = answers[: len(queries)], answers[len(queries) :]
+        near = merged([found.vector for found in scopes])
+        worded = merged([found.lexical for found in scopes])
+        live, live_worded = verified(near, heads.found), verified(worded, heads.found)
+        all_live = len(live) + len(live_worded) == len(near) + len(worded)
+        return FoundCandidates(
+            vector=live,
+            lexical=live_worded,
+            beside=verified([hit for found in beside for hit in found.vector], heads.found),
+            dropped=[] if all_live else [hit for hit in merged([near, worded]) if not verified([hit], heads.found)],
+            heads=heads,
+            vectors=wanted.vector is not None and any(found.vector_error is None for found in scopes),
+            vector_error=next((found.vector_error for found in scopes if found.vector_error), None),
+            warnings=_warnings(scopes, heads),
+        )
+
+    def _raise_if_index_is_lost(self, tenant: Tenant, deadline: Deadline) -> None:
+        """Raise where the index holds nothing of a tenant that has live documents: two reads, where no hit came back.
+
+        Raises:
+            IndexLostError: The index is empty, or does not exist.
+            DatabaseError: The registry or the index did not answer.
+        """
+        now = self._registry.tenant(tenant.name) if tenant.documents else None  # the one at hand may be seconds old
+        if now is not None and now.documents and self._index.count(now.index, deadline) == 0:
+            raise IndexLostError(f"the index holds none of the {now.documents} documents of this tenant")
+
+    def _round(
+        self,
+        queries: list[CandidateQuery],
+        wanted: Wanted,
+        tenant: Tenant,
+        deadline: Deadline,
+        timer: Timer,
+    ) -> tuple[list[Candidates], Heads]:
+        beside = [wanted.beside] if wanted.beside else []
+        with timer.stage("retrieve"):
+            found = self._index.candidates(tenant.index, [*queries, *beside], CANDIDATES.of(deadline))
+        answers = [own_candidates(each, tenant.name) for each in found]
+        scopes = answers[: len(queries)]
+        _raise_if_none_answered(scopes)
+        critical = wanted.critical[: MAX_VERIFIED // 2]
+        keys = dict.fromkeys(critical)
+        keys |= dict.fromkeys(documents_of(scopes, at_most=MAX_VERIFIED))
+        with timer.stage("registry"):
+            heads = self._registry.heads(list(keys)[:MAX_VERIFIED], deadline) if keys else Heads({})
+        return answers, heads
+
+
+def _lost(answers: Sequence[Candidates], heads: Heads) -> set[tuple[DocumentKey, int]]:
+    return superseded([hit for found in answers for hit in (*found.vector, *found.lexical)], heads.found)
+
+
+def _starved(answers: Sequence[Candidates], heads: Heads, asked: int, limit: int) -> bool:
+    """Whether lists were full, and yet fewer live documents than wanted are among them."""
+    was_full = any(asked in {len(found.vector), len(found.lexical)} for found in answers)
+    hits = [hit for found in answers for hit in (*found.vector, *found.lexical)]
+    return was_full and len({hit.key for hit in verified(hits, heads.found)}) < limit
+
+
+def _raise_if_none_answered(scopes: Sequence[Candidates]) -> None:
+    errors = [
+        found.lexical_error for found in scopes if found.lexical_error and (found.vector_error or not found.vector)
+    ]
+    if errors and len(errors) == len(scopes):
+        raise errors[0]
+
+
+def _warnings(scopes: Sequence[Candidates], heads: Heads) -> list[str]:
+    failed = sum(1 for found in scopes if found.vector_error or found.lexical_error)
+    warnings = [f"{failed} of {len(scopes)} scopes were searched in part or not at all"] if failed else []
+    if heads.unread:
+        warnings.append(f"{len(heads.unread)} documents could not be verified and are left out")
+    return warnings
+
+
+logger = logging.getLogger(__name__)
+
+
+def own(hits: Sequence[Hit], tenant: str) -> list[Hit]:
+    """Those of *hits* that are *tenant*'s.  Any other is an error of the index, and is logged by its number alone."""
+    kept = [hit for hit in hits if hit.key.tenant == tenant]
+    if len(kept) < len(hits):
+        logger.error("the index gave chunks of another tenant", extra={"dropped": len(hits) - len(kept)})
+    return kept
+
+
+def own_candidates(found: Candidates, tenant: str) -> Candidates:
+    """The candidates of one scope without those of other tenants."""
+    return replace(found, vector=own(found.vector, tenant), lexical=own(found.lexical, tenant))

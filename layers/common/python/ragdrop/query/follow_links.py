@@ -1,0 +1,232 @@
+"""Follow links: from the documents found to those that they link to, breadth first, within a budget."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import takewhile
+
+from ragdrop.domain.chunks import ChunkRange, Hit, Vector
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Heads
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.linked import (
+    MAX_LOOKUPS,
+    SEVERAL_LINKS_BONUS,
+    Target,
+    as_written,
+    keys_to_read,
+    linked_document,
+    meanings,
+    names_of,
+    order,
+    targets_of,
+)
+from ragdrop.domain.links import Link
+from ragdrop.domain.retrieval import Followed, FoundDocument, LinkedDocument
+from ragdrop.domain.tenants import Caller, Tenant
+from ragdrop.errors import DatabaseError
+from ragdrop.ports import ChunkIndex, Registry, VisitedCache
+from ragdrop.query.candidates import own
+
+logger = logging.getLogger(__name__)
+
+Page = tuple[DocumentKey, tuple[Link, ...]]
+
+
+class FollowLinks:
+    """Finds what the documents found link to.  A document is expanded when its links are followed."""
+
+    def __init__(
+        self,
+        *,
+        registry: Registry,
+        index: ChunkIndex,
+        visited: VisitedCache,
+        clock: Callable[[], float],
+        bonus: float = SEVERAL_LINKS_BONUS,
+    ) -> None:
+        self._registry = registry
+        self._index = index
+        self._visited = visited
+        self._clock = clock
+        self._bonus = bonus
+
+    def __call__(
+        self,
+        roots: Sequence[FoundDocument],
+        query_vector: Vector | None,
+        tenant: Tenant,
+        caller: Caller,
+        *,
+        max_docs: int,
+        max_depth: int,
+        across_vaults: bool,
+        session: str | None,
+        exclude: Collection[DocumentKey],
+        deadline: Deadline,
+        firsts: Mapping[DocumentKey, Hit | None] | None = None,
+    ) -> Followed:
+        """The linked documents of *roots*, at most *max_docs*, at most *max_depth* links away.
+
+        A level costs at most two batch reads of the registry and one search of the index; the roots' links one more
+        read of it, unless *firsts* or their hits brought them.  With *session* the visited cache is read once and
+        written at most once; without it cycles are cut here.
+
+        Args:
+            roots: Documents found, best first.
+            query_vector: What the order goes by; None where the query could not be embedded: then by place.
+            tenant: Whose documents they are.
+            caller: Whose vaults may be seen.
+            max_docs: 0 or more.
+            max_depth: 0 or more.
+            across_vaults: Whether links may leave their vault.
+            session: In one session no document is expanded twice within an hour.
+            exclude: Documents that must not come again: results and critical ones.
+            deadline: When the answer must have left.
+            firsts: First chunks of roots, as far as they were read; None of one that the index does not hold.
+
+        Raises:
+            DatabaseError: Registry or index did not answer.
+            DeadlineError: The time was used up.
+        """
+        warnings: list[str] = []
+        if max_docs < 1 or max_depth < 1 or not roots:
+            return Followed([], warnings)
+        expanded = self._seen(tenant, session, warnings)
+        before = set(expanded)
+        found: list[LinkedDocument] = []
+        known = {*exclude, *(root.key for root in roots)}
+        live = {root.key: root.revision for root in roots}
+        fresh = [root for root in roots if root.key.digest not in expanded]
+        pages = self._pages(fresh, firsts or {}, tenant, deadline)
+        for depth in range(1, max_depth + 1):
+            expanded |= {key.digest for key, _ in pages}
+            level = self._level(pages, query_vector, tenant, caller, known, live, across_vaults, depth, deadline)
+            found += level[: max_docs - len(found)]
+            known |= {document.key for document in level}
+            live |= {document.key: document.revision for document in level}
+            left = [document for document in level if document.key.digest not in expanded]
+            pages = [(document.key, document.chunks[0].hit.links) for document in left]
+            if len(found) >= max_docs or not pages:
+                break
+        if session is not None and expanded != before:
+            self._note(tenant, session, expanded, warnings)
+        return Followed(found, warnings)
+
+    def _pages(
+        self,
+        roots: Sequence[FoundDocument],
+        read: Mapping[DocumentKey, Hit | None],
+        tenant: Tenant,
+        deadline: Deadline,
+    ) -> list[Page]:
+        """The roots with their links, which stand with the first chunks."""
+        firsts = {root.key: read.get(root.key) or _first(chunk.hit for chunk in root.chunks) for root in roots}
+        missing = [root for root in roots if firsts[root.key] is None and root.key not in read]
+        if missing:
+            ranges = [ChunkRange(root.key, root.revision, 0, 0) for root in missing]
+            for root, hits in zip(missing, self._index.read(tenant.index, ranges, deadline), strict=True):
+                firsts[root.key] = _first(own(hits, tenant.name))
+        return [(key, first.links) for key, first in firsts.items() if first is not None]
+
+    def _level(
+        self,
+        pages: Sequence[Page],
+        query_vector: Vector | None,
+        tenant: Tenant,
+        caller: Caller,
+        known: Collection[DocumentKey],
+        live: Mapping[DocumentKey, int],
+        across_vaults: bool,  # noqa: FBT001 - private
+        depth: int,
+        deadline: Deadline,
+    ) -> list[LinkedDocument]:
+        """The documents one link away from *pages*, best first; none that is *known* or may not be seen.
+
+        What is *live*, with which revision, is not asked for again.
+        """
+        targets = [
+            target for target in targets_of(pages, across_vaults=across_vaults) if caller.may_see(target.means.vault)
+        ]
+        if not targets:
+            return []
+        by: dict[DocumentKey, list[Target]] = {}
+        revisions: dict[DocumentKey, int] = {}
+        for target, found in zip(targets, resolve(self._registry, targets, deadline, known=live), strict=True):
+            if found is not None and found[0] not in known and found[0] != target.source:
+                by.setdefault(found[0], []).append(target)
+                revisions.update([found])
+        if not by:
+            return []
+        nearest = self._index.nearest_of(tenant.index, query_vector, list(revisions.items()), deadline)
+        hits = own(nearest, tenant.name)
+        if query_vector is None:
+            places = {key: place for place, key in enumerate(by)}
+            hits = sorted(hits, key=lambda hit: places[hit.key])
+        else:
+            linked_by = {key: len({target.source for target in links}) for key, links in by.items()}
+            hits = order(hits, linked_by, bonus=self._bonus)
+        return [linked_document(hit, by[hit.key][0], depth) for hit in hits]
+
+    def _seen(self, tenant: Tenant, session: str | None, warnings: list[str]) -> set[str]:
+        if session is None:
+            return set()
+        try:
+            return set(self._visited.visited(tenant.name, session, self._clock()))
+        except DatabaseError as exc:
+            logger.warning("the visited cache could not be read", extra={"code": exc.code})
+            warnings.append("what this session has followed before is not known: links may come again")
+            return set()
+
+    def _note(self, tenant: Tenant, session: str, expanded: set[str], warnings: list[str]) -> None:
+        try:
+            self._visited.note(tenant.name, session, expanded, self._clock())
+        except DatabaseError as exc:
+            logger.warning("the visited cache could not be written", extra={"code": exc.code})
+            warnings.append("what this session has followed could not be noted: links may come again")
+
+
+def _first(hits: Iterable[Hit]) -> Hit | None:
+    return next((hit for hit in hits if hit.chunk.ordinal == 0), None)
+
+
+Live = tuple[DocumentKey, int]
+"""A document and its live revision."""
+
+
+def resolve(
+    registry: Registry, targets: Sequence[Target], deadline: Deadline, *, known: Mapping[DocumentKey, int] | None = None
+) -> list[Live | None]:
+    """Where each of *targets* leads, None where to nothing live.
+
+    The documents that links name as they are written, and the names of all links, are read in one batch: for paths that
+    exist that is enough.  What else the names may mean is read by a second one.  Links to *known* documents, of which
+    the live revision was read already, cost nothing.
+
+    Raises:
+        DatabaseError: The registry did not answer.
+    """
+    live = dict(known or {})
+    left = [target for target in targets if as_written(target) not in live]
+    names = names_of(left)
+    written = [key for key in dict.fromkeys(map(as_written, left)) if key is not None]
+    if len(names) + len(written) > MAX_LOOKUPS:  # of so many links names come first: they tell which paths there are
+        written = []
+    named, heads = registry.named_and_heads(names, written, deadline) if names or written else ({}, Heads({}))
+    live |= _live(heads)
+    left = [target for target in left if as_written(target) not in live]
+    meant = dict(zip(left, meanings(left, named), strict=True))
+    gone = {*written} - {*live} - heads.unread
+    unread = [
+        [key for key in takewhile(lambda key: key not in live, keys) if key not in gone] for keys in meant.values()
+    ]
+    keys = keys_to_read(unread)
+    if keys:
+        live |= _live(registry.heads(keys, deadline))
+    found = [next((key for key in (as_written(each), *meant.get(each, ())) if key in live), None) for each in targets]
+    return [None if key is None else (key, live[key]) for key in found]
+
+
+def _live(heads: Heads) -> dict[DocumentKey, int]:
+    return {key: head.live_revision for key, head in heads.found.items() if head.live_revision is not None}

@@ -1,0 +1,117 @@
+"""Rank folders: the chat model says which folders a question is about; whatever goes wrong, all of them count alike."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from ragdrop.domain.chunks import Filters, Folder
+from ragdrop.domain.deadlines import FOLDERS, RERANK, Deadline
+from ragdrop.errors import DependencyError
+from ragdrop.ports import ChatModel, Message, Registry
+from ragdrop.ports.models import Reranker
+from ragdrop.query.scopes import INSTRUCTIONS, MAX_RANKED, ranking_request, read_ranking
+
+logger = logging.getLogger(__name__)
+
+ANSWER_TOKENS = 500
+ALL_FOLDERS = "the folders could not be ranked, all count alike"
+
+
+@dataclass(frozen=True, slots=True)
+class RankedFolders:
+    """`selected` and `available` are `vault/folder`, the first best first; `warning` says why there is no selection."""
+
+    selected: tuple[str, ...] = ()
+    available: tuple[str, ...] = ()
+    warning: str | None = None
+
+    @property
+    def folders(self) -> tuple[Folder, ...]:
+        """The selected ones as scopes."""
+        return tuple(Folder(path, vault) for vault, _, path in (name.partition("/") for name in self.selected))
+
+
+class RankFolders:
+    """Asks the chat model for the folders of a question."""
+
+    def __init__(self, *, registry: Registry, chat: ChatModel) -> None:
+        self._registry = registry
+        self._chat = chat
+
+    def __call__(self, question: str, tenant: str, within: Filters, deadline: Deadline) -> RankedFolders:
+        """The folders that *question* is about, best first, of those that *within* (vaults and folders) lets through.
+
+        Never fails: without an answer that can be read nothing is selected, and the warning says so.
+        """
+        available: tuple[str, ...] = ()
+        try:
+            known = self._registry.folders(tenant)
+            available = tuple(name for name in sorted(known) if _within(name, within))[:MAX_RANKED]
+            if not available:
+                return RankedFolders()
+            messages = [Message("system", INSTRUCTIONS), Message("user", ranking_request(question, available))]
+            reply = self._chat.complete(messages, max_tokens=ANSWER_TOKENS, deadline=FOLDERS.of(deadline))
+        except DependencyError as exc:
+            logger.warning("folders could not be ranked", extra={"service": exc.service, "code": exc.code})
+            return RankedFolders((), available, ALL_FOLDERS)
+        selected = read_ranking(reply.text, available)
+        if selected is None:
+            return RankedFolders((), available, ALL_FOLDERS)
+        return RankedFolders(selected, available)
+
+
+def _within(name: str, filters: Filters) -> bool:
+    """Whether a folder lies in the vaults and folders of a query, or holds one of them."""
+    vault, _, path = name.partition("/")
+    if filters.vaults and vault not in filters.vaults:
+        return False
+    asked = [folder for folder in filters.folders if folder.vault in {None, vault}]
+    return not filters.folders or any(
+        f"{path}/".startswith(f"{folder.path}/") or f"{folder.path}/".startswith(f"{path}/") for folder in asked
+    )
+
+
+logger = logging.getLogger(__name__)
+
+MAX_RERANKED = 50  # candidates that the model reads; those behind them keep their places
+NOT_RERANKED = "the reranker did not answer, the order is that of the search"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked(Generic[T]):
+    """What was reranked, best first; `warning` says why it was not."""
+
+    found: list[T]
+    warning: str | None = None
+
+
+class Rerank:
+    """Puts candidates into a reranker's order.  It moves them only: scores and thresholds are those of the search."""
+
+    def __init__(self, reranker: Reranker | None) -> None:
+        self._reranker = reranker
+
+    @property
+    def is_on(self) -> bool:
+        """Whether there is a reranker."""
+        return self._reranker is not None
+
+    def __call__(
+        self, query: str, found: Sequence[T], deadline: Deadline, *, text_of: Callable[[T], str]
+    ) -> Reranked[T]:
+        """*found* (best first) in the reranker's order; unchanged where there is none or it fails."""
+        if self._reranker is None or len(found) < 2:
+            return Reranked(list(found))
+        head, tail = list(found[:MAX_RERANKED]), list(found[MAX_RERANKED:])
+        try:
+            scores = self._reranker.scores(query, [text_of(one) for one in head], RERANK.of(deadline))
+        except DependencyError as exc:
+            logger.warning("candidates could not be reranked", extra={"service": exc.service, "code": exc.code})
+            return Reranked(list(found), NOT_RERANKED)
+        order = sorted(range(len(head)), key=lambda place: -scores[place])
+        return Reranked([*(head[place] for place in order), *tail])

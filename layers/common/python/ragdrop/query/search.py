@@ -1,0 +1,287 @@
+"""Search: candidates of every scope, verified, fused, judged, ordered, and put together with the critical documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ragdrop.domain.chunks import CandidateQuery, Filters, Hit, Vector
+from ragdrop.domain.deadlines import LINKS, TEXTS, Deadline
+from ragdrop.domain.documents import Head
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.linked import calibrated
+from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Explanation, Followed, FoundChunk, FoundDocument, LinkedDocument, Retrieval
+from ragdrop.domain.tenants import Caller
+from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError
+from ragdrop.ports import ChunkIndex, Registry
+from ragdrop.ports.metrics import Tracer
+from ragdrop.query.assemble import Assemble
+from ragdrop.query.assembly import context_text
+from ragdrop.query.candidates import FindCandidates, FoundCandidates, Wanted
+from ragdrop.query.coverage import coverage
+from ragdrop.query.critical import MAX_CRITICAL, live_critical
+from ragdrop.query.explanations import Decision, explained, scopes_told
+from ragdrop.query.follow_links import FollowLinks
+from ragdrop.query.fusion import Fused, Fusion, fuse
+from ragdrop.query.model_ranking import RankedFolders, RankFolders, Rerank
+from ragdrop.query.query_vectors import EmbedQuestion, QuestionVector, question_vector
+from ragdrop.query.ranking import RankedDocument, rank
+from ragdrop.query.relevance import Judged, above_noise, judged
+from ragdrop.query.understand import Question, UnderstandQuery
+from ragdrop.resilience.stages import Timer, together
+from ragdrop.tenants.directory import Directory
+from ragdrop.tenants.settings_in_force import Tunables
+
+CHUNKS_A_CRITICAL = 5  # vector hits asked for, for each critical document, so that each has its score
+
+
+class Search:
+    """Find what answers a query among what the caller may see."""
+
+    def __init__(
+        self,
+        *,
+        registry: Registry,
+        index: ChunkIndex,
+        query_vectors: EmbedQuestion,
+        directory: Directory,
+        environment: Tunables,
+        rank_folders: RankFolders,
+        rerank: Rerank,
+        follow_links: FollowLinks,
+        tracer: Tracer | None,
+    ) -> None:
+        self._registry = registry
+        self._index = index
+        self._query_vectors = query_vectors
+        self._understand = UnderstandQuery(directory=directory, environment=environment)
+        self._rank_folders = rank_folders
+        self._rerank = rerank
+        self._follow_links = follow_links
+        self._tracer = tracer
+        self._find = FindCandidates(registry=registry, index=index)
+        self._assemble = Assemble(index)
+
+    def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
+        """Retrieve, verify, fuse, judge, order, assemble.
+
+        Raises:
+            InvalidParamsError: A vault of the query does not exist.
+            InvalidDocTypeError: A doc_type of the query does not exist.
+            EmbeddingServiceError: The query could not be embedded, and must not be answered by words alone.
+            DatabaseError: The index did not answer, or no hit could be verified.
+            DeadlineError: The time was used up.
+        """
+        timer = Timer(self._tracer)
+        question = self._understand(query, caller)
+        with timer.stage("embed"):
+            critical_keys, (folders, embedded) = self._beforehand(question, deadline)
+        question = replace(question, scopes=question.scopes.then(folders.folders), folders=folders)
+        found = self._find(_wanted(question, embedded.vector, critical_keys), question.tenant, deadline, timer)
+        if found.vector_error and not query.allow_fallback:
+            raise found.vector_error
+        with timer.stage("assemble"):
+            retrieval, firsts = self._retrieval(question, found, critical_keys, embedded, timer, deadline)
+        with timer.stage("links"):
+            followed = self._linked(question, embedded.vector, retrieval, firsts, caller, deadline)
+        return _with_links(retrieval, followed, query)
+
+    def _beforehand(
+        self, question: Question, deadline: Deadline
+    ) -> tuple[tuple[DocumentKey, ...], tuple[RankedFolders, QuestionVector]]:
+        """What is known before the index is asked: the critical documents beside the folders and the query's vector."""
+
+        def here() -> tuple[RankedFolders, QuestionVector]:
+            return self._folders(question, deadline), question_vector(self._query_vectors, question, deadline)
+
+        if not question.query.include_critical:
+            return (), here()
+        return together(lambda: self._critical_keys(question, deadline), here)
+
+    def _folders(self, question: Question, deadline: Deadline) -> RankedFolders:
+        """The folders that the chat model chose, where it was asked to."""
+        query = question.query
+        if not query.rank_folders or query.fast:
+            return RankedFolders()
+        return self._rank_folders(query.text, question.tenant.name, question.scopes.whole, deadline)
+
+    def _reranked(self, query: Query, fused: list[Fused], deadline: Deadline) -> tuple[list[Fused], list[str]]:
+        """The candidates in the reranker's order, their scores dealt out anew in it: boosts and folders still count."""
+        if not self._rerank.is_on:
+            return fused, []
+        moved = self._rerank(query.text, fused, deadline, text_of=lambda one: one.hit.chunk.in_context)
+        dealt = [replace(one, score=place.score) for one, place in zip(moved.found, fused, strict=True)]
+        return dealt, [moved.warning] if moved.warning else []
+
+    def _critical_keys(self, question: Question, deadline: Deadline) -> tuple[DocumentKey, ...]:
+        vaults = question.scopes.vaults
+        promoted = self._registry.promoted(question.tenant.name, deadline)
+        return tuple(
+            each.key for each in promoted if each.level == "critical" and (not vaults or each.key.vault in vaults)
+        )
+
+    def _linked(
+        self,
+        question: Question,
+        vector: Vector | None,
+        found: Retrieval,
+        firsts: Mapping[DocumentKey, Hit | None],
+        caller: Caller,
+        deadline: Deadline,
+    ) -> Followed:
+        """What the results link to, then what critical documents do; an outage here costs the links alone."""
+        values, query = question.settings.values, question.query
+        if not _follows(question):
+            return Followed([], [])
+        roots = [*found.documents, *found.critical]
+        try:
+            followed = self._follow_links(
+                roots,
+                vector,
+                question.tenant,
+                caller,
+                max_docs=values.max_linked_docs,
+                max_depth=values.max_link_depth,
+                across_vaults=values.links_across_vaults,
+                session=query.session,
+                exclude={root.key for root in roots},
+                deadline=LINKS.of(deadline),
+                firsts=firsts,
+            )
+        except (DatabaseError, CircuitOpenError, DeadlineError):
+            return Followed([], ["links could not be followed"])
+        return replace(followed, documents=_on_the_scale(followed.documents, roots, question, vector))
+
+    def _retrieval(
+        self,
+        question: Question,
+        found: FoundCandidates,
+        critical_keys: Sequence[DocumentKey],
+        embedded: QuestionVector,
+        timer: Timer,
+        deadline: Deadline,
+    ) -> tuple[Retrieval, Mapping[DocumentKey, Hit | None]]:
+        query, calibration = question.query, question.calibration
+        threshold = question.settings.values.min_relevance
+        vector = above_noise(found.vector, calibration, keep_all=threshold == 0)
+        fusion = Fusion.of(question.settings.values.fusion)
+        fused = fuse(vector, found.lexical, fusion, question=query.text)
+        fused, not_reranked = self._reranked(query, fused, deadline)
+        held = coverage(query.text, [one.hit for one in fused])
+        by = judged(calibration, threshold=threshold, vectors=found.vectors, coverage=held)
+        ranked = rank(
+            fused,
+            relevance=by.relevance,
+            threshold=by.threshold,
+            boosts=question.boosts,
+            weight=question.scopes.weight,
+        )
+        heads = live_critical(critical_keys[:MAX_CRITICAL], found.heads.found, question.scopes.whole.doc_types)
+        first = {head.key for head in heads}
+        chosen = [one for one in ranked if one.key not in first][: question.limit]
+        assembled = self._assemble(
+            [one.found() for one in chosen],
+            [(head, _chunks_of(head, ranked, found, by)) for head in heads],
+            index=question.tenant.index,
+            expand=query.expand,
+            boosts=question.boosts,
+            room=question.room,
+            deadline=TEXTS.of(deadline),
+            with_first=_follows(question),
+            held=_by_document(fused),
+        )
+        notes = _notes(question, len(assembled.shortened) + len(critical_keys[MAX_CRITICAL:]))
+        unranked = [question.folders.warning] if question.folders.warning else []
+        missing = [*embedded.warnings, *found.warnings, *unranked, *not_reranked]
+        level_2 = by.basis == "lexical"
+        if level_2 and not missing:
+            missing.append("the vector search did not answer: found by words alone")
+        decision = Decision(assembled.documents, assembled.critical, by.threshold, question.limit, by.relevance)
+        retrieval = Retrieval(
+            documents=assembled.documents,
+            critical=assembled.critical,
+            total_matches=len(ranked),
+            total_indexed=question.tenant.documents,
+            timings_ms=timer.stages,
+            warnings=[*missing, *notes],
+            degraded=bool(missing),
+            fallback_level=2 if level_2 else 1,
+            circuit_breaker_open=embedded.breaker_open,
+            score_basis=by.basis,
+            explanation=_explanation(question, decision, fused, found) if query.debug else None,
+        )
+        return retrieval, assembled.firsts
+
+
+def _by_document(fused: Sequence[Fused]) -> dict[DocumentKey, dict[int, Hit]]:
+    held: dict[DocumentKey, dict[int, Hit]] = {}
+    for one in fused:
+        held.setdefault(one.hit.key, {})[one.hit.chunk.ordinal] = one.hit
+    return held
+
+
+def _follows(question: Question) -> bool:
+    values, query = question.settings.values, question.query
+    return query.follow_links and not query.fast and values.max_linked_docs > 0 and values.max_link_depth > 0
+
+
+def _on_the_scale(
+    linked: Sequence[LinkedDocument], roots: Sequence[FoundDocument], question: Question, vector: Vector | None
+) -> list[LinkedDocument]:
+    """Linked documents with their relevance by the same curve as results; without a *vector* it is not known."""
+    if vector is None:
+        return [calibrated(document, None) for document in linked]
+    candidates = [chunk.hit for document in (*roots, *linked) for chunk in document.chunks]
+    covered = coverage(question.query.text, candidates)
+    hits = [document.chunks[0].hit for document in linked]
+    worth = [question.calibration.relevance(hit.score, coverage=covered[hit.chunk_id]) for hit in hits]
+    return [calibrated(document, relevance) for document, relevance in zip(linked, worth, strict=True)]
+
+
+def _with_links(found: Retrieval, followed: Followed, query: Query) -> Retrieval:
+    context = context_text(found.critical, found.documents, followed.documents) if query.include_context else None
+    warnings = [*found.warnings, *followed.warnings]
+    degraded = found.degraded or bool(followed.warnings)
+    return replace(found, linked=list(followed.documents), warnings=warnings, degraded=degraded, context=context)
+
+
+def _wanted(question: Question, vector: Vector | None, critical: tuple[DocumentKey, ...]) -> Wanted:
+    beside = None
+    if critical and vector is not None:
+        scope = Filters(
+            vaults=question.scopes.vaults, doc_types=question.scopes.whole.doc_types, promotion_levels=("critical",)
+        )
+        limit = min(200, max(30, CHUNKS_A_CRITICAL * len(critical)))
+        beside = CandidateQuery(None, vector, scope, limit)
+    return Wanted(question.query.text, vector, question.scopes, question.limit, critical[:MAX_CRITICAL], beside)
+
+
+def _chunks_of(head: Head, ranked: Sequence[RankedDocument], found: FoundCandidates, by: Judged) -> list[FoundChunk]:
+    """The best chunks of a critical document: those that matched, else the nearest ones."""
+    matching = next((one.chunks for one in ranked if one.key == head.key), ())
+    if matching:
+        return list(matching)
+    near = [hit for hit in found.beside if hit.key == head.key]
+    return [FoundChunk(hit, by.relevance(Fused(hit, 0.0, hit.score, None))) for hit in near]
+
+
+def _notes(question: Question, shortened: int) -> list[str]:
+    if not shortened:
+        return []
+    share = question.settings.values.critical_share
+    return [f"{shortened} critical documents are shortened or left out: they may take {share:.0%} of the budget"]
+
+
+def _explanation(question: Question, decision: Decision, fused: Sequence[Fused], found: FoundCandidates) -> Explanation:
+    ranked = {one.hit.chunk_id for one in fused}
+    noise = [hit for hit in found.vector if hit.chunk_id not in ranked]
+    candidates, left_out = explained(fused, decision, noise=noise, dropped=found.dropped)
+    return Explanation(
+        candidates=candidates,
+        folders_selected=[*question.query.folders, *question.query.prefer_folders, *question.folders.selected],
+        folders_available=list(question.folders.available),
+        scopes=scopes_told(question.scopes.each()),
+        settings=question.settings.told(),
+        left_out=left_out,
+    )

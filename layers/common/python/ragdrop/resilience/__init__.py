@@ -1,0 +1,1 @@
+"""Breakers and retries around every call to a dependency."""

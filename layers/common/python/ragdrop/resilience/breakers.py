@@ -1,0 +1,252 @@
+"""Breakers: every call to a dependency that questions need, let through or refused by what all environments know."""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from threading import Lock, RLock
+
+from ragdrop.errors import CircuitOpenError, DatabaseError, DependencyError
+from ragdrop.ports.breakers import NOW_OPEN, Breaker, BreakerRules, BreakerStore, Counted, is_outage
+from ragdrop.ports.metrics import Metrics
+
+logger = logging.getLogger(__name__)
+
+SYNC_EVERY_S = 1.0  # an environment reads and writes the shared item at most this often; an opening is written at once
+THROTTLED = 429
+REST_S = 5.0  # a store that failed is not asked for so long: until then breakers are this environment's own
+
+
+class Breakers:
+    """The breakers of all dependencies, as this environment knows them; one per execution environment, thread-safe.
+
+    Args:
+        store: What environments share; while it does not answer, each goes by what it sees itself.
+        rules: When a breaker opens, and for how long.
+        clock: Seconds since 1970.
+        metrics: Takes failures, throttles and openings, by dependency.
+        stopwatch: Seconds on a monotonic clock.
+    """
+
+    def __init__(
+        self,
+        store: BreakerStore,
+        rules: BreakerRules,
+        *,
+        clock: Callable[[], float],
+        metrics: Metrics | None = None,
+        stopwatch: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._metrics = metrics
+        self.rules = rules
+        self._clock = clock
+        self._stopwatch = stopwatch
+        self._lock = RLock()
+        self._syncing = Lock()
+        self._held: dict[str, Breaker] = {}
+        self._pending: dict[str, dict[int, Counted]] = {}  # counted here, and not yet in the store
+        self._unshared: set[str] = set()  # opened here, while the store did not answer
+        self._next_sync_s = float("-inf")
+        self._rests_until_s = float("-inf")
+
+    @contextmanager
+    def guard(self, dependency: str) -> Iterator[None]:
+        """Let the block call *dependency*, and count how that ends; retries within it end once the breaker is open.
+
+        Raises:
+            CircuitOpenError: Its breaker is open, and this is not the one trial; the block is not entered.
+        """
+        trial = self.enter(dependency)
+        before = NOW_OPEN.set(partial(self.is_open, dependency))
+        try:
+            yield
+        except DependencyError as exc:
+            failed = is_outage(exc, dependency)
+            self.leave(dependency, trial, failed=failed)
+            if failed:
+                self._measure(dependency, DependencyErrors=1, Throttles=int(exc.details.get("status") == THROTTLED))
+            raise
+        except BaseException:  # of whatever kind, it says nothing of the dependency; the trial ends and it goes on
+            self.leave(dependency, trial, failed=False)
+            raise
+        finally:
+            NOW_OPEN.reset(before)
+        self.leave(dependency, trial, failed=False)
+
+    def enter(self, dependency: str) -> str | None:
+        """Begin a call: the name of the trial where this is one, else None.  Each needs its `leave`.
+
+        Raises:
+            CircuitOpenError: The breaker is open, and this is not the one trial.
+        """
+        now_s = self._clock()
+        known = self.known(dependency)
+        opened_at_s = known.opened_at_s
+        if opened_at_s is None:
+            return None
+        if known.may_try(now_s, self.rules):
+            trial = uuid.uuid4().hex
+            if self._claims(dependency, opened_at_s, trial, now_s):
+                return trial
+        raise self._refusal(dependency)
+
+    def leave(self, dependency: str, trial: str | None, *, failed: bool) -> None:
+        """End a call; *failed* says whether that counts against the dependency."""
+        now_s = self._clock()
+        if trial is not None:
+            self._settle(dependency, trial, failed=failed, now_s=now_s)
+            return
+        with self._lock:
+            buckets = self._pending.setdefault(dependency, {})
+            at = self.rules.bucket(now_s)
+            buckets[at] = buckets.get(at, Counted()) + Counted(1, int(failed))
+        if failed:
+            self._sync_if_due()
+            self._open_if_due(dependency, now_s)
+
+    def check(self, dependency: str) -> None:
+        """Return if a call might be let through; nothing is begun.
+
+        Raises:
+            CircuitOpenError: It would be refused.
+        """
+        if self.is_open(dependency):
+            raise self._refusal(dependency)
+
+    def is_open(self, dependency: str) -> bool:
+        """Whether a call now would be refused.  Touches nothing but the shared item."""
+        known, now_s = self.known(dependency), self._clock()
+        return known.opened_at_s is not None and not known.may_try(now_s, self.rules)
+
+    def known(self, dependency: str) -> Breaker:
+        """What is known of a dependency, no older than a second where the store answers."""
+        self._sync_if_due()
+        return self._now(dependency)
+
+    def _refusal(self, dependency: str) -> CircuitOpenError:
+        wait_s = self._now(dependency).retry_after_s(self._clock(), self.rules)
+        message = f"the breaker of {dependency} is open: it is tried again in {wait_s} s"
+        return CircuitOpenError(message, service=dependency, retry_after_s=wait_s)
+
+    def _now(self, dependency: str) -> Breaker:
+        with self._lock:
+            held = self._held.get(dependency, Breaker())
+            own = self._pending.get(dependency, {})
+            if not own:
+                return held
+            counts = {at: held.counts.get(at, Counted()) + own.get(at, Counted()) for at in {*held.counts, *own}}
+            return replace(held, counts=counts)
+
+    def _sync_if_due(self) -> None:
+        if self._stopwatch() < self._next_sync_s:
+            return
+        with self._syncing:  # one asks, the others wait for what it learns
+            if self._stopwatch() < self._next_sync_s:
+                return
+            oldest = self.rules.oldest(self._clock())
+            with self._lock:
+                sent = {
+                    dependency: {at: each for at, each in buckets.items() if at >= oldest}
+                    for dependency, buckets in self._pending.items()
+                }
+                self._pending = {}
+            asked_at_s = self._stopwatch()
+            try:
+                found = self._store.add({name: buckets for name, buckets in sent.items() if buckets}, oldest=oldest)
+                found |= self._shared_late(found)
+            except DatabaseError as exc:
+                self._rest(exc)
+                with self._lock:
+                    for dependency, buckets in sent.items():
+                        own = self._pending.setdefault(dependency, {})
+                        for at, each in buckets.items():
+                            own[at] = own.get(at, Counted()) + each
+                return
+            with self._lock:
+                self._held = found
+            self._next_sync_s = asked_at_s + SYNC_EVERY_S
+
+    def _shared_late(self, found: dict[str, Breaker]) -> dict[str, Breaker]:
+        """What was opened while the store did not answer, opened for all."""
+        with self._lock:
+            late = {name: self._held[name].opened_at_s for name in self._unshared if name in self._held}
+        shared = {
+            name: self._store.open(name, at_s, reopens_before_s=at_s - self.rules.open_s)
+            for name, at_s in late.items()
+            if at_s is not None and found.get(name, Breaker()).opened_at_s is None
+        }
+        self._unshared -= set(late)
+        return shared
+
+    def _open_if_due(self, dependency: str, now_s: float) -> None:
+        known = self._now(dependency)
+        if known.opened_at_s is not None or not known.should_open(now_s, self.rules):
+            return
+        opened = Breaker(opened_at_s=now_s)
+        if not self._resting():
+            try:
+                opened = self._store.open(dependency, now_s, reopens_before_s=now_s - self.rules.open_s)
+            except DatabaseError as exc:
+                self._rest(exc)
+        if self._resting():
+            self._unshared.add(dependency)
+        self._hold(dependency, opened)
+        self._measure(dependency, BreakersOpened=1)
+        logger.warning("a breaker opened", extra={"dependency": dependency})
+
+    def _claims(self, dependency: str, opened_at_s: float, trial: str, now_s: float) -> bool:
+        """Whether this call is the one trial, by the store; by this environment alone where that does not answer."""
+        until_s = now_s + self.rules.trial_s
+        if not self._resting():
+            try:
+                won = self._store.claim(dependency, opened_at_s, trial, now_s=now_s, until_s=until_s)
+            except DatabaseError as exc:
+                self._rest(exc)
+            else:
+                with self._lock:  # who lost knows that another is under way, until the next look says more
+                    held = replace(self._now(dependency), counts={}, trial=trial if won else "", trial_until_s=until_s)
+                    self._held[dependency] = held
+                return won
+        with self._lock:
+            held = self._now(dependency)
+            if held.opened_at_s != opened_at_s or not held.may_try(now_s, self.rules):
+                return False
+            self._held[dependency] = replace(held, trial=trial, trial_until_s=until_s)
+            return True
+
+    def _settle(self, dependency: str, trial: str, *, failed: bool, now_s: float) -> None:
+        mine = True
+        if not self._resting():
+            try:
+                mine = self._store.settle(dependency, trial, closed=not failed, at_s=now_s)
+            except DatabaseError as exc:
+                self._rest(exc)
+        if not mine:
+            return
+        self._hold(dependency, Breaker(opened_at_s=now_s) if failed else Breaker(closed_at_s=now_s))
+        if failed:
+            self._measure(dependency, BreakersOpened=1)
+        word = "opened again" if failed else "closed"
+        logger.warning("a breaker %s", word, extra={"dependency": dependency})
+
+    def _measure(self, dependency: str, **values: float) -> None:
+        if self._metrics is not None:
+            self._metrics.put(values, dependency=dependency)
+
+    def _hold(self, dependency: str, breaker: Breaker) -> None:
+        with self._lock:
+            self._pending.pop(dependency, None)
+            self._held[dependency] = breaker
+
+    def _resting(self) -> bool:
+        return self._stopwatch() < self._rests_until_s
+
+    def _rest(self, exc: DatabaseError) -> None:
+        self._next_sync_s = self._rests_until_s = self._stopwatch() + REST_S
+        logger.warning("breakers are not shared for now", extra={"service": exc.service})

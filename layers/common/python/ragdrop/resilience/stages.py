@@ -1,0 +1,93 @@
+"""How long each stage of a request took, told to the tracer too where there is one."""
+
+from __future__ import annotations
+
+import contextvars
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from functools import cache
+from typing import TypeVar
+
+from ragdrop.ports.metrics import Tracer
+
+STAGES = ("embed", "retrieve", "registry", "links", "assemble")
+
+
+class Timer:
+    """Milliseconds by stage, on a monotonic clock."""
+
+    def __init__(self, tracer: Tracer | None = None, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._tracer = tracer
+        self._clock = clock
+        self.stages: dict[str, float] = dict.fromkeys(STAGES, 0.0)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the time of the block to *name*."""
+        start = self._clock()
+        try:
+            with self._tracer.stage(name) if self._tracer else nullcontext():
+                yield
+        finally:
+            self.stages[name] = round(self.stages.get(name, 0.0) + (self._clock() - start) * 1_000, 3)
+
+
+A = TypeVar("A")
+B = TypeVar("B")
+THREADS = 4
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(THREADS, thread_name_prefix="ragdrop")
+
+
+def together(aside: Callable[[], A], here: Callable[[], B]) -> tuple[A, B]:
+    """Run *aside* in a thread of the pool and *here* in this one; raises what either raises, *here* first.
+
+    >>> together(lambda: 1, lambda: "two")
+    (1, 'two')
+    """
+    waiting = _pool().submit(contextvars.copy_context().run, aside)
+    try:
+        result = here()
+    except BaseException:  # whatever it was, nobody waits for the other call any more; it goes on
+        waiting.cancel()
+        raise
+    return waiting.result(), result
+
+
+_begun: contextvars.ContextVar[list[Future[None]] | None] = contextvars.ContextVar("ragdrop_writes", default=None)
+
+
+@cache
+def _thread() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="ragdrop-writes")  # one: writes that wait for each other add up
+
+
+@contextmanager
+def collected_writes() -> Iterator[list[Future[None]]]:
+    """The writes that begin within: whoever sends the reply waits for them.
+
+    >>> with collected_writes() as begun:
+    ...     before_reply(lambda: None)
+    >>> begun[0].result() is None
+    True
+    """
+    begun: list[Future[None]] = []
+    token = _begun.set(begun)
+    try:
+        yield begun
+    finally:
+        _begun.reset(token)
+
+
+def before_reply(write: Callable[[], None]) -> None:
+    """Begin *write* in a thread of its own, or do it at once where nobody collects writes."""
+    begun = _begun.get()
+    if begun is None:
+        write()
+    else:
+        begun.append(_thread().submit(contextvars.copy_context().run, write))

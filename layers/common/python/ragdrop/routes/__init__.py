@@ -1,1 +1,0 @@
-"""The HTTP surface: request and response shapes, one module a resource."""

@@ -1,0 +1,1 @@
+"""AWS clients, secrets, stacks, tokens, metrics and traces."""

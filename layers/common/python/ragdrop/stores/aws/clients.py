@@ -1,0 +1,166 @@
+"""How the SDK reads DynamoDB's answers: refused where they are no JSON, and taken as they are where that is enough."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any, TypeAlias
+
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
+from botocore.parsers import ResponseParserError
+
+from ragdrop.errors import ConfigurationError, DependencyError
+
+READS = ("BatchGetItem", "GetItem", "Query")
+BINARY = (b'"B"', b'"BS"')
+OK = 200
+
+
+def read_answers_plainly(client: Any) -> None:
+    """Let *client*, a low-level DynamoDB client, read items by the JSON decoder alone.
+
+    The SDK walks through every attribute by the model of the service, eleven possible kinds each: most of the processor
+    time of a batch read.  But for binary values the JSON has items as the SDK gives them; what may hold some is left to
+    it.  Done by its events `before-parse` and `after-call`, and by nothing of its inside.
+    """
+    for operation in READS:
+        client.meta.events.register(f"before-parse.dynamodb.{operation}", _take_as_it_is)
+    client.meta.events.register("after-call.dynamodb", _refuse_garbage)
+
+
+def _take_as_it_is(response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:
+    body = response_dict["body"]
+    if response_dict["status_code"] != OK or any(kind in body for kind in BINARY):
+        return
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        return  # the SDK takes it for an empty answer, and then it is refused
+    if isinstance(answer, dict):
+        customized_response_dict.update({name: value for name, value in answer.items() if value is not None})
+        response_dict["body"] = b"{}"
+
+
+def _refuse_garbage(http_response: Any, **_: Any) -> None:
+    """The SDK takes a body that it cannot read for an empty answer, and an empty answer means that nothing is there.
+
+    Raises:
+        ResponseParserError: It is no JSON object.
+    """
+    body = http_response.content
+    if not (body.startswith(b"{") and body.rstrip().endswith(b"}")):
+        raise ResponseParserError("the body is no JSON object")
+
+
+AwsClient: TypeAlias = Any  # a low-level boto3 client, whose methods are made at run time
+
+CONNECT_TIMEOUT_S = 1
+READ_TIMEOUT_S = 5  # of one read of the socket, not of a whole large object
+MAX_ATTEMPTS = 3  # the first one included; the SDK keeps a budget of its own for the others
+# Questions wait for tables and for the snapshots' bucket: an item takes milliseconds, the first byte of an object less
+# than a second, so that two tries fit the deadline (by service: seconds of a read, attempts)
+PROMPT = {"dynamodb": (2, 2), "s3": (4, 2)}
+
+_MISSING = frozenset(
+    {
+        "ResourceNotFoundException",  # DynamoDB
+        "NoSuchBucket",  # S3
+        "AWS.SimpleQueueService.NonExistentQueue",  # SQS, query protocol
+        "QueueDoesNotExist",  # SQS, JSON protocol
+    }
+)
+_TRANSIENT = frozenset({429, 500, 502, 503, 504})
+_THROTTLED = frozenset(
+    {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException", "RequestThrottled"}
+    | {"SlowDown", "RequestTimeout", "TransactionInProgressException"}
+)
+
+QUICK_TIMEOUT_S = 0.25  # a query waits no longer for what it can do without
+
+_clients: dict[tuple[str, bool], AwsClient] = {}
+_lock = Lock()
+
+
+def client(service: str) -> AwsClient:
+    """The environment's one low-level client of *service*; endpoint and credentials are the SDK's own search.
+
+    Raises:
+        ConfigurationError: The environment names no region.
+    """
+    return _made(service, quick=False)
+
+
+def quick_client(service: str) -> AwsClient:
+    """Like `client`, but one that tries once and waits a quarter of a second: for what a request can do without.
+
+    Raises:
+        ConfigurationError: The environment names no region.
+    """
+    return _made(service, quick=True)
+
+
+def _made(service: str, *, quick: bool) -> AwsClient:
+    with _lock:  # making a client is not thread-safe, using one is
+        if (service, quick) not in _clients:
+            import boto3
+
+            read_s, attempts = (QUICK_TIMEOUT_S, 1) if quick else PROMPT.get(service, (READ_TIMEOUT_S, MAX_ATTEMPTS))
+            config = Config(
+                connect_timeout=QUICK_TIMEOUT_S if quick else CONNECT_TIMEOUT_S,
+                read_timeout=read_s,
+                retries={"mode": "standard", "total_max_attempts": attempts},
+            )
+            try:
+                made = boto3.client(service, config=config)
+            except NoRegionError as exc:
+                raise ConfigurationError("AWS_REGION or AWS_DEFAULT_REGION must name a region") from exc
+            if service == "dynamodb":
+                read_answers_plainly(made)
+            _clients[service, quick] = made
+        return _clients[service, quick]
+
+
+def error_code(exc: ClientError) -> str:
+    """The service's own code of an error, such as `NoSuchKey`; the HTTP status where the answer had no body."""
+    return str(exc.response.get("Error", {}).get("Code", ""))
+
+
+def http_status(exc: ClientError) -> int:
+    """The HTTP status of an error; 0 where the SDK does not tell."""
+    return int(exc.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+@contextmanager
+def translated(error: type[DependencyError], *, service: str, resource: str) -> Iterator[None]:
+    """Turn the SDK's errors within the block into *error*; only codes are told, never what was asked.
+
+    Args:
+        error: The class to raise.
+        service: The part of ragdrop that failed: `registry`, `object_store`, `queue`.
+        resource: The table, bucket or queue, named where it turns out not to exist.
+
+    Raises:
+        DependencyError: *error*; `retryable` is False for a refusal that another try would meet again.
+        ConfigurationError: The resource does not exist, or there are no credentials.
+    """
+    try:
+        yield
+    except ClientError as exc:
+        code, status = error_code(exc), http_status(exc)
+        if code in _MISSING:
+            raise ConfigurationError(f"{resource} does not exist ({code})") from exc
+        raise error(
+            f"{resource} answered {code or status}",
+            service=service,
+            retryable=code in _THROTTLED or status in _TRANSIENT or status == 0,
+            aws_code=code,
+        ) from exc
+    except NoCredentialsError as exc:
+        raise ConfigurationError(f"there are no AWS credentials for {resource}") from exc
+    except (ResponseParserError, UnicodeDecodeError) as exc:  # the SDK translates neither
+        raise error(f"{resource} gave an answer that cannot be read", service=service, reason="unreadable") from exc
+    except BotoCoreError as exc:
+        raise error(f"{resource} did not answer ({type(exc).__name__})", service=service) from exc

@@ -1,0 +1,85 @@
+"""A deployed CloudFormation stack of ragdrop's, as its outputs and the environment of its functions tell it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from botocore.exceptions import ClientError
+
+from ragdrop.errors import ConfigurationError, DependencyError, ObjectStoreError, QueueError
+from ragdrop.ports.wiring import DeployedStack, Wiring
+from ragdrop.stores.aws.clients import AwsClient, client, error_code, translated
+
+SERVICE = "cloudformation"
+NEEDED = ("ApiUrl", "DocumentBucket", "IngestFunctionName")
+
+
+def read_stack(name: str, made: Callable[[str], AwsClient] = client) -> DeployedStack:
+    """Ask CloudFormation and Lambda for the stack *name*; credentials and region are the SDK's own search.
+
+    Args:
+        name: The stack's name.
+        made: Gives the client of a service; tests hand in others.
+
+    Raises:
+        ConfigurationError: There is none of that name, it is not finished, or it is not ragdrop's.
+        DependencyError: AWS did not answer, or the credentials may not ask.
+    """
+    cloudformation = made("cloudformation")
+    region = cloudformation.meta.region_name
+    with translated(DependencyError, service=SERVICE, resource=f"the stack {name}"):
+        try:
+            found = cloudformation.describe_stacks(StackName=name)["Stacks"][0]
+        except ClientError as exc:
+            if error_code(exc) != "ValidationError":  # CloudFormation's word for a stack that does not exist
+                raise
+            raise ConfigurationError(f"there is no stack {name} in {region}") from exc
+        outputs = {each["OutputKey"]: each["OutputValue"] for each in found.get("Outputs", [])}
+        missing = [each for each in NEEDED if each not in outputs]
+        if missing:
+            status = found["StackStatus"]
+            raise ConfigurationError(f"the stack {name} is {status} and has no output {', '.join(missing)}")
+        asked = made("lambda").get_function_configuration(FunctionName=outputs["IngestFunctionName"])
+    environment = {**asked.get("Environment", {}).get("Variables", {}), "AWS_DEFAULT_REGION": region}
+    return DeployedStack(name, outputs["ApiUrl"], outputs["DocumentBucket"], environment)
+
+
+DEPTH = "ApproximateNumberOfMessages"
+
+
+class AwsWiring:
+    """A WiringProbe.
+
+    Args:
+        bucket: The document bucket.
+        queue_url: The queue that feeds ingest.
+        s3, sqs: Low-level clients; by default the environment's own.
+    """
+
+    def __init__(self, bucket: str, queue_url: str, *, s3: AwsClient = None, sqs: AwsClient = None) -> None:
+        self._bucket = bucket
+        self._queue_url = queue_url
+        self._given = s3, sqs
+
+    def look(self) -> Wiring:
+        """Bucket first, then queue, then dead-letter queue: five requests at most."""
+        s3, sqs = self._given[0] or client("s3"), self._given[1] or client("sqs")
+        with translated(QueueError, service="queue", resource=f"queue {self._queue_url.rsplit('/', 1)[-1]}"):
+            names = ["QueueArn", "RedrivePolicy", DEPTH]
+            told = sqs.get_queue_attributes(QueueUrl=self._queue_url, AttributeNames=names)["Attributes"]
+            dead = self._dead_letters(
+                sqs, str(json.loads(told.get("RedrivePolicy", "{}")).get("deadLetterTargetArn", ""))
+            )
+        with translated(ObjectStoreError, service="object_store", resource=f"bucket {self._bucket}"):
+            versioned = s3.get_bucket_versioning(Bucket=self._bucket).get("Status") == "Enabled"
+            sent = s3.get_bucket_notification_configuration(Bucket=self._bucket).get("QueueConfigurations", [])
+        events = {event for each in sent if each["QueueArn"] == told["QueueArn"] for event in each["Events"]}
+        return Wiring(versioned, frozenset(events), int(told[DEPTH]), dead)
+
+    @staticmethod
+    def _dead_letters(sqs: AwsClient, arn: str) -> int | None:
+        if not arn:
+            return None
+        url = sqs.get_queue_url(QueueName=arn.rsplit(":", 1)[-1])["QueueUrl"]
+        return int(sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[DEPTH])["Attributes"][DEPTH])

@@ -1,0 +1,85 @@
+"""Metrics as lines of the embedded metric format: CloudWatch reads them from the function's log, nothing is called.
+
+Dimensions are stage, function and dependency, never tenant, agent or path: each value of one is a metric that is paid
+for.  Every value is told by stage alone too, so that one alarm holds for all functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
+
+from ragdrop.errors import ConfigurationError
+from ragdrop.ports.metrics import NAMESPACE, UNITS
+
+
+class EmfMetrics:
+    """Metrics of one function of one stage.
+
+    Args:
+        function: The function's short name, such as `query`.
+        stage: What tells this deployment from others in the account.
+    """
+
+    def __init__(self, *, function: str, stage: str) -> None:
+        self._function = function
+        self._stage = stage
+
+    def put(self, values: Mapping[str, float], *, dependency: str | None = None) -> None:
+        """Print one line with all *values*."""
+        # one a line: the shared one of Powertools mixes what threads put; an empty service adds no dimension
+        line = AmazonCloudWatchEMFProvider(namespace=NAMESPACE, service="")
+        line.add_dimension("stage", self._stage)
+        line.add_dimensions(function=self._function, stage=self._stage)
+        if dependency:
+            line.add_dimensions(function=self._function, stage=self._stage, dependency=dependency)
+        for name, value in values.items():
+            line.add_metric(name, UNITS[name], value)
+        line.flush_metrics(raise_on_empty_metrics=True)
+
+
+class NoMetrics:
+    """Takes metrics and keeps none."""
+
+    def put(self, values: Mapping[str, float], *, dependency: str | None = None) -> None:  # noqa: ARG002 - the port's
+        """Only make sure that every name exists."""
+        for name in values:
+            UNITS[name]
+
+
+PREFIX = "ragdrop."
+
+
+class OpenTelemetryTracer:
+    """A span `ragdrop.STAGE` for each stage, below the one that the layer makes for the request.
+
+    No span is made the current one: a streamed answer goes on in other threads than it began in, where the context of
+    OpenTelemetry could not be given back.
+
+    Raises:
+        ConfigurationError: The packages are not there.
+    """
+
+    def __init__(self) -> None:
+        try:
+            from opentelemetry import trace
+        except ImportError as exc:
+            raise ConfigurationError(
+                "TRACING is true, but OpenTelemetry is not there: give TracingLayerArn the layer that brings it"
+            ) from exc
+        self._tracer = trace.get_tracer("ragdrop")
+        self._failed = trace.StatusCode.ERROR
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """A span from the beginning of the block to its end; of an error its type alone is told, never its words."""
+        span = self._tracer.start_span(f"{PREFIX}{name}")
+        try:
+            yield
+        except BaseException as exc:
+            span.set_status(self._failed, type(exc).__name__)
+            raise
+        finally:
+            span.end()

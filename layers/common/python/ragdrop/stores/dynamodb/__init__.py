@@ -1,0 +1,1 @@
+"""The registry, visited and telemetry tables in DynamoDB."""

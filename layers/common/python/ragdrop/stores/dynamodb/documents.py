@@ -1,0 +1,164 @@
+"""Heads and details in DynamoDB: claim, flip, fail and tombstone as conditional writes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Detail, Failure, Head, Heads, Status
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.pointers import Name
+from ragdrop.ports import Claim
+from ragdrop.ports.registry import Checkpoint
+from ragdrop.stores import head_changes
+from ragdrop.stores.dynamodb.items import (
+    HEAD_SK,
+    checkpoint_attributes,
+    checkpoint_of,
+    detail_item,
+    detail_of,
+    detail_sk,
+    document_pk,
+    head_of,
+    listing_pk,
+    listing_shard,
+)
+from ragdrop.stores.dynamodb.pointers import NAME_SK, DynamoDbPointers, name_key, paths_of
+from ragdrop.stores.dynamodb.table import Table, Update, read_batch
+from ragdrop.stores.head_changes import Changes
+
+
+class DynamoDbDocuments(DynamoDbPointers):
+    """The part of the registry that knows documents."""
+
+    def __init__(self, table: Table, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._table = table
+        self._sleep = sleep
+
+    def head(self, key: DocumentKey) -> Head | None:
+        """The head of one document."""
+        item = self._table.get((document_pk(key), HEAD_SK))
+        return head_of(item) if item else None
+
+    def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:
+        """The heads of up to 100 documents; keys that stay unprocessed until the deadline are `unread`.
+
+        Raises:
+            DatabaseError: Not one of them could be read.
+            ValueError: More than 100 documents.
+        """
+        return self.named_and_heads((), keys, deadline)[1]
+
+    def named_and_heads(
+        self, names: Collection[Name], keys: Collection[DocumentKey], deadline: Deadline
+    ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
+        """Both by one batch read; heads that stay unprocessed until the deadline are `unread`, names are left out.
+
+        Raises:
+            DatabaseError: Nothing could be read.
+            ValueError: More than 100 names and documents.
+        """
+        by_name = {name_key(name): name for name in names}
+        by_head = {(document_pk(key), HEAD_SK): key for key in keys}
+        found, left = read_batch(self._table, [*by_name, *by_head], deadline, self._sleep)
+        heads = [head_of(item) for item in found if item["SK"] == HEAD_SK]
+        paths = {by_name[item["PK"], NAME_SK]: paths_of(item) for item in found if item["SK"] == NAME_SK}
+        unread = frozenset(by_head[item] for item in left if item in by_head)
+        return {name: held for name, held in paths.items() if held}, Heads({head.key: head for head in heads}, unread)
+
+    def detail(self, key: DocumentKey, revision: int) -> Detail | None:
+        """What is kept of one revision."""
+        item = self._table.get((document_pk(key), detail_sk(revision)))
+        return detail_of(item, key) if item else None
+
+    def begin(self, detail: Detail, checkpoint: Checkpoint) -> None:
+        """Keep the detail and the first checkpoint in one item, which the flip replaces."""
+        self._table.put(detail_item(detail) | checkpoint_attributes(checkpoint))
+
+    def checkpoint(self, key: DocumentKey, revision: int) -> Checkpoint | None:
+        """How far a large revision is."""
+        item = self._table.get((document_pk(key), detail_sk(revision)))
+        return checkpoint_of(item) if item else None
+
+    def advance(self, key: DocumentKey, revision: int, before: Checkpoint, after: Checkpoint) -> bool:
+        """Move the checkpoint on the condition that nobody else did."""
+        update = Update(checkpoint_attributes(after), expected={"position": before.position})
+        outcome = self._table.update((document_pk(key), detail_sk(revision)), update, returning="NONE")
+        # a write whose answer was lost is repeated by the SDK, and finds itself in its way
+        return outcome.won or (outcome.item is not None and checkpoint_of(outcome.item) == after)
+
+    def renew(self, key: DocumentKey, revision: int, message_id: str, lease_until_s: float) -> bool:
+        """Take the lease over; repeated, the same write is won again."""
+        changes = {"message_id": message_id, "lease_until_s": lease_until_s}
+        update = Update(changes, expected={"revision": revision, "status": Status.PENDING})
+        return self._table.update((document_pk(key), HEAD_SK), update, returning="NONE").won
+
+    def claim(self, key: DocumentKey, seen: Head | None, claim: Claim) -> Head | None:
+        """Take the next revision; None where another claim or tombstone was first.
+
+        The condition is on the revision alone: a flip of the revision seen is no reason to lose, as its writer may
+        have looked at S3 before the change that this claim is for.
+        """
+        changes = head_changes.claimed(seen, claim)
+        if seen is None:
+            changes["GSK"] = key.vault_path
+        return self._take(key, {"revision": seen.revision} if seen else {}, changes)
+
+    def give_back(self, key: DocumentKey, revision: int) -> None:
+        """End the lease of a revision that is still pending."""
+        update = Update({"lease_until_s": 0.0}, expected={"revision": revision, "status": Status.PENDING})
+        self._table.update((document_pk(key), HEAD_SK), update, returning="NONE")
+
+    def flip(self, detail: Detail, now_s: float) -> Head | None:
+        """Write the detail, then make its revision the live one."""
+        self._table.put(detail_item(detail))
+        copies = {"live_version_id": "version_id", "live_sidecar_version_id": "sidecar_version_id"}
+        return self._finish(detail.key, detail.revision, head_changes.flipped(detail, now_s), copies)
+
+    def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> Head | None:
+        """Record a failure of a revision that is still pending."""
+        return self._finish(key, revision, head_changes.failed(failure, keep_live=keep_live), {})
+
+    def tombstone(self, key: DocumentKey, seen: Head, sequencer: str | None, now_s: float) -> Head | None:
+        """Claim the next revision as deleted; the new head, or None where another write was first.
+
+        The condition is on the status too: who counts live documents must know what was live when it was buried.
+        """
+        expected = {"revision": seen.revision, "status": seen.status}
+        return self._take(key, expected, head_changes.buried(seen, sequencer, now_s))
+
+    def forget(self, key: DocumentKey, before_revision: int) -> None:
+        """Remove the details of revisions below *before_revision*."""
+        if before_revision < 1:
+            return
+        bounds = (detail_sk(0), detail_sk(before_revision - 1))
+        for item in self._table.query(document_pk(key), between=bounds):
+            self._table.delete((item["PK"], item["SK"]))
+
+    def forget_document(self, key: DocumentKey) -> int:
+        """Remove a document's pointers and its partition; the head last, so that a purge cut off can be repeated."""
+        items = list(self._table.query(document_pk(key)))
+        for head in (head_of(item) for item in items if item["SK"] == HEAD_SK):
+            self.unpoint(head)
+        found = [(item["PK"], item["SK"]) for item in items]
+        for place in sorted(found, key=lambda place: place[1] == HEAD_SK):
+            self._table.delete(place)
+        return len(found)
+
+    def _take(self, key: DocumentKey, expected: Changes, changes: Changes) -> Head | None:
+        update = Update(_listed(key, changes), expected=expected, only_new=not expected)
+        outcome = self._table.update((document_pk(key), HEAD_SK), update, returning="ALL_NEW")
+        head = head_of(outcome.item) if outcome.item else None
+        return head if head and (outcome.won or head_changes.taken_by(head, changes)) else None
+
+    def _finish(self, key: DocumentKey, revision: int, changes: Changes, copies: dict[str, str]) -> Head | None:
+        expected = {"revision": revision, "status": Status.PENDING}
+        update = Update(_listed(key, changes), expected=expected, copies=copies)
+        outcome = self._table.update((document_pk(key), HEAD_SK), update, returning="ALL_OLD")
+        head = head_of(outcome.item) if outcome.item else None
+        return head if head and (outcome.won or head_changes.finished_as(head, revision, changes)) else None
+
+
+def _listed(key: DocumentKey, changes: Changes) -> Changes:
+    return changes | {"GPK": listing_pk(key.tenant, changes["status"], listing_shard(key))}

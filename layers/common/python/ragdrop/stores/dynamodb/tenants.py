@@ -1,0 +1,154 @@
+"""API keys in DynamoDB: an item a key, by its hash, and one beside its tenant's others that names it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from ragdrop.domain.calibration import Calibration
+from ragdrop.domain.rates import RateLimits
+from ragdrop.domain.tenants import ActiveIndex, ApiKey, KeptSettings, Tenant
+from ragdrop.ports.registry import MAX_FOLDERS
+from ragdrop.stores.dynamodb.items import (
+    TENANT_LIST_PK,
+    TENANT_SK,
+    api_key_item,
+    api_key_of,
+    settings_changes,
+    settings_key,
+    tenant_item,
+    tenant_of,
+)
+from ragdrop.stores.dynamodb.table import Table, Update
+
+
+class DynamoDbKeys:
+    """The part of the registry that knows who may ask."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def api_key(self, sha256: str) -> ApiKey | None:
+        """The key of that hash."""
+        item = self._table.get(_key(sha256))
+        return api_key_of(item) if item else None
+
+    def put_api_key(self, key: ApiKey) -> None:
+        """Write a key; its entry in the tenant's list first, as a key that nobody can list could not be revoked."""
+        self._table.put({"PK": _list(key.tenant), "SK": key.sha256})
+        self._table.put(api_key_item(key))
+
+    def api_keys(self, tenant: str) -> list[ApiKey]:
+        """The keys that the tenant's list names."""
+        found = (self.api_key(entry["SK"]) for entry in self._table.query(_list(tenant)))
+        return sorted((key for key in found if key), key=lambda key: (key.created_at, key.sha256))
+
+    def revoke_api_key(self, sha256: str) -> bool:
+        """Mark a key as revoked."""
+        return self._table.update(_key(sha256), Update({"revoked": True}), returning="NONE").won
+
+    def expire_api_key(self, sha256: str, expires_at_s: float) -> bool:
+        """Write when a key expires."""
+        return self._table.update(_key(sha256), Update({"expires_at_s": expires_at_s}), returning="NONE").won
+
+    def _forget_keys(self, tenant: str) -> int:
+        """Remove a tenant's keys, each before its entry, so that what is cut off in between is found again."""
+        gone = 0
+        for entry in list(self._table.query(_list(tenant))):
+            self._table.delete(_key(entry["SK"]))
+            self._table.delete((entry["PK"], entry["SK"]))
+            gone += 1
+        return gone
+
+
+def _key(sha256: str) -> tuple[str, str]:
+    return f"K#{sha256}", "K"
+
+
+def _list(tenant: str) -> str:
+    return f"KT#{tenant}"
+
+
+class DynamoDbFolders:
+    """The part of the registry that knows which folders there are."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def folders(self, tenant: str) -> frozenset[str]:
+        """The folders noted."""
+        item = self._table.get((f"T#{tenant}", "F"))
+        return frozenset(item.get("folders") or ()) if item else frozenset()
+
+    def note_folder(self, tenant: str, folder: str) -> None:
+        """Add one, unless there are as many as there may be."""
+        update = Update(additions={"folders": {folder}}, fewer_than={"folders": MAX_FOLDERS})
+        self._table.update((f"T#{tenant}", "F"), update, returning="NONE")
+
+
+class DynamoDbTenants(DynamoDbKeys):
+    """The part of the registry that knows who there is and who may ask."""
+
+    def tenant(self, name: str) -> Tenant | None:
+        """One tenant."""
+        found = {item["SK"]: item for item in self._table.query(f"T#{name}")}
+        item = found.pop(TENANT_SK, None)
+        return tenant_of(item, found.values()) if item else None
+
+    def create_tenant(self, tenant: Tenant) -> bool:
+        """Write a new tenant; False where one of that name exists."""
+        # the entry of the list first: one without its tenant is passed over, a tenant without one would be invisible
+        self._table.put({"PK": TENANT_LIST_PK, "SK": tenant.name})
+        return self._table.put(tenant_item(tenant), only_new=True)
+
+    def tenants(self) -> list[Tenant]:
+        """All tenants by name."""
+        names = [item["SK"] for item in self._table.query(TENANT_LIST_PK)]
+        found = (self.tenant(name) for name in names)
+        return [tenant for tenant in found if tenant]
+
+    def move_indexes(
+        self, before: Tenant, *, active: ActiveIndex, building: ActiveIndex | None, previous: ActiveIndex | None
+    ) -> bool:
+        """Write which indexes a tenant has; False where another move came since *before*."""
+        indexes = {"active": active, "building": building, "previous": previous}
+        changes = {name: asdict(index) if index else None for name, index in indexes.items()}
+        update = Update(changes | {"moves": before.moves + 1}, expected={"moves": before.moves})
+        return self._table.update((f"T#{before.name}", "T"), update, returning="NONE").won
+
+    def put_calibration(self, name: str, calibration: Calibration) -> bool:
+        """Write a tenant's fit; False for an unknown tenant."""
+        update = Update({"calibration": asdict(calibration)}, additions={"generation": 1})
+        return self._table.update((f"T#{name}", "T"), update, returning="NONE").won
+
+    def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int, doc_type: str | None = None) -> None:
+        """Add to the counters, note vault and doc_type, raise the generation by one; nothing for an unknown tenant."""
+        added: dict[str, Any] = {"documents": documents, "chunks": chunks, "generation": 1, "vaults": {vault}}
+        if doc_type is not None:
+            added["doc_types"] = {f"{vault}/{doc_type}"}
+        self._table.update((f"T#{name}", "T"), Update(additions=added), returning="NONE")
+
+    def keep_settings(self, name: str, vault: str, settings: KeptSettings) -> bool:
+        """Keep what a settings file says, in an item beside the tenant's; False where a newer one is kept."""
+        changes = settings_changes(settings)
+        outcome = self._table.update(settings_key(name, vault), Update(changes, rising="revision"), returning="NONE")
+        return outcome.won
+
+    def set_enabled(self, name: str, *, enabled: bool) -> bool:
+        """Let a tenant's credentials open something, or nothing."""
+        return self._table.update((f"T#{name}", TENANT_SK), Update({"enabled": enabled}), returning="NONE").won
+
+    def set_rates(self, name: str, rates: RateLimits) -> bool:
+        """Bound a tenant's requests."""
+        update = Update({"rates": asdict(rates) if rates.any else None})
+        return self._table.update((f"T#{name}", TENANT_SK), update, returning="NONE").won
+
+    def forget_tenant(self, name: str) -> int:
+        """Remove keys, pointers that lead nowhere, settings and folders; then the tenant, and its entry in the list."""
+        gone = self._forget_keys(name)
+        pointers = list(self._table.query(f"C#{name}"))
+        items = list(self._table.query(f"T#{name}"))
+        for item in [*pointers, *sorted(items, key=lambda each: bool(each["SK"] == TENANT_SK))]:
+            self._table.delete((item["PK"], item["SK"]))
+        self._table.delete((TENANT_LIST_PK, name))
+        return gone + len(pointers) + len(items)

@@ -1,0 +1,1 @@
+"""The embedded chunk index and the snapshots in SQLite."""

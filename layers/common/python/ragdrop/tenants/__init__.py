@@ -1,0 +1,1 @@
+"""Tenants: keys, tokens, roles, settings, limits."""

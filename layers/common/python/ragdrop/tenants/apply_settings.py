@@ -1,0 +1,115 @@
+"""Apply settings files: a valid one holds for its tenant or vault, after an invalid one the last valid one goes on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ragdrop.domain.documents import Detail, Facts, Head
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.tenants import KeptSettings, Tenant
+from ragdrop.domain.times import rfc3339
+from ragdrop.ports import ObjectStore, Prompter, Registry, StoredObject
+from ragdrop.tenants.directory import Directory
+from ragdrop.tenants.settings_files import MAX_SETTINGS_BYTES, PROMPTS, Problem, read_settings, refusal, shown
+from ragdrop.tenants.settings_in_force import Tunables, in_force
+
+DOC_TYPE = "settings"  # by which lists tell such a file from documents
+
+
+class ApplySettings:
+    """Makes what the registry keeps of a tenant's settings agree with the files in the bucket."""
+
+    def __init__(
+        self,
+        *,
+        documents: ObjectStore,
+        registry: Registry,
+        directory: Directory,
+        prompter: Callable[[], Prompter],
+        environment: Tunables,
+        clock: Callable[[], float],
+    ) -> None:
+        self._documents = documents
+        self._registry = registry
+        self._directory = directory
+        self._prompter = prompter
+        self._environment = environment
+        self._clock = clock
+
+    def __call__(self, claimed: Head, stored: StoredObject, tenant: Tenant) -> bool:
+        """Apply the version *stored* under the revision *claimed*; False where the version is gone by now.
+
+        The settings go first and the flip last: a crash between both is repeated, and an older revision never replaces
+        what a newer one kept.
+
+        Raises:
+            InvalidSettingsError: The file cannot be applied; what was in force before is in force still.
+            DependencyError: A service failed; the same call may succeed later.
+        """
+        key = claimed.key
+        body = self._documents.get(stored.key, version_id=stored.version_id, end=MAX_SETTINGS_BYTES + 1)
+        if body is None:
+            return False
+        values = read_settings(body, of_tenant=not key.vault)
+        problems = [*self._budget_problems(values, key, tenant), *self._prompt_problems(values)]
+        if problems:
+            raise refusal(problems)
+        kept = KeptSettings(values, claimed.revision, stored.version_id)
+        self._registry.keep_settings(key.tenant, key.vault, kept)
+        self._registry.flip(self._detail(claimed, stored, body, values), self._clock())
+        self._registry.forget(key, claimed.revision)
+        self._directory.forget(key.tenant)
+        return True
+
+    def remove(self, key: DocumentKey, revision: int | None) -> None:
+        """The file is gone: defaults hold again, unless something newer than *revision* was kept.
+
+        Args:
+            key: The settings file.
+            revision: The one of its tombstone; None where it has no head any more.
+        """
+        gone = KeptSettings({}, int(self._clock() * 1000) if revision is None else revision)
+        tenant = self._registry.tenant(key.tenant)
+        if tenant is not None and tenant.settings_of(key.vault):
+            self._registry.keep_settings(key.tenant, key.vault, gone)
+            self._directory.forget(key.tenant)
+
+    def _budget_problems(self, values: Mapping[str, Any], key: DocumentKey, tenant: Tenant) -> list[Problem]:
+        """Tokens that are kept free must leave room for documents, with what holds besides this file."""
+        held = in_force(self._environment, tenant, vaults=[key.vault] if key.vault else [], request=values).values
+        free = held.reserved_answer_tokens + held.reserved_prompt_tokens
+        if free < held.max_context_tokens:
+            return []
+        allowed = f"more than the {free:,} tokens that are reserved for answer and prompt"
+        return [Problem("max_context_tokens", shown(held.max_context_tokens), allowed)]
+
+    def _prompt_problems(self, values: Mapping[str, Any]) -> list[Problem]:
+        given = [name for name in PROMPTS if name in values]
+        if not given:
+            return []
+        prompter = self._prompter()
+        found = {name: prompter.problem(values[name]) for name in given}
+        return [Problem(name, "this template", problem) for name, problem in found.items() if problem]
+
+    def _detail(self, claimed: Head, stored: StoredObject, body: bytes, values: Mapping[str, Any]) -> Detail:
+        key = claimed.key
+        return Detail(
+            key=key,
+            revision=claimed.revision,
+            facts=Facts(
+                title=f"Settings of vault {key.vault}" if key.vault else f"Settings of {key.tenant}",
+                version_id=stored.version_id,
+                indexed_at=rfc3339(self._clock(), precision="milliseconds"),
+                summary=", ".join(sorted(values)) or None,
+                doc_type=DOC_TYPE,
+                char_count=len(body.decode("utf-8-sig")),
+            ),
+            chunk_count=0,
+            content_hash=hashlib.sha256(body).hexdigest(),
+            size_bytes=len(body),
+            etag=stored.etag,
+            media_type="application/json",
+            content_type_basis="settings",
+        )

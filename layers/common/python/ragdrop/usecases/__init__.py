@@ -1,1 +1,0 @@
-"""Orchestration over ports; no SDK is imported here."""

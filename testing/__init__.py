@@ -1,0 +1,1 @@
+"""Fakes of the ports, for tests; the layer and the wheel leave them out."""

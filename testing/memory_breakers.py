@@ -1,0 +1,67 @@
+"""Shared breakers in memory, for tests."""
+
+# ruff: noqa: D102 - the port says what each method does
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import Lock
+
+from ragdrop.errors import RagdropError
+from ragdrop.ports.breakers import Breaker, Counted, Counts
+
+
+class MemoryBreakers:
+    """A BreakerStore for tests: `fail_with` is raised by every call while it is set; `calls` names the calls."""
+
+    def __init__(self) -> None:
+        self.fail_with: RagdropError | None = None
+        self.calls: list[str] = []
+        self._held: dict[str, Breaker] = {}
+        self._lock = Lock()
+
+    def add(self, counts: Counts, *, oldest: int) -> dict[str, Breaker]:
+        with self._call("add"):
+            for dependency, added in counts.items():
+                held = self._of(dependency)
+                both = {
+                    bucket: held.counts.get(bucket, Counted()) + added.get(bucket, Counted())
+                    for bucket in {*held.counts, *added}
+                }
+                self._held[dependency] = replace(held, counts={at: each for at, each in both.items() if at >= oldest})
+            return dict(self._held)
+
+    def open(self, dependency: str, at_s: float, *, reopens_before_s: float) -> Breaker:
+        with self._call("open"):
+            held = self._of(dependency)
+            if held.opened_at_s is None or held.opened_at_s < reopens_before_s:
+                self._held[dependency] = replace(held, opened_at_s=at_s, trial="", trial_until_s=0.0)
+            return self._held[dependency]
+
+    def claim(self, dependency: str, opened_at_s: float, trial: str, *, now_s: float, until_s: float) -> bool:
+        with self._call("claim"):
+            held = self._of(dependency)
+            if held.opened_at_s != opened_at_s or held.trial_until_s > now_s:
+                return False
+            self._held[dependency] = replace(held, trial=trial, trial_until_s=until_s)
+            return True
+
+    def settle(self, dependency: str, trial: str, *, closed: bool, at_s: float) -> bool:
+        with self._call("settle"):
+            held = self._of(dependency)
+            if held.trial != trial:
+                return False
+            self._held[dependency] = Breaker({}, closed_at_s=at_s) if closed else Breaker({}, opened_at_s=at_s)
+            return True
+
+    def _of(self, dependency: str) -> Breaker:
+        return self._held.get(dependency, Breaker())
+
+    @contextmanager
+    def _call(self, name: str) -> Iterator[None]:
+        with self._lock:
+            self.calls.append(name)
+            if self.fail_with:
+                raise self.fail_with
+            yield

@@ -1,0 +1,265 @@
+"""A ChunkIndex for tests that keeps chunks in a dictionary; it ranks as the real ones do, in the simplest way."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import threading
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+
+from ragdrop.domain.chunks import (
+    CandidateQuery,
+    Candidates,
+    ChunkRange,
+    Filters,
+    Hit,
+    IndexedChunk,
+    IndexedRevision,
+    RevisionPage,
+    Vector,
+)
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Facts
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.tenants import IndexRef
+from ragdrop.errors import DatabaseError, RagdropError
+from ragdrop.stores.index_queries import check_dimension, has_direction
+
+_BM25_K1, _BM25_B = 1.2, 0.75  # the usual ones, those of Lucene and FTS5 too
+
+
+class MemoryChunkIndex:
+    """A ChunkIndex without a disk.
+
+    `calls` names the operations in order; set `fail_with` and every one raises it.  `fails` may say of each query which
+    of its parts, `vector` or `lexical`, fail.
+    """
+
+    def __init__(self) -> None:
+        self.fail_with: RagdropError | None = None
+        self.calls: list[str] = []
+        self.fails: Callable[[CandidateQuery], Collection[str]] = lambda _query: ()
+        self._chunks: dict[tuple[str, str], dict[str, IndexedChunk]] = {}
+        self._lock = threading.Lock()
+
+    def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
+        """Write chunks; the same id replaces."""
+        self._called("upsert", deadline)
+        for chunk in chunks:
+            check_dimension(index.dimension, len(chunk.vector))
+        with self._lock:
+            held = self._chunks.setdefault((index.tenant, index.name), {})
+            _check_held(held.values(), index)
+            held.update({chunk.id: chunk for chunk in chunks})
+
+    def refresh(self, indexes: Iterable[IndexRef], deadline: Deadline) -> None:  # noqa: ARG002 - the port names it
+        """Nothing to do: what is written is visible."""
+        self._called("refresh", deadline)
+
+    def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
+        """Vector and lexical hits of every query."""
+        self._called("candidates", deadline)
+        held = self._held(index)
+        for query in queries:
+            if query.vector is not None:
+                check_dimension(index.dimension, len(query.vector))
+                _check_held(held, index)
+        found = [_without(_candidates(held, query), self.fails(query)) for query in queries]
+        failed = [each.vector_error or each.lexical_error for each in found]
+        if failed and all(each.vector_error and each.lexical_error for each in found) and failed[0]:
+            raise failed[0]
+        return found
+
+    def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
+        """The chunks of each range in order of their ordinals."""
+        self._called("read", deadline)
+        held = sorted(self._held(index), key=lambda chunk: chunk.chunk.ordinal)
+        return [
+            [
+                _hit(chunk, 0.0)
+                for chunk in held
+                if (chunk.key, chunk.revision) == (wanted.key, wanted.revision)
+                and wanted.first <= chunk.chunk.ordinal <= wanted.last
+            ]
+            for wanted in ranges
+        ]
+
+    def nearest_of(
+        self,
+        index: IndexRef,
+        wanted: Vector | None,
+        revisions: Sequence[tuple[DocumentKey, int]],
+        deadline: Deadline,
+    ) -> list[Hit]:
+        """Of each revision the chunk nearest to *wanted*."""
+        self._called("nearest_of", deadline)
+        found: dict[tuple[DocumentKey, int], list[IndexedChunk]] = {}
+        for chunk in sorted(self._held(index), key=lambda chunk: chunk.chunk.ordinal):
+            if (chunk.key, chunk.revision) in set(revisions):
+                found.setdefault((chunk.key, chunk.revision), []).append(chunk)
+        return sorted(
+            (_nearest(chunks, wanted) for chunks in found.values()), key=lambda hit: (-hit.score, hit.chunk_id)
+        )
+
+    def remove(
+        self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
+    ) -> int:
+        """Remove the document's chunks of revisions from *from_revision* to below *before_revision*; how many."""
+        self._called("remove", deadline)
+        with self._lock:
+            held = self._chunks.get((index.tenant, index.name), {})
+            wanted = range(from_revision, before_revision)
+            gone = [name for name, chunk in held.items() if chunk.key == key and chunk.revision in wanted]
+            for name in gone:
+                del held[name]
+        return len(gone)
+
+    def revisions(self, index: IndexRef, *, cursor: str | None, limit: int, deadline: Deadline) -> RevisionPage:
+        """Some of the tenant's revisions by vault, path and revision; the cursor is the last one given."""
+        self._called("revisions", deadline)
+        held = {(chunk.key, chunk.revision): chunk.facts.indexed_at for chunk in self._held(index)}
+        after = tuple(json.loads(cursor)) if cursor else ("", "", -1)
+        left = sorted(each for each in held if (each[0].vault, each[0].path, each[1]) > after)
+        found = [IndexedRevision(key, revision, held[key, revision]) for key, revision in left[:limit]]
+        last = found[-1] if len(left) > limit else None
+        return RevisionPage(found, json.dumps([last.key.vault, last.key.path, last.revision]) if last else None)
+
+    def count(self, index: IndexRef, deadline: Deadline) -> int:
+        """Chunks of the tenant in this index."""
+        self._called("count", deadline)
+        return len(self._held(index))
+
+    def drop(self, index: IndexRef, deadline: Deadline) -> int:
+        """Remove all of the tenant's chunks; how many."""
+        self._called("drop", deadline)
+        with self._lock:
+            return len(self._chunks.pop((index.tenant, index.name), {}))
+
+    def check(self, deadline: Deadline) -> None:
+        """Return unless a failure was set."""
+        self._called("check", deadline)
+
+    def _called(self, operation: str, deadline: Deadline) -> None:
+        self.calls.append(operation)
+        deadline.timeout_s(1.0, stage="index")
+        if self.fail_with is not None:
+            raise self.fail_with
+
+    def _held(self, index: IndexRef) -> list[IndexedChunk]:
+        with self._lock:
+            return list(self._chunks.get((index.tenant, index.name), {}).values())
+
+
+def matches(filters: Filters, key: DocumentKey, facts: Facts) -> bool:
+    """Whether a chunk of *key* with *facts* passes *filters*.
+
+    >>> facts = Facts("Pump", "v1", "2024-05-01T00:00:00Z", date="2024-05-01T10:00:00Z")
+    >>> matches(Filters(date_to="2024-05-01"), DocumentKey("acme", "team", "a.md"), facts)
+    True
+    """
+    pairs = (
+        (key.vault, filters.vaults),
+        (facts.doc_type, filters.doc_types),
+        (facts.content_type, filters.content_types),
+        (facts.category, filters.categories),
+        (facts.session_id, filters.session_ids),
+        (facts.promotion_level, filters.promotion_levels),
+    )
+    return (
+        all(not wanted or value in wanted for value, wanted in pairs)
+        and (not filters.folders or any(folder.holds(key) for folder in filters.folders))
+        and (not filters.tags or not set(filters.tags).isdisjoint(facts.tags))
+        and all(facts.attributes.get(name) == value for name, value in filters.attributes.items())
+        and (filters.date_from is None or (facts.date is not None and facts.date >= filters.date_from))
+        and (filters.date_to is None or (facts.date is not None and _until(facts.date, filters.date_to)))
+    )
+
+
+def _until(date: str, last: str) -> bool:
+    return (date[:10] if len(last) == len("2026-01-31") else date) <= last  # a day includes all of its times
+
+
+def _candidates(held: list[IndexedChunk], query: CandidateQuery) -> Candidates:
+    allowed = [
+        chunk
+        for chunk in held
+        if matches(query.filters, chunk.key, chunk.facts) and (chunk.key, chunk.revision) not in query.without
+    ]
+    near: dict[str, float] = {}
+    if query.vector is not None and has_direction(query.vector):
+        near = {chunk.id: _cosine(query.vector, chunk.vector) for chunk in allowed if has_direction(chunk.vector)}
+    found = _bm25(set(_words(query.text or "")), held)
+    worded = [replace(hit, cosine=near.get(hit.chunk_id)) for hit in _best(allowed, found, query.limit)]
+    return Candidates(_best(allowed, near, query.limit), worded)
+
+
+def _without(found: Candidates, parts: Collection[str]) -> Candidates:
+    if not parts:
+        return found
+    error = DatabaseError("a part of the index does not answer", service="index")
+    return Candidates(
+        [] if "vector" in parts else found.vector,
+        [] if "lexical" in parts else found.lexical,
+        error if "vector" in parts else None,
+        error if "lexical" in parts else None,
+    )
+
+
+def _best(allowed: list[IndexedChunk], scores: dict[str, float], limit: int) -> list[Hit]:
+    hits = [_hit(chunk, scores[chunk.id]) for chunk in allowed if chunk.id in scores]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[:limit]
+
+
+def _cosine(left: Vector, right: Vector) -> float:
+    dot = sum(one * other for one, other in zip(left, right, strict=True))
+    return max(-1.0, min(1.0, dot / (math.hypot(*left) * math.hypot(*right))))
+
+
+def _bm25(wanted: set[str], held: list[IndexedChunk]) -> dict[str, float]:
+    """Okapi BM25 over all chunks held; words of the text count twice those of title, headings and tags."""
+    counts: dict[str, Counter[str]] = {}
+    for chunk in held if wanted else []:
+        beside = " ".join((chunk.facts.title, *chunk.chunk.heading_path, *chunk.facts.tags))
+        counts[chunk.id] = Counter(2 * _words(chunk.chunk.in_context) + _words(beside))
+    mean = sum(count.total() for count in counts.values()) / max(1, len(counts)) or 1.0
+    scores: dict[str, float] = {}
+    for word in sorted(wanted):
+        having = sum(1 for count in counts.values() if word in count)
+        rarity = math.log(1 + (len(counts) - having + 0.5) / (having + 0.5))
+        for name, count in counts.items():
+            if word in count:
+                long = _BM25_K1 * (1 - _BM25_B + _BM25_B * count.total() / mean)
+                scores[name] = scores.get(name, 0.0) + rarity * count[word] * (_BM25_K1 + 1) / (count[word] + long)
+    return scores
+
+
+def _nearest(chunks: list[IndexedChunk], wanted: Vector | None) -> Hit:
+    near = [chunk for chunk in chunks if wanted and has_direction(wanted) and has_direction(chunk.vector)]
+    hits = [_hit(chunk, _cosine(wanted, chunk.vector)) for chunk in near if wanted]
+    best = min(hits, key=lambda hit: (-hit.score, hit.chunk_id), default=_hit(chunks[0], 0.0))
+    return replace(best, links=chunks[0].links)
+
+
+def _words(text: str) -> list[str]:
+    bare = "".join(
+        character for character in unicodedata.normalize("NFKD", text) if not unicodedata.combining(character)
+    )
+    return [_stem(word) for word in re.findall(r"[^\W_]+", bare.casefold())]
+
+
+def _stem(word: str) -> str:
+    return re.sub(r"(ing|ed|es|s)$", "", word) if len(word) > 4 else word
+
+
+def _hit(chunk: IndexedChunk, score: float) -> Hit:
+    return Hit(chunk.key, chunk.revision, chunk.chunk, chunk.facts, score, chunk.links)
+
+
+def _check_held(held: Iterable[IndexedChunk], index: IndexRef) -> None:
+    first = next(iter(held), None)
+    if first is not None:
+        check_dimension(len(first.vector), index.dimension)

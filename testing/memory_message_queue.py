@@ -1,0 +1,68 @@
+"""A MessageQueue in memory, for tests."""
+
+# ruff: noqa: D102 - the port says what each method does
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import RLock
+
+from ragdrop.errors import RagdropError
+from ragdrop.ports.message_queue import Continuation
+
+
+class MemoryMessageQueue:
+    """MessageQueue for tests; time stands still, so a message that was delayed stays away.
+
+    `sent` holds the keys that were sent, in order; `continued` the large documents to go on with; `dead` the keys of
+    the dead-letter queue; `delays` the receipt handles with their seconds, in order; `fail_with` is raised by every
+    call while it is set; `calls` names the calls made.
+    """
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+        self.continued: list[Continuation] = []
+        self.dead: list[str] = []
+        self.delays: list[tuple[str, int]] = []
+        self.fail_with: RagdropError | None = None
+        self.calls: list[str] = []
+        self._lock = RLock()
+
+    def send(self, key: str) -> None:
+        with self._call("send"):
+            self.sent.append(key)
+
+    def send_all(self, keys: Sequence[str]) -> None:
+        with self._call("send_all"):
+            self.sent += keys
+
+    def go_on(self, continuation: Continuation) -> None:
+        with self._call("go_on"):
+            self.continued.append(continuation)
+
+    def redrive(self) -> int:
+        with self._call("redrive"):
+            moved = self.dead[:10]  # as many as SQS gives at once
+            del self.dead[:10]
+            self.sent += moved
+            return len(moved)
+
+    def retry_after(self, receipt_handle: str, delay_s: int) -> None:
+        with self._call("retry_after"):
+            self.delays.append((receipt_handle, delay_s))
+
+    def receive(self) -> list[tuple[str, str]]:
+        """Receipt handle and key of the messages that were sent and are not delayed, as a consumer sees them."""
+        with self._lock:
+            away = {handle for handle, delay_s in self.delays if delay_s > 0}
+            keys = [*self.sent, *(each.key for each in self.continued)]
+            numbered = [(f"receipt-{number}", key) for number, key in enumerate(keys)]
+            return [(handle, key) for handle, key in numbered if handle not in away]
+
+    @contextmanager
+    def _call(self, name: str) -> Iterator[None]:
+        with self._lock:
+            self.calls.append(name)
+            if self.fail_with:
+                raise self.fail_with
+            yield

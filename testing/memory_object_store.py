@@ -1,0 +1,145 @@
+"""A versioned bucket in memory, for tests."""
+
+# ruff: noqa: D102 - the port says what each method does
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from threading import RLock
+
+from ragdrop.errors import RagdropError
+from ragdrop.ports import StoredObject
+from ragdrop.ports.object_store import ListedObject, UploadForm, failed
+
+MODIFIED_AT = "2026-01-01T00:00:00Z"  # time stands still here, so that tests repeat
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    version_id: str
+    stored: StoredObject | None  # None: a delete marker
+    modified_at: str
+    body: bytes = b""
+
+
+class MemoryObjectStore:
+    """ObjectStore for tests.
+
+    `fail_with` is raised by every call while it is set; `calls` names the calls made, in order; `modified_at` is the
+    time of what is written next.
+    """
+
+    def __init__(self, bucket: str = "documents") -> None:
+        self.bucket = bucket
+        self.modified_at = MODIFIED_AT
+        self.fail_with: RagdropError | None = None
+        self.calls: list[str] = []
+        self._lock = RLock()
+        self._numbers = count(1)
+        self._versions: dict[str, list[_Version]] = {}
+
+    def head(self, key: str) -> StoredObject | None:
+        with self._call("head"):
+            version = self._current(key)
+            return version.stored if version else None
+
+    def get(self, key: str, *, version_id: str | None = None, start: int = 0, end: int | None = None) -> bytes | None:
+        with self._call("get"):
+            version = self._current(key) if version_id is None else self._find(key, version_id)
+            if version is None or version.stored is None:
+                return None
+            return version.body[start : len(version.body) if end is None else max(start, end)]
+
+    def put(
+        self,
+        key: str,
+        body: bytes,
+        *,
+        media_type: str,
+        metadata: Mapping[str, str] | None = None,
+        onto: str | None = None,
+    ) -> StoredObject:
+        with self._call("put"):
+            version = self._current(key)
+            there = version.stored.etag if version and version.stored else ""
+            if onto is not None and onto != there:
+                raise failed("If-Match" if onto else "If-None-Match", there or None)
+            stored = StoredObject(
+                key=key,
+                version_id=self._next_id(),
+                etag=hashlib.md5(body, usedforsecurity=False).hexdigest(),  # as S3 does for a plain PUT
+                size_bytes=len(body),
+                media_type=media_type,
+                modified_at=self.modified_at,
+                metadata={name.lower(): value for name, value in (metadata or {}).items()},
+            )
+            version = _Version(stored.version_id, stored, self.modified_at, bytes(body))
+            self._versions.setdefault(key, []).append(version)
+            return stored
+
+    def delete(self, key: str) -> str | None:
+        with self._call("delete"):
+            marker = _Version(self._next_id(), None, self.modified_at)
+            self._versions.setdefault(key, []).append(marker)
+            return marker.version_id
+
+    def delete_prefix(self, prefix: str) -> int:
+        with self._call("delete_prefix"):
+            if not prefix:
+                raise ValueError("an empty prefix would remove the whole bucket")
+            keys = [key for key in self._versions if key.startswith(prefix)]
+            return sum(len(self._versions.pop(key)) for key in keys)
+
+    def entries(self, prefix: str, *, start_after: str = "") -> Iterator[ListedObject]:
+        with self._call("entries"):
+            newest = {key: version for key in self._versions if (version := self._current(key))}
+        for key in sorted(newest):
+            if key.startswith(prefix) and key > start_after:
+                version = newest[key]
+                yield ListedObject(key, version.version_id, version.modified_at, deleted=version.stored is None)
+
+    def purge(self, key: str) -> int:
+        with self._call("purge"):
+            return len(self._versions.pop(key, []))
+
+    def upload_form(self, key: str, *, media_type: str, max_bytes: int, expires_s: int) -> UploadForm:
+        with self._call("upload_form"):
+            policy = f"{max_bytes} bytes, {expires_s} s"
+            return UploadForm(f"memory://{self.bucket}", {"key": key, "Content-Type": media_type, "policy": policy})
+
+    def remove_version(self, key: str, version_id: str) -> None:
+        """Remove one version for good; removing a delete marker from the top restores what is under it."""
+        with self._lock:
+            self._versions[key] = [version for version in self._versions[key] if version.version_id != version_id]
+
+    def newest(self, key: str) -> tuple[str, bool] | None:
+        """The version on top and whether it is a delete marker; None where there is none."""
+        with self._lock:
+            version = self._current(key)
+            return None if version is None else (version.version_id, version.stored is None)
+
+    def keys(self) -> list[str]:
+        """The keys that have a current version, in order."""
+        with self._lock:
+            return sorted(key for key in self._versions if (version := self._current(key)) and version.stored)
+
+    def _current(self, key: str) -> _Version | None:
+        versions = self._versions.get(key)
+        return versions[-1] if versions else None
+
+    def _find(self, key: str, version_id: str) -> _Version | None:
+        return next((version for version in self._versions.get(key, []) if version.version_id == version_id), None)
+
+    def _next_id(self) -> str:
+        return f"version-{next(self._numbers):06d}"
+
+    @contextmanager
+    def _call(self, name: str) -> Iterator[None]:
+        with self._lock:
+            self.calls.append(name)
+            if self.fail_with:
+                raise self.fail_with
+            yield

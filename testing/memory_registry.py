@@ -1,0 +1,281 @@
+"""A Registry in memory, for tests: the same steps and refusals as DynamoDB's, and failures on request."""
+
+# ruff: noqa: D102 - the port says what each method does
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import RLock
+from typing import Any
+
+from ragdrop.domain.calibration import Calibration
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.pointers import Name
+from ragdrop.domain.rates import RateLimits
+from ragdrop.domain.tenants import ActiveIndex, KeptSettings, Tenant
+from ragdrop.errors import DatabaseError, RagdropError
+from ragdrop.ports import Claim
+from ragdrop.ports.registry import MAX_FOLDERS, Checkpoint
+from ragdrop.stores import head_changes
+from ragdrop.stores.head_changes import Changes
+from ragdrop.stores.listing_cursor import Listing
+from testing.memory_registry_parts import MemoryKeys, MemoryPointers
+
+MAX_ITEMS = 100
+
+
+class MemoryRegistry(MemoryPointers, MemoryKeys):
+    """Registry for tests.
+
+    `fail_with` is raised by every call while it is set; the heads of `unreadable` are `unread`; `calls` names the
+    calls made, in order.
+    """
+
+    def __init__(self) -> None:
+        MemoryPointers.__init__(self)
+        MemoryKeys.__init__(self)
+        self.fail_with: RagdropError | None = None
+        self.unreadable: set[DocumentKey] = set()
+        self.calls: list[str] = []
+        self._lock = RLock()
+        self._heads: dict[DocumentKey, Head] = {}
+        self._details: dict[DocumentKey, dict[int, Detail]] = {}  # by revision
+        self._checkpoints: dict[tuple[DocumentKey, int], Checkpoint] = {}
+        self._tenants: dict[str, Tenant] = {}
+        self._folders: dict[str, frozenset[str]] = {}
+
+    def head(self, key: DocumentKey) -> Head | None:
+        with self._call("head"):
+            return self._heads.get(key)
+
+    def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:  # noqa: ARG002
+        with self._call("heads"):
+            return self._batch((), keys)[1]
+
+    def named_and_heads(
+        self,
+        names: Collection[Name],
+        keys: Collection[DocumentKey],
+        deadline: Deadline,  # noqa: ARG002
+    ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
+        with self._call("named_and_heads"):
+            return self._batch(names, keys)
+
+    def _batch(
+        self, names: Collection[Name], keys: Collection[DocumentKey]
+    ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
+        asked = set(keys)
+        if len(asked) + len(set(names)) > MAX_ITEMS:
+            raise ValueError(f"{len(asked) + len(set(names))} items asked for at once, at most {MAX_ITEMS}")
+        unread = frozenset(asked & self.unreadable)
+        if asked and unread == asked and not names:
+            raise DatabaseError("no head could be read", service="registry")
+        held = {key: self._heads[key] for key in asked - unread if key in self._heads}
+        return self._paths(names), Heads(held, unread)
+
+    def detail(self, key: DocumentKey, revision: int) -> Detail | None:
+        with self._call("detail"):
+            return self._details.get(key, {}).get(revision)
+
+    def begin(self, detail: Detail, checkpoint: Checkpoint) -> None:
+        with self._call("begin"):
+            self._details.setdefault(detail.key, {})[detail.revision] = detail
+            self._checkpoints[detail.key, detail.revision] = checkpoint
+
+    def checkpoint(self, key: DocumentKey, revision: int) -> Checkpoint | None:
+        with self._call("checkpoint"):
+            return self._checkpoints.get((key, revision))
+
+    def advance(self, key: DocumentKey, revision: int, before: Checkpoint, after: Checkpoint) -> bool:
+        with self._call("advance"):
+            held = self._checkpoints.get((key, revision))
+            if held is None or held.position != before.position:
+                return held is not None and held == after
+            self._checkpoints[key, revision] = after
+            return True
+
+    def renew(self, key: DocumentKey, revision: int, message_id: str, lease_until_s: float) -> bool:
+        with self._call("renew"):
+            head = self._heads.get(key)
+            if head is None or head.revision != revision or head.status is not Status.PENDING:
+                return False
+            self._heads[key] = replace(head, message_id=message_id, lease_until_s=lease_until_s)
+            return True
+
+    def claim(self, key: DocumentKey, seen: Head | None, claim: Claim) -> Head | None:
+        with self._call("claim"):
+            changes = head_changes.claimed(seen, claim)
+            head = self._heads.get(key)
+            return self._take(key, changes, free=(head and head.revision) == (seen and seen.revision))
+
+    def give_back(self, key: DocumentKey, revision: int) -> None:
+        with self._call("give_back"):
+            head = self._heads.get(key)
+            if head and head.revision == revision and head.status is Status.PENDING:
+                self._heads[key] = replace(head, lease_until_s=0.0)
+
+    def flip(self, detail: Detail, now_s: float) -> Head | None:
+        with self._call("flip"):
+            self._details.setdefault(detail.key, {})[detail.revision] = detail
+            self._checkpoints.pop((detail.key, detail.revision), None)
+            changes = head_changes.flipped(detail, now_s)
+            if head := self._heads.get(detail.key):
+                changes["live_version_id"] = head.version_id
+                changes["live_sidecar_version_id"] = head.sidecar_version_id
+            return self._finish(detail.key, detail.revision, changes)
+
+    def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> Head | None:
+        with self._call("fail"):
+            return self._finish(key, revision, head_changes.failed(failure, keep_live=keep_live))
+
+    def tombstone(self, key: DocumentKey, seen: Head, sequencer: str | None, now_s: float) -> Head | None:
+        with self._call("tombstone"):
+            changes = head_changes.buried(seen, sequencer, now_s)
+            head = self._heads.get(key)
+            free = head is not None and (head.revision, head.status) == (seen.revision, seen.status)
+            return self._take(key, changes, free=free)
+
+    def forget(self, key: DocumentKey, before_revision: int) -> None:
+        with self._call("forget"):
+            held = self._details.get(key, {})
+            for revision in [each for each in held if each < before_revision]:
+                del held[revision]
+                self._checkpoints.pop((key, revision), None)
+
+    def forget_document(self, key: DocumentKey) -> int:
+        with self._call("forget_document"):
+            if head := self._heads.get(key):
+                self._remove_pointers(head)
+            revisions = self._details.pop(key, {})
+            for revision in revisions:
+                self._checkpoints.pop((key, revision), None)
+            return len(revisions) + int(self._heads.pop(key, None) is not None)
+
+    def page(
+        self, tenant: str, *, vault: str | None, prefix: str, status: Status | None, cursor: str | None, limit: int
+    ) -> Page:
+        with self._call("page"):
+            listing = Listing(tenant, vault, prefix, status)
+            after = listing.position(cursor)
+            listed = sorted(
+                (
+                    head
+                    for key, head in self._heads.items()
+                    if key.tenant == tenant and head.status in listing.statuses
+                    if key.vault_path > after and listing.admits(key.vault, key.path)
+                ),
+                key=lambda head: head.key.vault_path,
+            )
+            more = len(listed) > limit
+            return Page(listed[:limit], listing.cursor_after(listed[limit - 1].key.vault_path) if more else None)
+
+    def tenant(self, name: str) -> Tenant | None:
+        with self._call("tenant"):
+            return self._tenants.get(name)
+
+    def create_tenant(self, tenant: Tenant) -> bool:
+        with self._call("create_tenant"):
+            return self._tenants.setdefault(tenant.name, tenant) is tenant
+
+    def tenants(self) -> list[Tenant]:
+        with self._call("tenants"):
+            return [self._tenants[name] for name in sorted(self._tenants)]
+
+    def move_indexes(
+        self, before: Tenant, *, active: ActiveIndex, building: ActiveIndex | None, previous: ActiveIndex | None
+    ) -> bool:
+        with self._call("move_indexes"):
+            now = self._tenants[before.name]
+            if now.moves != before.moves:
+                return False
+            moved = replace(now, active=active, building=building, previous=previous, moves=now.moves + 1)
+            self._tenants[before.name] = moved
+            return True
+
+    def put_calibration(self, name: str, calibration: Calibration) -> bool:
+        with self._call("put_calibration"):
+            tenant = self._tenants.get(name)
+            if tenant is not None:
+                generation = tenant.generation + 1
+                self._tenants[name] = replace(tenant, calibration=calibration, generation=generation)
+            return tenant is not None
+
+    def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int, doc_type: str | None = None) -> None:
+        with self._call("add_to_tenant"):
+            if tenant := self._tenants.get(name):
+                self._tenants[name] = replace(
+                    tenant,
+                    documents=tenant.documents + documents,
+                    chunks=tenant.chunks + chunks,
+                    generation=tenant.generation + 1,
+                    vaults=tuple(sorted({*tenant.vaults, vault})),
+                    doc_types=tuple(sorted({*tenant.doc_types, *([f"{vault}/{doc_type}"] if doc_type else [])})),
+                )
+
+    def keep_settings(self, name: str, vault: str, settings: KeptSettings) -> bool:
+        with self._call("keep_settings"):
+            tenant = self._tenants[name]
+            kept = tenant.settings.get(vault)
+            if kept is not None and kept.revision > settings.revision:
+                return False
+            self._tenants[name] = replace(tenant, settings={**tenant.settings, vault: settings})
+            return True
+
+    def set_enabled(self, name: str, *, enabled: bool) -> bool:
+        with self._call("set_enabled"):
+            return self._change_tenant(name, enabled=enabled)
+
+    def set_rates(self, name: str, rates: RateLimits) -> bool:
+        with self._call("set_rates"):
+            return self._change_tenant(name, rates=rates)
+
+    def forget_tenant(self, name: str) -> int:
+        with self._call("forget_tenant"):
+            gone = self._forget_keys(name) + self._forget_promoted(name)
+            gone += int(self._folders.pop(name, None) is not None)
+            tenant = self._tenants.pop(name, None)
+            return gone if tenant is None else gone + 1 + len(tenant.settings)
+
+    def folders(self, tenant: str) -> frozenset[str]:
+        with self._call("folders"):
+            return self._folders.get(tenant, frozenset())
+
+    def note_folder(self, tenant: str, folder: str) -> None:
+        with self._call("note_folder"):
+            known = self._folders.get(tenant, frozenset())
+            if len(known) < MAX_FOLDERS:
+                self._folders[tenant] = known | {folder}
+
+    def _change_tenant(self, name: str, **changes: Any) -> bool:
+        tenant = self._tenants.get(name)
+        if tenant is not None:
+            self._tenants[name] = replace(tenant, **changes)
+        return tenant is not None
+
+    def _take(self, key: DocumentKey, changes: Changes, *, free: bool) -> Head | None:
+        head = self._heads.get(key)
+        if not free:
+            return head if head and head_changes.taken_by(head, changes) else None
+        base = head or Head(key, Status.PENDING, 0)
+        self._heads[key] = replace(base, **changes)
+        return self._heads[key]
+
+    def _finish(self, key: DocumentKey, revision: int, changes: Changes) -> Head | None:
+        head = self._heads.get(key)
+        if head is None:
+            return None
+        if head.revision == revision and head.status is Status.PENDING:
+            self._heads[key] = replace(head, **changes)
+            return head
+        return head if head_changes.finished_as(head, revision, changes) else None
+
+    @contextmanager
+    def _call(self, name: str) -> Iterator[None]:
+        with self._lock:
+            self.calls.append(name)
+            if self.fail_with:
+                raise self.fail_with
+            yield

@@ -1,0 +1,109 @@
+"""API keys in memory: the part of the registry for tests that knows who may ask."""
+
+# ruff: noqa: D102 - the port says what each method does
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import AbstractContextManager
+from dataclasses import replace
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Detail, Head, PromotionLevel
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.pointers import (
+    MAX_PATHS_OF_A_NAME,
+    Name,
+    Promoted,
+    name_of,
+    nothing_answers_until,
+    nothing_is_promoted_until,
+)
+from ragdrop.domain.tenants import ApiKey
+
+
+class MemoryKeys:
+    """Keys by the hash of their secrets."""
+
+    def __init__(self) -> None:
+        self._api_keys: dict[str, ApiKey] = {}
+
+    def api_key(self, sha256: str) -> ApiKey | None:
+        with self._call("api_key"):
+            return self._api_keys.get(sha256)
+
+    def put_api_key(self, key: ApiKey) -> None:
+        with self._call("put_api_key"):
+            self._api_keys[key.sha256] = key
+
+    def api_keys(self, tenant: str) -> list[ApiKey]:
+        with self._call("api_keys"):
+            found = [key for key in self._api_keys.values() if key.tenant == tenant]
+            return sorted(found, key=lambda key: (key.created_at, key.sha256))
+
+    def revoke_api_key(self, sha256: str) -> bool:
+        with self._call("revoke_api_key"):
+            return self._change_key(sha256, revoked=True)
+
+    def expire_api_key(self, sha256: str, expires_at_s: float) -> bool:
+        with self._call("expire_api_key"):
+            return self._change_key(sha256, expires_at_s=expires_at_s)
+
+    def _change_key(self, sha256: str, **changes: float | bool) -> bool:
+        key = self._api_keys.get(sha256)
+        if key is not None:
+            self._api_keys[sha256] = replace(key, **changes)  # type: ignore[arg-type]
+        return key is not None
+
+    def _forget_keys(self, tenant: str) -> int:
+        gone = [key.sha256 for key in self._api_keys.values() if key.tenant == tenant]
+        for sha256 in gone:
+            del self._api_keys[sha256]
+        return len(gone)
+
+    def _call(self, name: str) -> AbstractContextManager[None]:
+        raise NotImplementedError
+
+
+class MemoryPointers:
+    """Pointers, each with the revision that wrote it."""
+
+    def __init__(self) -> None:
+        self._promoted: dict[DocumentKey, tuple[PromotionLevel, int]] = {}
+        self._names: dict[Name, dict[str, int]] = {}
+
+    def point(self, detail: Detail) -> None:
+        with self._call("point"):
+            key, revision, level = detail.key, detail.revision, detail.facts.promotion_level
+            paths = self._names.setdefault(name_of(key), {})
+            if key.path in paths or len(paths) < MAX_PATHS_OF_A_NAME:
+                paths[key.path] = max(revision, paths.get(key.path, 0))
+            if level != "standard" and self._promoted.get(key, (level, 0))[1] <= revision:
+                self._promoted[key] = level, revision
+
+    def unpoint(self, head: Head) -> None:
+        with self._call("unpoint"):
+            self._remove_pointers(head)
+
+    def promoted(self, tenant: str, deadline: Deadline) -> list[Promoted]:
+        with self._call("promoted"):
+            deadline.timeout_s(1.0, stage="registry")
+            return sorted(Promoted(key, level) for key, (level, _) in self._promoted.items() if key.tenant == tenant)
+
+    def _paths(self, names: Collection[Name]) -> dict[Name, tuple[str, ...]]:
+        return {name: tuple(sorted(self._names[name])) for name in names if self._names.get(name)}
+
+    def _remove_pointers(self, head: Head) -> None:
+        paths = self._names.get(name_of(head.key), {})
+        if paths.get(head.key.path, 1 << 62) <= nothing_answers_until(head):
+            del paths[head.key.path]
+        if self._promoted.get(head.key, ("", 1 << 62))[1] <= nothing_is_promoted_until(head):
+            del self._promoted[head.key]
+
+    def _forget_promoted(self, tenant: str) -> int:
+        gone = [key for key in self._promoted if key.tenant == tenant]
+        for key in gone:
+            del self._promoted[key]
+        return len(gone)
+
+    def _call(self, name: str) -> AbstractContextManager[None]:
+        raise NotImplementedError

@@ -1,0 +1,119 @@
+"""Metrics in memory, for tests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.tenants import Caller
+from ragdrop.errors import RagdropError, UnauthenticatedError
+from ragdrop.ports.credentials import REFUSED
+from ragdrop.ports.metrics import UNITS
+from ragdrop.ports.wiring import SUBSCRIBED, Wiring
+
+
+class MemoryMetrics:
+    """Keeps every value by name, with the dependency that it is of; a name that does not exist is an error."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, float, str | None]] = []
+
+    def put(self, values: Mapping[str, float], *, dependency: str | None = None) -> None:
+        """Keep *values*."""
+        for name, value in values.items():
+            assert name in UNITS, f"{name} is no metric"  # noqa: S101 - a fake tells a test what is wrong
+            self.seen.append((name, float(value), dependency))
+
+    def total(self, name: str, dependency: str | None = None) -> float:
+        """The sum of what was put under *name*."""
+        return sum(value for seen, value, of in self.seen if (seen, of) == (name, dependency))
+
+
+class MemoryTracer:
+    """Keeps the name of every stage that ended, with the type of the error that ended it."""
+
+    def __init__(self) -> None:
+        self.ended: list[tuple[str, str | None]] = []
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Keep *name* when the block ends."""
+        error: str | None = None
+        try:
+            yield
+        except BaseException as exc:
+            error = type(exc).__name__
+            raise
+        finally:
+            self.ended.append((name, error))
+
+
+class MemoryTokens:
+    """TokenVerifier for tests: *callers* by token."""
+
+    def __init__(self, callers: Mapping[str, Caller]) -> None:
+        self._callers = dict(callers)
+
+    def caller(self, token: str) -> Caller:
+        """Who a token speaks for."""
+        found = self._callers.get(token)
+        if found is None:
+            raise UnauthenticatedError(REFUSED)
+        return found
+
+
+class MemoryModelList:
+    """A ModelList that holds *names*; None is an endpoint without a list.  `fail_with` is raised while it is set."""
+
+    def __init__(self, *names: str, listed: bool = True) -> None:
+        self.names: frozenset[str] | None = frozenset(names) if listed else None
+        self.fail_with: RagdropError | None = None
+        self.calls = 0
+
+    def models(self, deadline: Deadline) -> frozenset[str] | None:
+        """The names."""
+        deadline.timeout_s(1.0, stage="models")
+        self.calls += 1
+        if self.fail_with is not None:
+            raise self.fail_with
+        return self.names
+
+
+class WordReranker:
+    """Scores by the share of the question's words that a text holds; `fail_with` is raised while it is set."""
+
+    def __init__(self) -> None:
+        self.fail_with: RagdropError | None = None
+        self.asked: list[tuple[str, tuple[str, ...]]] = []
+
+    def scores(self, query: str, texts: Sequence[str], deadline: Deadline) -> list[float]:
+        """The shares, in [0, 1]."""
+        if not texts:
+            return []
+        deadline.timeout_s(1.0, stage="rerank")
+        self.asked.append((query, tuple(texts)))
+        if self.fail_with is not None:
+            raise self.fail_with
+        words = _words(query)
+        return [len(words & _words(text)) / max(1, len(words)) for text in texts]
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.casefold()))
+
+
+class MemoryWiring:
+    """A WiringProbe that sees *wiring*; `fail_with` is raised while it is set."""
+
+    def __init__(self, wiring: Wiring | None = None) -> None:
+        whole = Wiring(versioned=True, events=frozenset(SUBSCRIBED), waiting=0, dead_letters=0)
+        self.wiring = wiring or whole
+        self.fail_with: RagdropError | None = None
+
+    def look(self) -> Wiring:
+        """The wiring."""
+        if self.fail_with is not None:
+            raise self.fail_with
+        return self.wiring

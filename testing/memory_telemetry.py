@@ -1,0 +1,211 @@
+"""Telemetry in memory, for tests."""
+
+# ruff: noqa: D102 - the port says what each method does
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ragdrop.domain.chunks import Vector
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.receipts import Receipt
+from ragdrop.errors import RagdropError
+from ragdrop.ports.kept_replies import KeptReply
+from ragdrop.ports.telemetry import Counts, Usage
+
+
+class MemoryTelemetry:
+    """Telemetry for tests: `fail_with` is raised by every call while it is set; `calls` names the calls in order."""
+
+    def __init__(self) -> None:
+        self.fail_with: RagdropError | None = None
+        self.calls: list[str] = []
+        self._vectors: dict[tuple[str, str], tuple[float, Vector]] = {}
+        self._usage: dict[DocumentKey, Usage] = {}
+        self._hours: dict[tuple[str, str], Counter[str]] = {}
+        self._hash_keys: dict[str, bytes] = {}
+
+    def query_vector(self, tenant: str, name: str, now_s: float) -> Vector | None:
+        with self._call("query_vector"):
+            held = self._vectors.get((tenant, name))
+            return held[1] if held and held[0] > now_s else None
+
+    def put_query_vectors(self, tenant: str, vectors: Mapping[str, Vector], expires_at_s: float) -> None:
+        with self._call("put_query_vectors"):
+            self._vectors |= {(tenant, name): (expires_at_s, found) for name, found in vectors.items()}
+
+    def add_use(self, key: DocumentKey, count: int, last_retrieved: str) -> None:
+        with self._call("add_use"):
+            self._usage[key] = Usage(self._usage.get(key, Usage()).query_count + count, last_retrieved)
+
+    def usage(self, keys: Sequence[DocumentKey]) -> dict[DocumentKey, Usage]:
+        with self._call("usage"):
+            return {key: self._usage[key] for key in keys if key in self._usage}
+
+    def forget_use(self, key: DocumentKey) -> None:
+        with self._call("forget_use"):
+            self._usage.pop(key, None)
+
+    def add_counts(self, tenant: str, hour: str, counts: Counts) -> None:
+        with self._call("add_counts"):
+            self._hours.setdefault((tenant, hour), Counter()).update(counts)
+
+    def counts(self, tenant: str, first: str, last: str) -> dict[str, Counts]:
+        with self._call("counts"):
+            return {
+                hour: dict(held) for (who, hour), held in self._hours.items() if who == tenant and first <= hour <= last
+            }
+
+    def hash_key(self, tenant: str, candidate: bytes) -> bytes:
+        with self._call("hash_key"):
+            return self._hash_keys.setdefault(tenant, candidate)
+
+    def forget_tenant(self, tenant: str) -> int:
+        with self._call("forget_tenant"):
+            before = len(self._vectors) + len(self._usage) + len(self._hours)
+            self._vectors = {key: held for key, held in self._vectors.items() if key[0] != tenant}
+            self._usage = {key: held for key, held in self._usage.items() if key.tenant != tenant}
+            self._hours = {key: held for key, held in self._hours.items() if key[0] != tenant}
+            after = len(self._vectors) + len(self._usage) + len(self._hours)
+            return before - after + int(self._hash_keys.pop(tenant, None) is not None)
+
+    @contextmanager
+    def _call(self, name: str) -> Iterator[None]:
+        self.calls.append(name)
+        if self.fail_with:
+            raise self.fail_with
+        yield
+
+
+@dataclass(slots=True)
+class _Item:
+    fingerprint: str
+    lease_until_s: float
+    expires_at_s: float
+    body: Mapping[str, Any] | None = None
+
+
+class MemoryKeptReplies:
+    """KeptReplies for tests: `fail_with` is raised by every call while it is set."""
+
+    def __init__(self) -> None:
+        self.fail_with: RagdropError | None = None
+        self._items: dict[tuple[str, str], _Item] = {}
+
+    def begin(
+        self, tenant: str, key: str, fingerprint: str, *, now_s: float, lease_s: float, keep_s: float
+    ) -> KeptReply | None:
+        """Note it, unless something is in the way."""
+        self._fail()
+        there = self._items.get((tenant, key))
+        if there is not None and there.expires_at_s > now_s:
+            left = there.body is None and there.fingerprint == fingerprint and there.lease_until_s <= now_s
+            if not left:
+                return KeptReply(there.fingerprint, there.body)
+        self._items[tenant, key] = _Item(fingerprint, now_s + lease_s, now_s + keep_s)
+        return None
+
+    def finish(self, tenant: str, key: str, body: Mapping[str, Any]) -> None:
+        """Keep the reply."""
+        self._fail()
+        if (tenant, key) in self._items:
+            self._items[tenant, key].body = body
+
+    def forget(self, tenant: str, key: str) -> None:
+        """Forget it."""
+        self._fail()
+        self._items.pop((tenant, key), None)
+
+    def _fail(self) -> None:
+        if self.fail_with:
+            raise self.fail_with
+
+
+class MemoryReceipts:
+    """Receipts for tests: `fail_with` is raised by every call while it is set; `held` are those that are kept."""
+
+    def __init__(self) -> None:
+        self.fail_with: RagdropError | None = None
+        self.held: dict[tuple[str, str], Receipt] = {}
+
+    def put_receipt(self, receipt: Receipt) -> None:
+        """Keep it, its body as JSON would."""
+        self._called()
+        body = json.loads(json.dumps(receipt.body))
+        self.held[receipt.tenant, receipt.id] = replace(receipt, body=body)
+
+    def receipt(self, tenant: str, receipt_id: str, now_s: float) -> Receipt | None:
+        """The receipt, while its time lasts."""
+        self._called()
+        found = self.held.get((tenant, receipt_id))
+        return found if found is not None and found.expires_at_s > now_s else None
+
+    def forget_receipts(self, key: DocumentKey) -> int:
+        """Remove those that name the document."""
+        return self._forget(lambda receipt: key in receipt.documents)
+
+    def forget_all_receipts(self, tenant: str) -> int:
+        """Remove those of the tenant."""
+        return self._forget(lambda receipt: receipt.tenant == tenant)
+
+    def _forget(self, goes: Callable[[Receipt], bool]) -> int:
+        self._called()
+        gone = [place for place, receipt in self.held.items() if goes(receipt)]
+        for place in gone:
+            del self.held[place]
+        return len(gone)
+
+    def _called(self) -> None:
+        if self.fail_with is not None:
+            raise self.fail_with
+
+
+class MemoryRequestCounts:
+    """RequestCounts for tests: `fail_with` is raised by every call while it is set; `writes` counts the calls."""
+
+    def __init__(self) -> None:
+        self.fail_with: RagdropError | None = None
+        self.writes = 0
+        self._counts: dict[tuple[str, int], Counter[str]] = {}
+
+    def add_requests(self, tenant: str, window: int, counts: Mapping[str, int]) -> dict[str, int]:
+        """Add, and tell all."""
+        self.writes += 1
+        if self.fail_with:
+            raise self.fail_with
+        held = self._counts.setdefault((tenant, window), Counter())
+        held.update(counts)
+        return dict(held)
+
+
+TTL_S = 3_600
+
+
+class MemoryVisitedCache:
+    """VisitedCache for tests."""
+
+    def __init__(self) -> None:
+        self.fail_with: RagdropError | None = None
+        self.calls: list[str] = []
+        self._held: dict[tuple[str, str], tuple[frozenset[str], float]] = {}
+
+    def visited(self, tenant: str, session: str, now_s: float) -> frozenset[str]:
+        """What the session has expanded."""
+        self._called("visited")
+        digests, expires_at = self._held.get((tenant, session), (frozenset(), 0.0))
+        return digests if expires_at > now_s else frozenset()
+
+    def note(self, tenant: str, session: str, digests: Collection[str], now_s: float) -> None:
+        """Keep it for an hour."""
+        self._called("note")
+        if digests:
+            self._held[tenant, session] = frozenset(digests), int(now_s) + TTL_S
+
+    def _called(self, name: str) -> None:
+        self.calls.append(name)
+        if self.fail_with is not None:
+            raise self.fail_with

@@ -1,0 +1,144 @@
+"""The token budget: what is admitted, in which order it is shown, and that it is never exceeded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragdrop.domain.answers import Shown
+from ragdrop.domain.chunks import Chunk, Hit
+from ragdrop.domain.documents import Facts, PromotionLevel
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.retrieval import FoundChunk, FoundDocument
+from ragdrop.generate.budget import CUT, SEGMENT_OVERHEAD_TOKENS, TOO_LARGE, document_tokens, estimate_tokens, fit
+
+CHUNK = 1_000
+ROOM = document_tokens(context=8_000, answer=2_000, prompt=500, system_prompt="")
+
+
+def document(
+    name: str,
+    size: int = 5_000,
+    *,
+    score: float | None = 0.5,
+    level: PromotionLevel = "standard",
+    date: str | None = None,
+    matching: int = 0,
+) -> FoundDocument:
+    """A document of *size* characters in chunks of 1,000, of which the one at place *matching* was found."""
+    facts = Facts(
+        title=name, version_id="v", indexed_at="2026-01-01T00:00:00Z", promotion_level=level, date=date, char_count=size
+    )
+    key = DocumentKey("acme", "team", name)
+    starts = range(0, size, CHUNK)
+    hits = [
+        Hit(key, 1, Chunk(place, start, min(size, start + CHUNK), "x" * min(CHUNK, size - start)), facts)
+        for place, start in enumerate(starts)
+    ]
+    return FoundDocument(
+        key, 1, facts, score, score, (FoundChunk(hits[matching], score),), "x" * size, 0, size, tuple(hits)
+    )
+
+
+def cost(shown: Shown) -> int:
+    return sum(estimate_tokens(segment.hit.chunk.in_context) + SEGMENT_OVERHEAD_TOKENS for segment in shown.segments)
+
+
+def names(shown: Shown, *, whole: bool = False) -> list[str]:
+    return [source.document.key.path for source in shown.sources if not (whole and source.cut)]
+
+
+def test_of_100_documents_of_5000_characters_an_8000_token_budget_takes_the_best_and_lists_the_rest() -> None:
+    found = [document(f"{n:03}", score=1 - n / 200) for n in range(100)]
+
+    shown = fit([], list(reversed(found)), tokens=ROOM)
+
+    assert names(shown, whole=True) == ["000", "001", "002"]
+    assert 0 < len(shown.sources) < 10
+    assert names(shown) == sorted(names(shown))
+    left_out = {out.key.path for out in shown.excluded if out.reason == TOO_LARGE}
+    assert left_out | set(names(shown)) == {f"{n:03}" for n in range(100)}
+    assert cost(shown) <= ROOM
+
+
+def test_critical_is_admitted_before_important_before_score_before_date_before_linked() -> None:
+    rule = document("rule", 1_000, score=0.1, level="critical")
+    important = document("important", 1_000, score=0.2, level="important")
+    best = document("best", 1_000, score=0.9)
+    newer = document("newer", 1_000, score=0.5, date="2025-05-05")
+    older = document("older", 1_000, score=0.5, date="2020-01-01")
+    linked = document("linked", 1_000, score=0.9)
+    order = ["rule", "important", "best", "newer", "older", "linked"]
+    one = 1_000 // 4 + SEGMENT_OVERHEAD_TOKENS
+
+    for room in range(1, 7):
+        shown = fit([rule], [older, newer, best, important], [linked], tokens=room * one)
+
+        assert set(names(shown)) == set(order[:room])
+        assert [out.key.path for out in shown.excluded] == order[room:]
+
+
+def test_the_layout_is_critical_then_relevant_by_score_then_linked_and_the_numbers_run_through() -> None:
+    shown = fit(
+        [document("rule", 2_000, score=None, level="critical")],
+        [document("low", 1_000, score=0.3, level="important"), document("high", 2_000, score=0.9)],
+        [document("linked", 1_000)],
+        tokens=ROOM,
+    )
+
+    assert names(shown) == ["rule", "high", "low", "linked"]
+    assert [segment.number for segment in shown.segments] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_critical_document_larger_than_the_budget_is_shown_up_to_a_chunks_end() -> None:
+    shown = fit([document("rule", 50_000, level="critical", score=None)], [], tokens=ROOM)
+
+    [source] = shown.sources
+    assert source.cut
+    assert [segment.hit.chunk.ordinal for segment in source.segments] == list(range(len(source.segments)))
+    assert [(out.key.path, out.reason) for out in shown.excluded] == [("rule", CUT)]
+    assert ROOM - CHUNK // 4 - SEGMENT_OVERHEAD_TOKENS < cost(shown) <= ROOM
+
+
+def test_a_long_document_is_shown_by_the_chunk_that_matches() -> None:
+    shown = fit([], [document("long", 50_000, matching=30)], tokens=ROOM)
+
+    assert [segment.hit.chunk.ordinal for segment in shown.segments] == [30]
+    assert shown.sources[0].cut
+
+
+def test_where_one_does_not_fit_the_next_may() -> None:
+    shown = fit([], [document("first", 1_000, score=0.9), document("small", 100, score=0.1)], tokens=200)
+
+    assert names(shown) == ["small"]
+    assert [(out.key.path, out.reason) for out in shown.excluded] == [("first", TOO_LARGE)]
+
+
+def test_a_system_prompt_longer_than_its_reserve_takes_from_the_documents() -> None:
+    assert document_tokens(context=8_000, answer=2_000, prompt=500, system_prompt="x" * 4_000) == 5_000
+    assert document_tokens(context=1_000, answer=2_000, prompt=500, system_prompt="") == 0
+
+
+sizes = st.lists(st.integers(1, 9_000), max_size=12)
+
+
+@given(critical=sizes, relevant=sizes, linked=sizes, tokens=st.integers(0, 8_000))
+def test_it_is_never_over_the_budget_and_every_document_is_shown_or_listed(
+    critical: Sequence[int], relevant: Sequence[int], linked: Sequence[int], tokens: int
+) -> None:
+    groups = [
+        [document(f"{group}{place}", size, score=(place % 7) / 7) for place, size in enumerate(held)]
+        for group, held in (("c", critical), ("r", relevant), ("l", linked))
+    ]
+
+    shown = fit(groups[0], groups[1], groups[2], tokens=tokens)
+
+    assert cost(shown) <= tokens
+    told = {*names(shown, whole=True), *(out.key.path for out in shown.excluded)}
+    assert told == {found.key.path for held in groups for found in held}
+    assert {source.document.key.path for source in shown.sources if source.cut} <= {
+        out.key.path for out in shown.excluded if out.reason == CUT
+    }
+    assert [segment.number for segment in shown.segments] == list(range(1, len(shown.segments) + 1))

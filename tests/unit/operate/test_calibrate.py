@@ -1,0 +1,130 @@
+"""Calibrate: a fit from the tenant's own titles and headings, of its active index, the same each time."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragdrop.domain.calibration import Calibration
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.errors import ConflictError, InvalidParamsError
+from ragdrop.operate.calibrate import Calibrated
+from ragdrop.query.relevance import in_force
+from tests.world import TENANT, World
+
+SUBJECTS = (
+    "harbour lighthouse keeper",
+    "copper turbine blades",
+    "glacier melt stations",
+    "orchard frost alarms",
+    "violin varnish recipes",
+    "railway signal boxes",
+    "desert well pumps",
+    "paper mill rollers",
+    "beehive weight sensors",
+    "canal lock gates",
+    "granite quarry saws",
+    "tram overhead wires",
+    "salt marsh ditches",
+    "wind tunnel scales",
+    "cheese cellar humidity",
+    "bell tower clockwork",
+)
+
+
+def fill(world: World, copies: int = 1) -> None:
+    for copy in range(copies):
+        for number, subject in enumerate(SUBJECTS):
+            text = f"# The {subject}\n\nWho looks after the {subject} reads page {number} of the {subject} book.\n"
+            world.put(f"team/{copy}-{number}.md", text if copy == 0 else text.replace("The ", f"Volume {copy}, "))
+
+
+def calibrate(world: World, *, dry_run: bool = False) -> Calibrated:
+    return world.app.calibrate(TENANT, Deadline.after(60), dry_run=dry_run)
+
+
+def kept(world: World) -> Calibration | None:
+    tenant = world.registry.tenant(TENANT)
+    assert tenant is not None
+    return tenant.calibration
+
+
+def test_a_fit_is_kept_and_in_force(world: World) -> None:
+    fill(world)
+
+    done = calibrate(world)
+
+    tenant = world.registry.tenant(TENANT)
+    assert tenant is not None
+    assert done.written
+    assert done.before.basis == "generic"
+    assert in_force(tenant) == done.after
+    assert (done.after.pairs, done.after.documents, done.after.basis) == (16, 16, "fitted")
+
+
+def test_own_chunks_are_told_from_random_ones(world: World) -> None:
+    fill(world)
+
+    assert (calibrate(world).after.separation or 0) > 0.95
+
+
+def test_a_dry_run_keeps_nothing(world: World) -> None:
+    fill(world)
+
+    done = calibrate(world, dry_run=True)
+
+    assert not done.written
+    assert kept(world) is None
+
+
+def test_the_same_documents_give_the_same_fit(world: World) -> None:
+    fill(world)
+
+    assert calibrate(world).after == calibrate(world).after
+
+
+def test_too_few_titles_are_refused_and_what_is_in_force_stays(world: World) -> None:
+    world.put("team/a.md", "# The harbour lighthouse\n\nIts keeper.")
+
+    with pytest.raises(ConflictError, match=r"'acme' has 1 titles and headings to learn from, 12 are needed"):
+        calibrate(world)
+
+    assert kept(world) is None
+
+
+def test_near_duplicates_of_every_document_do_not_spoil_the_fit(world: World) -> None:
+    fill(world)
+    alone = calibrate(world).after
+    fill(world, copies=3)
+
+    among_copies = calibrate(world).after
+
+    assert among_copies.vector.operating_point == pytest.approx(alone.vector.operating_point, abs=0.1)
+
+
+def test_documents_without_a_usable_title_count_for_nothing(world: World) -> None:
+    fill(world)
+    for number in range(10):
+        world.put(f"team/note-{number}.md", "# Notes\n\nNothing to see.")
+
+    assert calibrate(world).after.pairs == 16
+
+
+def test_deleted_documents_are_not_learned_from(world: World) -> None:
+    fill(world)
+    world.delete("team/0-0.md")
+
+    assert calibrate(world).after.pairs == 15
+
+
+def test_progress_tells_the_documents_read(world: World) -> None:
+    fill(world)
+    told: list[tuple[int, int]] = []
+
+    world.app.calibrate(TENANT, Deadline.after(60), progress=lambda done, total: told.append((done, total)))
+
+    assert told[-1] == (16, 16)
+
+
+def test_an_unknown_tenant_is_named(world: World) -> None:
+    with pytest.raises(InvalidParamsError, match="nobody"):
+        world.app.calibrate("nobody", Deadline.after(60))

@@ -1,0 +1,111 @@
+"""An index that lost documents: the search says so, the snapshot answers, and the sweep writes everything back."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragdrop.domain.answers import Question
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.retrieval import Query
+from ragdrop.domain.tenants import IndexRef
+from ragdrop.errors import IndexLostError
+from tests.world import World
+
+
+@pytest.fixture
+def lost(world: World) -> World:
+    """Two documents, and an index that was emptied behind ragdrop's back."""
+    world.put("team/pump.md", "The pump is red.")
+    world.put("team/valve.md", "The valve is blue.")
+    world.app.write_snapshot(world.tenant, Deadline.after(60))
+    world.index.drop(index_of(world), Deadline.after(10))
+    return world
+
+
+def index_of(world: World) -> IndexRef:
+    tenant = world.app.registry.tenant(world.tenant)
+    assert tenant is not None
+    return tenant.index
+
+
+def sweep(world: World) -> None:
+    assert world.app.sweep_tenants(Deadline.after(600)).failures == {}
+
+
+def test_an_empty_index_of_a_tenant_with_documents_falls_back_to_the_snapshot(lost: World) -> None:
+    found = lost.search("pump")
+
+    assert (found.fallback_level, found.served_by, found.degraded) == (2, "snapshot", True)
+    assert found.documents[0].key.path == "pump.md"
+
+
+def test_without_a_snapshot_nothing_searched_is_not_nothing_found(world: World) -> None:
+    world.put("team/pump.md", "The pump is red.")
+    world.index.drop(index_of(world), Deadline.after(10))
+
+    assert world.search("pump").fallback_level == 3
+    with pytest.raises(IndexLostError):
+        world.app.ask(Question(Query("pump")), world.caller, Deadline.after(10))
+
+
+def test_without_fallback_a_lost_index_is_an_error(lost: World) -> None:
+    with pytest.raises(IndexLostError, match="none of the 2 documents"):
+        lost.search("pump", allow_fallback=False)
+
+
+def test_a_filter_that_matches_nothing_is_no_loss(world: World) -> None:
+    world.put("team/pump.md", "The pump is red.")
+
+    found = world.search("pump", tags=("nowhere",))
+
+    assert (found.documents, found.fallback_level, found.degraded) == ([], 1, False)
+
+
+def test_a_tenant_whose_last_document_was_deleted_has_lost_nothing(world: World) -> None:
+    world.put("team/pump.md", "The pump is red.")
+    world.delete("team/pump.md")
+
+    assert world.search("pump").fallback_level == 1
+
+
+def test_health_says_that_the_index_holds_nothing(lost: World) -> None:
+    index = lost.app.check_health(tenant=lost.tenant).dependencies["index"]
+
+    assert (index.status, index.detail) == (
+        "unavailable",
+        "it holds none of the 2 documents; the sweep rebuilds it",
+    )
+
+
+def test_the_sweep_writes_everything_back_and_embeds_nothing(lost: World) -> None:
+    embedded = lost.embedder.texts_embedded
+
+    sweep(lost)
+
+    assert lost.embedder.texts_embedded == embedded
+    assert lost.search("pump").fallback_level == 1
+    assert lost.search("valve").documents[0].key.path == "valve.md"
+
+
+def test_the_sweep_writes_back_what_is_missing_alone(world: World) -> None:
+    world.put("team/pump.md", "The pump is red.")
+    head = world.head("team/pump.md")
+    world.index.remove(
+        index_of(world), head.key, before_revision=(head.live_revision or 0) + 1, deadline=Deadline.after(10)
+    )
+    world.put("team/valve.md", "The valve is blue.")
+    assert world.search("valve").fallback_level == 1  # the index is not empty: only the sweep can see the loss
+
+    sweep(world)
+
+    assert set(world.texts("pump", min_relevance=0)) == {"The pump is red.", "The valve is blue."}
+    assert world.chunk_count() == 2
+
+
+def test_a_whole_index_is_left_alone(world: World) -> None:
+    world.put("team/pump.md", "The pump is red.")
+    world.index.calls.clear()
+
+    sweep(world)
+
+    assert "upsert" not in world.index.calls

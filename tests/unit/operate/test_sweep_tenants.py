@@ -1,0 +1,83 @@
+"""The schedule's sweep: every active tenant has its turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.errors import EmbeddingServiceError, ObjectStoreError
+from ragdrop.operate.sweep_tenants import Round
+from ragdrop.ports.object_store import ListedObject
+from testing.memory_object_store import MemoryObjectStore
+from tests.world import TENANT, World
+
+
+def test_the_schedule_sweeps_every_active_tenant_and_one_that_fails_does_not_stop_the_others() -> None:
+    world = World()
+    for name in ("bravo", "charlie"):
+        world.app.operator.create_tenant(name)
+        world.documents.put(f"{name}/team/a.md", b"New.", media_type="text/plain")
+    broken = _BreaksFor("bravo", world.documents)
+    world.app.__dict__["documents"] = broken
+    world.now_s += 1_000
+
+    done = world.app.sweep_tenants(Deadline.after(600))
+
+    assert done.failures == {"bravo": "DATABASE_ERROR"}
+    assert {report.tenant for report in done.reports} == {TENANT, "charlie"}
+    assert world.queue.sent == ["charlie/team/a.md"]
+    assert not done.sound
+
+
+def test_a_tenant_that_has_doubled_since_its_fit_is_calibrated_again_after_its_sweep() -> None:
+    world = World()
+    fill(world, 0, 20)
+    sweep(world)
+    first = pairs(world)
+    fill(world, 20, 39)
+    sweep(world)
+    before_the_double = pairs(world)
+    fill(world, 39, 40)
+    sweep(world)
+
+    assert (first, before_the_double, pairs(world)) == (20, 20, 40)
+
+
+def test_a_fit_that_fails_does_not_fail_the_sweep() -> None:
+    world = World()
+    fill(world, 0, 20)
+    world.embedder.fail_with = EmbeddingServiceError("down", service="embedding")
+
+    done = sweep(world)
+
+    assert done.sound
+    assert pairs(world) is None
+
+
+def fill(world: World, first: int, end: int) -> None:
+    for number in range(first, end):
+        world.put(f"team/{number}.md", f"# The keeper of mark {number}x\n\nHe keeps {number}x.\n")
+
+
+def sweep(world: World) -> Round:
+    world.now_s += 10
+    return world.app.sweep_tenants(Deadline.after(600))
+
+
+def pairs(world: World) -> int | None:
+    tenant = world.registry.tenant(TENANT)
+    assert tenant is not None
+    return tenant.calibration and tenant.calibration.pairs
+
+
+class _BreaksFor:
+    """A bucket that cannot list one tenant."""
+
+    def __init__(self, tenant: str, bucket: MemoryObjectStore) -> None:
+        self._tenant = tenant
+        self._bucket = bucket
+
+    def entries(self, prefix: str, *, start_after: str = "") -> Iterator[ListedObject]:
+        if prefix.startswith(self._tenant):
+            raise ObjectStoreError("down", service="object_store")
+        return self._bucket.entries(prefix, start_after=start_after)
