@@ -10,7 +10,7 @@ from typing import Any
 
 import simpy
 
-RETRY_BASE_S, RETRY_FACTOR, RETRY_CAP_S = 30.0, 4, 900.0  # DESIGN 4: 30 s x 4^(receives - 1), at most 15 minutes
+RETRY_BASE_S, RETRY_FACTOR, RETRY_CAP_S = 30.0, 4, 900.0  # docs/architecture.md, "Ingest"
 JITTER = 0.2
 
 

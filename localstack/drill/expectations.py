@@ -1,4 +1,4 @@
-"""What each fault should lead to (CONTRACT 2): pure, so that the table can be read and tested without a drill."""
+"""Expected outcome of each fault (docs/operations.md). Pure: the table is tested without injecting faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retrieval from end to end: the rules of DESIGN 6, held over the fake index, SQLite and OpenSearch alike."""
+"""Retrieval from end to end: the rules of docs/api.md, held over the fake index, SQLite and OpenSearch alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often a whole search asks OpenSearch, counted by its HTTP requests (DESIGN 6)."""
+"""How often a whole search asks OpenSearch, counted by its HTTP requests (docs/architecture.md)."""
 
 from __future__ import annotations
 

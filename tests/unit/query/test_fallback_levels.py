@@ -1,4 +1,4 @@
-"""The table of what the flags mean (CONTRACT 2), row by row, over the World; level 4 touches nothing."""
+"""The table of what the flags mean (docs/api.md), row by row, over the World; level 4 touches nothing."""
 
 from __future__ import annotations
 

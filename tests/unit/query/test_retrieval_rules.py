@@ -1,4 +1,4 @@
-"""The numbers and rules of retrieval (DESIGN 6), each held by name."""
+"""The numbers and rules of retrieval (docs/api.md), each held by name."""
 
 from __future__ import annotations
 

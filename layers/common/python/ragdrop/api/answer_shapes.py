@@ -1,4 +1,4 @@
-"""What ask gives: the shapes of CONTRACT 1."""
+"""Response shapes of ask (docs/api.md, "POST /ask")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documents' routes give: the record, the receipts and the list of CONTRACT 3."""
+"""Response shapes of the document routes (docs/api.md, "Documents")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What search and ask take: every field of CONTRACT 1, strictly typed; unknown fields are refused."""
+"""What search and ask take: every field of docs/api.md, strictly typed; unknown fields are refused."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Calibration:
         space: The embedding space it holds for, and for no other.
         vector: The curve of cosines.
         lexical: The curve of BM25 scores for answers without vectors; None where there is no fit: the threshold is
-            then skipped (CONTRACT 2).
+            then skipped (docs/api.md).
         basis: `fitted` on a tenant's own documents, `measured` or `estimated` for the model, `generic` for a model
             nobody told us of.
         pairs: Pseudo-queries it was fitted on; 0 where it was not fitted.
@@ -96,7 +96,7 @@ class Calibration:
 
     @property
     def noise_floor(self) -> float:
-        """The cosine under which a vector hit is noise and is dropped before fusion (DESIGN 6.3)."""
+        """The cosine under which a vector hit is noise and is dropped before fusion (docs/calibration.md)."""
         return max(self.vector.score_at(NOISE_RELEVANCE), -1.0)
 
 

@@ -59,7 +59,7 @@ class Retrieval:
 
     `documents` are the results, best first, without those that stand in `critical`.  `total_matches` counts documents
     over the threshold, before the limit, the critical ones among them too; `total_indexed` is None where the registry
-    did not answer; times are in milliseconds; `fallback_level` is 1 to 4 (CONTRACT 2), and `cause` says why nothing was
+    did not answer; times are in milliseconds; `fallback_level` is 1 to 4 (docs/api.md); `cause` says why nothing was
     searched; `snapshot_coverage` is the share in [0, 1] of the tenant's chunks that the snapshot holds; `degraded` says
     that something asked for is missing, `warnings` what.
     """

@@ -99,7 +99,7 @@ class KeptSettings:
 class ActiveIndex:
     """The index that answers for a tenant: its concrete name and how its vectors and chunks were made.
 
-    `routes` is the number of routing values a tenant is spread over (DESIGN 5), 1 to 64.
+    `routes` is the number of routing values a tenant is spread over (docs/opensearch.md), 1 to 64.
     """
 
     name: str

@@ -13,7 +13,7 @@ from ragdrop.domain.tenants import IndexRef
 from ragdrop.ports.chunk_index import ChunkIndex
 
 FORMAT_VERSION = 1  # raised when an older reader could not read the file; it then takes it for none
-MAX_CHUNKS = 150_000  # DESIGN 6, as are the next line's megabytes
+MAX_CHUNKS = 150_000  # docs/adr/0009-snapshots.md, as are the next line's megabytes
 MAX_BYTES = 300_000_000  # of the file as it lies in /tmp, not of the compressed object
 MEDIA_TYPE = "application/zstd"
 

@@ -41,7 +41,7 @@ class UnlessOpen:
 
 
 class FallbackSearch:
-    """The chain of levels (CONTRACT 2).
+    """The chain of levels (docs/api.md, "What the flags mean").
 
     Level 1, and level 2 by words alone, are the search's own.  Where the index failed, the snapshot is level 2 too.
     Where that fails as well, or the registry did, so that no hit can be verified, it is level 3; 4 where every path was

@@ -12,7 +12,7 @@ from ragdrop.domain.chunks import Hit
 from ragdrop.query.coverage import FUNCTION_WORDS
 
 DEFAULT_VECTOR_WEIGHT = 0.6  # docs/quality.md has the table, docs/adr/0006-fusion.md the reasons
-HEADING_BONUS = 0.1  # CONTRACT 1: for a chunk whose headings hold every word of the question
+HEADING_BONUS = 0.1  # docs/api.md, "Candidates": for a chunk whose headings hold every word of the question
 RRF_RANKS = 60  # Cormack, Clarke, Buettcher, "Reciprocal Rank Fusion", SIGIR 2009
 
 _WORD = re.compile(r"[^\W_]+")

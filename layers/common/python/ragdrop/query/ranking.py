@@ -91,7 +91,7 @@ def rank(
 
 @dataclass(frozen=True, slots=True)
 class Boosts:
-    """What is added to a score, on a scale of 0 to 1 (DESIGN 6.6).  All zeros turn boosting off."""
+    """What is added to a score, on a scale of 0 to 1 (docs/api.md, "Candidates").  All zeros turn boosting off."""
 
     critical: float = 0.15
     important: float = 0.10

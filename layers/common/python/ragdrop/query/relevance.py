@@ -32,7 +32,7 @@ def judged(
         calibration: Of the tenant's active embedding space.
         threshold: `min_relevance`, 0 to 1.
         vectors: Whether vectors took part.  Without them BM25's own calibration decides; where there is none, the fused
-            score stands for relevance and the threshold is skipped (CONTRACT 2).
+            score stands for relevance and the threshold is skipped (docs/api.md).
         coverage: By chunk id the share of the question's words that the chunk holds, in [0, 1].
 
     Returns:
@@ -51,7 +51,7 @@ def _by_vector(found: Fused, calibration: Calibration, coverage: Mapping[str, fl
 
 
 def above_noise(hits: Sequence[Hit], calibration: Calibration, *, keep_all: bool) -> list[Hit]:
-    """The vector hits that are not noise (DESIGN 6.3); all of them where nothing is to be dropped (min_relevance 0)."""
+    """Drop the vector hits that are noise (docs/calibration.md), unless *keep_all* is set (min_relevance 0)."""
     return [hit for hit in hits if keep_all or hit.score >= calibration.noise_floor]
 
 

@@ -98,4 +98,4 @@ RULES: Mapping[str, Rule] = {
     "chunk_tokens": Number(32, 8_192, whole=True),
     "chunk_overlap_tokens": Number(0, 1_024, whole=True),
 }
-"""The settings of CONTRACT 6 that tenants and vaults may change, by their names in files."""
+"""The settings (docs/settings.md) that tenants and vaults may change, by their names in files."""

@@ -1,4 +1,4 @@
-"""What the tools take: the parameters of CONTRACT 4; unknown ones are refused."""
+"""Parameters of the MCP tools (docs/mcp.md, "Tools"). Unknown parameters are refused."""
 
 from __future__ import annotations
 

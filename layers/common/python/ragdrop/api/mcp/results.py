@@ -1,4 +1,4 @@
-"""What the tools give as structured content: the results of CONTRACT 4."""
+"""Structured results of the MCP tools (docs/mcp.md, "Tools")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registry in one DynamoDB table (DESIGN 4): heads, details, tenants and keys, and a listing index."""
+"""The registry in one DynamoDB table (docs/architecture.md): heads, details, tenants and keys, and a listing index."""
 
 from __future__ import annotations
 

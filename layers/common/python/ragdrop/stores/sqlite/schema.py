@@ -24,7 +24,8 @@ from ragdrop.domain.tenants import IndexRef
 from ragdrop.stores.index_queries import check_dimension, has_direction
 from ragdrop.stores.sqlite.vectors import VectorFormat
 
-# CONTRACT 2: text 10, title and headings 5, tags 5.  FTS5 multiplies how often a word stands in a field by this before
+# As docs/api.md says, "Candidates":
+# text 10, title and headings 5, tags 5.  FTS5 multiplies how often a word stands in a field by this before
 # it saturates: at 10 a word that stands there once would count as much as one that stands there ten times, and lengths
 # for next to nothing (on Cranfield nDCG@10 0.30 where it is 0.36 now).
 BM25 = "bm25(lexical, 1.0, 0.5, 0.5, 0.5)"
