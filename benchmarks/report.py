@@ -10,6 +10,7 @@ A table stands between `<!-- NAME: written by benchmarks/report.py -->` and `<!-
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,7 @@ from benchmarks.change.table import change_table
 from benchmarks.cold_start.table import cold_start_table
 from benchmarks.comparison_rows import ROWS
 from benchmarks.comparison_table import QUALITY, comparison_table
+from benchmarks.environment_table import ENVIRONMENT, environment_table, measured_line
 from benchmarks.goals_table import GOALS, goals_table
 from benchmarks.grids import shown
 from benchmarks.growth.page import growth_tables
@@ -31,6 +33,7 @@ from benchmarks.peers_quality_table import quality_table, settings_table
 from benchmarks.peers_speed_table import speed_table
 from benchmarks.records import Record
 from benchmarks.search_profile_table import profile_table
+from pages.wrap import wrapped
 
 ROOT = Path(__file__).resolve().parents[1]
 Renderer = Callable[[Mapping[str, Record]], str]
@@ -49,12 +52,16 @@ class Table:
     needs: Sequence[str]
     render: Renderer
     also: Sequence[str] = ()
+    provenance: bool = True
 
     def text(self, kept: Mapping[str, Record]) -> str:
-        """What stands between the marks, with a line that says where and when it was measured."""
-        measured = list(dict.fromkeys(kept[name].told for name in (*self.needs, *self.also) if name in kept))
-        told = "\n".join(f"Measured {line}" for line in measured)
-        return f"{self.render(kept)}\n\n{told}"
+        """Render the part between the marks, with one line of provenance below it."""
+        rendered = wrapped(self.render(kept))
+        if not self.provenance:
+            return rendered
+        used = [kept[name] for name in (*self.needs, *self.also) if name in kept]
+        link = os.path.relpath(ENVIRONMENT, Path(self.page).parent)
+        return f"{rendered}\n\n{measured_line(used, link)}"
 
 
 def of(benchmark: str, render: Callable[[Record], str]) -> tuple[Sequence[str], Renderer]:
@@ -97,6 +104,8 @@ TABLES: Sequence[Table] = (
     Table("operating-points", "docs/calibration.md", *of_grids("calibration", slice(1, 2))),
     Table("words-alone", "docs/calibration.md", *of_grids("calibration", slice(2, 3))),
 )
+MEASURED = tuple(sorted({name for table in TABLES for name in (*table.needs, *table.also)} | {"parity", "scale"}))
+TABLES = (*TABLES, Table("environment", ENVIRONMENT, (), environment_table, MEASURED, provenance=False))
 
 
 def placed(table: Table, text: str, page: str) -> str:

@@ -7,13 +7,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pages import access, cli_reference, cost, decisions
+from pages.wrap import wrapped
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+def _wrapping(page: Callable[[], str]) -> Callable[[], str]:
+    return lambda: wrapped(page())
+
+
 PAGES: dict[str, Callable[[], str]] = {
-    "access.md": access.page,
-    "adr/README.md": decisions.page,
-    "cli.md": cli_reference.page,
-    "cost.md": cost.page,
+    "access.md": _wrapping(access.page),
+    "adr/README.md": _wrapping(decisions.page),
+    "cli.md": _wrapping(cli_reference.page),
+    "cost.md": _wrapping(cost.page),
 }
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from benchmarks.environment_table import measured_line
 from benchmarks.parity.differences import DIFFERENCES, Difference
 from benchmarks.records import Record
+from pages.wrap import wrapped
 
 SHOWN = {
     "memory": "fake in memory",
@@ -40,7 +42,7 @@ the sample vault, the life of a file, schemathesis over the OpenAPI document, th
 
 def parity_page(record: Record) -> str:
     """The whole page of a record."""
-    return page(record.results, f"Counted {record.told}")
+    return wrapped(page(record.results, measured_line([record], "benchmarks/environment.md", "Counted")))
 
 
 def page(found: dict[str, Any], told: str) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from benchmarks.environment_table import measured_line
 from benchmarks.records import Record
+from pages.wrap import wrapped
 
 WORN, SLOW_MS = 0.01, 1_000  # share of the queries refused, and p95 of the others: from here a limit has bent
 LIMITS = {
@@ -21,7 +23,7 @@ TEMPLATE = Path(__file__).with_name("page.txt")
 
 def scale_page(record: Record) -> str:
     """The whole page of a record."""
-    return page(record.results, f"Written {record.told}")
+    return wrapped(page(record.results, measured_line([record], "benchmarks/environment.md", "Written")))
 
 
 def page(found: Figures, told: str) -> str:
@@ -35,7 +37,7 @@ def page(found: Figures, told: str) -> str:
         queries=work["queries"],
         workload=_workload(work),
         units=_units(found),
-        measured=found["measured"].rstrip("."),
+        measured=found["measured"].partition(";")[0],
         plan=_plan(found),
         cluster=_cluster(made),
         bound=_bound(made),
