@@ -53,7 +53,7 @@ def holds(texts: Sequence[str], references: Sequence[str]) -> bool:
 
 def asked(place: Pushed, question: SquadQuestion) -> Outcome:
     """What ragdrop answers."""
-    given = place.app.ask(Question(Query(question.question)), place.caller, soon())
+    given = place.app.generate.ask(Question(Query(question.question)), place.caller, soon())
     quotes = [citation.quote for citation in given.citations if citation.status == "verified"]
     held = holds(quotes, question.answers)
     return Outcome(bool(question.answers), given.abstain_reason, held, sum(map(len, quotes)))
@@ -62,7 +62,7 @@ def asked(place: Pushed, question: SquadQuestion) -> Outcome:
 def top_chunk(place: Pushed, question: SquadQuestion) -> Outcome:
     """The baseline: the best chunk stands for the answer."""
     query = Query(question.question, limit=1, min_relevance=0.0, expand="neighbours")
-    found = place.app.uncached_search(query, place.caller, soon())
+    found = place.app.query.uncached_search(query, place.caller, soon())
     texts = [document.chunks[0].hit.chunk.text for document in found.documents[:1]]
     return Outcome(
         bool(question.answers),
@@ -109,7 +109,7 @@ def main() -> int:
             [wanted] = model.embed([question])
             return [sum(map(mul, wanted, given)) for given in model.embed(passages)]
 
-        place.app.chat = ScriptedChatModel(lambda messages: answer(messages[-1].content, similarity))
+        place.app.ports.chat = ScriptedChatModel(lambda messages: answer(messages[-1].content, similarity))
         rows = {
             "ragdrop": [asked(place, question) for question in questions],
             "top chunk, no check": [top_chunk(place, question) for question in questions],

@@ -22,7 +22,8 @@ from pathlib import Path
 from benchmarks.embedding_server import MODEL, EmbeddingServer
 from benchmarks.grids import Grid, tell
 from benchmarks.local_embeddings import DIMENSION, LocalEmbeddings
-from ragdrop.bootstrap import bootstrap
+from ragdrop.bootstrap import Ports, compose
+from ragdrop.config import Settings
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
@@ -89,8 +90,7 @@ class Ingest:
             **dict.fromkeys(("DOCUMENT_BUCKET", "STATE_BUCKET", "REGISTRY_TABLE", "VISITED_TABLE"), "unused"),
             **dict.fromkeys(("TELEMETRY_TABLE", "QUEUE_URL"), "unused"),
         }
-        app = bootstrap(
-            environment,
+        ports = Ports.from_settings(Settings.from_environment(environment)).replace(
             documents=self._documents,
             state=state,
             registry=MemoryRegistry(),
@@ -98,10 +98,10 @@ class Ingest:
             telemetry=MemoryTelemetry(),
             breaker_store=MemoryBreakers(),
         )
-        self.embedder = Recorded(app.embedder)
-        app.__dict__["embedder"] = self.embedder
-        app.operator.create_tenant(TENANT)
-        self._converge = app.converge_keys
+        self.embedder = Recorded(ports.embedder)
+        app = compose(ports.replace(embedder=self.embedder))
+        app.operate.operator.create_tenant(TENANT)
+        self._converge = app.ingest.converge_keys
         self._messages = 0
         self.worked_s = 0.0
 

@@ -68,7 +68,7 @@ def ragdrop(
 ) -> Iterator[Ask]:
     """The whole of POST /ask over the embedded index; settings at their defaults, but for the threshold if given."""
     with pushed(_collection(texts), model) as place:
-        place.app.chat = ScriptedChatModel(lambda messages: _own_reply(chat, messages[-1].content))
+        place.app.ports.chat = ScriptedChatModel(lambda messages: _own_reply(chat, messages[-1].content))
         yield lambda question: _asked(place, Query(question, min_relevance=min_relevance))
 
 
@@ -77,7 +77,7 @@ def _own_reply(chat: AnsweringModel, prompt: str) -> str:
 
 
 def _asked(place: Pushed, query: Query) -> tuple[str, int]:
-    given = place.app.ask(Question(query), place.caller, soon())
+    given = place.app.generate.ask(Question(query), place.caller, soon())
     standing = sum(citation.status == "verified" for citation in given.citations)
     return ("" if given.abstain_reason else given.text), standing
 

@@ -12,7 +12,8 @@ from benchmarks.collections import Collection, Source
 from benchmarks.embedding_server import MODEL
 from benchmarks.local_embeddings import DIMENSION, LocalEmbeddings
 from benchmarks.stores_in_memory import stores_in_memory
-from ragdrop.bootstrap import App, bootstrap
+from ragdrop.bootstrap import App, Ports, compose
+from ragdrop.config import Settings
 from ragdrop.domain.chunks import CandidateQuery, Candidates, Filters
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
@@ -53,7 +54,7 @@ class Pushed:
     def __init__(self, app: App, collection: Collection, model: LocalEmbeddings) -> None:
         self.app, self.collection, self._model = app, collection, model
         self.caller = Caller(TENANT, "admin")
-        tenant = app.registry.tenant(TENANT)
+        tenant = app.ports.registry.tenant(TENANT)
         assert tenant is not None
         self._index = tenant.index
 
@@ -61,7 +62,7 @@ class Pushed:
         """What the index gives for *question*: up to *limit* hits of each retriever."""
         vector = self._model.embed([question])[0]
         asked = CandidateQuery(question, vector, Filters(), limit)
-        return self.app.index.candidates(self._index, [asked], soon())[0]
+        return self.app.ports.index.candidates(self._index, [asked], soon())[0]
 
     def search(self, question: str, limit: int) -> list[str]:
         """Ids of the documents that ragdrop's search gives, best first, all of its settings at their defaults.
@@ -77,7 +78,7 @@ class Pushed:
             apply_boosting=False,
             expand="neighbours",
         )
-        found = self.app.uncached_search(query, self.caller, soon())
+        found = self.app.query.uncached_search(query, self.caller, soon())
         return [document.key.path.removesuffix(".md") for document in found.documents]
 
 
@@ -87,15 +88,18 @@ def pushed(collection: Collection, model: LocalEmbeddings, *, index: ChunkIndex 
     model.embed(list(collection.questions.values()))
     with tempfile.TemporaryDirectory(prefix="ragdrop-quality-") as folder:
         documents = MemoryObjectStore("documents")
-        app = bootstrap(
-            SETTINGS,
-            documents=documents,
-            **stores_in_memory(),
-            index=index or SqliteChunkIndex(Path(folder)),
-            embedder=model,
-            splitter=SemanticSplitter(lambda: model.tokenizer),
+        ports = (
+            Ports.from_settings(Settings.from_environment(SETTINGS))
+            .replace(**stores_in_memory())
+            .replace(
+                documents=documents,
+                index=index or SqliteChunkIndex(Path(folder)),
+                embedder=model,
+                splitter=SemanticSplitter(lambda: model.tokenizer),
+            )
         )
-        app.operator.create_tenant(TENANT)
+        app = compose(ports)
+        app.operate.operator.create_tenant(TENANT)
         ingest(app, documents, collection.name, collection.documents)
         yield Pushed(app, collection, model)
 
@@ -109,6 +113,6 @@ def ingest(app: App, documents: MemoryObjectStore, vault: str, sources: Sequence
             documents.put(key.s3_key, source.markdown.encode(), media_type="text/markdown", metadata={})
             name = f"m{number}"
             deliveries.append(Delivery(name, name, 1, (Change(key.s3_key, f"{number:018X}"),)))
-        failed = app.converge_keys.batch(deliveries, soon())
+        failed = app.ingest.converge_keys.batch(deliveries, soon())
         if failed:
             sys.exit(f"{vault}: {len(failed)} documents were not indexed")

@@ -150,7 +150,7 @@ def measure(name: str, index: Any, notes: Notes) -> Measured:
         time.sleep(EMBEDDING_S)
         return vectors[text]
 
-    world.app.uncached_search._query_vectors = embedded
+    world.app.query.uncached_search._query_vectors = embedded
     print(f"search: {world.chunk_count():,} chunks written, {name}", file=sys.stderr, flush=True)
     off: dict[str, Any] = {"include_critical": False, "follow_links": False, "expand": "neighbours"}
     rows = []
@@ -175,7 +175,7 @@ def medians(world: World, notes: Notes, queries: list[Query], embedded: Any, spa
 
     def search(query: Query) -> Notes:
         notes.clear()
-        world.app.uncached_search(query, world.caller, Deadline.after(600))
+        world.app.query.uncached_search(query, world.caller, Deadline.after(600))
         return list(notes)
 
     search(queries[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from testing.memory_breakers import MemoryBreakers
 from testing.memory_message_queue import MemoryMessageQueue
@@ -16,9 +16,12 @@ from testing.memory_telemetry import (
     MemoryVisitedCache,
 )
 
+if TYPE_CHECKING:
+    from ragdrop.bootstrap.given import GivenPorts
 
-def stores_in_memory() -> dict[str, Any]:
-    """Parts of an App, empty: all that AWS holds but the documents, which a benchmark puts itself."""
+
+def stores_in_memory() -> GivenPorts:
+    """Ports, empty: all that AWS holds but the documents, which a benchmark puts itself."""
     return {
         "state": MemoryObjectStore("state"),
         "registry": MemoryRegistry(),

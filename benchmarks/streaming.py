@@ -57,7 +57,7 @@ def main() -> int:
     text = " ".join(SENTENCE.format(n=n) for n in range(10, 40))
     world.put("team/pumps.md", text)
     chat = TimedChatModel()
-    world.app.chat = chat
+    world.app.ports.chat = chat
     api = answering_api(world)
     assert isinstance(api, FastAPI)
 

@@ -55,7 +55,7 @@ def eager_world(**settings: str) -> World:
 
 def key_of(world: World, role: Role = "writer", *vaults: str) -> str:
     """A new key of the world's tenant."""
-    return world.app.operator.create_key(world.tenant, role, vaults)[0]
+    return world.app.operate.operator.create_key(world.tenant, role, vaults)[0]
 
 
 @asynccontextmanager

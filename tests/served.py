@@ -25,8 +25,10 @@ def answering_api(world: World) -> ASGIApp:
 
     app = world.app
     routers = [
-        ask_router(lambda: app.ask, caller),
-        chat_router(lambda: app.ask, lambda: app.condense_conversation, app.directory, caller),
+        ask_router(lambda: app.generate.ask, caller),
+        chat_router(
+            lambda: app.generate.ask, lambda: app.generate.condense_conversation, app.tenants.directory, caller
+        ),
     ]
     return create_api(routers)
 

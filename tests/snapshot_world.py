@@ -39,7 +39,7 @@ class Snapshots(World):
         super().__init__(index=self.cut_off, snapshot_folder=folder / "held", **parts)
 
     def write(self, *, anew: bool = False, left_s: float = 600.0) -> Written:
-        return self.app.write_snapshot(self.tenant, Deadline.after(left_s), anew=anew)
+        return self.app.operate.write_snapshot(self.tenant, Deadline.after(left_s), anew=anew)
 
     def cut(self) -> None:
         self.cut_off.error = DatabaseError("the index did not answer", service="index")
@@ -51,8 +51,8 @@ class Snapshots(World):
         """The writer with other bounds."""
         return WriteSnapshot(
             registry=self.registry,
-            content=ReadContent(registry=self.registry, revisions=self.app.revisions),
-            snapshots=self.app.snapshots,
+            content=ReadContent(registry=self.registry, revisions=self.app.ports.revisions),
+            snapshots=self.app.ports.snapshots,
             clock=lambda: self.now_s,
             bounds=replace(Bounds(), **bounds),
         )

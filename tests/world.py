@@ -7,7 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ragdrop.bootstrap import App, bootstrap
+from ragdrop.bootstrap import App, Ports, compose
+from ragdrop.config import Settings
 from ragdrop.domain.calibration import Calibration, Curve
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head
@@ -73,33 +74,31 @@ class World:
         self.breaker_store = parts.get("breaker_store") or MemoryBreakers()
         self.kept_replies = parts.get("kept_replies") or MemoryKeptReplies()
         self.request_counts = parts.get("request_counts") or MemoryRequestCounts()
-        names = (
-            "documents",
-            "state",
-            "registry",
-            "index",
-            "queue",
-            "embedder",
-            "chat",
-            "embedding_models",
-            "chat_models",
-            "telemetry",
-            "metrics",
-            "wiring",
-            "visited",
-            "receipts",
-            "kept_replies",
-            "request_counts",
-            "breaker_store",
+        ports = Ports.from_settings(
+            Settings.from_environment({**ENVIRONMENT, **(settings or {})}), clock=lambda: self.now_s
+        ).replace(
+            documents=self.documents,
+            state=self.state,
+            registry=self.registry,
+            index=self.index,
+            queue=self.queue,
+            embedder=self.embedder,
+            chat=self.chat,
+            embedding_models=self.embedding_models,
+            chat_models=self.chat_models,
+            telemetry=self.telemetry,
+            metrics=self.metrics,
+            wiring=self.wiring,
+            visited=self.visited,
+            receipts=self.receipts,
+            kept_replies=self.kept_replies,
+            request_counts=self.request_counts,
+            breaker_store=self.breaker_store,
         )
-        self.app: App = bootstrap(
-            {**ENVIRONMENT, **(settings or {})},
-            clock=lambda: self.now_s,
-            **{name: getattr(self, name) for name in names},
-            **{name: parts[name] for name in ("hop_limits", "revisions", "snapshot_folder") if name in parts},
-        )
+        given = {name: parts[name] for name in ("hop_limits", "revisions", "snapshot_folder") if name in parts}
+        self.app: App = compose(ports.replace(**given))
         if self.registry.tenant(tenant) is None:
-            self.app.operator.create_tenant(tenant)
+            self.app.operate.operator.create_tenant(tenant)
         self.caller = Caller(tenant, "admin")
         self._messages = itertools.count(1)
         self._sequence = itertools.count(1)
@@ -109,7 +108,7 @@ class World:
         tenant = self.registry.tenant(self.tenant)
         assert tenant is not None
         self.registry.put_calibration(self.tenant, Calibration(tenant.active.space, curve))
-        self.app.directory.forget(self.tenant)
+        self.app.tenants.directory.forget(self.tenant)
 
     def put(self, path: str, text: str | bytes, *, ingest: bool = True, **metadata: str) -> str:
         """Put an object and, unless *ingest* is False, let its event arrive; its version id."""
@@ -141,7 +140,7 @@ class World:
 
     def deliver(self, *deliveries: Delivery, left_s: float = 60.0) -> list[Delivery]:
         """One Lambda batch; what failed."""
-        return self.app.converge_keys.batch(deliveries, Deadline.after(left_s))
+        return self.app.ingest.converge_keys.batch(deliveries, Deadline.after(left_s))
 
     def handed_over(self) -> list[Delivery]:
         """The messages by which large documents were handed over since this was asked last."""
@@ -150,7 +149,7 @@ class World:
 
     def search(self, text: str, **fields: Any) -> Retrieval:
         """Search as the tenant's admin."""
-        return self.app.search(Query(text, **fields), self.caller, Deadline.after(10))
+        return self.app.query.search(Query(text, **fields), self.caller, Deadline.after(10))
 
     def texts(self, text: str, **fields: Any) -> list[str]:
         """The text of every matching chunk, best first."""

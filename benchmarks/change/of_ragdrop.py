@@ -73,7 +73,7 @@ class RagdropLife:
         self._chance.shuffle(arriving)
         for at in range(0, len(arriving), BATCH):
             messages = [self._message(change) for change in arriving[at : at + BATCH]]
-            if self._app.converge_keys.batch(messages, soon()):
+            if self._app.ingest.converge_keys.batch(messages, soon()):
                 sys.exit(f"ragdrop: a message failed at {step.name!r}")
 
     def answers(self, words: Sequence[str]) -> list[list[Found]]:
@@ -94,7 +94,7 @@ class RagdropLife:
 
     def _search(self, word: str) -> tuple[FoundDocument, ...]:
         query = Query(word, limit=LIMIT, min_relevance=0.0, vaults=(VAULT,))
-        return tuple(self._app.uncached_search(query, self._caller, soon()).documents)
+        return tuple(self._app.query.uncached_search(query, self._caller, soon()).documents)
 
     def _message(self, change: Change) -> Delivery:
         self._messages += 1

@@ -29,7 +29,8 @@ from benchmarks.peers.embeddings import embedding_server
 from benchmarks.peers.node import shared_node
 from benchmarks.quality_pipeline import SETTINGS, TENANT
 from benchmarks.stores_in_memory import stores_in_memory
-from ragdrop.bootstrap import bootstrap
+from ragdrop.bootstrap import Ports, compose
+from ragdrop.config import Settings
 from ragdrop.formats.splitter import SemanticSplitter
 from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from testing.memory_object_store import MemoryObjectStore
@@ -57,15 +58,18 @@ def ragdrop() -> Iterator[RagdropLife]:
     """An empty tenant over the embedded index."""
     with tempfile.TemporaryDirectory(prefix="ragdrop-change-") as folder:
         documents = MemoryObjectStore("documents")
-        app = bootstrap(
-            SETTINGS,
-            documents=documents,
-            **stores_in_memory(),
-            index=SqliteChunkIndex(Path(folder)),
-            embedder=GeneratedEmbedder(),
-            splitter=SemanticSplitter(lambda: None),
+        ports = (
+            Ports.from_settings(Settings.from_environment(SETTINGS))
+            .replace(**stores_in_memory())
+            .replace(
+                documents=documents,
+                index=SqliteChunkIndex(Path(folder)),
+                embedder=GeneratedEmbedder(),
+                splitter=SemanticSplitter(lambda: None),
+            )
         )
-        app.operator.create_tenant(TENANT)
+        app = compose(ports)
+        app.operate.operator.create_tenant(TENANT)
         yield RagdropLife(app, documents, SEED)
 
 

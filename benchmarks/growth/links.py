@@ -60,7 +60,7 @@ class _Vault:
     def ask(self, question: str, *, follow: bool) -> None:
         """One search with defaults, links followed or not; nothing is remembered."""
         query = Query(question, follow_links=follow)
-        self.world.app.uncached_search(query, self.world.caller, Deadline.after(600))
+        self.world.app.query.uncached_search(query, self.world.caller, Deadline.after(600))
 
 
 def measure(engine: Engine, links: Sequence[int], documents: int, rounds: int) -> dict[str, Any]:

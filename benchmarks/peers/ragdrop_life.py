@@ -40,7 +40,7 @@ class RagdropLife(Ragdrop):
                 self._documents.delete(listed.key)
                 changed.append(listed.key)
         self._deliver(changed)
-        return self._app.index.count(self._index, soon()) if changed else 0
+        return self._app.ports.index.count(self._index, soon()) if changed else 0
 
     def _differs(self, name: str, body: bytes) -> bool:
         held = self._documents.head(DocumentKey(TENANT, VAULT, name).s3_key)
@@ -55,7 +55,7 @@ class RagdropLife(Ragdrop):
         messages = [self._message(key) for key in keys]
         batches = [messages[at : at + BATCH] for at in range(0, len(messages), BATCH)]
         with ThreadPoolExecutor(CONCURRENCY) as functions:
-            for failed in functions.map(lambda batch: self._app.converge_keys.batch(batch, soon()), batches):
+            for failed in functions.map(lambda batch: self._app.ingest.converge_keys.batch(batch, soon()), batches):
                 if failed:
                     raise RuntimeError(f"{len(failed)} messages failed")
 

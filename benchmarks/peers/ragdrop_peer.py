@@ -27,6 +27,7 @@ from benchmarks.noted_requests import noting
 from benchmarks.peers.serving import Peer, Place, best_documents, serve
 from benchmarks.quality_pipeline import SETTINGS, TENANT, ingest, soon
 from benchmarks.stores_in_memory import stores_in_memory
+from ragdrop.config import Settings
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.queries import Query
@@ -86,10 +87,10 @@ class Ragdrop(Peer):
 
     def add(self, documents: list[dict[str, str]]) -> int:
         """Push them into a vault and let ingest index them; the title stands as heading in the text."""
-        before = self._app.index.count(self._index, soon())
+        before = self._app.ports.index.count(self._index, soon())
         ingest(self._app, self._documents, "bench", [Source(each["id"], "", each["text"]) for each in documents])
         self._notes.clear()  # they hold the vectors of all documents
-        return self._app.index.count(self._index, soon()) - before
+        return self._app.ports.index.count(self._index, soon()) - before
 
     def search(self, query: str, limit: int) -> list[str]:
         """The way that was chosen last."""
@@ -97,7 +98,7 @@ class Ragdrop(Peer):
 
     def close(self) -> None:
         """Remove what was indexed."""
-        self._app.index.drop(self._index, soon())
+        self._app.ports.index.drop(self._index, soon())
         self._http.close()
 
     def _compose(self, place: Place) -> None:
@@ -113,18 +114,20 @@ class Ragdrop(Peer):
             tokenizer = model.tokenizer
         connection = noting(place.opensearch_url, self._notes)
         self._documents = MemoryObjectStore("documents")
-        self._app = ragdrop.bootstrap.bootstrap(
-            settings,
-            documents=self._documents,
-            **stores_in_memory(),
-            metrics=MemoryMetrics(),
-            index=self.index_type.from_url(place.opensearch_url, shards=1, connection_class=connection),
-            splitter=SemanticSplitter(lambda: tokenizer),
-            function="query",
+        ports = (
+            ragdrop.bootstrap.Ports.from_settings(Settings.from_environment(settings), function="query")
+            .replace(**stores_in_memory())
+            .replace(
+                documents=self._documents,
+                metrics=MemoryMetrics(),
+                index=self.index_type.from_url(place.opensearch_url, shards=1, connection_class=connection),
+                splitter=SemanticSplitter(lambda: tokenizer),
+            )
         )
-        self._app.operator.create_tenant(TENANT)
-        self._key, _ = self._app.operator.create_key(TENANT, "reader")
-        tenant = self._app.registry.tenant(TENANT)
+        self._app = ragdrop.bootstrap.compose(ports)
+        self._app.operate.operator.create_tenant(TENANT)
+        self._key, _ = self._app.operate.operator.create_key(TENANT, "reader")
+        tenant = self._app.ports.registry.tenant(TENANT)
         assert tenant is not None
         self._index, self._caller = tenant.index, Caller(TENANT, "reader")
         self._http = httpx.Client(base_url=place.embedding_url, trust_env=False)
@@ -142,7 +145,7 @@ class Ragdrop(Peer):
     def _searched(self, query: str, limit: int, fields: dict[str, Any]) -> list[str]:
         asked = Query(query, limit=limit, min_relevance=0.0, **fields)
         first = len(self._notes)
-        found = self._app.uncached_search(asked, self._caller, soon())
+        found = self._app.query.uncached_search(asked, self._caller, soon())
         if query not in self._asked and fields:
             self._asked[query] = [call for _, call in self._notes[first:]]
         return best_documents([each.key.path.removesuffix(".md") for each in found.documents], limit)
@@ -171,12 +174,12 @@ def handler_of(app: ragdrop.bootstrap.App) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    original = ragdrop.bootstrap.bootstrap
-    ragdrop.bootstrap.bootstrap = lambda *_given, **_parts: app
+    original = ragdrop.bootstrap.build_app
+    ragdrop.bootstrap.build_app = lambda *_given, **_parts: app
     try:
         spec.loader.exec_module(module)
     finally:
-        ragdrop.bootstrap.bootstrap = original
+        ragdrop.bootstrap.build_app = original
     return module
 
 

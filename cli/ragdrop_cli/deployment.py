@@ -149,7 +149,7 @@ class TenantDeletion(Protocol):
 
 
 class Deployment(Protocol):
-    """The parts of ragdrop's composition root that operator commands use; ragdrop.bootstrap.App has them all."""
+    """The parts of ragdrop that operator commands use; `ragdrop.bootstrap.OperateParts` has them all."""
 
     @property
     def settings(self) -> Settings:
@@ -209,11 +209,11 @@ def deployed(environ: Mapping[str, str]) -> Deployment:
         ConfigurationError: Settings are missing, or this is the bare wheel without the AWS packages.
     """
     with packages():
-        from ragdrop.bootstrap import bootstrap  # late: `ragdrop ask` from the bare wheel has no boto3
+        from ragdrop.bootstrap import build_app  # late: `ragdrop ask` from the bare wheel has no boto3
 
-        app = bootstrap(environ)
-        _ = app.registry  # so that a missing package is told before anything is done
-    return app
+        app = build_app(environ=environ)
+        _ = app.ports.registry  # so that a missing package is told before anything is done
+    return app.operate
 
 
 def stack_named(name: str) -> DeployedStack:
@@ -224,7 +224,7 @@ def stack_named(name: str) -> DeployedStack:
         DependencyError: AWS did not answer.
     """
     with packages():
-        from ragdrop.bootstrap.stacks import deployed_stack
+        from ragdrop.bootstrap import deployed_stack
 
         return deployed_stack(name)
 

@@ -7,11 +7,11 @@ from typing import Any
 from mangum import Mangum
 
 from ragdrop.api.generate_api import BehindWebAdapter, generate_api
-from ragdrop.bootstrap import bootstrap
+from ragdrop.bootstrap import build_app
 from ragdrop.observability import configure, logger
 
-app = bootstrap(function="generate")  # once per execution environment
-configure(app.settings.log_level)
+app = build_app("generate")  # once per execution environment
+configure(app.ports.settings.log_level)
 api = generate_api(app)
 adapted = BehindWebAdapter(api)  # what run.sh serves where responses stream
 serve = Mangum(api, lifespan="off")

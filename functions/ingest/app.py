@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragdrop.bootstrap import bootstrap
+from ragdrop.bootstrap import build_app
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.observability import configure, logger
 from ragdrop.ports.message_queue import deliveries
 
 MARGIN_S = 5.0  # to give messages back and say what failed before the function is cut off
 
-app = bootstrap(function="ingest")  # once per execution environment
-configure(app.settings.log_level)
+app = build_app("ingest")  # once per execution environment
+configure(app.ports.settings.log_level)
 
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Converge the keys of one SQS batch."""
     deadline = Deadline.after(context.get_remaining_time_in_millis() / 1_000 - MARGIN_S)
-    failed = app.converge_keys.batch(deliveries(event), deadline)
+    failed = app.ingest.converge_keys.batch(deliveries(event), deadline)
     return {"batchItemFailures": [{"itemIdentifier": delivery.message_id} for delivery in failed]}

@@ -7,11 +7,11 @@ from typing import Any
 from mangum import Mangum
 
 from ragdrop.api.mcp.route import mcp_api
-from ragdrop.bootstrap import bootstrap
+from ragdrop.bootstrap import build_app
 from ragdrop.observability import configure, logger
 
-app = bootstrap(function="mcp")  # once per execution environment
-configure(app.settings.log_level)
+app = build_app("mcp")  # once per execution environment
+configure(app.ports.settings.log_level)
 api = mcp_api(app)
 serve = Mangum(api, lifespan="off")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from ragdrop.bootstrap import bootstrap
+from ragdrop.bootstrap import build_app
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.observability import configure, logger
 
-app = bootstrap(function="sweep")  # once per execution environment
-configure(app.settings.log_level)
+app = build_app("sweep")  # once per execution environment
+configure(app.ports.settings.log_level)
 
 
 class SweepError(Exception):
@@ -20,7 +20,7 @@ class SweepError(Exception):
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ARG001 - the schedule says nothing
     """Sweep the tenants."""
-    done = app.sweep_tenants(Deadline.after(context.get_remaining_time_in_millis() / 1_000))
+    done = app.operate.sweep_tenants(Deadline.after(context.get_remaining_time_in_millis() / 1_000))
     if not done.sound:
         refused = sum(len(report.refused) for report in done.reports)
         raise SweepError(f"{len(done.failures)} tenants failed, {refused} vaults were refused")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ragdrop.bootstrap import bootstrap
+from ragdrop.bootstrap import build_app
 from ragdrop.ports.metrics import UNITS, Metrics
 from ragdrop.stores.aws.telemetry import EmfMetrics, NoMetrics
 from testing.memory_services import MemoryMetrics
@@ -65,8 +65,8 @@ def test_the_dimensions_are_stage_function_and_dependency_and_no_other(capsys: p
 
 
 def test_a_command_that_is_no_function_prints_no_metrics(capsys: pytest.CaptureFixture[str]) -> None:
-    bootstrap(ENVIRONMENT).metrics.put({"IndexedDocuments": 1})
+    build_app(environ=ENVIRONMENT).ports.metrics.put({"IndexedDocuments": 1})
     assert capsys.readouterr().out == ""
 
-    bootstrap(ENVIRONMENT, function="ingest").metrics.put({"IndexedDocuments": 1})
+    build_app("ingest", ENVIRONMENT).ports.metrics.put({"IndexedDocuments": 1})
     assert line(capsys)["function"] == "ingest"

@@ -57,7 +57,7 @@ class Questions(threading.Thread):
 
     def run(self) -> None:
         while not self._ended.is_set():
-            self._world.app.directory.forget(self._world.tenant)
+            self._world.app.tenants.directory.forget(self._world.tenant)
             try:
                 documents = self._world.search("lighthouse keeper tide", limit=20).documents
             except RagdropError as exc:
@@ -76,7 +76,7 @@ def places(world: World, index: str) -> set[Place]:
     found = set()
     for n in range(1, DOCUMENTS):
         head = world.head(f"team/{n}.md")
-        kept = world.app.revisions.open(head.key, head.live_revision or 0)
+        kept = world.app.ports.revisions.open(head.key, head.live_revision or 0)
         chunks = kept.chunks_between(index) if kept else []
         found |= {(head.key.path, chunk.start, chunk.end) for chunk, _ in chunks}
     return found
@@ -93,7 +93,7 @@ def test_under_a_stream_of_queries_none_fails_and_none_mixes_indexes(world: Worl
             world.put("team/0.md", "The lighthouse was sold to a painter.")
 
     try:
-        report = world.app.reindex.run(world.tenant, smaller_chunks(world), change_one_half_way)
+        report = world.app.operate.reindex.run(world.tenant, smaller_chunks(world), change_one_half_way)
         time.sleep(0.5)  # some questions to the new index
     finally:
         questions.end()
@@ -114,8 +114,8 @@ def test_one_that_was_killed_half_way_completes_when_it_is_started_again(world: 
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        world.app.reindex.run(world.tenant, smaller_chunks(world), kill)
-    report = world.app.reindex.run(world.tenant, smaller_chunks(world))
+        world.app.operate.reindex.run(world.tenant, smaller_chunks(world), kill)
+    report = world.app.operate.reindex.run(world.tenant, smaller_chunks(world))
 
     assert report is not None
     assert report.documents == DOCUMENTS
@@ -124,11 +124,11 @@ def test_one_that_was_killed_half_way_completes_when_it_is_started_again(world: 
 
 def test_a_rollback_returns_the_old_answers(world: World) -> None:
     before = world.texts("lighthouse keeper", limit=3)
-    world.app.reindex.run(world.tenant, smaller_chunks(world))
+    world.app.operate.reindex.run(world.tenant, smaller_chunks(world))
     world.now_s += 10
     assert world.texts("lighthouse keeper", limit=3) != before
 
-    world.app.reindex.rollback(world.tenant)
+    world.app.operate.reindex.rollback(world.tenant)
 
     world.now_s += 10
     assert world.texts("lighthouse keeper", limit=3) == before

@@ -66,11 +66,11 @@ def test_the_key_and_the_tenants_item_are_read_once_for_many_searches(
     counted: tuple[World, type[CountingConnection]],
 ) -> None:
     world, _ = counted
-    secret, _ = world.app.operator.create_key(world.tenant, "reader", ())
+    secret, _ = world.app.operate.operator.create_key(world.tenant, "reader", ())
     before = len(world.registry.calls)
 
     for text in ("one", "two", "three"):
-        caller = world.app.directory.caller(secret)
+        caller = world.app.tenants.directory.caller(secret)
         world.search(f"{WORDS} {text}")
         assert caller.tenant == world.tenant
 

@@ -44,7 +44,7 @@ def build() -> Iterator[Building]:
     def wall(*, own: bool, connection: type[QuietConnection] = QuietConnection) -> Wall:
         index = OpenSearchChunkIndex.from_url(opensearch_url(), shards=1, connection_class=connection)
         registry, name = MemoryRegistry(), f"ragdrop-test-wall-{uuid4().hex[:12]}"
-        seed = World().app.directory.tenant("acme")
+        seed = World().app.tenants.directory.tenant("acme")
         assert seed is not None
         for tenant, place in (("acme", name), ("other", f"{name}-other" if own else name)):
             registry.create_tenant(Tenant(tenant, replace(seed.active, name=place)))

@@ -24,7 +24,7 @@ class Access:
     def __init__(self, deployment: Deployment) -> None:
         self.deployment = deployment
         self.apis = {name: module.api for name, module in self.deployment.handlers.items() if hasattr(module, "api")}
-        operator = self.deployment.handlers["query"].app.operator
+        operator = self.deployment.handlers["query"].app.operate.operator
         for tenant in ("acme", "other", "closed"):
             operator.create_tenant(tenant)
 
@@ -64,7 +64,7 @@ class Access:
 
     def renew(self) -> None:
         """Put back what a row may have removed, and remove what it may have put."""
-        self.deployment.handlers["query"].app.documents.delete_prefix("acme/theirs/")
+        self.deployment.handlers["query"].app.ports.documents.delete_prefix("acme/theirs/")
         self.deployment.put_object("acme/team/gone.md", f"# Gone\n\nThis goes. {SEEN}")
 
     def send(self, row: Row, credential: str) -> tuple[int, str]:
@@ -79,8 +79,8 @@ class Access:
         return (
             [(each["Key"], each["VersionId"]) for each in listed.get("Versions", [])],
             listed.get("DeleteMarkers", []),
-            app.registry.page("other", vault=None, prefix="", status=None, cursor=None, limit=100),
-            app.receipts.receipt("other", self.answers["other"], time.time()),
+            app.ports.registry.page("other", vault=None, prefix="", status=None, cursor=None, limit=100),
+            app.ports.receipts.receipt("other", self.answers["other"], time.time()),
         )
 
     def _answer(self, secret: str | None, vault: str) -> str:

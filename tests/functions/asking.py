@@ -49,10 +49,10 @@ class Asking:
     def __init__(self, chat: ChatModel | None = None, *, world: World | None = None, role: Role = "reader") -> None:
         self.world = world or World()
         if chat is not None:
-            self.world.app.chat = chat
+            self.world.app.ports.chat = chat
         app = self.world.app
-        api = create_api([ask_router(lambda: app.ask, authenticated(app.directory, "reader"))])
-        self.key, _ = app.operator.create_key(self.world.tenant, role)
+        api = create_api([ask_router(lambda: app.generate.ask, authenticated(app.tenants.directory, "reader"))])
+        self.key, _ = app.operate.operator.create_key(self.world.tenant, role)
         self._serve = Mangum(api, lifespan="off")
         self._golden = json.loads(GOLDEN.read_text("utf-8"))
 

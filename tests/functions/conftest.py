@@ -81,7 +81,7 @@ class Deployment:
         self.embedder = HashingEmbedder(dimension=int(settings["EMBEDDING_DIMENSION"]))
         self.chat = ScriptedChatModel("It is so. [1]")
         self.handlers = {name: self._load(name) for name in ("ingest", "query", "generate", "mcp", "sweep")}
-        operator = self.handlers["query"].app.operator
+        operator = self.handlers["query"].app.operate.operator
         operator.create_tenant("demo")
         self.key, _ = operator.create_key("demo", "admin")
 
@@ -91,8 +91,8 @@ class Deployment:
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        module.app.embedder = self.embedder
-        module.app.chat = self.chat
+        module.app.ports.embedder = self.embedder
+        module.app.ports.chat = self.chat
         module.handler = self.roles.acting(name, module.handler)  # type: ignore[attr-defined]
         return module
 

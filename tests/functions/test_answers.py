@@ -68,7 +68,7 @@ def test_a_receipt_that_is_not_there_is_told_in_the_error_format(deployment: Dep
 
 
 def test_a_key_of_another_tenant_does_not_find_the_receipt(deployment: Deployment, answer: Any) -> None:
-    operator = deployment.handlers["query"].app.operator
+    operator = deployment.handlers["query"].app.operate.operator
     operator.create_tenant("other")
     deployment.key, _ = operator.create_key("other", "admin")
 

@@ -23,7 +23,7 @@ def asking() -> Asking:
 
 def with_policy(asking: Asking, policy: str) -> Asking:
     app = asking.world.app
-    app.settings = app.settings.model_copy(update={"citation_policy": policy})
+    app.ports.settings = app.ports.settings.model_copy(update={"citation_policy": policy})
     return asking
 
 

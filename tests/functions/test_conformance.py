@@ -32,7 +32,7 @@ def service(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     with deployed(tmp_path, monkeypatch, **changes) as made:
         yield made
         if changes:
-            tenant = made.handlers["query"].app.registry.tenant("demo")
+            tenant = made.handlers["query"].app.ports.registry.tenant("demo")
             _drop(changes["INDEX_URL"], tenant.index)
 
 
@@ -192,7 +192,7 @@ def test_critical_documents_come_first_whatever_is_asked(service: Deployment) ->
 
 def test_another_tenants_key_sees_nothing(service: Deployment) -> None:
     service.put_object("demo/team/pump.md", TEXT)
-    operator = service.handlers["query"].app.operator
+    operator = service.handlers["query"].app.operate.operator
     operator.create_tenant("rival")
     key, _ = operator.create_key("rival", "admin")
 

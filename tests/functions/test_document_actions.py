@@ -30,7 +30,7 @@ def request(
 
 
 def as_role(deployment: Deployment, role: Any) -> None:
-    deployment.key, _ = deployment.handlers["query"].app.operator.create_key("demo", role)
+    deployment.key, _ = deployment.handlers["query"].app.operate.operator.create_key("demo", role)
 
 
 def test_a_retry_is_accepted_like_a_put_and_pending_until_ingest_looked(deployment: Deployment) -> None:
@@ -41,7 +41,7 @@ def test_a_retry_is_accepted_like_a_put_and_pending_until_ingest_looked(deployme
 
     assert (status, tried["status"], tried["key"]) == (202, "pending", KEY)
     assert request(deployment, "GET", PATH, {"version": tried["version_id"]})[1]["status"] == "pending"
-    queue_url = deployment.handlers["query"].app.settings.queue_url
+    queue_url = deployment.handlers["query"].app.ports.settings.queue_url
     [message] = deployment.sqs.receive_message(QueueUrl=queue_url)["Messages"]
     assert json.loads(message["Body"])["key"] == KEY
     deployment.converge(KEY)
@@ -132,7 +132,7 @@ def test_a_list_is_filtered_by_what_details_say(deployment: Deployment) -> None:
 
 def test_outdated_are_the_documents_chunked_by_other_sizes_than_those_in_force(deployment: Deployment) -> None:
     deployment.put_object(KEY, "The pump is red.")
-    registry = deployment.handlers["query"].app.registry
+    registry = deployment.handlers["query"].app.ports.registry
     assert request(deployment, "GET", "/documents", {"outdated": "1"})[1]["documents"] == []
     tenant = registry.tenant("demo")
     chunking = replace(tenant.active.chunking, max_tokens=64)
@@ -146,12 +146,12 @@ def test_outdated_are_the_documents_chunked_by_other_sizes_than_those_in_force(d
 def test_the_sweep_function_tells_ingest_of_a_lost_event(deployment: Deployment) -> None:
     deployment.put_object(KEY, "The pump is red.")
     handler = deployment._load("sweep")
-    handler.app.clock = lambda: time.time() + 3_600
+    handler.app.ports.clock = lambda: time.time() + 3_600
     deployment.s3.put_object(Bucket=EXAMPLE_BUCKET, Key="demo/handbook/lost.md", Body=b"Lost.")
 
     [report] = handler.handler({}, LocalContext())["tenants"]
 
     assert (report["found"]["new"], report["finished"], report["vaults"]) == (1, True, 1)
-    queue_url = handler.app.settings.queue_url
+    queue_url = handler.app.ports.settings.queue_url
     [message] = deployment.sqs.receive_message(QueueUrl=queue_url)["Messages"]
     assert json.loads(message["Body"])["key"] == "demo/handbook/lost.md"

@@ -149,7 +149,7 @@ def test_a_body_over_4_mb_is_refused_with_the_limit(deployment: Deployment) -> N
 
 
 def test_a_reader_may_not_write(deployment: Deployment) -> None:
-    deployment.key, _ = deployment.handlers["query"].app.operator.create_key("demo", "reader")
+    deployment.key, _ = deployment.handlers["query"].app.operate.operator.create_key("demo", "reader")
 
     status, body = request(deployment, "PUT", PATH, body="x")
 

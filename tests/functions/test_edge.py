@@ -38,7 +38,7 @@ def sent(deployment: Deployment, method: str, path: str, **changes: Any) -> dict
 def test_a_path_that_leads_elsewhere_is_refused_for_reading_writing_and_deleting(
     deployment: Deployment, path: str
 ) -> None:
-    bucket = deployment.handlers["query"].app.documents
+    bucket = deployment.handlers["query"].app.ports.documents
 
     statuses = {method: sent(deployment, method, path, body="x")["statusCode"] for method in ("GET", "PUT", "DELETE")}
 
@@ -87,7 +87,7 @@ def test_a_body_over_the_limit_is_413_and_nothing_is_written(deployment: Deploym
 
     assert answer["statusCode"] == 413
     assert "/uploads" in answer["body"]
-    assert list(deployment.handlers["query"].app.documents.entries("")) == []
+    assert list(deployment.handlers["query"].app.ports.documents.entries("")) == []
 
 
 def test_json_that_is_deep_or_of_the_wrong_kind_is_an_error_of_the_caller(deployment: Deployment) -> None:

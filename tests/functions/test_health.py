@@ -15,7 +15,7 @@ from tests.functions.conftest import Deployment
 @pytest.fixture
 def healthy(deployment: Deployment) -> Deployment:
     app = deployment.handlers["query"].app
-    app.embedding_models, app.chat_models = MemoryModelList("hashing"), MemoryModelList("scripted")
+    app.ports.embedding_models, app.ports.chat_models = MemoryModelList("hashing"), MemoryModelList("scripted")
     return deployment
 
 
@@ -49,7 +49,7 @@ def test_with_a_key_every_dependency_is_told(healthy: Deployment) -> None:
 
 
 def test_a_model_that_is_away_leaves_the_service_degraded(healthy: Deployment) -> None:
-    healthy.handlers["query"].app.chat_models.fail_with = GenerationError("away", service="chat")
+    healthy.handlers["query"].app.ports.chat_models.fail_with = GenerationError("away", service="chat")
 
     status, body = health(healthy)
 
@@ -61,7 +61,7 @@ def test_where_no_level_can_answer_it_is_503_even_without_a_look_at_keys(healthy
     def away(*_: object) -> None:
         raise DatabaseError("away", service="registry")
 
-    healthy.handlers["query"].app.health_probes["registry"] = away
+    healthy.handlers["query"].app.operate.health_probes["registry"] = away
 
     assert health(healthy, key=False)[0] == 503
     status, body = health(healthy)

@@ -76,8 +76,8 @@ def test_a_write_that_is_still_under_way_is_a_conflict_until_its_doer_must_be_de
 
 
 def test_a_key_of_another_tenant_is_another_key(world: World) -> None:
-    world.app.operator.create_tenant("rival")
-    rival, _ = world.app.operator.create_key("rival", "writer")
+    world.app.operate.operator.create_tenant("rival")
+    rival, _ = world.app.operate.operator.create_key("rival", "writer")
     sent(world, "PUT", "one")
 
     assert sent(world, "PUT", "other", key=rival)[0] == 202

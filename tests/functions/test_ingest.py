@@ -55,7 +55,7 @@ def test_a_document_that_needs_more_time_than_there_is_says_so_at_its_last_recei
 
     deployment.handlers["ingest"].handler(event, LocalContext())
 
-    record = deployment.handlers["query"].app.registry.head(DocumentKey.parse(PATH))
+    record = deployment.handlers["query"].app.ports.registry.head(DocumentKey.parse(PATH))
     assert record is not None
     assert record.error is not None
     assert (record.status, record.error.code) == ("failed", "TIMEOUT")

@@ -7,7 +7,7 @@ from tests.functions.conftest import Deployment, LocalContext
 
 
 def test_what_is_over_the_limit_is_429_with_the_time_to_wait(deployment: Deployment) -> None:
-    deployment.handlers["query"].app.operator.set_rates("demo", RateLimits(key_per_minute=1))
+    deployment.handlers["query"].app.operate.operator.set_rates("demo", RateLimits(key_per_minute=1))
     event = deployment.event("search", path="/documents", httpMethod="GET", body=None)
 
     # three, as a new minute may begin between two of them
@@ -21,7 +21,7 @@ def test_what_is_over_the_limit_is_429_with_the_time_to_wait(deployment: Deploym
 
 def test_a_limit_holds_over_all_functions(deployment: Deployment) -> None:
     deployment.put_object("demo/handbook/pump.md", "# Pump\n\nThe pump's code is QX-5521.")
-    deployment.handlers["query"].app.operator.set_rates("demo", RateLimits(per_minute=1))
+    deployment.handlers["query"].app.operate.operator.set_rates("demo", RateLimits(per_minute=1))
 
     asked = ("query", "generate", "generate")
     statuses = [deployment.post(function, {"query": "pump"})[0] for function in asked]

@@ -176,8 +176,8 @@ def test_without_a_known_key_nothing_is_served_at_all(world: World, header: dict
 
 def test_a_key_of_a_disabled_tenant_is_refused(world: World) -> None:
     key = key_of(world)
-    world.app.operator.set_enabled(world.tenant, enabled=False)
-    world.app.directory.forget(world.tenant)
+    world.app.operate.operator.set_enabled(world.tenant, enabled=False)
+    world.app.tenants.directory.forget(world.tenant)
 
     response = posted(world, **{"x-api-key": key})
 

@@ -105,8 +105,8 @@ def test_a_key_of_one_vault_lists_and_reads_no_other(world: World) -> None:
 
 
 def test_a_document_of_another_tenant_cannot_be_read(world: World) -> None:
-    world.app.operator.create_tenant("rival")
-    key, _ = world.app.operator.create_key("rival", "admin")
+    world.app.operate.operator.create_tenant("rival")
+    key, _ = world.app.operate.operator.create_key("rival", "admin")
 
     assert with_agent(world, listed, key) == []
     with pytest.raises(MCPError):

@@ -84,14 +84,14 @@ def test_usage_is_streamed_where_it_is_asked_for(client: OpenAI) -> None:
 
 def test_the_models_are_the_whole_and_each_vault(client: OpenAI, deployment: Deployment) -> None:
     deployment.put_object("demo/runbooks/a.md", "Water the plants.")
-    deployment.handlers["generate"].app.directory.forget("demo")
+    deployment.handlers["generate"].app.tenants.directory.forget("demo")
 
     assert [model.id for model in client.models.list()] == ["default", "vault:handbook", "vault:runbooks"]
 
 
 def test_a_model_that_names_a_vault_asks_that_vault_alone(client: OpenAI, deployment: Deployment) -> None:
     deployment.put_object("demo/runbooks/a.md", "The pump's code is nowhere.")
-    deployment.handlers["generate"].app.directory.forget("demo")
+    deployment.handlers["generate"].app.tenants.directory.forget("demo")
 
     completion = client.chat.completions.create(model="vault:runbooks", messages=ask("What is the pump's code?"))
 

@@ -36,7 +36,7 @@ def test_a_session_may_remember_what_it_has_followed(linked: Deployment, functio
 def test_the_sweep_may_forget_what_was_replaced_a_month_ago_and_write_a_snapshot(linked: Deployment) -> None:
     linked.put_object(PUMP, "# Pump\n\nThe pump's code is ZV-1.")
     sweep = linked.handlers["sweep"]
-    sweep.app.clock = lambda: time.time() + 40 * DAY_S
+    sweep.app.ports.clock = lambda: time.time() + 40 * DAY_S
 
     (done,) = sweep.handler({}, LocalContext(remaining_ms=900_000))["tenants"]
 
@@ -46,7 +46,7 @@ def test_the_sweep_may_forget_what_was_replaced_a_month_ago_and_write_a_snapshot
 
 def test_what_a_role_may_not_do_is_refused_and_noted(deployment: Deployment) -> None:
     query = deployment.handlers["query"]
-    visits = deployment.roles.acting("sweep", lambda *_: query.app.visited.visited("demo", "s1", 0))
+    visits = deployment.roles.acting("sweep", lambda *_: query.app.ports.visited.visited("demo", "s1", 0))
 
     with pytest.raises(DatabaseError):
         visits({}, None)

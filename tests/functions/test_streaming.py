@@ -45,7 +45,7 @@ def chat() -> GatedChatModel:
 @pytest.fixture
 def url(world: World, chat: GatedChatModel) -> Iterator[str]:
     world.put("team/pump.md", "The pump is red.")
-    world.app.chat = chat
+    world.app.ports.chat = chat
     with served(answering_api(world)) as url:
         yield url
 

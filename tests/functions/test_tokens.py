@@ -18,9 +18,9 @@ READER, NOBODYS, CLOSED = "e30.e30.reader", "e30.e30.nobodys", "e30.e30.closed"
 def issued(deployment: Deployment) -> Deployment:
     """A deployment that believes some tokens."""
     app = deployment.handlers["query"].app
-    app.operator.create_tenant("closed")
-    app.operator.set_enabled("closed", enabled=False)
-    app.tokens = MemoryTokens(
+    app.operate.operator.create_tenant("closed")
+    app.operate.operator.set_enabled("closed", enabled=False)
+    app.ports.tokens = MemoryTokens(
         {
             READER: Caller("demo", "reader", ("handbook",), credential="jwt-1"),
             NOBODYS: Caller("nobody", "admin"),
@@ -61,7 +61,7 @@ def test_an_unknown_token_is_401_and_a_token_of_no_open_tenant_is_403(issued: De
 
 
 def test_requests_by_token_are_limited_like_those_by_key(issued: Deployment) -> None:
-    issued.handlers["query"].app.operator.set_rates("demo", RateLimits(key_per_minute=1))
+    issued.handlers["query"].app.operate.operator.set_rates("demo", RateLimits(key_per_minute=1))
 
     assert 429 in [asked(issued, READER)[0] for _ in range(3)]
 

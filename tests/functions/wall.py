@@ -34,7 +34,7 @@ class Wall:
         """Give *tenant* documents that are about the pump, with *word* wherever a document can say one."""
         world = self.world
         if world.registry.tenant(tenant) is None:
-            world.app.operator.create_tenant(tenant)
+            world.app.operate.operator.create_tenant(tenant)
         facts = {"title": f"Pump {word}", "doc_type": word, "category": word, "session_id": word, "agent": word}
         front = "\n".join(f"{name}: {value}" for name, value in facts.items())
         paths = []
@@ -51,7 +51,7 @@ class Wall:
         """A writer's key of *tenant*, for *vaults* only where they are given."""
         name = f"{tenant}/{','.join(vaults)}"
         if name not in self.keys:
-            self.keys[name] = self.world.app.operator.create_key(tenant, "writer", vaults)[0]
+            self.keys[name] = self.world.app.operate.operator.create_key(tenant, "writer", vaults)[0]
         return self.keys[name]
 
     def send(self, key: str, method: str, path: str, *, body: Any = None) -> tuple[int, Any]:

@@ -6,7 +6,7 @@ import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from ragdrop.bootstrap import App, bootstrap
+from ragdrop.bootstrap import App, build_app
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DependencyError
 
@@ -14,7 +14,7 @@ from ragdrop.errors import DependencyError
 def outcome(app: App) -> str:
     """The code of one call's error, or that there is none."""
     try:
-        app.guarded_embedder.query("pump", app.settings.seed_index().space, Deadline.after(20))
+        app.ports.guarded_embedder.query("pump", app.ports.settings.seed_index().space, Deadline.after(20))
     except DependencyError as exc:
         return exc.code
     return "OK"
@@ -22,7 +22,7 @@ def outcome(app: App) -> str:
 
 def main() -> None:
     """Answer each line by the outcomes of so many calls, as JSON."""
-    app = bootstrap()
+    app = build_app()
     with ThreadPoolExecutor(20) as pool:
         for line in sys.stdin:
             print(json.dumps(list(pool.map(lambda _: outcome(app), range(int(line))))), flush=True)

@@ -11,7 +11,8 @@ from typing import Any
 
 import httpx
 
-from ragdrop.bootstrap import App, bootstrap
+from ragdrop.bootstrap import App, Ports, compose
+from ragdrop.config import Settings
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
@@ -60,8 +61,7 @@ class Engine:
         documents, state = MemoryObjectStore("documents"), MemoryObjectStore("state")
         tokenizer = Path(environment["TOKENIZER_FILE"]).read_bytes()
         state.put(environment["EMBEDDING_TOKENIZER"], tokenizer, media_type="application/json")
-        self.app: App = bootstrap(
-            environment,
+        ports = Ports.from_settings(Settings.from_environment(environment)).replace(
             documents=documents,
             state=state,
             registry=MemoryRegistry(),
@@ -71,16 +71,16 @@ class Engine:
             telemetry=MemoryTelemetry(),
             visited=MemoryVisitedCache(),
             breaker_store=MemoryBreakers(),
-            **parts,
         )
+        self.app: App = compose(ports.replace(**parts))  # type: ignore[typeddict-item]
         self.documents = documents
         self.tenant = tenant
-        self.app.operator.create_tenant(tenant)
+        self.app.operate.operator.create_tenant(tenant)
         keys = [DocumentKey(tenant, "handbook", path.relative_to(VAULT).as_posix()) for path in sample_files()]
         for key, path in zip(keys, sample_files(), strict=True):
             documents.put(key.s3_key, path.read_bytes(), media_type="text/plain")
         message = Delivery("message", "receipt", 1, tuple(Change(key.s3_key) for key in keys))
-        assert self.app.converge_keys.batch([message], Deadline.after(300)) == []
+        assert self.app.ingest.converge_keys.batch([message], Deadline.after(300)) == []
 
     def find(self, question: str, *, limit: int) -> list[str]:
         """The paths of the best documents, best first."""
@@ -88,13 +88,16 @@ class Engine:
 
     def search(self, question: str, *, limit: int) -> Retrieval:
         """All that a search gives."""
-        return self.app.search(Query(question, limit=limit), Caller(self.tenant, "admin"), Deadline.after(30))
+        return self.app.query.search(Query(question, limit=limit), Caller(self.tenant, "admin"), Deadline.after(30))
 
     def delete(self, path: str) -> None:
         """Delete a document, and let its event arrive."""
         key = DocumentKey(self.tenant, "handbook", path).s3_key
         self.documents.delete(key)
-        assert self.app.converge_keys.batch([Delivery("gone", "receipt", 1, (Change(key),))], Deadline.after(60)) == []
+        assert (
+            self.app.ingest.converge_keys.batch([Delivery("gone", "receipt", 1, (Change(key),))], Deadline.after(60))
+            == []
+        )
 
 
 def sample_files() -> list[Path]:

@@ -28,7 +28,7 @@ def engines(stack: LocalStack, tmp_path: Path) -> Iterator[tuple[Engine, Engine]
     with model_of(stack, tmp_path) as (embedder, environment):
         other = Engine(node, embedder, environment, tenant)
         yield Engine(SqliteChunkIndex(tmp_path / "index"), embedder, environment, tenant), other
-    held = other.app.registry.tenant(tenant)
+    held = other.app.ports.registry.tenant(tenant)
     assert held is not None
     node.drop(held.index, Deadline.after(60))
 

@@ -55,7 +55,7 @@ def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
 @pytest.fixture
 def asking(world: World, chat: OpenAiChatModel) -> World:
     world.put("team/pump.md", "# Pump\n\nThe code of the pump is QX-5521.")
-    world.app.chat = chat
+    world.app.ports.chat = chat
     return world
 
 
@@ -64,7 +64,7 @@ def question() -> Question:
 
 
 def test_a_whole_answer_has_its_text_model_usage_and_finish_reason(asking: World) -> None:
-    answer = asking.app.ask(question(), asking.caller, Deadline.after(ANSWER_S))
+    answer = asking.app.generate.ask(question(), asking.caller, Deadline.after(ANSWER_S))
 
     assert answer.text
     assert answer.model
@@ -74,7 +74,7 @@ def test_a_whole_answer_has_its_text_model_usage_and_finish_reason(asking: World
 
 
 def test_a_streamed_answer_comes_in_pieces_and_ends_with_the_same_facts(asking: World) -> None:
-    events = list(asking.app.ask.stream(question(), asking.caller, Deadline.after(ANSWER_S)))
+    events = list(asking.app.generate.ask.stream(question(), asking.caller, Deadline.after(ANSWER_S)))
 
     last = events[-1]
     assert isinstance(events[0], Found)

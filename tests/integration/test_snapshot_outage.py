@@ -50,7 +50,7 @@ def test_at_least_95_percent_of_what_the_index_answered_right_is_still_right_fro
                 for question, document in golden().items()
                 if document in engine.find(question, limit=TOP)
             }
-            engine.app.write_snapshot(tenant, Deadline.after(600))
+            engine.app.operate.write_snapshot(tenant, Deadline.after(600))
             engine.delete(DELETED)
         answers = {question: engine.search(question, limit=TOP) for question in golden()}
 

@@ -67,7 +67,7 @@ def test_without_another_make_nothing_is_done(filled: CommandLine) -> None:
 
 def test_all_tenants_are_done_unless_some_are_named(filled: CommandLine) -> None:
     for name in ("beta", "gamma"):
-        filled.deployment.world.app.operator.create_tenant(name)
+        filled.deployment.world.app.operate.operator.create_tenant(name)
 
     assert [line["tenant"] for line in told(filled, *SMALLER, "--tenant", "gamma")] == ["gamma"]
     assert [(line["tenant"], line["changed"]) for line in told(filled, *SMALLER)] == [
@@ -120,7 +120,7 @@ def test_a_named_tenant_without_an_old_index_is_a_conflict(filled: CommandLine) 
 
 
 def test_one_tenant_that_fails_does_not_stop_the_others(filled: CommandLine) -> None:
-    filled.deployment.world.app.operator.create_tenant("beta")
+    filled.deployment.world.app.operate.operator.create_tenant("beta")
     filled.run("reindex", *SMALLER, "--tenant", TENANT)
 
     result = filled.run("reindex", "--chunk-tokens", "100", "--json")

@@ -151,35 +151,35 @@ class FakeDeployment:
 
     @property
     def settings(self) -> Settings:
-        return self.world.app.settings
+        return self.world.app.ports.settings
 
     @property
     def operator(self) -> Operator:
-        return self.world.app.operator
+        return self.world.app.operate.operator
 
     @property
     def registry(self) -> Registry:
-        return self.world.app.registry
+        return self.world.app.ports.registry
 
     @property
     def delete_tenant(self) -> Any:
-        return self.world.app.delete_tenant
+        return self.world.app.operate.delete_tenant
 
     @property
     def sweep(self) -> Any:
-        return self.world.app.sweep
+        return self.world.app.operate.sweep
 
     @property
     def calibrate(self) -> Any:
-        return self.world.app.calibrate
+        return self.world.app.operate.calibrate
 
     @property
     def write_snapshot(self) -> Any:
-        return self.world.app.write_snapshot
+        return self.world.app.operate.write_snapshot
 
     @property
     def examine(self) -> Any:
-        return self.world.app.examine
+        return self.world.app.operate.examine
 
     @property
     def queue(self) -> Any:
@@ -187,7 +187,7 @@ class FakeDeployment:
 
     @property
     def reindex(self) -> Reindexer:
-        return self.reindexer or self.world.app.reindex
+        return self.reindexer or self.world.app.operate.reindex
 
 
 @dataclass

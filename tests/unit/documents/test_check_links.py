@@ -16,7 +16,7 @@ from tests.world import World
 
 
 def broken(world: World, path: str) -> tuple[str, ...]:
-    return world.app.keep_documents.record(world.caller, world.key(path)).broken_links
+    return world.app.documents.keep_documents.record(world.caller, world.key(path)).broken_links
 
 
 def test_a_link_resolves_by_path_suffix_case_escape_folder_name_and_root(world: World) -> None:
@@ -47,7 +47,7 @@ def test_documents_with_broken_links_can_be_listed(world: World) -> None:
     world.put("team/b.md", "[x](a.md)")
     filters = DetailFilters(broken_links=True)
 
-    page = world.app.keep_documents.page(
+    page = world.app.documents.keep_documents.page(
         world.caller, vault=None, prefix="", status=None, cursor=None, limit=100, filters=filters
     )
 

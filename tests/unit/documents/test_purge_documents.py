@@ -12,7 +12,7 @@ from tests.world import World
 
 
 def purge(world: World, path: str, caller: Caller | None = None) -> Purged:
-    return world.app.purge_documents(caller or world.caller, world.key(path), Deadline.after(10))
+    return world.app.documents.purge_documents(caller or world.caller, world.key(path), Deadline.after(10))
 
 
 def test_every_version_text_chunk_and_item_goes_and_is_counted(world: World) -> None:

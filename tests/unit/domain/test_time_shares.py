@@ -78,7 +78,7 @@ def world() -> World:
 
 def test_an_embedding_service_that_hangs_leaves_four_fifths_of_the_time(world: World, time: Time) -> None:
     world.embedder.time = time
-    found = world.app.search(Query("pump"), world.caller, Deadline.after(WHOLE_S, clock=time))
+    found = world.app.query.search(Query("pump"), world.caller, Deadline.after(WHOLE_S, clock=time))
 
     assert (found.fallback_level, time.now_s) == (2, pytest.approx(WHOLE_S / 5))
 
@@ -94,7 +94,7 @@ def test_with_embedding_service_and_index_hanging_the_snapshot_still_has_most_of
         left_s.append(deadline.remaining_s())
         return Retrieval([], 0, 0, {}, served_by="snapshot")
 
-    chain = FallbackSearch(world.app.cached_search, metrics=world.app.metrics, snapshot=snapshot)
+    chain = FallbackSearch(world.app.query.pipeline.cached, metrics=world.metrics, snapshot=snapshot)
     found = chain(Query("pump"), world.caller, Deadline.after(WHOLE_S, clock=time))
 
     assert (found.served_by, left_s) == ("snapshot", [pytest.approx(WHOLE_S * 0.6)])
@@ -102,7 +102,7 @@ def test_with_embedding_service_and_index_hanging_the_snapshot_still_has_most_of
 
 def test_links_that_hang_cost_the_links_alone(world: World, time: Time) -> None:
     world.index.time, world.index.hangs_in = time, ("nearest_of",)
-    found = world.app.search(Query("pump", limit=1), world.caller, Deadline.after(WHOLE_S, clock=time))
+    found = world.app.query.search(Query("pump", limit=1), world.caller, Deadline.after(WHOLE_S, clock=time))
 
     assert ([one.key.path for one in found.documents], found.linked) == (["pump.md"], [])
     assert found.warnings == ["links could not be followed"]
@@ -111,6 +111,6 @@ def test_links_that_hang_cost_the_links_alone(world: World, time: Time) -> None:
 
 def test_a_streamed_answer_has_minutes_but_a_stage_still_has_seconds(world: World, time: Time) -> None:
     world.embedder.time = time
-    world.app.search(Query("pump"), world.caller, Deadline.after(300.0, clock=time))
+    world.app.query.search(Query("pump"), world.caller, Deadline.after(300.0, clock=time))
 
     assert time.now_s == pytest.approx(8.0)

@@ -15,7 +15,7 @@ from tests.world import World
 
 
 def ask(world: World, text: str) -> Answer:
-    return world.app.ask(Question(Query(text)), world.caller, Deadline.after(10))
+    return world.app.generate.ask(Question(Query(text)), world.caller, Deadline.after(10))
 
 
 def test_a_cited_sentence_carries_bucket_key_version_span_and_quote(world: World) -> None:
@@ -74,7 +74,9 @@ def test_a_document_that_is_deleted_while_the_model_writes_does_not_stand_in_the
     world.put("team/pump.md", "The pump's code is QX-5521.")
 
     def reply(messages: Sequence[Message]) -> str:
-        world.app.keep_documents.delete(world.caller, world.key("team/pump.md")) if len(world.chat.asked) == 1 else None
+        world.app.documents.keep_documents.delete(world.caller, world.key("team/pump.md")) if len(
+            world.chat.asked
+        ) == 1 else None
         return "The pump's code is QX-5521. [1]"
 
     world.chat.reply = reply
@@ -96,7 +98,7 @@ def test_a_chat_service_that_is_down_is_an_error(world: World) -> None:
 def test_what_does_not_fit_the_budget_is_listed_as_excluded(world: World) -> None:
     for n in range(5):
         world.put(f"team/{n}.md", f"alpha {n} " + "word " * 300)
-    world.app.settings = world.app.settings.model_copy(
+    world.app.ports.settings = world.app.ports.settings.model_copy(
         update={"max_context_tokens": 2_000, "reserved_answer_tokens": 500}
     )
 

@@ -13,7 +13,7 @@ from tests.world import World
 
 
 def events(world: World, text: str, **fields: str) -> list[AskEvent]:
-    return list(world.app.ask.stream(Question(Query(text), **fields), world.caller, Deadline.after(10)))  # type: ignore[arg-type]
+    return list(world.app.generate.ask.stream(Question(Query(text), **fields), world.caller, Deadline.after(10)))  # type: ignore[arg-type]
 
 
 def test_the_sources_come_first_and_the_whole_answer_last(world: World) -> None:
@@ -68,7 +68,7 @@ def test_a_stream_that_breaks_off_has_given_what_it_gave(world: World) -> None:
     given: list[AskEvent] = []
 
     with pytest.raises(GenerationError):
-        given.extend(world.app.ask.stream(Question(Query("pump")), world.caller, Deadline.after(10)))
+        given.extend(world.app.generate.ask.stream(Question(Query("pump")), world.caller, Deadline.after(10)))
 
     assert isinstance(given[0], Found)
     assert "".join(event for event in given if isinstance(event, str)).startswith("The pump")
@@ -76,7 +76,7 @@ def test_a_stream_that_breaks_off_has_given_what_it_gave(world: World) -> None:
 
 def test_leaving_a_stream_ends_the_models_work(world: World) -> None:
     world.put("team/pump.md", "The pump is red.")
-    stream = world.app.ask.stream(Question(Query("pump")), world.caller, Deadline.after(10))
+    stream = world.app.generate.ask.stream(Question(Query("pump")), world.caller, Deadline.after(10))
     next(stream)
     next(stream)
     stream.close()  # type: ignore[attr-defined]
@@ -87,7 +87,7 @@ def test_leaving_a_stream_ends_the_models_work(world: World) -> None:
 def test_a_document_that_is_deleted_while_the_model_writes_is_not_answered_from(world: World) -> None:
     world.put("team/pump.md", "The pump is red.")
     world.chat.reply = "The pump is red [1]."
-    stream = world.app.ask.stream(Question(Query("pump")), world.caller, Deadline.after(10))
+    stream = world.app.generate.ask.stream(Question(Query("pump")), world.caller, Deadline.after(10))
     given = [next(stream)]
     world.delete("team/pump.md")
     given += stream

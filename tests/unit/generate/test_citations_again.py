@@ -31,12 +31,14 @@ CHANGES = st.lists(
 
 def ask(world: World) -> Answer:
     world.chat.reply = "The pump is red. [1] The pump's code is QX-5521. [1][2][3]"
-    return world.app.ask(Question(Query("pump code red")), world.caller, Deadline.after(10))
+    return world.app.generate.ask(Question(Query("pump code red")), world.caller, Deadline.after(10))
 
 
 def read(world: World, key: str, version: str, start: int, end: int, caller: Caller | None = None) -> str:
     found = DocumentKey.parse(key)
-    return world.app.keep_documents.text(caller or world.caller, found, start=start, end=end, version_id=version)
+    return world.app.documents.keep_documents.text(
+        caller or world.caller, found, start=start, end=end, version_id=version
+    )
 
 
 def change(world: World, kind: str, text: str) -> None:
@@ -55,7 +57,7 @@ def test_every_citation_and_chunk_of_an_answer_can_be_read_again_after_any_chang
     world.put("team/other.md", texts[0])
     answer = ask(world)
     assert answer.id is not None
-    receipt = world.app.keep_receipts.read(world.caller, answer.id, Deadline.after(10)).body
+    receipt = world.app.generate.keep_receipts.read(world.caller, answer.id, Deadline.after(10)).body
 
     for kind, text in changes:
         change(world, kind, text)

@@ -30,18 +30,18 @@ def asked() -> World:
 
 
 def ask(world: World, text: str = "pump code", caller: Caller | None = None, **fields: object) -> Answer:
-    return world.app.ask(Question(Query(text), **fields), caller or world.caller, Deadline.after(10))  # type: ignore[arg-type]
+    return world.app.generate.ask(Question(Query(text), **fields), caller or world.caller, Deadline.after(10))  # type: ignore[arg-type]
 
 
 def read(world: World, answer: Answer, caller: Caller | None = None) -> Receipt:
     assert answer.id is not None
-    return world.app.keep_receipts.read(caller or world.caller, answer.id, Deadline.after(10))
+    return world.app.generate.keep_receipts.read(caller or world.caller, answer.id, Deadline.after(10))
 
 
 def test_a_receipt_says_what_was_asked_answered_cited_and_found(asked: World) -> None:
     question = Question(Query("pump code", vaults=("team",), content_types=("documentation",), limit=4), style="brief")
 
-    answer = asked.app.ask(question, asked.caller, Deadline.after(10))
+    answer = asked.app.generate.ask(question, asked.caller, Deadline.after(10))
     body = read(asked, answer).body
 
     assert body["question"] == "pump code"
@@ -81,7 +81,7 @@ def test_an_abstention_has_a_receipt_too(world: World) -> None:
 
 
 def test_a_streamed_answer_ends_with_the_id_of_its_receipt(asked: World) -> None:
-    *_, last = asked.app.ask.stream(Question(Query("pump code")), asked.caller, Deadline.after(10))
+    *_, last = asked.app.generate.ask.stream(Question(Query("pump code")), asked.caller, Deadline.after(10))
 
     assert isinstance(last, Answer)
     assert read(asked, last).body["answer"] == last.text
@@ -110,7 +110,7 @@ def test_a_receipt_is_kept_for_thirty_days(asked: World) -> None:
 def test_a_purge_of_a_document_it_cites_removes_it_and_counts_it(asked: World) -> None:
     answer = ask(asked)
 
-    purged = asked.app.purge_documents(asked.caller, asked.key("team/pump.md"), Deadline.after(10))
+    purged = asked.app.documents.purge_documents(asked.caller, asked.key("team/pump.md"), Deadline.after(10))
 
     assert purged.receipts == 1
     assert asked.receipts.held == {}
@@ -121,7 +121,7 @@ def test_a_purge_of_a_document_it_cites_removes_it_and_counts_it(asked: World) -
 def test_a_receipt_that_a_purge_did_not_see_is_not_shown(asked: World) -> None:
     answer = ask(asked)
     late = dict(asked.receipts.held)
-    asked.app.purge_documents(asked.caller, asked.key("team/pump.md"), Deadline.after(10))
+    asked.app.documents.purge_documents(asked.caller, asked.key("team/pump.md"), Deadline.after(10))
     asked.receipts.held |= late  # as if it had been written while the purge ran
 
     with pytest.raises(NotFoundError):
@@ -161,7 +161,7 @@ def test_a_question_that_found_nothing_is_not_shown_to_a_narrower_key_than_the_o
 @pytest.mark.parametrize("receipt_id", ["", "nothing", "A" * 32, "0" * 32, "x" * 5_000])
 def test_an_id_that_was_never_given_out_is_not_found(asked: World, receipt_id: str) -> None:
     with pytest.raises(NotFoundError):
-        asked.app.keep_receipts.read(asked.caller, receipt_id, Deadline.after(10))
+        asked.app.generate.keep_receipts.read(asked.caller, receipt_id, Deadline.after(10))
 
 
 def test_another_tenants_receipt_is_not_found(asked: World) -> None:

@@ -27,7 +27,7 @@ def test_a_long_text_is_found_from_its_first_part_to_its_last(world: World) -> N
 def test_the_chunks_of_all_parts_are_slices_of_the_text_with_ordinals_that_go_on(world: World) -> None:
     world.put(PATH, text_of("alpha"))
 
-    kept = world.app.revisions.open(world.key(PATH), world.head(PATH).revision)
+    kept = world.app.ports.revisions.open(world.key(PATH), world.head(PATH).revision)
     index = world.registry.tenant("acme").active.name
     chunks = [chunk for chunk, _ in kept.chunks_between(index)]
     assert [chunk.ordinal for chunk in chunks] == list(range(len(chunks)))
@@ -52,9 +52,9 @@ def test_the_record_tells_how_many_chunks_are_done_while_the_rest_is_unknown(wor
     one_part_at_a_time(world)
     world.put(PATH, text_of("alpha"))
 
-    half = record_shape(world.app.keep_documents.record(world.caller, world.key(PATH)), "r")
+    half = record_shape(world.app.documents.keep_documents.record(world.caller, world.key(PATH)), "r")
     finish(world)
-    done = record_shape(world.app.keep_documents.record(world.caller, world.key(PATH)), "r")
+    done = record_shape(world.app.documents.keep_documents.record(world.caller, world.key(PATH)), "r")
 
     assert half.chunks_total is None
     assert half.chunks_done is not None

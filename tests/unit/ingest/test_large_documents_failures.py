@@ -37,7 +37,7 @@ def test_a_worker_that_died_goes_on_where_it_was(world: World) -> None:
     parsed = world.state.calls.count("put")
 
     world.deliver(again(message))
-    assert world.app.registry.checkpoint(world.key(PATH), world.head(PATH).revision).part >= 1
+    assert world.app.ports.registry.checkpoint(world.key(PATH), world.head(PATH).revision).part >= 1
     finish(world)
 
     assert world.head(PATH).status is Status.INDEXED

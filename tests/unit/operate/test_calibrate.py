@@ -39,7 +39,7 @@ def fill(world: World, copies: int = 1) -> None:
 
 
 def calibrate(world: World, *, dry_run: bool = False) -> Calibrated:
-    return world.app.calibrate(TENANT, Deadline.after(60), dry_run=dry_run)
+    return world.app.operate.calibrate(TENANT, Deadline.after(60), dry_run=dry_run)
 
 
 def kept(world: World) -> Calibration | None:
@@ -120,11 +120,11 @@ def test_progress_tells_the_documents_read(world: World) -> None:
     fill(world)
     told: list[tuple[int, int]] = []
 
-    world.app.calibrate(TENANT, Deadline.after(60), progress=lambda done, total: told.append((done, total)))
+    world.app.operate.calibrate(TENANT, Deadline.after(60), progress=lambda done, total: told.append((done, total)))
 
     assert told[-1] == (16, 16)
 
 
 def test_an_unknown_tenant_is_named(world: World) -> None:
     with pytest.raises(InvalidParamsError, match="nobody"):
-        world.app.calibrate("nobody", Deadline.after(60))
+        world.app.operate.calibrate("nobody", Deadline.after(60))

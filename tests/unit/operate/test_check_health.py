@@ -14,7 +14,7 @@ from tests.world import World
 
 
 def look(world: World, *, deep: bool = False) -> Health:
-    return CheckHealth(world.app.health_probes, world.app.breakers)(tenant=world.tenant, deep=deep)
+    return CheckHealth(world.app.operate.health_probes, world.app.ports.breakers)(tenant=world.tenant, deep=deep)
 
 
 def statuses(found: Health) -> dict[str, str]:
@@ -51,10 +51,10 @@ def test_a_dependency_that_is_away_is_named_and_says_how_much_is_lost(
 
 def test_without_the_index_the_snapshot_decides_whether_any_level_can_answer(world: World) -> None:
     world.index.fail_with = DatabaseError("away", service="index")
-    probes = world.app.health_probes
+    probes = world.app.operate.health_probes
 
     def with_snapshot(status: DependencyStatus) -> str:
-        return CheckHealth(probes | {"snapshot": lambda _: Finding(status)}, world.app.breakers)().status
+        return CheckHealth(probes | {"snapshot": lambda _: Finding(status)}, world.app.ports.breakers)().status
 
     assert {status: with_snapshot(status) for status in ("absent", "unavailable")} == {
         "absent": "unavailable",
@@ -70,7 +70,7 @@ def test_without_the_index_the_snapshot_decides_whether_any_level_can_answer(wor
 
 def test_a_snapshot_says_how_old_it_is_and_how_much_it_holds(world: World) -> None:
     world.put("team/a.md", "alpha")
-    world.app.write_snapshot(world.tenant, Deadline.after(600))
+    world.app.operate.write_snapshot(world.tenant, Deadline.after(600))
     world.now_s += 90
 
     found = look(world).dependencies["snapshot"]
@@ -79,8 +79,8 @@ def test_a_snapshot_says_how_old_it_is_and_how_much_it_holds(world: World) -> No
 
 
 def test_a_dependency_behind_an_open_breaker_is_not_touched(world: World) -> None:
-    for _ in range(world.app.breakers.rules.threshold):
-        world.app.breakers.leave("embedding", None, failed=True)
+    for _ in range(world.app.ports.breakers.rules.threshold):
+        world.app.ports.breakers.leave("embedding", None, failed=True)
 
     found = look(world).dependencies["embedding"]
 
@@ -121,7 +121,7 @@ def test_a_wrong_setting_is_told_without_its_text(world: World) -> None:
 
 def test_a_shallow_look_is_shown_to_others_for_two_seconds(world: World) -> None:
     now_s = [0.0]
-    check = CheckHealth(world.app.health_probes, world.app.breakers, stopwatch=lambda: now_s[0])
+    check = CheckHealth(world.app.operate.health_probes, world.app.ports.breakers, stopwatch=lambda: now_s[0])
     check()
     check()
     assert world.chat_models.calls == 1
@@ -138,8 +138,8 @@ def test_a_dependency_that_hangs_is_given_up_and_keeps_none_of_the_others(world:
         done.wait(10)
         return Finding()
 
-    probes: dict[str, Any] = world.app.health_probes | {"chat": hangs}
-    found = CheckHealth(probes, world.app.breakers)()
+    probes: dict[str, Any] = world.app.operate.health_probes | {"chat": hangs}
+    found = CheckHealth(probes, world.app.ports.breakers)()
     done.set()
 
     assert 1_900 < found.latency_ms < 5_000

@@ -36,7 +36,7 @@ def a_model_that_fails(world: World) -> None:
 
 
 def an_answer(world: World) -> None:
-    world.app.settings.chat_prices["scripted"] = (1.0, 2.0)
+    world.app.ports.settings.chat_prices["scripted"] = (1.0, 2.0)
     world.put("team/a.md", "alpha")
     ask(world)
 
@@ -54,7 +54,7 @@ def an_embedding_service_that_throttles(world: World) -> None:
 
 def an_index_that_stays_away(world: World) -> None:
     world.index.fail_with = DatabaseError("away", service="index")
-    for number in range(world.app.breakers.rules.threshold):
+    for number in range(world.app.ports.breakers.rules.threshold):
         world.search(f"alpha {number}")
 
 
@@ -71,7 +71,7 @@ def a_file_that_is_no_document(world: World) -> None:
 
 
 def ask(world: World) -> None:
-    world.app.ask(Question(Query("alpha")), world.caller, Deadline.after(10))
+    world.app.generate.ask(Question(Query("alpha")), world.caller, Deadline.after(10))
 
 
 PROVOKED_BY: dict[str, tuple[Callable[[World], None], str | None]] = {

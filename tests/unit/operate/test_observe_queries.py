@@ -28,7 +28,7 @@ def told(lines: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
 
 
 def ask(world: World, text: str) -> Any:
-    return world.app.ask(Question(Query(text)), world.caller, Deadline.after(10))
+    return world.app.generate.ask(Question(Query(text)), world.caller, Deadline.after(10))
 
 
 def test_a_search_leaves_one_line_with_its_counts_stages_and_labels(
@@ -111,7 +111,7 @@ def test_an_answer_tells_its_tokens_and_the_models_time(world: World, lines: pyt
 
 def test_a_streamed_answer_is_one_line_at_its_end(world: World, lines: pytest.LogCaptureFixture) -> None:
     world.put("team/a.md", "alpha beta")
-    stream = world.app.ask.stream(Question(Query("alpha")), world.caller, Deadline.after(10))
+    stream = world.app.generate.ask.stream(Question(Query("alpha")), world.caller, Deadline.after(10))
     next(stream)
     assert told(lines) == []
     list(stream)
@@ -121,7 +121,7 @@ def test_a_streamed_answer_is_one_line_at_its_end(world: World, lines: pytest.Lo
 
 def test_a_listener_who_leaves_is_a_query_without_an_answer(world: World, lines: pytest.LogCaptureFixture) -> None:
     world.put("team/a.md", "alpha beta")
-    stream = world.app.ask.stream(Question(Query("alpha")), world.caller, Deadline.after(10))
+    stream = world.app.generate.ask.stream(Question(Query("alpha")), world.caller, Deadline.after(10))
     next(stream)
     stream.close()  # type: ignore[attr-defined]
 

@@ -37,7 +37,7 @@ def test_after_a_reindex_queries_answer_from_chunks_of_the_new_size(world: World
     fill(world)
     before = max(len(text) for text in world.texts("lighthouse keeper"))
 
-    report = world.app.reindex.run(TENANT, smaller_chunks(world))
+    report = world.app.operate.reindex.run(TENANT, smaller_chunks(world))
 
     look_again(world)
     assert report is not None
@@ -49,14 +49,14 @@ def test_after_a_reindex_queries_answer_from_chunks_of_the_new_size(world: World
 def test_an_index_of_the_same_make_is_left_alone(world: World) -> None:
     fill(world)
 
-    assert world.app.reindex.run(TENANT, replace(tenant_of(world).active, name="other")) is None
+    assert world.app.operate.reindex.run(TENANT, replace(tenant_of(world).active, name="other")) is None
 
 
 def test_vectors_of_unchanged_texts_are_not_computed_again(world: World) -> None:
     world.put("team/a.md", "A short note about the tide.")
     embedded = world.embedder.texts_embedded
 
-    world.app.reindex.run(TENANT, smaller_chunks(world))
+    world.app.operate.reindex.run(TENANT, smaller_chunks(world))
 
     assert world.embedder.texts_embedded == embedded
 
@@ -72,7 +72,7 @@ def test_a_document_that_changes_while_the_copy_runs_has_its_new_text_after_the_
             world.delete("team/4.md")
         seen.append(done)
 
-    world.app.reindex.run(TENANT, smaller_chunks(world), change_one)
+    world.app.operate.reindex.run(TENANT, smaller_chunks(world), change_one)
 
     look_again(world)
     texts = world.texts("lighthouse", limit=20)
@@ -87,13 +87,13 @@ def test_an_ingest_that_began_before_the_reindex_still_reaches_the_new_index(wor
 
     def begin_first(*args: object) -> None:
         world.index.refresh = refresh
-        world.app.reindex.begin(TENANT, smaller_chunks(world))
+        world.app.operate.reindex.begin(TENANT, smaller_chunks(world))
         refresh(*args)
 
     world.index.refresh = begin_first
     world.changed("team/a.md")
 
-    world.app.reindex.run(TENANT, smaller_chunks(world))
+    world.app.operate.reindex.run(TENANT, smaller_chunks(world))
     look_again(world)
     assert world.texts("tide") == ["The tide is high."]
 
@@ -106,9 +106,9 @@ def test_one_that_was_cut_off_goes_on_where_it_was(world: World) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        world.app.reindex.run(TENANT, smaller_chunks(world), stop)
+        world.app.operate.reindex.run(TENANT, smaller_chunks(world), stop)
     assert len(world.texts("lighthouse keeper")) > 0
-    report = world.app.reindex.run(TENANT, smaller_chunks(world))
+    report = world.app.operate.reindex.run(TENANT, smaller_chunks(world))
 
     assert report is not None
     assert (report.documents, report.copied) == (5, 2)
@@ -117,10 +117,10 @@ def test_one_that_was_cut_off_goes_on_where_it_was(world: World) -> None:
 def test_a_rollback_gives_the_old_answers_with_what_changed_since(world: World) -> None:
     fill(world)
     old = world.texts("lighthouse keeper", limit=1)
-    world.app.reindex.run(TENANT, smaller_chunks(world))
+    world.app.operate.reindex.run(TENANT, smaller_chunks(world))
     world.put("team/late.md", "The zebra came late.")
 
-    world.app.reindex.rollback(TENANT)
+    world.app.operate.reindex.rollback(TENANT)
 
     look_again(world)
     assert world.texts("lighthouse keeper", limit=1) == old
@@ -129,14 +129,14 @@ def test_a_rollback_gives_the_old_answers_with_what_changed_since(world: World) 
 
 def test_dropping_the_old_index_ends_double_writing(world: World) -> None:
     fill(world)
-    world.app.reindex.run(TENANT, smaller_chunks(world))
+    world.app.operate.reindex.run(TENANT, smaller_chunks(world))
 
-    removed = world.app.reindex.drop_previous(TENANT)
+    removed = world.app.operate.reindex.drop_previous(TENANT)
 
     assert removed > 0
     assert len(tenant_of(world).targets) == 1
     with pytest.raises(ConflictError):
-        world.app.reindex.rollback(TENANT)
+        world.app.operate.reindex.rollback(TENANT)
 
 
 def test_a_failure_on_the_way_leaves_the_old_index_answering(world: World) -> None:
@@ -145,7 +145,7 @@ def test_a_failure_on_the_way_leaves_the_old_index_answering(world: World) -> No
     world.embedder.fail_with = EmbeddingServiceError("down", service="embedding")
 
     with pytest.raises(EmbeddingServiceError):
-        world.app.reindex.run(TENANT, smaller_chunks(world))
+        world.app.operate.reindex.run(TENANT, smaller_chunks(world))
 
     world.embedder.fail_with = None
     look_again(world)
@@ -154,7 +154,7 @@ def test_a_failure_on_the_way_leaves_the_old_index_answering(world: World) -> No
 
 def test_an_index_that_lost_chunks_is_not_switched_to(world: World) -> None:
     fill(world)
-    tenant = world.app.reindex.begin(TENANT, smaller_chunks(world))
+    tenant = world.app.operate.reindex.begin(TENANT, smaller_chunks(world))
     assert tenant is not None
     assert tenant.building is not None
     part = tenant.part_of(tenant.building)
@@ -167,16 +167,16 @@ def test_an_index_that_lost_chunks_is_not_switched_to(world: World) -> None:
     world.index.count = one_too_few
 
     with pytest.raises(DatabaseError, match="chunks"):
-        world.app.reindex.run(TENANT, smaller_chunks(world))
+        world.app.operate.reindex.run(TENANT, smaller_chunks(world))
     assert tenant_of(world).active.name == tenant.active.name
 
 
 def test_two_different_reindexes_of_one_tenant_are_refused(world: World) -> None:
     fill(world, 1)
-    world.app.reindex.begin(TENANT, smaller_chunks(world))
+    world.app.operate.reindex.begin(TENANT, smaller_chunks(world))
 
     with pytest.raises(ConflictError, match="under way"):
-        world.app.reindex.begin(TENANT, replace(smaller_chunks(world), chunking=ChunkingPlan(128, 0, 128, 0)))
+        world.app.operate.reindex.begin(TENANT, replace(smaller_chunks(world), chunking=ChunkingPlan(128, 0, 128, 0)))
 
-    assert world.app.reindex.abort(TENANT) == 0
+    assert world.app.operate.reindex.abort(TENANT) == 0
     assert tenant_of(world).building is None

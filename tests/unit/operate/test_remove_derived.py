@@ -39,7 +39,7 @@ def remover(world: World, *, at_once: int = 100) -> RemoveDerived:
     return RemoveDerived(
         state=world.state,
         registry=world.registry,
-        revisions=world.app.revisions,
+        revisions=world.app.ports.revisions,
         age_s=DERIVED_AGE_S,
         clock=lambda: world.now_s,
         max_looked_at=at_once,
@@ -136,7 +136,7 @@ def test_the_sweep_removes_and_reports_what_expired(world: World) -> None:
     world.delete("team/a.md")
     later(world, 30)
 
-    report = world.app.sweep(TENANT, Deadline.after(600))
+    report = world.app.operate.sweep(TENANT, Deadline.after(600))
 
     assert (report.expired, kept(world)) == (1, 0)
     assert report.expired_objects == 3

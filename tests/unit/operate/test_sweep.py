@@ -34,7 +34,7 @@ class HalfBlind(MemoryObjectStore):
 
 def sweep(world: World, *, left_s: float = 600, later_s: float = 1_000, **options: Any) -> Report:
     world.now_s += later_s
-    return world.app.sweep(TENANT, Deadline.after(left_s), **options)
+    return world.app.operate.sweep(TENANT, Deadline.after(left_s), **options)
 
 
 def settle(world: World) -> None:
@@ -255,7 +255,7 @@ def test_a_sweep_that_was_cut_off_goes_on_behind_the_last_vault(world: World) ->
         for number in range(3):
             world.put(f"{vault}/{number}.md", "Words.")
     reads = iter([600.0] * 7)
-    first = world.app.sweep(TENANT, _Waning(reads))
+    first = world.app.operate.sweep(TENANT, _Waning(reads))
     world.put("bb/new.md", "New.", ingest=False)
     world.put("cc/new.md", "New.", ingest=False)
     world.registry.calls.clear()
@@ -281,4 +281,4 @@ class _Waning(Deadline):
 
 def test_an_unknown_tenant_is_refused(world: World) -> None:
     with pytest.raises(InvalidParamsError):
-        world.app.sweep("nobody", Deadline.after(60))
+        world.app.operate.sweep("nobody", Deadline.after(60))

@@ -9,7 +9,7 @@ from tests.world import TENANT, World
 
 def sweep(world: World) -> Report:
     world.now_s += 1_000
-    return world.app.sweep(TENANT, Deadline.after(600))
+    return world.app.operate.sweep(TENANT, Deadline.after(600))
 
 
 def test_keys_that_name_no_document_are_counted_and_not_sent(world: World) -> None:

@@ -15,13 +15,13 @@ from tests.world import TENANT, World
 def test_the_schedule_sweeps_every_active_tenant_and_one_that_fails_does_not_stop_the_others() -> None:
     world = World()
     for name in ("bravo", "charlie"):
-        world.app.operator.create_tenant(name)
+        world.app.operate.operator.create_tenant(name)
         world.documents.put(f"{name}/team/a.md", b"New.", media_type="text/plain")
     broken = _BreaksFor("bravo", world.documents)
-    world.app.__dict__["documents"] = broken
+    world.app.ports.documents = broken
     world.now_s += 1_000
 
-    done = world.app.sweep_tenants(Deadline.after(600))
+    done = world.app.operate.sweep_tenants(Deadline.after(600))
 
     assert done.failures == {"bravo": "DATABASE_ERROR"}
     assert {report.tenant for report in done.reports} == {TENANT, "charlie"}
@@ -61,7 +61,7 @@ def fill(world: World, first: int, end: int) -> None:
 
 def sweep(world: World) -> Round:
     world.now_s += 10
-    return world.app.sweep_tenants(Deadline.after(600))
+    return world.app.operate.sweep_tenants(Deadline.after(600))
 
 
 def pairs(world: World) -> int | None:

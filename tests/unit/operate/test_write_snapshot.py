@@ -50,7 +50,7 @@ def test_it_is_due_when_the_tenant_changed(world: Snapshots) -> None:
     def due() -> bool:
         tenant = world.registry.tenant(world.tenant)
         assert tenant is not None
-        return world.app.write_snapshot.is_due(tenant)
+        return world.app.operate.write_snapshot.is_due(tenant)
 
     assert due()
     world.write()
@@ -61,9 +61,9 @@ def test_it_is_due_when_the_tenant_changed(world: Snapshots) -> None:
 
 def test_the_sweep_writes_what_is_due_and_nothing_else(world: Snapshots) -> None:
     world.now_s += 1_000
-    world.app.sweep_tenants(Deadline.after(900))
+    world.app.operate.sweep_tenants(Deadline.after(900))
     etag = world.state.head(snapshot_name(world.tenant))
-    world.app.sweep_tenants(Deadline.after(900))
+    world.app.operate.sweep_tenants(Deadline.after(900))
 
     assert etag is not None
     assert world.state.head(snapshot_name(world.tenant)) == etag
@@ -110,7 +110,7 @@ def test_when_the_time_is_over_the_next_run_goes_on(world: Snapshots) -> None:
     assert (first.added, first.snapshot.finished) == (0, False)
     tenant = world.registry.tenant(world.tenant)
     assert tenant is not None
-    assert world.app.write_snapshot.is_due(tenant)
+    assert world.app.operate.write_snapshot.is_due(tenant)
     assert world.write().added == 2
 
 
@@ -118,10 +118,10 @@ def test_a_purged_document_is_in_no_snapshot(world: Snapshots) -> None:
     world.write()
     world.cut()
     world.paths("pump")
-    held = world.app.snapshot_folder / world.tenant
+    held = world.app.ports.snapshot_folder / world.tenant
     assert len(list(held.iterdir())) == 1
 
-    purged = world.app.purge_documents(world.caller, world.key("team/pump.md"), Deadline.after(10))
+    purged = world.app.documents.purge_documents(world.caller, world.key("team/pump.md"), Deadline.after(10))
     world.now_s += 61
 
     assert purged.snapshots == 1
@@ -138,7 +138,7 @@ class BuryWhilePublishing(MemoryRegistry):
     def heads(self, *args: Any, **named: Any) -> Any:
         if self.armed:
             world, self.armed = self.armed, None
-            world.app.purge_documents(world.caller, world.key("team/pump.md"), Deadline.after(10))
+            world.app.documents.purge_documents(world.caller, world.key("team/pump.md"), Deadline.after(10))
         return super().heads(*args, **named)
 
 

@@ -17,13 +17,13 @@ def test_the_same_question_is_answered_from_memory_after_one_look_at_the_registr
     assert (first.served_by, again.served_by) == ("index", "cache")
     assert again.documents == first.documents
     assert (len(world.index.calls), world.registry.calls[calls[1] :]) == (calls[0], ["heads"])
-    assert (world.app.cached_search.counts.hits, world.app.cached_search.counts.misses) == (1, 1)
+    assert (world.app.query.pipeline.cached.counts.hits, world.app.query.pipeline.cached.counts.misses) == (1, 1)
 
 
 def test_a_deleted_document_is_never_served_from_memory(world: World) -> None:
     world.put("team/a.md", "alpha")
     world.search("alpha")
-    world.app.keep_documents.delete(world.caller, world.key("team/a.md"))
+    world.app.documents.keep_documents.delete(world.caller, world.key("team/a.md"))
 
     assert world.texts("alpha") == []
 
@@ -31,7 +31,7 @@ def test_a_deleted_document_is_never_served_from_memory(world: World) -> None:
 def test_a_replaced_document_is_never_served_from_memory(world: World) -> None:
     world.put("team/a.md", "alpha old")
     world.search("alpha")
-    generation = world.app.directory.tenant("acme")
+    generation = world.app.tenants.directory.tenant("acme")
     world.put("team/a.md", "alpha new")
 
     assert generation is not None

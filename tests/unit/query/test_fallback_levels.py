@@ -79,8 +79,8 @@ def world() -> World:
 
 def opened(world: World, dependency: str) -> None:
     """Let the breaker of *dependency* open."""
-    for _ in range(world.app.breakers.rules.threshold):
-        with suppress(DependencyError), world.app.breakers.guard(dependency):
+    for _ in range(world.app.ports.breakers.rules.threshold):
+        with suppress(DependencyError), world.app.ports.breakers.guard(dependency):
             raise DatabaseError("down", service=dependency)
 
 
@@ -209,7 +209,7 @@ def test_an_answer_behind_an_open_breaker_is_circuit_open_and_the_model_is_left_
     world.search("warm")
     opened(world, dependency)
     with pytest.raises(CircuitOpenError) as raised:
-        world.app.ask(Question(Query("pump")), world.caller, Deadline.after(10))
+        world.app.generate.ask(Question(Query("pump")), world.caller, Deadline.after(10))
 
     assert raised.value.details["retry_after_s"] > 0
     assert world.chat.asked == []
@@ -237,11 +237,11 @@ def test_a_tenant_that_was_read_before_serves_on_for_a_minute_without_the_regist
     world.search("warm")
     world.registry.down = True
     world.now_s += 64
-    assert world.app.directory.tenant(world.tenant) is not None
+    assert world.app.tenants.directory.tenant(world.tenant) is not None
 
     world.now_s += 2
     with pytest.raises(DatabaseError):
-        world.app.directory.tenant(world.tenant)
+        world.app.tenants.directory.tenant(world.tenant)
 
 
 def chain(world: World, asked: list[Query], *, error: DependencyError | None = None) -> FallbackSearch:
@@ -253,4 +253,4 @@ def chain(world: World, asked: list[Query], *, error: DependencyError | None = N
             raise error
         return Retrieval([], 0, 0, {}, served_by="snapshot")
 
-    return FallbackSearch(world.app.cached_search, metrics=world.app.metrics, snapshot=snapshot)
+    return FallbackSearch(world.app.query.pipeline.cached, metrics=world.metrics, snapshot=snapshot)

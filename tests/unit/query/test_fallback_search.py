@@ -78,7 +78,7 @@ def test_where_the_snapshot_is_behind_an_open_breaker_too_it_is_level_4(cut: Wor
 
 def test_an_answer_is_an_error_then_and_no_model_is_asked(cut: World) -> None:
     with pytest.raises(DatabaseError):
-        cut.app.ask(Question(Query("pump")), cut.caller, Deadline.after(10))
+        cut.app.generate.ask(Question(Query("pump")), cut.caller, Deadline.after(10))
 
     assert cut.chat.asked == []
 

@@ -20,12 +20,12 @@ def follow(
     """Follow links from *roots*, which are found by what they are about."""
     tenant = world.registry.tenant(world.tenant)
     assert tenant is not None
-    found = world.app.search(Query("root", limit=20), world.caller, Deadline.after(10)).documents
+    found = world.app.query.search(Query("root", limit=20), world.caller, Deadline.after(10)).documents
     by_path = {document.key.vault_path: document for document in found}
     chosen: dict[str, Any] = {"max_docs": 5, "max_depth": 2, "across_vaults": False, "session": None, "exclude": set()}
     world.registry.calls.clear()
     world.index.calls.clear()
-    return world.app.follow_links(
+    return world.app.query.follow_links(
         [by_path[root] for root in roots],
         world.embedder.query(query, tenant.active.space, Deadline.after(10)),
         tenant,
@@ -190,10 +190,12 @@ def test_without_a_vector_links_come_in_the_order_of_their_place(world: World) -
     world.put("team/c.md", "pump seal")
     tenant = world.registry.tenant(world.tenant)
     assert tenant is not None
-    roots = world.app.search(Query("root"), world.caller, Deadline.after(10)).documents
+    roots = world.app.query.search(Query("root"), world.caller, Deadline.after(10)).documents
     options: dict[str, Any] = {"max_docs": 5, "max_depth": 1, "across_vaults": False, "session": None, "exclude": set()}
 
-    followed = world.app.follow_links(roots[:1], None, tenant, world.caller, **options, deadline=Deadline.after(10))
+    followed = world.app.query.follow_links(
+        roots[:1], None, tenant, world.caller, **options, deadline=Deadline.after(10)
+    )
 
     assert roots[0].key.path == "a.md"
     assert [document.key.path for document in followed.documents] == ["b.md", "c.md"]

@@ -88,7 +88,7 @@ def test_a_registry_that_does_not_answer_is_an_error_and_not_an_empty_result(wor
 def test_superseded_revisions_that_fill_the_candidates_lead_to_one_second_round(world: World) -> None:
     world.put("team/live.md", "alpha")
     world.put("team/gone.md", "\n\n".join(f"# H{n}\n\n" + "alpha " * 120 for n in range(60)))
-    world.app.keep_documents.delete(world.caller, world.key("team/gone.md"))
+    world.app.documents.keep_documents.delete(world.caller, world.key("team/gone.md"))
     before = world.index.calls.count("candidates")
 
     found = world.search("alpha")
@@ -98,7 +98,7 @@ def test_superseded_revisions_that_fill_the_candidates_lead_to_one_second_round(
 
 
 def test_another_tenants_documents_are_never_found(world: World) -> None:
-    world.app.operator.create_tenant("other")
+    world.app.operate.operator.create_tenant("other")
     world.documents.put("other/team/secret.md", b"alpha secret", media_type="text/plain")
     world.deliver(world.message(Change("other/team/secret.md")))
     world.put("team/a.md", "alpha")

@@ -13,7 +13,7 @@ from tests.world import World
 @pytest.fixture
 def world() -> World:
     made = World()
-    made.app.__dict__["reranker"] = None
+    made.app.ports.reranker = None
     for folder in ("alpha", "beta", "gamma"):
         made.put(f"team/{folder}/a.md", "The pump is red.")
     return made
@@ -51,7 +51,7 @@ def test_a_ranking_that_fails_makes_the_answer_degraded_and_is_not_remembered(wo
 
 def test_a_reranker_moves_the_best_and_its_failure_is_told() -> None:
     world, reranker = World(), WordReranker()
-    world.app.__dict__["reranker"] = reranker
+    world.app.ports.reranker = reranker
     world.put("team/a.md", "pump pump pump pump")
     world.put("team/b.md", "where does a pump stand")
 

@@ -83,7 +83,7 @@ def test_without_a_snapshot_it_is_level_3(world: Snapshots) -> None:
 
     assert (world.search("pump").fallback_level, world.search("pump").served_by) == (3, "none")
     with pytest.raises(DatabaseError) as caught:
-        world.app.ask(Question(Query("pump")), world.caller, Deadline.after(10))
+        world.app.generate.ask(Question(Query("pump")), world.caller, Deadline.after(10))
     assert caught.value.service == "index"
 
 
@@ -126,7 +126,7 @@ def test_after_a_move_to_another_index_words_decide_until_there_is_a_new_snapsho
     assert tenant is not None
     moved = replace(tenant.active, name=tenant.active.name + "-next")
     world.registry.move_indexes(tenant, active=moved, building=None, previous=tenant.active)
-    world.app.directory.forget(world.tenant)
+    world.app.tenants.directory.forget(world.tenant)
     world.cut()
 
     found: Retrieval = world.search("pump")
@@ -157,4 +157,4 @@ def test_with_the_registry_down_too_nothing_can_be_verified_so_it_is_level_3(tmp
 
     assert (found.fallback_level, found.served_by, found.documents) == (3, "none", [])
     with pytest.raises(DatabaseError):
-        world.app.ask(Question(Query("pump")), world.caller, Deadline.after(10))
+        world.app.generate.ask(Question(Query("pump")), world.caller, Deadline.after(10))

@@ -33,10 +33,10 @@ def test_a_stage_that_fails_is_timed_too() -> None:
 
 def test_every_stage_of_an_answer_is_traced(world: World) -> None:
     tracer = MemoryTracer()
-    world.app.__dict__["tracer"] = tracer
+    world.app.ports.tracer = tracer
     world.put("team/pump.md", "# Pump\n\nThe pump's code is QX-5521.")
     world.chat.reply = "The pump's code is QX-5521. [1]"
 
-    world.app.ask(Question(Query("pump code", min_relevance=0.0)), world.caller, Deadline.after(20))
+    world.app.generate.ask(Question(Query("pump code", min_relevance=0.0)), world.caller, Deadline.after(20))
 
     assert sorted(name for name, _ in tracer.ended) == sorted([*STAGES, "generate", "check"])

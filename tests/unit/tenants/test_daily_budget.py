@@ -18,17 +18,19 @@ NIGHT = "2027-01-16T00:00:00Z"  # when the day of the world's clock, 08:00, ends
 
 
 def bounded(world: World, **limits: Any) -> World:
-    world.app.operator.set_rates(world.tenant, RateLimits(**limits))
-    world.app.directory.forget(world.tenant)
+    world.app.operate.operator.set_rates(world.tenant, RateLimits(**limits))
+    world.app.tenants.directory.forget(world.tenant)
     return world
 
 
 def ask(world: World) -> Any:
-    return world.app.ask(Question(Query("alpha")), world.caller, Deadline.after(10))
+    return world.app.generate.ask(Question(Query("alpha")), world.caller, Deadline.after(10))
 
 
 def put(world: World, name: str) -> None:
-    world.app.keep_documents.put(world.caller, world.key(name), b"alpha", media_type="text/plain", metadata={})
+    world.app.documents.keep_documents.put(
+        world.caller, world.key(name), b"alpha", media_type="text/plain", metadata={}
+    )
 
 
 def used(world: World, **counts: int) -> None:
@@ -53,7 +55,7 @@ def test_a_streamed_answer_is_refused_before_its_first_word(world: World) -> Non
     used(world, prompt_tokens=1)
 
     with pytest.raises(RateLimitedError):
-        next(world.app.ask.stream(Question(Query("alpha")), world.caller, Deadline.after(10)))
+        next(world.app.generate.ask.stream(Question(Query("alpha")), world.caller, Deadline.after(10)))
 
 
 def test_searches_use_no_tokens_and_go_on(world: World) -> None:
@@ -88,7 +90,7 @@ def test_documents_are_counted_as_they_are_written_and_refused_over_the_limit(wo
     with pytest.raises(RateLimitedError) as raised:
         put(world, "team/c.md")
     with pytest.raises(RateLimitedError):
-        world.app.keep_documents.upload_form(world.caller, world.key("team/c.md"), media_type="text/plain")
+        world.app.documents.keep_documents.upload_form(world.caller, world.key("team/c.md"), media_type="text/plain")
 
     assert (raised.value.details["limited"], raised.value.details["until"]) == ("documents", NIGHT)
     assert world.documents.head("acme/team/c.md") is None

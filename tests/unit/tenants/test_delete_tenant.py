@@ -30,7 +30,7 @@ class Town:
     def _settle(self, tenant: str) -> str:
         world = self.world
         if world.registry.tenant(tenant) is None:
-            world.app.operator.create_tenant(tenant)
+            world.app.operate.operator.create_tenant(tenant)
         world.put("team/pump.md", "---\npromotion_level: critical\n---\n\n# Pump\n\nThe pump is red.")
         world.put("team/old.md", "# Old\n\nThis was.")
         world.put("team/old.md", "# Old\n\nThis is.")
@@ -42,11 +42,11 @@ class Town:
         world.telemetry.put_query_vectors(tenant, {"q": VECTOR}, world.now_s + 60)
         world.chat.reply = "The pump is red. [1]"
         asked = Caller(tenant, "admin")
-        world.app.ask(Question(Query("pump red")), asked, Deadline.after(10))
-        return world.app.operator.create_key(tenant, "admin")[0]
+        world.app.generate.ask(Question(Query("pump red")), asked, Deadline.after(10))
+        return world.app.operate.operator.create_key(tenant, "admin")[0]
 
     def delete(self) -> TenantReceipt:
-        return self.world.app.delete_tenant("acme", Deadline.after(10), wait=self.waited.append)
+        return self.world.app.operate.delete_tenant("acme", Deadline.after(10), wait=self.waited.append)
 
     def tenant(self, name: str) -> Tenant:
         """A tenant that is there."""
@@ -86,11 +86,11 @@ def test_every_place_is_emptied_and_counted(town: Town) -> None:
 
 def test_its_key_opens_nothing_and_a_tenant_of_the_same_name_begins_with_nothing(town: Town) -> None:
     town.delete()
-    town.world.app.operator.create_tenant("acme")
+    town.world.app.operate.operator.create_tenant("acme")
     town.world.now_s += 61  # keys are remembered for a minute
 
     with pytest.raises(UnauthenticatedError):
-        town.world.app.directory.caller(town.secret)
+        town.world.app.tenants.directory.caller(town.secret)
     assert town.world.texts("pump red") == []
 
 
@@ -112,7 +112,7 @@ def test_it_is_disabled_first_and_what_is_on_its_way_may_end(town: Town) -> None
 
 
 def test_one_that_was_disabled_before_is_not_waited_for(town: Town) -> None:
-    town.world.app.operator.set_enabled("acme", enabled=False)
+    town.world.app.operate.operator.set_enabled("acme", enabled=False)
 
     town.delete()
 
@@ -133,4 +133,4 @@ def test_cut_off_in_between_it_stays_disabled_and_the_same_call_removes_the_rest
 
 def test_an_unknown_tenant_is_an_error(town: Town) -> None:
     with pytest.raises(InvalidParamsError, match="no tenant named 'nobody'"):
-        town.world.app.delete_tenant("nobody", Deadline.after(10), wait=town.waited.append)
+        town.world.app.operate.delete_tenant("nobody", Deadline.after(10), wait=town.waited.append)

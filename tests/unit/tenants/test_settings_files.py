@@ -37,7 +37,9 @@ def test_a_dropped_file_is_in_force_and_listed_as_settings(world: World, path: s
     head = world.head(path)
     assert settings(world, "team").min_relevance == 0.25
     assert (head.status, head.live_version_id, head.doc_type) == (Status.INDEXED, version_id, "settings")
-    page = world.app.keep_documents.page(world.caller, vault=None, prefix="", status=None, cursor=None, limit=10)
+    page = world.app.documents.keep_documents.page(
+        world.caller, vault=None, prefix="", status=None, cursor=None, limit=10
+    )
     assert [listed.key.vault_path for listed in page.heads] == [path]
 
 
@@ -93,7 +95,7 @@ def test_a_restored_file_is_in_force_again(world: World) -> None:
 def test_a_purged_file_leaves_no_settings_even_if_its_event_comes_last(world: World) -> None:
     drop(world, TEAM, min_relevance=0.25)
     world.now_s += 10
-    world.app.purge_documents(world.caller, world.key(TEAM), Deadline.after(10))
+    world.app.documents.purge_documents(world.caller, world.key(TEAM), Deadline.after(10))
     world.changed(TEAM)
 
     assert settings(world, "team") == Tunables()
@@ -193,7 +195,7 @@ def test_a_category_that_the_settings_do_not_list_is_left_out_with_a_warning(wor
     world.put("other/c.md", "---\ncategory: gossip\n---\ngamma")
 
     records = [
-        world.app.keep_documents.record(world.caller, world.key(name)).detail
+        world.app.documents.keep_documents.record(world.caller, world.key(name)).detail
         for name in ("team/a.md", "team/b.md", "other/c.md")
     ]
     assert [detail.facts.category for detail in records if detail] == ["howto", None, "gossip"]
@@ -210,15 +212,15 @@ def test_documents_cut_by_older_settings_are_listed_as_outdated_and_a_reindex_br
     assert outdated(world) == ["team/a.md"]
     tenant = world.registry.tenant(TENANT)
     assert tenant is not None
-    assert world.app.reindex.run(TENANT, tenant.active) is None
-    assert world.app.reindex.run(TENANT, tenant.active, anew=True) is not None
+    assert world.app.operate.reindex.run(TENANT, tenant.active) is None
+    assert world.app.operate.reindex.run(TENANT, tenant.active, anew=True) is not None
     assert outdated(world) == []
     world.put("team/b.md", text)
     assert outdated(world) == []
 
 
 def outdated(world: World) -> list[str]:
-    page = world.app.keep_documents.page(
+    page = world.app.documents.keep_documents.page(
         world.caller, vault=None, prefix="", status=None, cursor=None, limit=10, filters=DetailFilters(outdated=True)
     )
     return [head.key.vault_path for head in page.heads]

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
 def generate_api(app: App) -> FastAPI:
     """The routes that ask a chat model, over the parts of *app*."""
-    reader = authenticated(app.directory, "reader")
+    reader = authenticated(app.tenants.directory, "reader")
     routers = [
-        ask_router(lambda: app.ask, reader),
-        chat_router(lambda: app.converse, lambda: app.condense_conversation, app.directory, reader),
+        ask_router(lambda: app.generate.ask, reader),
+        chat_router(
+            lambda: app.generate.converse, lambda: app.generate.condense_conversation, app.tenants.directory, reader
+        ),
     ]
-    return create_api(routers, allow_origins=app.settings.cors_allow_origins)
+    return create_api(routers, allow_origins=app.ports.settings.cors_allow_origins)
 
 
 CONTEXT_HEADER = b"x-amzn-lambda-context"

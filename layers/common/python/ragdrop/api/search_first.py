@@ -23,8 +23,8 @@ def search_first_api(app: App) -> OnDemand:
 
         return query_api(app)
 
-    search = search_router(lambda: app.search, authenticated(app.directory, "reader"))
-    return OnDemand(create_api([search], allow_origins=app.settings.cors_allow_origins), ["/search"], whole)
+    search = search_router(lambda: app.query.search, authenticated(app.tenants.directory, "reader"))
+    return OnDemand(create_api([search], allow_origins=app.ports.settings.cors_allow_origins), ["/search"], whole)
 
 
 class OnDemand:

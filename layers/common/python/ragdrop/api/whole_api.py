@@ -37,27 +37,29 @@ def core_routes(
         anyone: Gives the caller, or None for a request without a key.
     """
     return [
-        search_router(lambda: app.search, reader),
-        ask_router(lambda: app.ask, reader),
+        search_router(lambda: app.query.search, reader),
+        ask_router(lambda: app.generate.ask, reader),
         documents_router(
-            lambda: app.keep_documents,
-            lambda: app.retry_documents,
-            lambda: app.purge_documents,
-            lambda: app.write_once,
+            lambda: app.documents.keep_documents,
+            lambda: app.documents.retry_documents,
+            lambda: app.documents.purge_documents,
+            lambda: app.documents.write_once,
             reader,
             writer,
         ),
-        stats_router(lambda: app.read_stats, reader),
-        health_router(lambda: app.check_health, app.directory, anyone),
+        stats_router(lambda: app.operate.read_stats, reader),
+        health_router(lambda: app.operate.check_health, app.tenants.directory, anyone),
     ]
 
 
 def query_api(app: App) -> FastAPI:
     """Every route of the API: /ask and /v1 are declared for its document, the gateway sends them to generate."""
-    reader, writer = (authenticated(app.directory, role) for role in ("reader", "writer"))
+    reader, writer = (authenticated(app.tenants.directory, role) for role in ("reader", "writer"))
     routers = [
-        *core_routes(app, reader=reader, writer=writer, anyone=maybe_authenticated(app.directory)),
-        answers_router(lambda: app.keep_receipts, reader),
-        chat_router(lambda: app.converse, lambda: app.condense_conversation, app.directory, reader),
+        *core_routes(app, reader=reader, writer=writer, anyone=maybe_authenticated(app.tenants.directory)),
+        answers_router(lambda: app.generate.keep_receipts, reader),
+        chat_router(
+            lambda: app.generate.converse, lambda: app.generate.condense_conversation, app.tenants.directory, reader
+        ),
     ]
-    return documented(create_api(routers, allow_origins=app.settings.cors_allow_origins))
+    return documented(create_api(routers, allow_origins=app.ports.settings.cors_allow_origins))

@@ -1,37 +1,94 @@
-"""Composition root: Settings -> adapters -> use cases, once per execution environment.
+"""Composition root: settings -> ports -> the parts that handlers and routes call.
 
-Parts are made when they are first asked for, so that a function imports and connects only what it uses.
+Read it from the top: `build_app` makes the ports, `compose` hands them to one `build_*` function a package.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ragdrop.bootstrap.operating import OperatingParts
+from ragdrop.bootstrap.answering import (
+    GenerateParts,
+    QueryParts,
+    TenantParts,
+    build_generate,
+    build_query,
+    build_tenants,
+)
+from ragdrop.bootstrap.operating import OperateParts, build_operate
+from ragdrop.bootstrap.ports import Ports
+from ragdrop.bootstrap.writing import DocumentParts, IngestParts, build_documents, build_ingest
 from ragdrop.config import Settings
 
+if TYPE_CHECKING:
+    from ragdrop.ports.wiring import DeployedStack
 
-class App(OperatingParts):
-    """Every part of ragdrop by its name: ports first, then the use cases over them.
+__all__ = [
+    "App",
+    "Ports",
+    "build_app",
+    "build_documents",
+    "build_generate",
+    "build_ingest",
+    "build_operate",
+    "build_query",
+    "build_tenants",
+    "compose",
+    "deployed_stack",
+]
 
-    A part may be given instead of made, by assigning it before it is used: `bootstrap(embedder=HashingEmbedder())`.
-    """
+
+@dataclass(frozen=True)
+class App:
+    """The parts of ragdrop, by package, over the same ports."""
+
+    ports: Ports
+    tenants: TenantParts
+    query: QueryParts
+    generate: GenerateParts
+    ingest: IngestParts
+    documents: DocumentParts
+    operate: OperateParts
 
 
-def bootstrap(environ: Mapping[str, str] | None = None, **parts: object) -> App:
-    """Compose the application.
+def build_app(function: str = "", environ: Mapping[str, str] | None = None) -> App:
+    """Compose the application over the real adapters, once per execution environment.
 
     Args:
-        environ: Where the settings come from; the process's own environment if None.
-        parts: Parts of App by name, given instead of made: fakes in tests.
+        function: The name of the function in metrics; empty in a command, which emits none.
+        environ: The source of the settings; the environment of the process if None.
 
     Raises:
-        ConfigurationError: Names every setting that is missing or wrong.
-        TypeError: A part that App does not have.
+        ConfigurationError: A setting is missing or wrong; the error names every one of them.
     """
-    app = App(Settings.from_environment(environ))
-    for name, part in parts.items():
-        if not hasattr(App, name) and name != "clock":
-            raise TypeError(f"App has no part named {name!r}")
-        app.__dict__[name] = part
-    return app
+    return compose(Ports.from_settings(Settings.from_environment(environ), function=function))
+
+
+def compose(ports: Ports) -> App:
+    """Compose the application over *ports*: `compose(ports.replace(embedder=HashingEmbedder()))` in a test."""
+    tenants = build_tenants(ports)
+    query = build_query(ports, tenants)
+    ingest = build_ingest(ports, tenants)
+    return App(
+        ports=ports,
+        tenants=tenants,
+        query=query,
+        generate=build_generate(ports, tenants, query),
+        ingest=ingest,
+        documents=build_documents(ports, tenants),
+        operate=build_operate(ports, tenants, ingest),
+    )
+
+
+def deployed_stack(name: str) -> DeployedStack:
+    """Read the stack *name* from the account and region of the AWS credentials.
+
+    Raises:
+        ConfigurationError: The stack does not exist, is not finished, or is not ragdrop's.
+        DependencyError: AWS did not answer, or the credentials lack the permission.
+    """
+    from ragdrop.stores.aws.deployment import read_stack
+
+    return read_stack(name)

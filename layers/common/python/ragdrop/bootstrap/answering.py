@@ -1,11 +1,15 @@
-"""What answers questions: search and ask."""
+"""Build what answers questions: tenants, search and ask.
+
+Each part is built, and its module imported, when it is first used.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ragdrop.bootstrap.guarding import GuardedParts
+from ragdrop.bootstrap.ports import Ports
 
 if TYPE_CHECKING:
     from ragdrop.domain.deadlines import Deadline
@@ -13,23 +17,26 @@ if TYPE_CHECKING:
     from ragdrop.domain.retrieval import Retrieval
     from ragdrop.domain.tenants import Caller
     from ragdrop.generate.ask import Ask
-    from ragdrop.generate.pipeline import BudgetedAsk, ObservedAsk
+    from ragdrop.generate.pipeline import ObservedAsk
     from ragdrop.generate.prompt import CondenseConversation, PreparePrompt
     from ragdrop.generate.receipts import KeepReceipts
     from ragdrop.operate.observe import ObserveQueries
-    from ragdrop.query.cache import CachedSearch
-    from ragdrop.query.fallback import FallbackSearch, SnapshotSearch
+    from ragdrop.ports.metrics import Operation
+    from ragdrop.query.fallback import SnapshotSearch
     from ragdrop.query.follow_links import FollowLinks
     from ragdrop.query.model_ranking import RankFolders, Rerank
-    from ragdrop.query.pipeline import ObservedSearch
+    from ragdrop.query.pipeline import ObservedSearch, SearchPipeline
     from ragdrop.query.query_vectors import QueryVectors
     from ragdrop.query.search import Search
     from ragdrop.tenants.daily_budget import DailyBudget
     from ragdrop.tenants.directory import Directory
 
 
-class AnsweringParts(GuardedParts):
-    """Use cases that read."""
+@dataclass
+class TenantParts:
+    """Callers, tenants and their budgets."""
+
+    ports: Ports
 
     @cached_property
     def directory(self) -> Directory:
@@ -37,8 +44,30 @@ class AnsweringParts(GuardedParts):
         from ragdrop.tenants.directory import Directory
         from ragdrop.tenants.rate_limits import LimitRequests
 
-        limits = LimitRequests(lambda: self.request_counts, clock=self.clock)
-        return Directory(self.guarded_registry, limits=limits, tokens=lambda: self.tokens, clock=self.clock)
+        limits = LimitRequests(lambda: self.ports.request_counts, clock=self.ports.clock)
+        return Directory(
+            self.ports.guarded_registry, limits=limits, tokens=lambda: self.ports.tokens, clock=self.ports.clock
+        )
+
+    @cached_property
+    def writers_directory(self) -> Directory:
+        """Tenants, by the registry itself: no breaker that readers opened stops a write."""
+        return self.directory.over(self.ports.registry)
+
+    @cached_property
+    def daily_budget(self) -> DailyBudget:
+        """What tenants may use in a day."""
+        from ragdrop.tenants.daily_budget import DailyBudget
+
+        return DailyBudget(directory=self.directory, store=self.ports.telemetry, clock=self.ports.clock)
+
+
+@dataclass
+class QueryParts:
+    """Search, and the steps of it."""
+
+    ports: Ports
+    tenants: TenantParts
 
     @cached_property
     def follow_links(self) -> FollowLinks:
@@ -46,7 +75,10 @@ class AnsweringParts(GuardedParts):
         from ragdrop.query.follow_links import FollowLinks
 
         return FollowLinks(
-            registry=self.guarded_registry, index=self.guarded_index, visited=self.visited, clock=self.clock
+            registry=self.ports.guarded_registry,
+            index=self.ports.guarded_index,
+            visited=self.ports.visited,
+            clock=self.ports.clock,
         )
 
     @cached_property
@@ -54,22 +86,24 @@ class AnsweringParts(GuardedParts):
         """Vectors of questions."""
         from ragdrop.query.query_vectors import QueryVectors
 
-        size = self.settings.embedding_cache_size
-        return QueryVectors(embedder=self.guarded_embedder, store=self.telemetry, size=size, clock=self.clock)
+        size = self.ports.settings.embedding_cache_size
+        return QueryVectors(
+            embedder=self.ports.guarded_embedder, store=self.ports.telemetry, size=size, clock=self.ports.clock
+        )
 
     @cached_property
     def rank_folders(self) -> RankFolders:
         """Folders by the chat model."""
         from ragdrop.query.model_ranking import RankFolders
 
-        return RankFolders(registry=self.guarded_registry, chat=self.guarded_chat)
+        return RankFolders(registry=self.ports.guarded_registry, chat=self.ports.guarded_chat)
 
     @cached_property
     def rerank(self) -> Rerank:
         """The reranker's order, where RERANK_URL names one."""
         from ragdrop.query.model_ranking import Rerank
 
-        return Rerank(self.guarded_reranker)
+        return Rerank(self.ports.guarded_reranker)
 
     @cached_property
     def uncached_search(self) -> Search:
@@ -77,41 +111,24 @@ class AnsweringParts(GuardedParts):
         from ragdrop.query.search import Search
 
         return Search(
-            registry=self.guarded_registry,
-            index=self.guarded_index,
+            registry=self.ports.guarded_registry,
+            index=self.ports.guarded_index,
             query_vectors=self.query_vectors,
-            directory=self.directory,
-            environment=self.settings.tunables(),
+            directory=self.tenants.directory,
+            environment=self.ports.settings.tunables(),
             rank_folders=self.rank_folders,
             rerank=self.rerank,
             follow_links=self.follow_links,
-            tracer=self.tracer,
+            tracer=self.ports.tracer,
         )
-
-    @cached_property
-    def search(self) -> ObservedSearch:
-        """Search as callers have it, every end of it told."""
-        from ragdrop.query.pipeline import ObservedSearch
-
-        return ObservedSearch(self.fallback_search, self.observe_queries)
 
     @cached_property
     def observe_queries(self) -> ObserveQueries:
         """A log line and counts of every query."""
         from ragdrop.operate.observe import ObserveQueries, QueryCounter
 
-        counter = QueryCounter(self.telemetry, clock=self.clock)
-        return ObserveQueries(counter, self.telemetry, metrics=self.metrics, clock=self.clock)
-
-    @cached_property
-    def fallback_search(self) -> FallbackSearch:
-        """Search with the fallback chain behind it."""
-        from ragdrop.query.fallback import FallbackSearch
-
-        def snapshot(query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
-            return self.snapshot_search(query, caller, deadline)  # made, and SQLite imported, when it is first wanted
-
-        return FallbackSearch(self.cached_search, metrics=self.metrics, snapshot=snapshot)
+        counter = QueryCounter(self.ports.telemetry, clock=self.ports.clock)
+        return ObserveQueries(counter, self.ports.telemetry, metrics=self.ports.metrics, clock=self.ports.clock)
 
     @cached_property
     def snapshot_search(self) -> SnapshotSearch:
@@ -120,37 +137,60 @@ class AnsweringParts(GuardedParts):
         from ragdrop.query.follow_links import FollowLinks
         from ragdrop.query.search import Search
 
-        registry, index = self.guarded_registry, self.snapshot_index
+        registry, index = self.ports.guarded_registry, self.ports.snapshot_index
         search = Search(
             registry=registry,
             index=index,
             query_vectors=self.query_vectors,
-            directory=self.directory,
-            environment=self.settings.tunables(),
+            directory=self.tenants.directory,
+            environment=self.ports.settings.tunables(),
             rank_folders=self.rank_folders,
             rerank=self.rerank,
-            follow_links=FollowLinks(registry=registry, index=index, visited=self.visited, clock=self.clock),
-            tracer=self.tracer,
+            follow_links=FollowLinks(
+                registry=registry, index=index, visited=self.ports.visited, clock=self.ports.clock
+            ),
+            tracer=self.ports.tracer,
         )
-        return SnapshotSearch(search=search, snapshots=index, clock=self.clock)
+        return SnapshotSearch(search=search, snapshots=index, clock=self.ports.clock)
 
     @cached_property
-    def cached_search(self) -> CachedSearch:
-        """Search that remembers its answers."""
-        from ragdrop.query.cache import CachedSearch
-        from ragdrop.query.fallback import UnlessOpen
+    def pipeline(self) -> SearchPipeline:
+        """Search with everything that wraps it; `query/pipeline.py` lists the order."""
+        from ragdrop.query.pipeline import SearchServices, search_pipeline
         from ragdrop.query.usage import UsageCounter
 
-        return CachedSearch(
-            search=UnlessOpen(self.uncached_search, self.breakers),
-            registry=self.guarded_registry,
-            directory=self.directory,
-            usage=UsageCounter(self.telemetry, clock=self.clock),
+        def snapshot(query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
+            return self.snapshot_search(query, caller, deadline)  # built, and SQLite imported, when first needed
+
+        settings = self.ports.settings
+        services = SearchServices(
+            observe=self.observe_queries,
+            snapshot=snapshot,
+            metrics=self.ports.metrics,
+            breakers=self.ports.breakers,
+            registry=self.ports.guarded_registry,
+            directory=self.tenants.directory,
+            usage=UsageCounter(self.ports.telemetry, clock=self.ports.clock),
             query_vectors=self.query_vectors,
-            size=self.settings.cache_size,
-            ttl_s=self.settings.cache_ttl_s,
-            clock=self.clock,
+            cache_size=settings.cache_size,
+            cache_ttl_s=settings.cache_ttl_s,
+            clock=self.ports.clock,
         )
+        return search_pipeline(self.uncached_search, services)
+
+    @property
+    def search(self) -> ObservedSearch:
+        """Search as routes call it."""
+        return self.pipeline.observed
+
+
+@dataclass
+class GenerateParts:
+    """Ask, and receipts of answers."""
+
+    ports: Ports
+    tenants: TenantParts
+    query: QueryParts
 
     @cached_property
     def prepare_prompt(self) -> PreparePrompt:
@@ -158,11 +198,11 @@ class AnsweringParts(GuardedParts):
         from ragdrop.generate.prompt import PreparePrompt
 
         return PreparePrompt(
-            search=self.fallback_search,
-            directory=self.directory,
-            prompter=self.prompter,
-            environment=self.settings.tunables(),
-            models=self.settings.chat_models,
+            search=self.query.pipeline.fallback,
+            directory=self.tenants.directory,
+            prompter=self.ports.prompter,
+            environment=self.ports.settings.tunables(),
+            models=self.ports.settings.chat_models,
         )
 
     @cached_property
@@ -170,35 +210,30 @@ class AnsweringParts(GuardedParts):
         """Receipts of answers."""
         from ragdrop.generate.receipts import KeepReceipts
 
-        return KeepReceipts(receipts=self.receipts, registry=self.guarded_registry, clock=self.clock)
+        return KeepReceipts(receipts=self.ports.receipts, registry=self.ports.guarded_registry, clock=self.ports.clock)
 
     @cached_property
     def ask(self) -> ObservedAsk:
-        """Ask as callers have it, every end of it told."""
-        from ragdrop.generate.pipeline import ObservedAsk
-
-        return ObservedAsk(self.budgeted_ask, self.observe_queries)
+        """Ask as routes call it."""
+        return self._pipeline("ask")
 
     @cached_property
     def converse(self) -> ObservedAsk:
         """Ask for clients of the OpenAI protocol."""
-        from ragdrop.generate.pipeline import ObservedAsk
+        return self._pipeline("chat")
 
-        return ObservedAsk(self.budgeted_ask, self.observe_queries, operation="chat")
+    def _pipeline(self, operation: Operation) -> ObservedAsk:
+        from ragdrop.generate.pipeline import ask_pipeline
 
-    @cached_property
-    def budgeted_ask(self) -> BudgetedAsk:
-        """Ask, while the tenant has tokens left today."""
-        from ragdrop.generate.pipeline import BudgetedAsk
-
-        return BudgetedAsk(self.unobserved_ask, self.daily_budget)
+        budget, observe = self.tenants.daily_budget, self.query.observe_queries
+        return ask_pipeline(self.unobserved_ask, budget=budget, observe=observe, operation=operation)
 
     @cached_property
-    def daily_budget(self) -> DailyBudget:
-        """What tenants may use in a day."""
-        from ragdrop.tenants.daily_budget import DailyBudget
+    def condense_conversation(self) -> CondenseConversation:
+        """One question out of a conversation."""
+        from ragdrop.generate.prompt import CondenseConversation
 
-        return DailyBudget(directory=self.directory, store=self.telemetry, clock=self.clock)
+        return CondenseConversation(self.ports.guarded_chat)
 
     @cached_property
     def unobserved_ask(self) -> Ask:
@@ -207,17 +242,25 @@ class AnsweringParts(GuardedParts):
 
         return Ask(
             prepare=self.prepare_prompt,
-            registry=self.guarded_registry,
-            chat=self.guarded_chat,
+            registry=self.ports.guarded_registry,
+            chat=self.ports.guarded_chat,
             receipts=self.keep_receipts,
-            bucket=self.settings.document_bucket,
-            prices=self.settings.chat_prices,
-            tracer=self.tracer,
+            bucket=self.ports.settings.document_bucket,
+            prices=self.ports.settings.chat_prices,
+            tracer=self.ports.tracer,
         )
 
-    @cached_property
-    def condense_conversation(self) -> CondenseConversation:
-        """One question out of a conversation."""
-        from ragdrop.generate.prompt import CondenseConversation
 
-        return CondenseConversation(self.guarded_chat)
+def build_tenants(ports: Ports) -> TenantParts:
+    """Build what resolves callers and limits tenants."""
+    return TenantParts(ports)
+
+
+def build_query(ports: Ports, tenants: TenantParts) -> QueryParts:
+    """Build search."""
+    return QueryParts(ports, tenants)
+
+
+def build_generate(ports: Ports, tenants: TenantParts, query: QueryParts) -> GenerateParts:
+    """Build ask, over the search of *query*."""
+    return GenerateParts(ports, tenants, query)

@@ -1,61 +1,64 @@
-"""What operators and schedules do: retry, purge, sweep, tenants."""
+"""Build what operators, schedules and monitoring call.
+
+Each part is built, and its module imported, when it is first used.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ragdrop.bootstrap.writing import WritingParts
+from ragdrop.bootstrap.answering import TenantParts
+from ragdrop.bootstrap.ports import Ports
+from ragdrop.bootstrap.writing import IngestParts
 
 if TYPE_CHECKING:
-    from ragdrop.documents.purge import PurgeDocuments
-    from ragdrop.documents.retry import RetryDocuments
+    from ragdrop.config import Settings
     from ragdrop.operate.calibrate import Calibrate
     from ragdrop.operate.diagnose import Examine
+    from ragdrop.operate.health import CheckHealth, Probe
     from ragdrop.operate.rebuild_index import RebuildIndex
     from ragdrop.operate.snapshot_content import ReadContent
+    from ragdrop.operate.reindex import Reindex
+    from ragdrop.operate.stats import ReadStats
     from ragdrop.operate.sweep import Sweep
     from ragdrop.operate.sweep_tenants import SweepTenants
     from ragdrop.operate.write_snapshot import WriteSnapshot
-    from ragdrop.ports.wiring import WiringProbe
+    from ragdrop.ports import MessageQueue, Registry
     from ragdrop.tenants.administer import AdministerTenants
     from ragdrop.tenants.delete import DeleteTenant
 
 
-class OperatingParts(WritingParts):
-    """Use cases that mend and remove."""
+@dataclass
+class OperateParts:
+    """What operators, schedules and monitoring call."""
+
+    ports: Ports
+    tenants: TenantParts
+    ingest: IngestParts
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the deployment."""
+        return self.ports.settings
+
+    @property
+    def registry(self) -> Registry:
+        """The registry, without its breaker."""
+        return self.ports.registry
+
+    @property
+    def queue(self) -> MessageQueue:
+        """The queue that feeds ingest."""
+        return self.ports.queue
 
     @cached_property
     def operator(self) -> AdministerTenants:
         """What operators do."""
         from ragdrop.tenants.administer import AdministerTenants
 
-        return AdministerTenants(self.registry, self.settings.seed_index(), clock=self.clock)
-
-    @cached_property
-    def wiring(self) -> WiringProbe:
-        """How bucket and queues are wired."""
-        from ragdrop.stores.aws.deployment import AwsWiring
-
-        return AwsWiring(self.settings.document_bucket, self.settings.queue_url)
-
-    @cached_property
-    def examine(self) -> Examine:
-        """The steps of doctor."""
-        from ragdrop.operate.diagnose import Examine
-
-        return Examine(
-            registry=self.registry,
-            documents=self.documents,
-            state=self.state,
-            index=self.index,
-            index_url=self.settings.index_url,
-            embedder=self.embedder,
-            space=self.settings.seed_index().space,
-            chat_models=self.chat_models,
-            models=self.settings.chat_models,
-            look_at_wiring=self.wiring.look,
-        )
+        return AdministerTenants(self.ports.registry, self.ports.settings.seed_index(), clock=self.ports.clock)
 
     @cached_property
     def delete_tenant(self) -> DeleteTenant:
@@ -63,37 +66,72 @@ class OperatingParts(WritingParts):
         from ragdrop.tenants.delete import DeleteTenant
 
         return DeleteTenant(
-            documents=self.documents,
-            state=self.state,
-            registry=self.registry,
-            index=self.index,
-            receipts=self.receipts,
-            telemetry=self.telemetry,
+            documents=self.ports.documents,
+            state=self.ports.state,
+            registry=self.ports.registry,
+            index=self.ports.index,
+            receipts=self.ports.receipts,
+            telemetry=self.ports.telemetry,
         )
 
     @cached_property
-    def retry_documents(self) -> RetryDocuments:
-        """Another try for documents that failed."""
-        from ragdrop.documents.retry import RetryDocuments
+    def reindex(self) -> Reindex:
+        """Moving tenants from one index to another."""
+        from ragdrop.operate.reindex import Reindex
 
-        return RetryDocuments(documents=self.documents, registry=self.registry, queue=self.queue, clock=self.clock)
+        return Reindex(
+            registry=self.ports.registry,
+            revisions=self.ports.revisions,
+            index=self.ports.index,
+            copy_revision=self.ingest.copy_revision,
+        )
 
     @cached_property
-    def purge_documents(self) -> PurgeDocuments:
-        """Removing documents for good."""
-        from ragdrop.documents.purge import PurgeDocuments
+    def read_stats(self) -> ReadStats:
+        """Figures of a tenant."""
+        from ragdrop.operate.stats import ReadStats
 
-        return PurgeDocuments(
-            keep=self.keep_documents,
-            documents=self.documents,
-            state=self.state,
-            registry=self.registry,
-            index=self.index,
-            revisions=self.revisions,
-            directory=self.directory,
-            usage=self.telemetry,
-            receipts=self.receipts,
-            snapshots=self.snapshots,
+        return ReadStats(directory=self.tenants.directory, store=self.ports.telemetry, clock=self.ports.clock)
+
+    @cached_property
+    def check_health(self) -> CheckHealth:
+        """How the dependencies are."""
+        from ragdrop.operate.health import CheckHealth
+
+        return CheckHealth(self.health_probes, self.ports.breakers)
+
+    @cached_property
+    def health_probes(self) -> dict[str, Probe]:
+        """What each dependency is asked."""
+        from ragdrop.operate import probes
+        from ragdrop.resilience.guarded import CHAT, EMBEDDING, INDEX, OBJECT_STORE, REGISTRY
+
+        space = self.ports.settings.seed_index().space
+        return {
+            INDEX: probes.index_probe(self.ports.index, self.ports.registry),
+            EMBEDDING: probes.embedding_probe(self.ports.embedding_models, self.ports.embedder, space),
+            CHAT: probes.chat_probe(self.ports.chat_models, self.ports.chat, self.ports.settings.chat_models),
+            REGISTRY: probes.registry_probe(self.ports.registry),
+            OBJECT_STORE: probes.store_probe(self.ports.state),
+            "snapshot": probes.snapshot_probe(self.ports.snapshot_index, self.ports.clock),
+        }
+
+    @cached_property
+    def examine(self) -> Examine:
+        """The steps of doctor."""
+        from ragdrop.operate.diagnose import Examine
+
+        return Examine(
+            registry=self.ports.registry,
+            documents=self.ports.documents,
+            state=self.ports.state,
+            index=self.ports.index,
+            index_url=self.ports.settings.index_url,
+            embedder=self.ports.embedder,
+            space=self.ports.settings.seed_index().space,
+            chat_models=self.ports.chat_models,
+            models=self.ports.settings.chat_models,
+            look_at_wiring=self.ports.wiring.look,
         )
 
     @cached_property
@@ -102,11 +140,11 @@ class OperatingParts(WritingParts):
         from ragdrop.operate.calibrate import Calibrate, SampleDocuments
 
         return Calibrate(
-            registry=self.registry,
-            index=self.index,
-            embedder=self.embedder,
-            sample=SampleDocuments(registry=self.registry, revisions=self.revisions),
-            clock=self.clock,
+            registry=self.ports.registry,
+            index=self.ports.index,
+            embedder=self.ports.embedder,
+            sample=SampleDocuments(registry=self.ports.registry, revisions=self.ports.revisions),
+            clock=self.ports.clock,
         )
 
     @cached_property
@@ -114,7 +152,7 @@ class OperatingParts(WritingParts):
         """The chunks and vectors of live documents, from the state bucket."""
         from ragdrop.operate.snapshot_content import ReadContent
 
-        return ReadContent(registry=self.registry, revisions=self.revisions)
+        return ReadContent(registry=self.ports.registry, revisions=self.ports.revisions)
 
     @cached_property
     def write_snapshot(self) -> WriteSnapshot:
@@ -122,7 +160,10 @@ class OperatingParts(WritingParts):
         from ragdrop.operate.write_snapshot import WriteSnapshot
 
         return WriteSnapshot(
-            registry=self.registry, content=self.read_content, snapshots=self.snapshots, clock=self.clock
+            registry=self.ports.registry,
+            content=self.read_content,
+            snapshots=self.ports.snapshots,
+            clock=self.ports.clock,
         )
 
     @cached_property
@@ -130,7 +171,12 @@ class OperatingParts(WritingParts):
         """What an index lost, written back."""
         from ragdrop.operate.rebuild_index import RebuildIndex
 
-        return RebuildIndex(registry=self.registry, index=self.index, content=self.read_content, metrics=self.metrics)
+        return RebuildIndex(
+            registry=self.ports.registry,
+            index=self.ports.index,
+            content=self.read_content,
+            metrics=self.ports.metrics,
+        )
 
     @cached_property
     def sweep(self) -> Sweep:
@@ -141,25 +187,25 @@ class OperatingParts(WritingParts):
         from ragdrop.operate.sweeping import DERIVED_AGE_S
 
         return Sweep(
-            documents=self.documents,
-            registry=self.registry,
-            queue=self.queue,
-            notes=SweepNotes(self.state),
+            documents=self.ports.documents,
+            registry=self.ports.registry,
+            queue=self.ports.queue,
+            notes=SweepNotes(self.ports.state),
             remove_orphans=RemoveOrphans(
-                registry=self.registry,
-                index=self.index,
-                min_age_s=self.settings.sweep_orphan_age_s,
-                clock=self.clock,
+                registry=self.ports.registry,
+                index=self.ports.index,
+                min_age_s=self.ports.settings.sweep_orphan_age_s,
+                clock=self.ports.clock,
             ),
             remove_derived=RemoveDerived(
-                state=self.state,
-                registry=self.registry,
-                revisions=self.revisions,
+                state=self.ports.state,
+                registry=self.ports.registry,
+                revisions=self.ports.revisions,
                 age_s=DERIVED_AGE_S,
-                clock=self.clock,
+                clock=self.ports.clock,
             ),
-            min_age_s=self.settings.sweep_min_age_s,
-            clock=self.clock,
+            min_age_s=self.ports.settings.sweep_min_age_s,
+            clock=self.ports.clock,
         )
 
     @cached_property
@@ -168,10 +214,15 @@ class OperatingParts(WritingParts):
         from ragdrop.operate.sweep_tenants import SweepTenants
 
         return SweepTenants(
-            registry=self.registry,
+            registry=self.ports.registry,
             sweep=self.sweep,
             calibrate=self.calibrate,
             rebuild_index=self.rebuild_index,
             write_snapshot=self.write_snapshot,
-            clock=self.clock,
+            clock=self.ports.clock,
         )
+
+
+def build_operate(ports: Ports, tenants: TenantParts, ingest: IngestParts) -> OperateParts:
+    """Build sweep, reindex, calibration, health and stats."""
+    return OperateParts(ports, tenants, ingest)

@@ -1,4 +1,9 @@
-"""Observed ask: an answer whose every end is told, plain or streamed, good, bad or left early."""
+"""The ask pipeline: what wraps an ask, plain or streamed, top to bottom.
+
+observed    metrics, counts and one log line of every question, also of a stream that was left early
+budgeted    refuses a tenant that used its tokens of the day
+ask         search (from its fallback down, see query/pipeline.py), prompt, chat, citations, receipt
+"""
 
 from __future__ import annotations
 
@@ -14,6 +19,11 @@ from ragdrop.generate.ask import Answering, AskEvent, Found
 from ragdrop.ports.metrics import Operation, QueryReport
 from ragdrop.query.pipeline import Observe, report_of
 from ragdrop.tenants.daily_budget import DailyBudget
+
+
+def ask_pipeline(ask: Answering, *, budget: DailyBudget, observe: Observe, operation: Operation = "ask") -> ObservedAsk:
+    """Wrap *ask*; *operation* is its name in metrics and logs."""
+    return ObservedAsk(BudgetedAsk(ask, budget), observe, operation=operation)
 
 
 class ObservedAsk:

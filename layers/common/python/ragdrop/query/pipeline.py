@@ -1,18 +1,78 @@
-"""Observed search: a search whose every end is told, good or bad."""
+"""The search pipeline: what wraps a search, top to bottom.
+
+observed    metrics, counts and one log line of every query
+fallback    the snapshot where the index failed, then an empty answer that says why
+cached      the answer of the same question, while its documents are unchanged
+unless_open refuses while the breaker of the registry or of the index is open
+search      candidates, fusion, ranking, links
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.domain.tenants import Caller
-from ragdrop.ports.metrics import Operation, QueryReport, failure_of, filters_of
-from ragdrop.query.cache import Searching
+from ragdrop.ports import Registry
+from ragdrop.ports.metrics import Metrics, Operation, QueryReport, failure_of, filters_of
+from ragdrop.query.cache import CachedSearch, Searching
+from ragdrop.query.fallback import FallbackSearch, UnlessOpen
+from ragdrop.query.query_vectors import QueryVectors
+from ragdrop.query.usage import UsageCounter
+from ragdrop.resilience.breakers import Breakers
+from ragdrop.tenants.directory import Directory
 
 Observe = Callable[[QueryReport, str], None]
 """Takes what a query came to, and its text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchServices:
+    """What the wrappers of a search use; `snapshot` is the search of the tenant's snapshot."""
+
+    observe: Observe
+    snapshot: Searching
+    metrics: Metrics
+    breakers: Breakers
+    registry: Registry
+    directory: Directory
+    usage: UsageCounter
+    query_vectors: QueryVectors
+    cache_size: int
+    cache_ttl_s: float
+    clock: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchPipeline:
+    """A wrapped search, outermost first. Routes call `observed`; ask calls `fallback` and reports once itself."""
+
+    observed: ObservedSearch
+    fallback: FallbackSearch
+    cached: CachedSearch
+    unless_open: UnlessOpen
+    search: Searching
+
+
+def search_pipeline(search: Searching, services: SearchServices) -> SearchPipeline:
+    """Wrap *search*, from the innermost wrapper to the outermost."""
+    unless_open = UnlessOpen(search, services.breakers)
+    cached = CachedSearch(
+        search=unless_open,
+        registry=services.registry,
+        directory=services.directory,
+        usage=services.usage,
+        query_vectors=services.query_vectors,
+        size=services.cache_size,
+        ttl_s=services.cache_ttl_s,
+        clock=services.clock,
+    )
+    fallback = FallbackSearch(cached, metrics=services.metrics, snapshot=services.snapshot)
+    observed = ObservedSearch(fallback, services.observe)
+    return SearchPipeline(observed=observed, fallback=fallback, cached=cached, unless_open=unless_open, search=search)
 
 
 class ObservedSearch:

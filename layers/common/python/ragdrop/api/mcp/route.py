@@ -64,5 +64,5 @@ def mcp_api(app: App) -> FastAPI:
     """The one route of agents; it checks the key, the routes behind it take the caller that it found."""
     reader, writer = (handed_over(role) for role in ("reader", "writer"))
     behind = create_api(core_routes(app, reader=reader, writer=writer, anyone=reader))
-    route = mcp_router(behind, authenticated(app.directory, "reader"))
-    return create_api([route], allow_origins=app.settings.cors_allow_origins)
+    route = mcp_router(behind, authenticated(app.tenants.directory, "reader"))
+    return create_api([route], allow_origins=app.ports.settings.cors_allow_origins)

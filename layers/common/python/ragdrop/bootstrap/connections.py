@@ -1,0 +1,75 @@
+"""Adapters whose class or connection depends on several settings: the chunk index and the model services."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragdrop.config import Settings
+
+if TYPE_CHECKING:
+    from ragdrop.models.http import OpenAiHttp
+    from ragdrop.ports import ChunkIndex
+    from ragdrop.ports.models import Reranker
+    from ragdrop.resilience.retrying import Retries
+
+SQLITE_SCHEME = "sqlite:///"
+RERANK_TIMEOUT_S = 10
+
+
+def chunk_index(settings: Settings) -> ChunkIndex:
+    """Choose the chunk index by INDEX_URL: one SQLite file a tenant, or OpenSearch."""
+    url = settings.index_url
+    if url.startswith(SQLITE_SCHEME):
+        from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
+
+        return SqliteChunkIndex(Path(url.removeprefix(SQLITE_SCHEME)))
+    from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
+
+    password = _secret(settings.index_password)()
+    return OpenSearchChunkIndex.from_url(url, password=password, retries=_retries(settings))
+
+
+def embedding_service(settings: Settings) -> OpenAiHttp:
+    """Connect to the embedding service."""
+    from ragdrop.models.http import OpenAiHttp
+
+    key = _secret(settings.embedding_api_key)
+    timeout_s = settings.embedding_timeout_s
+    return OpenAiHttp(settings.embedding_url, api_key=key, timeout_s=timeout_s, retries=_retries(settings))
+
+
+def chat_service(settings: Settings) -> OpenAiHttp:
+    """Connect to the chat service."""
+    from ragdrop.models.http import OpenAiHttp
+
+    key = _secret(settings.chat_api_key)
+    return OpenAiHttp(settings.chat_url, api_key=key, timeout_s=settings.chat_timeout_s, retries=_retries(settings))
+
+
+def reranker(settings: Settings) -> Reranker | None:
+    """Connect to the reranker, if RERANK_URL names one."""
+    from ragdrop.models.http import OpenAiHttp
+    from ragdrop.models.reranker import HttpReranker
+
+    if settings.rerank_url is None:
+        return None
+    key = _secret(settings.rerank_api_key)
+    http = OpenAiHttp(settings.rerank_url, api_key=key, timeout_s=RERANK_TIMEOUT_S, retries=_retries(settings))
+    return HttpReranker(http, model=settings.rerank_model)
+
+
+def _retries(settings: Settings) -> Retries:
+    """Retries of one dependency, with their own budget."""
+    from ragdrop.resilience.retrying import Retries, RetryRules
+
+    rules = RetryRules(settings.retry_attempts, settings.retry_base_ms / 1_000, settings.retry_cap_ms / 1_000)
+    return Retries(rules)
+
+
+def _secret(reference: str | None) -> Callable[[], str | None]:
+    from ragdrop.stores.aws.credentials import read_secret
+
+    return partial(read_secret, reference)

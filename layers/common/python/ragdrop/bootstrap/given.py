@@ -1,0 +1,62 @@
+"""The names and types of what may stand in for an adapter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypedDict
+
+from ragdrop.ingest.revision_store import RevisionStore
+from ragdrop.ports import (
+    ChatModel,
+    ChunkIndex,
+    Embedder,
+    MessageQueue,
+    ObjectStore,
+    Parser,
+    Prompter,
+    Registry,
+    Splitter,
+)
+from ragdrop.ports.breakers import BreakerStore
+from ragdrop.ports.credentials import RequestCounts, TokenVerifier
+from ragdrop.ports.kept_replies import KeptReplies
+from ragdrop.ports.metrics import Metrics, Tracer
+from ragdrop.ports.models import ModelList, Reranker
+from ragdrop.ports.receipts import Receipts
+from ragdrop.ports.registry import HopLimits
+from ragdrop.ports.snapshots import SnapshotWriter
+from ragdrop.ports.telemetry import Telemetry
+from ragdrop.ports.visited import VisitedCache
+from ragdrop.ports.wiring import WiringProbe
+
+
+class GivenPorts(TypedDict, total=False):
+    """What `Ports.replace` takes: a port's name, and what keeps its Protocol."""
+
+    documents: ObjectStore
+    state: ObjectStore
+    registry: Registry
+    telemetry: Telemetry
+    metrics: Metrics
+    tracer: Tracer | None
+    receipts: Receipts
+    kept_replies: KeptReplies
+    request_counts: RequestCounts
+    tokens: TokenVerifier | None
+    visited: VisitedCache
+    queue: MessageQueue
+    index: ChunkIndex
+    snapshots: SnapshotWriter
+    snapshot_folder: Path
+    embedder: Embedder
+    embedding_models: ModelList
+    chat: ChatModel
+    chat_models: ModelList
+    reranker: Reranker | None
+    prompter: Prompter
+    breaker_store: BreakerStore
+    parser: Parser
+    splitter: Splitter
+    wiring: WiringProbe
+    revisions: RevisionStore
+    hop_limits: HopLimits
