@@ -17,19 +17,19 @@ def lost(world: World) -> World:
     """Two documents, and an index that was emptied behind ragdrop's back."""
     world.put("team/pump.md", "The pump is red.")
     world.put("team/valve.md", "The valve is blue.")
-    world.app.write_snapshot(world.tenant, Deadline.after(60))
+    world.app.operate.write_snapshot(world.tenant, Deadline.after(60))
     world.index.drop(index_of(world), Deadline.after(10))
     return world
 
 
 def index_of(world: World) -> IndexRef:
-    tenant = world.app.registry.tenant(world.tenant)
+    tenant = world.registry.tenant(world.tenant)
     assert tenant is not None
     return tenant.index
 
 
 def sweep(world: World) -> None:
-    assert world.app.sweep_tenants(Deadline.after(600)).failures == {}
+    assert world.app.operate.sweep_tenants(Deadline.after(600)).failures == {}
 
 
 def test_an_empty_index_of_a_tenant_with_documents_falls_back_to_the_snapshot(lost: World) -> None:
@@ -45,7 +45,7 @@ def test_without_a_snapshot_nothing_searched_is_not_nothing_found(world: World) 
 
     assert world.search("pump").fallback_level == 3
     with pytest.raises(IndexLostError):
-        world.app.ask(Question(Query("pump")), world.caller, Deadline.after(10))
+        world.app.generate.ask(Question(Query("pump")), world.caller, Deadline.after(10))
 
 
 def test_without_fallback_a_lost_index_is_an_error(lost: World) -> None:
@@ -69,7 +69,7 @@ def test_a_tenant_whose_last_document_was_deleted_has_lost_nothing(world: World)
 
 
 def test_health_says_that_the_index_holds_nothing(lost: World) -> None:
-    index = lost.app.check_health(tenant=lost.tenant).dependencies["index"]
+    index = lost.app.operate.check_health(tenant=lost.tenant).dependencies["index"]
 
     assert (index.status, index.detail) == (
         "unavailable",

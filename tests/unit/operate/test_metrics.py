@@ -60,7 +60,7 @@ def an_index_that_stays_away(world: World) -> None:
 
 def an_index_that_lost_everything(world: World) -> None:
     world.put("team/lost.md", "Lost.")
-    tenant = world.app.registry.tenant(world.tenant)
+    tenant = world.registry.tenant(world.tenant)
     assert tenant is not None
     world.index.drop(tenant.index, Deadline.after(10))
     world.search("alpha")
