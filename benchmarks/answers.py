@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
 
-from benchmarks.collections import Collection, Source, SquadQuestion, data_folder, load_squad
+from benchmarks.collections import Collection, CollectionDocument, SquadQuestion, data_folder, load_squad
 from benchmarks.grids import Grid, tell
 from benchmarks.local_embeddings import LocalEmbeddings
 from benchmarks.quality_pipeline import Pushed, pushed, soon
@@ -28,7 +28,7 @@ COLUMNS = ("answers", "hold the reference", "of those given", "abstains", "absta
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AnswerOutcome:
     """What became of one question; `reason` is why there is no answer.
 
     `held` says whether what stands for an answer holds the reference; `characters` is how much there is to read for it.
@@ -51,20 +51,20 @@ def holds(texts: Sequence[str], references: Sequence[str]) -> bool:
     return any(" ".join(reference.casefold().split()) in text for reference in references for text in folded)
 
 
-def asked(place: Pushed, question: SquadQuestion) -> Outcome:
+def asked(place: Pushed, question: SquadQuestion) -> AnswerOutcome:
     """What ragdrop answers."""
     given = place.app.generate.ask(Question(Query(question.question)), place.caller, soon())
     quotes = [citation.quote for citation in given.citations if citation.status == "verified"]
     held = holds(quotes, question.answers)
-    return Outcome(bool(question.answers), given.abstain_reason, held, sum(map(len, quotes)))
+    return AnswerOutcome(bool(question.answers), given.abstain_reason, held, sum(map(len, quotes)))
 
 
-def top_chunk(place: Pushed, question: SquadQuestion) -> Outcome:
+def top_chunk(place: Pushed, question: SquadQuestion) -> AnswerOutcome:
     """The baseline: the best chunk stands for the answer."""
     query = Query(question.question, limit=1, min_relevance=0.0, expand="neighbours")
     found = place.app.query.uncached_search(query, place.caller, soon())
     texts = [document.chunks[0].hit.chunk.text for document in found.documents[:1]]
-    return Outcome(
+    return AnswerOutcome(
         bool(question.answers),
         None if texts else "no_relevant_context",
         holds(texts, question.answers),
@@ -72,7 +72,7 @@ def top_chunk(place: Pushed, question: SquadQuestion) -> Outcome:
     )
 
 
-def row(name: str, outcomes: Sequence[Outcome]) -> list[str]:
+def row(name: str, outcomes: Sequence[AnswerOutcome]) -> list[str]:
     """One line of the table."""
     answerable = [each for each in outcomes if each.answerable]
     other = [each for each in outcomes if not each.answerable]
@@ -101,7 +101,7 @@ def main() -> int:
         return 0
     questions = load_squad(folder / "squad2")[: options.questions]
     texts = list(dict.fromkeys(question.context for question in questions))
-    documents = [Source(f"{number:03}", "", text) for number, text in enumerate(texts)]
+    documents = [CollectionDocument(f"{number:03}", "", text) for number, text in enumerate(texts)]
     collection = Collection("squad2", documents, {each.id: each.question for each in questions}, {}, {})
     with LocalEmbeddings() as model, pushed(collection, model) as place:
 

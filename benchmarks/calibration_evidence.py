@@ -24,7 +24,7 @@ from ragdrop.domain.retrieval import candidate_limit
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, IndexRef, Tenant
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.operate.calibrate import Calibrate, SampleDocuments, best, cosine
-from ragdrop.operate.calibration_fit import Evidence
+from ragdrop.operate.calibration_fit import ObservedScores
 from ragdrop.ports import Claim
 from ragdrop.query.coverage import coverage
 from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
@@ -58,7 +58,7 @@ class Measured:
 
     name: str
     fit: Calibration
-    cosines: Evidence
+    cosines: ObservedScores
     relevant: list[float]
     random: list[Pair]
     found: dict[str, list[Best]]  # by the collection that the questions are of
@@ -77,9 +77,9 @@ class Measured:
 class _Watched(Calibrate):
     """Calibrate, keeping what it saw."""
 
-    seen: Evidence
+    seen: ObservedScores
 
-    def _evidence(self, *args: object) -> tuple[Evidence, Evidence]:
+    def _evidence(self, *args: object) -> tuple[ObservedScores, ObservedScores]:
         both = super()._evidence(*args)  # type: ignore[arg-type]
         self.seen = both[0]
         return both

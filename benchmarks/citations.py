@@ -13,7 +13,7 @@ from statistics import median
 
 from benchmarks.collections import data_folder
 from benchmarks.grids import Grid, tell
-from benchmarks.perturbations import Case, Passage, false_cases, true_cases
+from benchmarks.perturbations import PerturbedCase, SourcePassage, false_cases, true_cases
 from benchmarks.rewordings import reworded_cases
 from ragdrop.domain.answers import Segment
 from ragdrop.domain.chunks import Chunk, Hit
@@ -29,25 +29,25 @@ MIN_CAUGHT, MAX_REFUSED = 0.97, 0.05
 FIRST_PAGES = 1_500  # of HotpotQA, for the first set; the second set is made of others
 
 
-def passages(data: Path) -> list[Passage]:
+def passages(data: Path) -> list[SourcePassage]:
     """The paragraphs of SQuAD 2.0 and HotpotQA."""
     squad = json.loads((data / "squad2" / "queries.json").read_text("utf-8"))["queries"]
     texts = dict.fromkeys(query["context"] for query in squad)
-    return [*(Passage("", text) for text in texts), *_pages(data)[:FIRST_PAGES]]
+    return [*(SourcePassage("", text) for text in texts), *_pages(data)[:FIRST_PAGES]]
 
 
-def other_passages(data: Path) -> list[Passage]:
+def other_passages(data: Path) -> list[SourcePassage]:
     """Paragraphs of HotpotQA that the first set does not hold."""
     return _pages(data)[FIRST_PAGES:]
 
 
-def _pages(data: Path) -> list[Passage]:
+def _pages(data: Path) -> list[SourcePassage]:
     lines = (data / "hotpotqa-500" / "corpus.jsonl").read_text("utf-8").splitlines()
     pages = [json.loads(line) for line in lines]
-    return [Passage(page["title"], page["text"]) for page in pages]
+    return [SourcePassage(page["title"], page["text"]) for page in pages]
 
 
-def judged(case: Case) -> str | None:
+def judged(case: PerturbedCase) -> str | None:
     """What the check says of a case: None where it lets it pass as supported."""
     text = case.passage
     facts = Facts(title=case.title or "passage", version_id="v", indexed_at="2026-01-01T00:00:00Z")
@@ -57,18 +57,18 @@ def judged(case: Case) -> str | None:
     return bad[-1].reason if bad else None
 
 
-def table(cases: Sequence[Case]) -> dict[str, tuple[int, int]]:
+def table(cases: Sequence[PerturbedCase]) -> dict[str, tuple[int, int]]:
     """By kind: how many were refused, of how many."""
     all_of, refused = Counter(case.kind for case in cases), Counter(case.kind for case in cases if judged(case))
     return {kind: (refused[kind], count) for kind, count in all_of.items()}
 
 
-def share(cases: Sequence[Case]) -> float:
+def share(cases: Sequence[PerturbedCase]) -> float:
     """Share of the cases that are refused."""
     return sum(judged(case) is not None for case in cases) / len(cases)
 
 
-def shown(groups: Mapping[str, Sequence[Case]], note: str) -> Grid:
+def shown(groups: Mapping[str, Sequence[PerturbedCase]], note: str) -> Grid:
     """The table: a row a kind, then one for all of a group."""
     lines = []
     for name, cases in groups.items():
@@ -79,7 +79,7 @@ def shown(groups: Mapping[str, Sequence[Case]], note: str) -> Grid:
     return Grid(("sentences", "refused", "of", "share"), lines, note)
 
 
-def check_ms(held: Sequence[Passage]) -> float:
+def check_ms(held: Sequence[SourcePassage]) -> float:
     """Milliseconds of processor time to check 30 sentences over 10 chunks that were not seen before; the median."""
     spent = []
     for first in range(0, 70, 10):

@@ -14,7 +14,7 @@ RETRIEVAL = ("cranfield", "hotpotqa-500", "scifact")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class CollectionDocument:
     """A document of a collection."""
 
     id: str
@@ -37,7 +37,7 @@ class Collection:
     """Documents, questions by id, and for each question the relevant documents with their grades (over 0)."""
 
     name: str
-    documents: list[Source]
+    documents: list[CollectionDocument]
     questions: dict[str, str]
     relevant: dict[str, dict[str, float]]
     answers: dict[str, list[str]]
@@ -62,7 +62,7 @@ def data_folder() -> Path | None:
 def load(folder: Path, *, split: str = "test") -> Collection:
     """Read `corpus.jsonl`, `queries.jsonl` and `qrels/{split}.tsv` of *folder*; only questions that have a document."""
     documents = [
-        Source(line["_id"], line.get("title") or "", line["text"])
+        CollectionDocument(line["_id"], line.get("title") or "", line["text"])
         for line in _lines(folder / "corpus.jsonl")
         if (line.get("title") or line["text"]).strip()
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.records import Record
+from benchmarks.records import BenchmarkRecord
 
 OWN = "ragdrop"
 NOTHING = "not measured"
@@ -35,14 +35,14 @@ def of_each(systems: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
     ]
 
 
-def change_rows(record: Record, names: Sequence[str]) -> list[str]:
+def change_rows(record: BenchmarkRecord, names: Sequence[str]) -> list[str]:
     """Stale hits, duplicates and missing paragraphs over all steps of the change script."""
     found = of_each(record.results["systems"], names)
     totals = [None if each is None else sum(sum(counts.values()) for counts in each["counts"]) for each in found]
     return [row("stale hits, duplicates and losses while a folder changes", totals, 0)]
 
 
-def ingest_rows(record: Record, names: Sequence[str]) -> list[str]:
+def ingest_rows(record: BenchmarkRecord, names: Sequence[str]) -> list[str]:
     """The first run beside embedding alone, and a second one without a change beside the first."""
     found = of_each(record.results["systems"], names)
     first = [each and each["first"]["wall_s"] / each["first"]["busy_s"] for each in found]
@@ -53,7 +53,7 @@ def ingest_rows(record: Record, names: Sequence[str]) -> list[str]:
     ]
 
 
-def answer_rows(record: Record, names: Sequence[str]) -> list[str]:
+def answer_rows(record: BenchmarkRecord, names: Sequence[str]) -> list[str]:
     """False sentences that leave as cited, and questions about nothing in the corpus that are answered all the same."""
     found = of_each(record.results["systems"], names)
 
@@ -72,7 +72,7 @@ def answer_rows(record: Record, names: Sequence[str]) -> list[str]:
     ]
 
 
-def cold_start_rows(record: Record, names: Sequence[str]) -> list[str]:
+def cold_start_rows(record: BenchmarkRecord, names: Sequence[str]) -> list[str]:
     """The function that answers: seconds of processor time until its first call could begin, and its size unzipped."""
     functions: Mapping[str, Any] = record.results["functions"]
     kinds = {name: name.lower().replace("llamaindex", "llama_index") for name in names}
@@ -95,7 +95,7 @@ def cold_start_rows(record: Record, names: Sequence[str]) -> list[str]:
     ]
 
 
-ROWS: Mapping[str, Callable[[Record, Sequence[str]], list[str]]] = {
+ROWS: Mapping[str, Callable[[BenchmarkRecord, Sequence[str]], list[str]]] = {
     "change": change_rows,
     "peers_ingest": ingest_rows,
     "peers_answers": answer_rows,

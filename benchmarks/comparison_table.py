@@ -9,13 +9,13 @@ from benchmarks.collections import RETRIEVAL
 from benchmarks.comparison_rows import ROWS, row
 from benchmarks.peers.contenders import CONFIGURATIONS, NAMES, title
 from benchmarks.peers_speed_table import OWN as OWN_SPEED
-from benchmarks.records import Record
+from benchmarks.records import BenchmarkRecord
 
 OWN_QUALITY = "ragdrop, OpenSearch"
 QUALITY = tuple(f"peers_quality_{name}" for name in RETRIEVAL)
 
 
-def comparison_table(kept: Mapping[str, Record]) -> str:
+def comparison_table(kept: Mapping[str, BenchmarkRecord]) -> str:
     """A column for each, a row for each thing that a kept record has measured; the best of a row stands in bold."""
     names = list(NAMES.values())
     collections = [name for name in QUALITY if name in kept]
@@ -26,7 +26,7 @@ def comparison_table(kept: Mapping[str, Record]) -> str:
     return "\n".join([head, "|---|" + "---|" * (len(NAMES) + 1), *rows])
 
 
-def quality_rows(kept: Mapping[str, Record]) -> list[str]:
+def quality_rows(kept: Mapping[str, BenchmarkRecord]) -> list[str]:
     """Mean nDCG@10 over the collections, as recommended and with the best configuration that was tried."""
 
     def mean(contender: str) -> float:
@@ -43,7 +43,7 @@ def quality_rows(kept: Mapping[str, Record]) -> list[str]:
     ]
 
 
-def speed_rows(record: Record) -> list[str]:
+def speed_rows(record: BenchmarkRecord) -> list[str]:
     """Milliseconds of a question with one caller and with several, at the smallest size that was measured."""
     size = record.results[0]
     found = []

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from benchmarks.records import Record
+from benchmarks.records import BenchmarkRecord
 
 ENVIRONMENT = "docs/benchmarks/environment.md"
 
 
-def measured_line(used: Sequence[Record], link: str, verb: str = "Measured") -> str:
+def measured_line(used: Sequence[BenchmarkRecord], link: str, verb: str = "Measured") -> str:
     """Say when, at which commit and on what machine the *used* records were measured.
 
-    >>> one = Record("a", "2026-11-22", "abc1234", {"cores": 2, "memory_gb": 24, "processor": "AMD EPYC"}, {}, [])
+    >>> machine = {"cores": 2, "memory_gb": 24, "processor": "AMD EPYC"}
+    >>> one = BenchmarkRecord("a", "2026-11-22", "abc1234", machine, {}, [])
     >>> measured_line([one], "environment.md")
     'Measured 2026-11-22, commit abc1234, 2 cores (AMD EPYC); [details](environment.md).'
     """
@@ -24,13 +25,13 @@ def measured_line(used: Sequence[Record], link: str, verb: str = "Measured") -> 
     return f"{verb} {when}, {at}, {_machines(used, memory=False)}; [details]({link})."
 
 
-def environment_table(kept: Mapping[str, Record]) -> str:
+def environment_table(kept: Mapping[str, BenchmarkRecord]) -> str:
     """List every record with its date, commit, machine and versions."""
     head = ["| benchmark | date | commit | machine | versions |", "|---|---|---|---|---|"]
     return "\n".join([*head, *(_row(kept[name]) for name in sorted(kept))])
 
 
-def _row(record: Record) -> str:
+def _row(record: BenchmarkRecord) -> str:
     parts = ", ".join(f"{part}: {at}" for part, at in record.older.items())
     commit = f"{record.commit} ({parts})" if parts else record.commit
     versions = ", ".join(f"{name} {number}" for name, number in record.versions.items())
@@ -42,7 +43,7 @@ def _same_year(dates: Sequence[str]) -> str:
     return last[5:] if first[:4] == last[:4] else last
 
 
-def _machines(used: Sequence[Record], *, memory: bool = True) -> str:
+def _machines(used: Sequence[BenchmarkRecord], *, memory: bool = True) -> str:
     found = []
     for each in used:
         machine = each.machine

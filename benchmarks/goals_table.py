@@ -11,7 +11,7 @@ from benchmarks.growth.page import missed as missed_growth
 from benchmarks.peers.contenders import CONFIGURATIONS, title
 from benchmarks.peers_quality_table import CHANCE
 from benchmarks.peers_speed_table import OWN as OWN_SPEED
-from benchmarks.records import Record
+from benchmarks.records import BenchmarkRecord
 
 RAW, FLOOR = "its calls again, raw", 1.25
 INGEST, UNCHANGED = 1.15, 100
@@ -19,7 +19,7 @@ Row = tuple[str, str, bool]
 """What is wanted, what is seen, whether that meets it."""
 
 
-def goals_table(kept: Mapping[str, Record]) -> str:
+def goals_table(kept: Mapping[str, BenchmarkRecord]) -> str:
     """A row a goal of which there is a record; what misses stands in bold."""
     rows = [row for name, rows_of in GOALS.items() if name in kept for row in rows_of(kept[name].results)]
     lines = [f"| {goal} | {seen if met else f'**{seen}**'} | {'yes' if met else 'no'} |" for goal, seen, met in rows]

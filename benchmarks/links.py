@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.collection_chunks import REVISION, index_ref, indexed_chunks
-from benchmarks.collections import Source, data_folder, load
+from benchmarks.collections import CollectionDocument, data_folder, load
 from benchmarks.grids import Grid, tell
 from benchmarks.local_embeddings import LocalEmbeddings
 from ragdrop.domain.chunks import CandidateQuery, Filters, IndexedChunk, Vector
@@ -55,10 +55,11 @@ class AllLive:
         return Heads({key: Head(key, Status.INDEXED, REVISION, live_revision=REVISION) for key in keys})
 
 
-def linked(documents: Sequence[Source]) -> dict[str, list[str]]:
+def linked(documents: Sequence[CollectionDocument]) -> dict[str, list[str]]:
     """For every document the others whose title stands in its text, in order of their place.
 
-    >>> linked([Source("a", "Pump", "no"), Source("b", "Seal", "of a Pump"), Source("c", "Pumps", "Pumpseal")])
+    >>> made = [("a", "Pump", "no"), ("b", "Seal", "of a Pump"), ("c", "Pumps", "Pumpseal")]
+    >>> linked([CollectionDocument(*each) for each in made])
     {'a': [], 'b': ['a'], 'c': []}
     """
     titles: dict[tuple[str, ...], str] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from localstack.models.sources import Source, Task, read_task
+from localstack.models.sources import ShownSource, Task, read_task
 
 _LANGCHAIN = re.compile(r"Source ID: (\d+)\nSnippet: (.*?)(?=\n\nSource ID: |\Z)", re.DOTALL)
 _LLAMA_INDEX = re.compile(r"Source (\d+):\n(.*?)(?=\n+Source \d+:\n|\n------)", re.DOTALL)
@@ -32,5 +32,5 @@ def read_prompt(messages: list[str]) -> Task | None:
 
 
 def _task(question: str, found: list[tuple[str, str]]) -> Task | None:
-    sources = tuple(Source(int(number), "", "", text.strip()) for number, text in found)
+    sources = tuple(ShownSource(int(number), "", "", text.strip()) for number, text in found)
     return Task(question.strip(), sources) if sources else None

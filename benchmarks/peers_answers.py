@@ -22,7 +22,7 @@ from typing import Any
 from benchmarks import records
 from benchmarks.answering_model import DO_NOT_KNOW, AnsweringModel, claiming, extractive
 from benchmarks.citations import SEED, passages
-from benchmarks.collections import Collection, Source, data_folder, load_squad
+from benchmarks.collections import Collection, CollectionDocument, data_folder, load_squad
 from benchmarks.in_thread import in_thread
 from benchmarks.local_embeddings import LocalEmbeddings
 from benchmarks.peers.contenders import NAMES, running
@@ -30,7 +30,7 @@ from benchmarks.peers.embeddings import embedding_server
 from benchmarks.peers.node import shared_node
 from benchmarks.peers.process import ENVIRONMENTS
 from benchmarks.peers_answers_table import OWN, Outcomes, answers_table
-from benchmarks.perturbations import Case, false_cases, true_cases
+from benchmarks.perturbations import PerturbedCase, false_cases, true_cases
 from benchmarks.quality_pipeline import Pushed, pushed, soon
 from ragdrop.domain.answers import Question
 from ragdrop.domain.queries import Query
@@ -46,7 +46,7 @@ Ask = Callable[[str], tuple[str, int]]
 """Asks a system; its answer, and how many of its citations stand."""
 
 
-def said_as_cited(ask: Ask, model: AnsweringModel, cases: Sequence[Case]) -> int:
+def said_as_cited(ask: Ask, model: AnsweringModel, cases: Sequence[PerturbedCase]) -> int:
     """How many of the sentences leave as cited."""
     count = 0
     for case in cases:
@@ -102,7 +102,9 @@ def framework(
 
 
 def _collection(texts: Sequence[str]) -> Collection:
-    return Collection("answers", [Source(f"{at:03}", "", text) for at, text in enumerate(texts)], {}, {}, {})
+    return Collection(
+        "answers", [CollectionDocument(f"{at:03}", "", text) for at, text in enumerate(texts)], {}, {}, {}
+    )
 
 
 def main() -> int:

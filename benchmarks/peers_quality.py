@@ -106,7 +106,7 @@ def main() -> int:
     if folder is None:
         print("peers_quality: skipped, RAGDROP_EVAL_DATA is not set")
         return 0
-    kept: dict[str, records.Record] = {}
+    kept: dict[str, records.BenchmarkRecord] = {}
     with LocalEmbeddings() as model, shared_node() as node, embedding_server() as embeddings:
         for name in options.collection or (["cranfield"] if options.quick else RETRIEVAL):
             collection = load(folder / name)

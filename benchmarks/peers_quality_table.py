@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from benchmarks.records import Record
+from benchmarks.records import BenchmarkRecord
 
 CHANCE = 0.05
 
 
-def quality_table(kept: Iterable[Record]) -> str:
+def quality_table(kept: Iterable[BenchmarkRecord]) -> str:
     """A row a contender: nDCG@10, recall@5 and recall@10 of each collection; the best nDCG@10 stands in bold."""
     collections: dict[str, Any] = {record.results["collection"]: record.results for record in kept}
     heads = [f"{name} ({each['documents']:,}, {each['questions']})" for name, each in collections.items()]
@@ -28,7 +28,7 @@ def quality_table(kept: Iterable[Record]) -> str:
     return "\n".join(lines)
 
 
-def settings_table(kept: Iterable[Record]) -> str:
+def settings_table(kept: Iterable[BenchmarkRecord]) -> str:
     """What each framework was set up with, in its own terms, and how many chunks it made."""
     collections = [record.results for record in kept]
     heads = " | ".join(f"chunks, {each['collection']}" for each in collections)

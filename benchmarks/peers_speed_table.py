@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from benchmarks.records import Record
+from benchmarks.records import BenchmarkRecord
 
 OWN = "ragdrop, in process"
 
 
-def speed_table(record: Record) -> str:
+def speed_table(record: BenchmarkRecord) -> str:
     """For each size a row a contender: p50, p95, p99 and CPU per question, with one caller and with several."""
     parts = []
     for size in record.results:

@@ -74,7 +74,7 @@ _LEADING = re.compile(r"^(In|During|After|Since|By) ((?:the )?[^,]{3,30}), (\w)(
 
 
 @dataclass(frozen=True)
-class Case:
+class PerturbedCase:
     """A sentence, the passage it cites, and whether the passage supports it."""
 
     kind: str
@@ -85,37 +85,39 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Passage:
+class SourcePassage:
     """A paragraph to make cases of; *group* tells which ones are about one subject."""
 
     title: str
     text: str
 
 
-Change = Callable[[str, Passage, random.Random, Sequence[Passage]], str | None]
+Change = Callable[[str, SourcePassage, random.Random, Sequence[SourcePassage]], str | None]
 
 
-def true_cases(passages: Sequence[Passage], wanted: int, seed: int) -> list[Case]:
+def true_cases(passages: Sequence[SourcePassage], wanted: int, seed: int) -> list[PerturbedCase]:
     """Half of them word for word, half lightly paraphrased; fewer where the passages do not give so many."""
     chance = random.Random(seed)
     pool = told_sentences(passages, chance)
-    verbatim = [Case("verbatim", said, held.text, held.title, is_true=True) for held, said in pool[: wanted // 2]]
-    changed: list[Case] = []
+    verbatim = [
+        PerturbedCase("verbatim", said, held.text, held.title, is_true=True) for held, said in pool[: wanted // 2]
+    ]
+    changed: list[PerturbedCase] = []
     for held, said in pool[wanted // 2 :]:
         if len(changed) == wanted - len(verbatim):
             break
         spoken = paraphrase(said, chance)
         if spoken is not None:
-            changed.append(Case("paraphrase", spoken, held.text, held.title, is_true=True))
+            changed.append(PerturbedCase("paraphrase", spoken, held.text, held.title, is_true=True))
     return [*verbatim, *changed]
 
 
-def false_cases(passages: Sequence[Passage], wanted: int, seed: int) -> list[Case]:
+def false_cases(passages: Sequence[SourcePassage], wanted: int, seed: int) -> list[PerturbedCase]:
     """As many of each kind of fault as can be made, evenly."""
     chance = random.Random(seed)
     pool = told_sentences(passages, chance)
     each = -(-wanted // len(CHANGES))
-    cases: list[Case] = []
+    cases: list[PerturbedCase] = []
     for kind, change in CHANGES.items():
         made = 0
         chance.shuffle(pool)
@@ -128,7 +130,7 @@ def false_cases(passages: Sequence[Passage], wanted: int, seed: int) -> list[Cas
             passage = chance.choice(passages) if kind == "wrong chunk" else held
             if kind == "wrong chunk" and (passage.text == held.text or said in passage.text):
                 continue
-            cases.append(Case(kind, spoilt, passage.text, passage.title, is_true=False))
+            cases.append(PerturbedCase(kind, spoilt, passage.text, passage.title, is_true=False))
             made += 1
     return cases[:wanted]
 
@@ -150,7 +152,7 @@ def paraphrase(said: str, chance: random.Random) -> str | None:
     return spoken if spoken != said else None
 
 
-def told_sentences(passages: Sequence[Passage], chance: random.Random) -> list[tuple[Passage, str]]:
+def told_sentences(passages: Sequence[SourcePassage], chance: random.Random) -> list[tuple[SourcePassage, str]]:
     """The plain sentences of the passages, shuffled, each with its passage."""
     found = [
         (held, held.text[span.start : span.end])
@@ -162,7 +164,7 @@ def told_sentences(passages: Sequence[Passage], chance: random.Random) -> list[t
     return found
 
 
-def _number(said: str, held: Passage, chance: random.Random, passages: Sequence[Passage]) -> str | None:
+def _number(said: str, held: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]) -> str | None:
     found = [match for match in _NUMBER.finditer(said) if not _YEAR.fullmatch(match.group())]
     if not found:
         return None
@@ -172,7 +174,7 @@ def _number(said: str, held: Passage, chance: random.Random, passages: Sequence[
     return said[: match.start(1)] + (f"{other:,}" if "," in match.group(1) else str(other)) + said[match.end(1) :]
 
 
-def _date(said: str, held: Passage, chance: random.Random, passages: Sequence[Passage]) -> str | None:
+def _date(said: str, held: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]) -> str | None:
     months = [match for month in MONTHS for match in re.finditer(rf"\b{month}\b(?= \d)|(?<=\d ){month}\b", said)]
     if months and chance.random() < 0.5:
         match = chance.choice(months)
@@ -184,7 +186,7 @@ def _date(said: str, held: Passage, chance: random.Random, passages: Sequence[Pa
     return said[: match.start()] + str(int(match.group()) + chance.choice([-10, -1, 1, 3, 7])) + said[match.end() :]
 
 
-def _name(said: str, held: Passage, chance: random.Random, passages: Sequence[Passage]) -> str | None:
+def _name(said: str, held: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]) -> str | None:
     found = list(_NAME.finditer(said))
     if not found:
         return None
@@ -197,7 +199,7 @@ def _name(said: str, held: Passage, chance: random.Random, passages: Sequence[Pa
     return said[: match.start()] + chance.choice(others) + said[match.end() :] if others else None
 
 
-def _unit(said: str, held: Passage, chance: random.Random, passages: Sequence[Passage]) -> str | None:
+def _unit(said: str, held: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]) -> str | None:
     found = list(_UNIT.finditer(said))
     if not found:
         return None
@@ -205,7 +207,7 @@ def _unit(said: str, held: Passage, chance: random.Random, passages: Sequence[Pa
     return said[: match.start()] + " " + UNITS[match.group(2)].strip() + said[match.end() :]
 
 
-def _negation(said: str, held: Passage, chance: random.Random, passages: Sequence[Passage]) -> str | None:
+def _negation(said: str, held: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]) -> str | None:
     if denials(said):
         spoken = re.sub(r"\bcannot\b", "can", re.sub(r"(?:n't| not| never)\b", "", said, count=1), count=1)
         return spoken if spoken != said else None
@@ -213,7 +215,7 @@ def _negation(said: str, held: Passage, chance: random.Random, passages: Sequenc
     return said[: found[0].end()] + " not" + said[found[0].end() :] if found else None
 
 
-def _misquote(said: str, held: Passage, chance: random.Random, passages: Sequence[Passage]) -> str | None:
+def _misquote(said: str, held: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]) -> str | None:
     words = said.rstrip(".").split()
     if len(words) < 8 or '"' in said:
         return None
@@ -222,7 +224,9 @@ def _misquote(said: str, held: Passage, chance: random.Random, passages: Sequenc
     return f'The text says "{" ".join(words)}".'
 
 
-def _wrong_chunk(said: str, held: Passage, chance: random.Random, passages: Sequence[Passage]) -> str | None:
+def _wrong_chunk(
+    said: str, held: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]
+) -> str | None:
     return f"{said} "  # told of another passage, see false_cases
 
 

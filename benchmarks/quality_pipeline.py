@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.collections import Collection, Source
+from benchmarks.collections import Collection, CollectionDocument
 from benchmarks.embedding_server import MODEL
 from benchmarks.local_embeddings import DIMENSION, LocalEmbeddings
 from benchmarks.stores_in_memory import stores_in_memory
@@ -104,7 +104,7 @@ def pushed(collection: Collection, model: LocalEmbeddings, *, index: ChunkIndex 
         yield Pushed(app, collection, model)
 
 
-def ingest(app: App, documents: MemoryObjectStore, vault: str, sources: Sequence[Source]) -> None:
+def ingest(app: App, documents: MemoryObjectStore, vault: str, sources: Sequence[CollectionDocument]) -> None:
     """Put every document into *vault* and let its event arrive; ends the program where one is not indexed."""
     for first in range(0, len(sources), BATCH):
         deliveries = []

@@ -21,7 +21,7 @@ WRITTEN = (f":!{WHOLE}", ":!docs", ":!README.md")  # as git leaves paths out
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class BenchmarkRecord:
     """One run of a benchmark; *older* has the commits of the parts that an earlier run measured."""
 
     benchmark: str
@@ -37,7 +37,8 @@ class Record:
     def told(self) -> str:
         """One line below a table: where and when it was measured.
 
-        >>> Record("a", "2026-11-22", "abc1234", {"cores": 2, "memory_gb": 24, "processor": "X"}, {"b": "1.0"}, []).told
+        >>> machine = {"cores": 2, "memory_gb": 24, "processor": "X"}
+        >>> BenchmarkRecord("a", "2026-11-22", "abc1234", machine, {"b": "1.0"}, []).told
         '2026-11-22, commit abc1234, 2 cores (X), 24 GB; b 1.0.'
         """
         versions = ", ".join(f"{name} {number}" for name, number in self.versions.items())
@@ -48,7 +49,7 @@ class Record:
     def left(self, again: Collection[str], parts: Iterable[str]) -> dict[str, str]:
         """The commits of those *parts* that are not measured *again*.
 
-        >>> Record("a", "", "abc1234", {}, {}, [], older={"b": "1234abc"}).left(["c"], ["a", "b", "c"])
+        >>> BenchmarkRecord("a", "", "abc1234", {}, {}, [], older={"b": "1234abc"}).left(["c"], ["a", "b", "c"])
         {'a': 'abc1234', 'b': '1234abc'}
         """
         return {part: self.older.get(part, self.commit) for part in parts if part not in again}
@@ -61,11 +62,13 @@ def made(
     *,
     quick: bool = False,
     older: Mapping[str, str] | None = None,
-) -> Record:
+) -> BenchmarkRecord:
     """The record of a run that just ended; *results* is anything that JSON can hold."""
     now = commit()
     other = {part: at for part, at in (older or {}).items() if at != now}
-    return Record(benchmark, f"{datetime.now(UTC):%Y-%m-%d}", now, machine(), dict(versions), results, quick, other)
+    return BenchmarkRecord(
+        benchmark, f"{datetime.now(UTC):%Y-%m-%d}", now, machine(), dict(versions), results, quick, other
+    )
 
 
 def keep(
@@ -75,7 +78,7 @@ def keep(
     *,
     quick: bool = False,
     older: Mapping[str, str] | None = None,
-) -> Record:
+) -> BenchmarkRecord:
     """Write the record of a run that just ended."""
     record = made(benchmark, results, versions, quick=quick, older=older)
     folder = QUICK if quick else WHOLE
@@ -85,10 +88,10 @@ def keep(
     return record
 
 
-def read(benchmark: str, folder: Path = WHOLE) -> Record | None:
+def read(benchmark: str, folder: Path = WHOLE) -> BenchmarkRecord | None:
     """The kept record, None where there is none."""
     path = folder / f"{benchmark}.json"
-    return Record(**json.loads(path.read_text("utf-8"))) if path.exists() else None
+    return BenchmarkRecord(**json.loads(path.read_text("utf-8"))) if path.exists() else None
 
 
 def machine() -> dict[str, Any]:

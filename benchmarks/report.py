@@ -31,16 +31,16 @@ from benchmarks.peers_answers_table import answers_table
 from benchmarks.peers_ingest_table import ingest_table
 from benchmarks.peers_quality_table import quality_table, settings_table
 from benchmarks.peers_speed_table import speed_table
-from benchmarks.records import Record
+from benchmarks.records import BenchmarkRecord
 from benchmarks.search_profile_table import profile_table
 from pages.wrap import wrapped
 
 ROOT = Path(__file__).resolve().parents[1]
-Renderer = Callable[[Mapping[str, Record]], str]
+Renderer = Callable[[Mapping[str, BenchmarkRecord]], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """A generated part of a page.
 
     It is left alone until all the records that it *needs* are kept, and at least one; those of *also* it uses where
@@ -54,7 +54,7 @@ class Table:
     also: Sequence[str] = ()
     provenance: bool = True
 
-    def text(self, kept: Mapping[str, Record]) -> str:
+    def text(self, kept: Mapping[str, BenchmarkRecord]) -> str:
         """Render the part between the marks, with one line of provenance below it."""
         rendered = wrapped(self.render(kept))
         if not self.provenance:
@@ -64,7 +64,7 @@ class Table:
         return f"{rendered}\n\n{measured_line(used, link)}"
 
 
-def of(benchmark: str, render: Callable[[Record], str]) -> tuple[Sequence[str], Renderer]:
+def of(benchmark: str, render: Callable[[BenchmarkRecord], str]) -> tuple[Sequence[str], Renderer]:
     """A table that needs the record of one benchmark only."""
     return (benchmark,), lambda kept: render(kept[benchmark])
 
@@ -74,41 +74,49 @@ def of_grids(benchmark: str, part: slice = slice(None)) -> tuple[Sequence[str], 
     return of(benchmark, lambda record: shown(record.results[part]))
 
 
-TABLES: Sequence[Table] = (
-    Table("cold-start", "docs/performance.md", *of("cold_start", lambda record: cold_start_table(record.results))),
-    Table("peers-ingest", "docs/performance.md", *of("peers_ingest", lambda record: ingest_table(record.results))),
-    Table("peers-answers", "docs/quality.md", *of("peers_answers", lambda record: answers_table(record.results))),
-    Table("change", "docs/quality.md", *of("change", lambda record: change_table(record.results))),
-    Table("peers-quality", "docs/quality.md", QUALITY, lambda kept: quality_table(kept[name] for name in QUALITY)),
-    Table("peers-settings", "docs/quality.md", QUALITY, lambda kept: settings_table(kept[name] for name in QUALITY)),
-    Table("comparison", "README.md", (), comparison_table, (*QUALITY, "peers_speed", *ROWS)),
-    Table("goals", "docs/performance.md", (), goals_table, tuple(GOALS)),
-    Table("peers-speed", "docs/performance.md", *of("peers_speed", speed_table)),
-    Table("search-profile", "docs/performance.md", *of("search_profile", profile_table)),
-    Table("growth", "docs/performance.md", *of("growth", growth_tables)),
-    Table("load", "docs/performance.md", *of("load", load_table)),
-    Table("soak", "docs/performance.md", *of("soak", soak_table)),
-    Table("snapshot", "docs/performance.md", *of_grids("snapshot")),
-    Table("opensearch-adapter", "docs/performance.md", *of_grids("opensearch_adapter", slice(1))),
-    Table("ef-search", "docs/opensearch.md", *of_grids("opensearch_adapter", slice(1, None))),
-    Table("embedded-index", "docs/performance.md", *of_grids("embedded_index")),
-    Table("ingest", "docs/performance.md", *of_grids("ingest")),
-    Table("search", "docs/performance.md", *of_grids("search")),
-    Table("streaming", "docs/performance.md", *of_grids("streaming")),
-    Table("retrieval", "docs/quality.md", *of_grids("quality")),
-    Table("links", "docs/quality.md", *of_grids("links")),
-    Table("chunking", "docs/quality.md", *of_grids("chunking")),
-    Table("answers", "docs/quality.md", *of_grids("answers")),
-    Table("citations", "docs/quality.md", *of_grids("citations")),
-    Table("calibration", "docs/calibration.md", *of_grids("calibration", slice(1))),
-    Table("operating-points", "docs/calibration.md", *of_grids("calibration", slice(1, 2))),
-    Table("words-alone", "docs/calibration.md", *of_grids("calibration", slice(2, 3))),
+TABLES: Sequence[ReportTable] = (
+    ReportTable(
+        "cold-start", "docs/performance.md", *of("cold_start", lambda record: cold_start_table(record.results))
+    ),
+    ReportTable(
+        "peers-ingest", "docs/performance.md", *of("peers_ingest", lambda record: ingest_table(record.results))
+    ),
+    ReportTable("peers-answers", "docs/quality.md", *of("peers_answers", lambda record: answers_table(record.results))),
+    ReportTable("change", "docs/quality.md", *of("change", lambda record: change_table(record.results))),
+    ReportTable(
+        "peers-quality", "docs/quality.md", QUALITY, lambda kept: quality_table(kept[name] for name in QUALITY)
+    ),
+    ReportTable(
+        "peers-settings", "docs/quality.md", QUALITY, lambda kept: settings_table(kept[name] for name in QUALITY)
+    ),
+    ReportTable("comparison", "README.md", (), comparison_table, (*QUALITY, "peers_speed", *ROWS)),
+    ReportTable("goals", "docs/performance.md", (), goals_table, tuple(GOALS)),
+    ReportTable("peers-speed", "docs/performance.md", *of("peers_speed", speed_table)),
+    ReportTable("search-profile", "docs/performance.md", *of("search_profile", profile_table)),
+    ReportTable("growth", "docs/performance.md", *of("growth", growth_tables)),
+    ReportTable("load", "docs/performance.md", *of("load", load_table)),
+    ReportTable("soak", "docs/performance.md", *of("soak", soak_table)),
+    ReportTable("snapshot", "docs/performance.md", *of_grids("snapshot")),
+    ReportTable("opensearch-adapter", "docs/performance.md", *of_grids("opensearch_adapter", slice(1))),
+    ReportTable("ef-search", "docs/opensearch.md", *of_grids("opensearch_adapter", slice(1, None))),
+    ReportTable("embedded-index", "docs/performance.md", *of_grids("embedded_index")),
+    ReportTable("ingest", "docs/performance.md", *of_grids("ingest")),
+    ReportTable("search", "docs/performance.md", *of_grids("search")),
+    ReportTable("streaming", "docs/performance.md", *of_grids("streaming")),
+    ReportTable("retrieval", "docs/quality.md", *of_grids("quality")),
+    ReportTable("links", "docs/quality.md", *of_grids("links")),
+    ReportTable("chunking", "docs/quality.md", *of_grids("chunking")),
+    ReportTable("answers", "docs/quality.md", *of_grids("answers")),
+    ReportTable("citations", "docs/quality.md", *of_grids("citations")),
+    ReportTable("calibration", "docs/calibration.md", *of_grids("calibration", slice(1))),
+    ReportTable("operating-points", "docs/calibration.md", *of_grids("calibration", slice(1, 2))),
+    ReportTable("words-alone", "docs/calibration.md", *of_grids("calibration", slice(2, 3))),
 )
 MEASURED = tuple(sorted({name for table in TABLES for name in (*table.needs, *table.also)} | {"parity", "scale"}))
-TABLES = (*TABLES, Table("environment", ENVIRONMENT, (), environment_table, MEASURED, provenance=False))
+TABLES = (*TABLES, ReportTable("environment", ENVIRONMENT, (), environment_table, MEASURED, provenance=False))
 
 
-def placed(table: Table, text: str, page: str) -> str:
+def placed(table: ReportTable, text: str, page: str) -> str:
     """The text of a *page* with *text* between the marks of *table*.
 
     Raises:
@@ -122,7 +130,7 @@ def placed(table: Table, text: str, page: str) -> str:
     return written
 
 
-def tables(folder: Path) -> dict[str, tuple[Table, str]]:
+def tables(folder: Path) -> dict[str, tuple[ReportTable, str]]:
     """Every table whose records lie in *folder*, with its text."""
     names = {name for table in TABLES for name in (*table.needs, *table.also)}
     kept = {name: found for name in names if (found := records.read(name, folder)) is not None}

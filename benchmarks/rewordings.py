@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-from benchmarks.perturbations import MONTHS, Case, Passage, told_sentences
+from benchmarks.perturbations import MONTHS, PerturbedCase, SourcePassage, told_sentences
 from ragdrop.generate.sentences import sentences
 
 SPELLINGS = {
@@ -32,34 +32,36 @@ _NUMBERS = re.compile(r"(?<![\w.,$-])(\d{1,3}(?:,\d{3})+|\d+)(?![\w.,-]*\w)")
 _DECIMAL = re.compile(r"(?<![\w.,-])(\d+)\.(\d+)(?![\w.-]*\w)")
 _RANGE = re.compile(r"\b(between|from) (\d[\d,.]*\d|\d) (and|to) (\d[\d,.]*\d|\d)\b")
 
-Rewording = Callable[[str, Passage, random.Random], str | None]
+Rewording = Callable[[str, SourcePassage, random.Random], str | None]
 
 
-def reworded_cases(passages: Sequence[Passage], wanted: int, seed: int) -> tuple[list[Case], list[Case]]:
+def reworded_cases(
+    passages: Sequence[SourcePassage], wanted: int, seed: int
+) -> tuple[list[PerturbedCase], list[PerturbedCase]]:
     """True sentences and planted faults, at most *wanted* of each, evenly over their kinds."""
     pool = told_sentences(passages, random.Random(seed))
     return _cases(TRUE, pool, wanted, seed, is_true=True), _cases(FAULTS, pool, wanted, seed + 1, is_true=False)
 
 
 def _cases(
-    kinds: dict[str, Rewording], pool: Sequence[tuple[Passage, str]], wanted: int, seed: int, *, is_true: bool
-) -> list[Case]:
+    kinds: dict[str, Rewording], pool: Sequence[tuple[SourcePassage, str]], wanted: int, seed: int, *, is_true: bool
+) -> list[PerturbedCase]:
     chance = random.Random(seed)
-    cases: list[Case] = []
+    cases: list[PerturbedCase] = []
     for kind, reword in kinds.items():
         made = 0
         for held, said in chance.sample(pool, len(pool)):
             spoken = reword(said, held, chance)
             if spoken is None or spoken == said or (not is_true and spoken.rstrip(".") in held.text):
                 continue
-            cases.append(Case(kind, spoken, held.text, held.title, is_true=is_true))
+            cases.append(PerturbedCase(kind, spoken, held.text, held.title, is_true=is_true))
             made += 1
             if made == -(-wanted // len(kinds)):
                 break
     return cases[:wanted]
 
 
-def _date_reformatted(said: str, held: Passage, chance: random.Random) -> str | None:
+def _date_reformatted(said: str, held: SourcePassage, chance: random.Random) -> str | None:
     match = _DATE.search(said)
     if match is None:
         return None
@@ -70,12 +72,12 @@ def _date_reformatted(said: str, held: Passage, chance: random.Random) -> str | 
     return said[: match.start()] + chance.choice(forms) + said[match.end() :]
 
 
-def _unit_spelled(said: str, held: Passage, chance: random.Random) -> str | None:
+def _unit_spelled(said: str, held: SourcePassage, chance: random.Random) -> str | None:
     match = _UNIT.search(said)
     return said[: match.start()] + " " + SPELLINGS[match[2]].strip() + said[match.end() :] if match else None
 
 
-def _number_spelled(said: str, held: Passage, chance: random.Random) -> str | None:
+def _number_spelled(said: str, held: SourcePassage, chance: random.Random) -> str | None:
     for word, value in SMALL.items():
         if re.search(rf" {word} (?!of\b)", said):
             return said.replace(f" {word} ", f" {value} ", 1)
@@ -83,7 +85,7 @@ def _number_spelled(said: str, held: Passage, chance: random.Random) -> str | No
     return said.replace(match.group(), match.group().replace(",", ""), 1) if match else None
 
 
-def _voice(said: str, held: Passage, chance: random.Random) -> str | None:
+def _voice(said: str, held: SourcePassage, chance: random.Random) -> str | None:
     if match := _PASSIVE.match(said):
         return f"{match[3]} {match[2]} {match[1]}{match[4]}{match[5]}"
     if match := _ACTIVE.match(said):
@@ -91,13 +93,13 @@ def _voice(said: str, held: Passage, chance: random.Random) -> str | None:
     return None
 
 
-def _pronoun_resolved(said: str, held: Passage, chance: random.Random) -> str | None:
+def _pronoun_resolved(said: str, held: SourcePassage, chance: random.Random) -> str | None:
     match = re.match(r"(?:He|She|It) (?=[a-z]+)", said)
     title = re.sub(r" \(.*\)$", "", held.title)
     return f"{title} {said[match.end() :]}" if match and title and title in held.text else None
 
 
-def _merged(said: str, held: Passage, chance: random.Random) -> str | None:
+def _merged(said: str, held: SourcePassage, chance: random.Random) -> str | None:
     spans = [held.text[span.start : span.end] for span in sentences(held.text)]
     place = spans.index(said) if said in spans else -1
     if not 0 <= place < len(spans) - 1 or len(said) > 160 or not 30 < len(spans[place + 1]) < 160 or '"' in said:
@@ -109,25 +111,25 @@ def _merged(said: str, held: Passage, chance: random.Random) -> str | None:
     return f"{said.rstrip('.')}, and {following[0].lower() + following[1:]}"
 
 
-def _shortened(said: str, held: Passage, chance: random.Random) -> str | None:
+def _shortened(said: str, held: SourcePassage, chance: random.Random) -> str | None:
     short = re.sub(r" \([^()]*\)", "", said)
     short = re.sub(r", (?:which|who|where|including|such as) [^,;]*(?=\.$)", "", short)
     return short if len(short) > 40 else None
 
 
-def _contracted(said: str, held: Passage, chance: random.Random) -> str | None:
+def _contracted(said: str, held: SourcePassage, chance: random.Random) -> str | None:
     spoken = re.sub(r"\b(did|was|were|is|are|does|do|has|had|could|would) not\b", r"\1n't", said, count=1)
     return spoken if spoken != said else None
 
 
-def _fronted(said: str, held: Passage, chance: random.Random) -> str | None:
+def _fronted(said: str, held: SourcePassage, chance: random.Random) -> str | None:
     match = re.match(
         r"^(The \w+|(?:He|She|It|They)) ([^,;:]{15,}) ((?:in|on|since|until) (?:[A-Z]\w+ )?\d{4})\.$", said
     )
     return f"{match[3].capitalize()}, {match[1][0].lower() + match[1][1:]} {match[2]}." if match else None
 
 
-def _names_swapped(said: str, held: Passage, chance: random.Random) -> str | None:
+def _names_swapped(said: str, held: SourcePassage, chance: random.Random) -> str | None:
     match = _PAIR.match(said)
     if match is None or re.search(r"\band\b|\bor\b|,", match[3]) or set(match[2].split()) & set(match[4].split()):
         return None
@@ -141,7 +143,7 @@ def _names_swapped(said: str, held: Passage, chance: random.Random) -> str | Non
     return f"{match[1] or ''}{match[4]} {match[3]}{match[2]}{match[5]}"
 
 
-def _numbers_swapped(said: str, held: Passage, chance: random.Random) -> str | None:
+def _numbers_swapped(said: str, held: SourcePassage, chance: random.Random) -> str | None:
     found = list(_NUMBERS.finditer(said))
     if len(found) < 2 or found[0].group() == found[1].group():
         return None
@@ -152,7 +154,7 @@ def _numbers_swapped(said: str, held: Passage, chance: random.Random) -> str | N
     return said[: first.start()] + second.group() + between + first.group() + said[second.end() :]
 
 
-def _range(said: str, held: Passage, chance: random.Random) -> str | None:
+def _range(said: str, held: SourcePassage, chance: random.Random) -> str | None:
     match = _RANGE.search(said)
     if match is None:
         return None
@@ -160,7 +162,7 @@ def _range(said: str, held: Passage, chance: random.Random) -> str | None:
     return said[: match.start(4)] + str(end) + said[match.end(4) :]
 
 
-def _comparison(said: str, held: Passage, chance: random.Random) -> str | None:
+def _comparison(said: str, held: SourcePassage, chance: random.Random) -> str | None:
     found = [word for word in COMPARED if re.search(rf" {word} ", said)]
     if not found:
         return None
@@ -168,7 +170,7 @@ def _comparison(said: str, held: Passage, chance: random.Random) -> str | None:
     return re.sub(rf" {word} ", f" {COMPARED[word]} ", said, count=1)
 
 
-def _ordinal(said: str, held: Passage, chance: random.Random) -> str | None:
+def _ordinal(said: str, held: SourcePassage, chance: random.Random) -> str | None:
     found = [word for word in ORDINALS if re.search(rf" {word} ", said)]
     if found:
         return said.replace(f" {found[0]} ", f" {chance.choice([w for w in ORDINALS if w not in found])} ", 1)
@@ -176,7 +178,7 @@ def _ordinal(said: str, held: Passage, chance: random.Random) -> str | None:
     return said[: match.start()] + f"{int(match[1]) + 1}{match[2]}" + said[match.end() :] if match else None
 
 
-def _decimal(said: str, held: Passage, chance: random.Random) -> str | None:
+def _decimal(said: str, held: SourcePassage, chance: random.Random) -> str | None:
     match = _DECIMAL.search(said)
     if match is None:
         return None
@@ -184,7 +186,7 @@ def _decimal(said: str, held: Passage, chance: random.Random) -> str | None:
     return said[: match.start()] + moved + said[match.end() :]
 
 
-def _day_and_month(said: str, held: Passage, chance: random.Random) -> str | None:
+def _day_and_month(said: str, held: SourcePassage, chance: random.Random) -> str | None:
     match = _DATE.search(said)
     if match is None:
         return None
@@ -196,7 +198,7 @@ def _day_and_month(said: str, held: Passage, chance: random.Random) -> str | Non
     return said[: match.start()] + changed + said[match.end() :]
 
 
-def _negated_contraction(said: str, held: Passage, chance: random.Random) -> str | None:
+def _negated_contraction(said: str, held: SourcePassage, chance: random.Random) -> str | None:
     spoken = re.sub(r"\b(did|was|were|is|are|does|has|had|could|would)(?! not|n't)\b", r"\1n't", said, count=1)
     return spoken if spoken != said else None
 

@@ -47,7 +47,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredSearch:
     """One index: how many chunks lay in it, and its rows."""
 
     chunks: int
@@ -84,7 +84,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.write and options.index:
         parser.error("a record is of both indexes: --write goes without --index")
-    results: list[Measured] = []
+    results: list[MeasuredSearch] = []
     versions, missing = {}, False
     if options.index != "opensearch":
         results.append(embedded_index())
@@ -104,14 +104,14 @@ def main() -> int:
     return int(options.write and missing)
 
 
-def embedded_index() -> Measured:
+def embedded_index() -> MeasuredSearch:
     """Over a file of SQLite."""
     notes: Notes = []
     with tempfile.TemporaryDirectory(prefix="ragdrop-bench-") as folder:
         return measure("embedded", Noted(SqliteChunkIndex(Path(folder)), notes), notes)
 
 
-def opensearch_index() -> tuple[Measured, str]:
+def opensearch_index() -> tuple[MeasuredSearch, str]:
     """Over a node, whose version is told.
 
     Raises:
@@ -129,7 +129,7 @@ def opensearch_index() -> tuple[Measured, str]:
             stop(node)
 
 
-def measure(name: str, index: Any, notes: Notes) -> Measured:
+def measure(name: str, index: Any, notes: Notes) -> MeasuredSearch:
     """Fill a world, then search it and replay what the searches asked, in turns."""
     source = random.Random(7)
     words = vocabulary(source)
@@ -158,7 +158,7 @@ def measure(name: str, index: Any, notes: Notes) -> Measured:
         queries = [Query(text, **fields) for text in questions]
         rows.append((title, name, *medians(world, notes, queries, embedded, tenant.active.space)))
         print(f"search: {title}, {name}: measured", file=sys.stderr, flush=True)
-    return Measured(world.chunk_count(), rows)
+    return MeasuredSearch(world.chunk_count(), rows)
 
 
 def vocabulary(source: random.Random) -> list[str]:

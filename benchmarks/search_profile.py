@@ -23,7 +23,7 @@ from benchmarks.peers.embeddings import embedding_server
 from benchmarks.peers.generated import documents, questions
 from benchmarks.peers.node import shared_node
 from benchmarks.peers.ragdrop_peer import Ragdrop
-from benchmarks.peers.serving import Place
+from benchmarks.peers.serving import ServedDocument
 from benchmarks.search_profile_table import profile_table
 from ragdrop import __version__
 
@@ -33,7 +33,7 @@ CHUNKS, QUESTIONS, LIMIT, DEAREST = 2_000, 100, 10, 20
 def measure(node: str, embeddings: str) -> dict[str, Any]:
     """Milliseconds of processor time a question, and the functions that take most of it themselves."""
     peer = Ragdrop()
-    peer.open(Place(embeddings, MODEL, DIMENSION, node, "unused", "search"))
+    peer.open(ServedDocument(embeddings, MODEL, DIMENSION, node, "unused", "search"))
     peer.add(list(documents(CHUNKS)))
     asked = questions(2 * QUESTIONS)
     for question in asked[:QUESTIONS]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from benchmarks.records import Record
+from benchmarks.records import BenchmarkRecord
 
 
-def profile_table(record: Record) -> str:
+def profile_table(record: BenchmarkRecord) -> str:
     """The functions that take most processor time themselves, as shares of the whole.
 
     >>> row = {"what": "f", "calls": 2.0, "own": 0.25, "with_calls": 0.5}
     >>> machine = {"cores": 2, "memory_gb": 24, "processor": "X"}
     >>> held = {"chunks": 2000, "cpu_ms": 8.0, "dearest": [row]}
-    >>> print(profile_table(Record("search_profile", "", "", machine, {}, held)).splitlines()[-1])
+    >>> print(profile_table(BenchmarkRecord("search_profile", "", "", machine, {}, held)).splitlines()[-1])
     | `f` | 2.0 | 25 % | 50 % |
     """
     results = record.results

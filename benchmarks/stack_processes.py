@@ -16,7 +16,7 @@ FUNCTION = b"AWS_LAMBDA_FUNCTION_NAME="
 
 
 @dataclass(frozen=True)
-class Usage:
+class ProcessUsage:
     """One process at one moment: what it is, resident megabytes, processor seconds so far."""
 
     role: str
@@ -28,7 +28,7 @@ class Usage:
 class Watch:
     """What was seen: at each moment (seconds since 1970) the usage of every process by pid."""
 
-    seen: list[tuple[float, dict[int, Usage]]] = field(default_factory=list)
+    seen: list[tuple[float, dict[int, ProcessUsage]]] = field(default_factory=list)
 
     def memory(self, role: str) -> list[tuple[float, float, int]]:
         """(time, megabytes of all processes of the role, how many they are), in order."""
@@ -92,17 +92,17 @@ def _ticks() -> tuple[int, int]:
     return sum(fields), fields[3] + fields[4]
 
 
-def usages(roots: Mapping[str, int]) -> dict[int, Usage]:
+def usages(roots: Mapping[str, int]) -> dict[int, ProcessUsage]:
     """Every process of *roots* and below, with its role: the root's, or `function: its name`."""
     parents = {int(path.name): _stat(path) for path in Path("/proc").iterdir() if path.name.isdigit()}
-    found: dict[int, Usage] = {}
+    found: dict[int, ProcessUsage] = {}
     for role, root in roots.items():
         below = {root}
         while more := {pid for pid, stat in parents.items() if stat and stat[0] in below and pid not in below}:
             below |= more
         for pid in below - found.keys():  # what started the servers comes last, and they are not its own work
             if stat := parents.get(pid):
-                found[pid] = Usage(_role(pid, role), stat[1], stat[2])
+                found[pid] = ProcessUsage(_role(pid, role), stat[1], stat[2])
     return found
 
 

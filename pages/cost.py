@@ -13,7 +13,7 @@ HOURS = 730  # a month, as AWS counts
 
 
 @dataclass(frozen=True)
-class Workload:
+class CostWorkload:
     """What a month brings: documents of so many tokens, the share of them that changes each day, questions a day."""
 
     name: str
@@ -26,9 +26,9 @@ class Workload:
 
 
 WORKLOADS = (
-    Workload("trial", 1_000, 4_000, 0.01, 50, 50, "single-node"),
-    Workload("team", 10_000, 4_000, 0.02, 1_000, 1_000, "single-node"),
-    Workload("company", 60_000, 4_000, 0.02, 10_000, 10_000, "multi-az"),
+    CostWorkload("trial", 1_000, 4_000, 0.01, 50, 50, "single-node"),
+    CostWorkload("team", 10_000, 4_000, 0.02, 1_000, 1_000, "single-node"),
+    CostWorkload("company", 60_000, 4_000, 0.02, 10_000, 10_000, "multi-az"),
 )
 
 # List prices in USD, us-east-1, as known in 2025.
@@ -51,7 +51,7 @@ ANSWER_TOKENS, CONTEXT_TOKENS, QUESTION_TOKENS = 300, 6_000, 20
 TEXT_BYTES_A_TOKEN, STORED = 4, 4.0  # what is stored of a token: the object, its old version, text, vectors
 
 
-def month(workload: Workload) -> dict[str, float]:
+def month(workload: CostWorkload) -> dict[str, float]:
     """USD a month by what is paid.
 
     >>> round(month(WORKLOADS[0])["index"], 2)
@@ -78,7 +78,7 @@ def month(workload: Workload) -> dict[str, float]:
     }
 
 
-def first(workload: Workload) -> float:
+def first(workload: CostWorkload) -> float:
     """USD, once, for bringing all documents in."""
     used = INGEST["gb_s"] * LAMBDA_GB_S + INGEST["reads"] * DYNAMO_READ + INGEST["writes"] * DYNAMO_WRITE
     return workload.documents * (used + INGEST["puts"] * S3_PUT + workload.tokens * EMBED_TOKEN)

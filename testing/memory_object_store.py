@@ -12,7 +12,7 @@ from threading import RLock
 
 from ragdrop.errors import RagdropError
 from ragdrop.ports import StoredObject
-from ragdrop.ports.object_store import ListedObject, UploadForm, failed
+from ragdrop.ports.object_store import ListedObject, PresignedForm, failed
 
 MODIFIED_AT = "2026-01-01T00:00:00Z"  # time stands still here, so that tests repeat
 
@@ -105,10 +105,10 @@ class MemoryObjectStore:
         with self._call("purge"):
             return len(self._versions.pop(key, []))
 
-    def upload_form(self, key: str, *, media_type: str, max_bytes: int, expires_s: int) -> UploadForm:
+    def upload_form(self, key: str, *, media_type: str, max_bytes: int, expires_s: int) -> PresignedForm:
         with self._call("upload_form"):
             policy = f"{max_bytes} bytes, {expires_s} s"
-            return UploadForm(f"memory://{self.bucket}", {"key": key, "Content-Type": media_type, "policy": policy})
+            return PresignedForm(f"memory://{self.bucket}", {"key": key, "Content-Type": media_type, "policy": policy})
 
     def remove_version(self, key: str, version_id: str) -> None:
         """Remove one version for good; removing a delete marker from the top restores what is under it."""

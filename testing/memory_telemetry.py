@@ -15,7 +15,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.receipts import Receipt
 from ragdrop.errors import RagdropError
 from ragdrop.ports.kept_replies import KeptReply
-from ragdrop.ports.telemetry import Counts, Usage
+from ragdrop.ports.telemetry import Counts, DocumentUsage
 
 
 class MemoryTelemetry:
@@ -25,7 +25,7 @@ class MemoryTelemetry:
         self.fail_with: RagdropError | None = None
         self.calls: list[str] = []
         self._vectors: dict[tuple[str, str], tuple[float, Vector]] = {}
-        self._usage: dict[DocumentKey, Usage] = {}
+        self._usage: dict[DocumentKey, DocumentUsage] = {}
         self._hours: dict[tuple[str, str], Counter[str]] = {}
         self._hash_keys: dict[str, bytes] = {}
 
@@ -40,9 +40,9 @@ class MemoryTelemetry:
 
     def add_use(self, key: DocumentKey, count: int, last_retrieved: str) -> None:
         with self._call("add_use"):
-            self._usage[key] = Usage(self._usage.get(key, Usage()).query_count + count, last_retrieved)
+            self._usage[key] = DocumentUsage(self._usage.get(key, DocumentUsage()).query_count + count, last_retrieved)
 
-    def usage(self, keys: Sequence[DocumentKey]) -> dict[DocumentKey, Usage]:
+    def usage(self, keys: Sequence[DocumentKey]) -> dict[DocumentKey, DocumentUsage]:
         with self._call("usage"):
             return {key: self._usage[key] for key in keys if key in self._usage}
 

@@ -9,7 +9,7 @@ from typing import Any
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import CircuitOpenError, DatabaseError
 from ragdrop.operate.snapshot_content import ReadContent
-from ragdrop.operate.write_snapshot import WriteSnapshot, Written
+from ragdrop.operate.write_snapshot import WriteSnapshot, WrittenSnapshot
 from ragdrop.ports.snapshots import Bounds
 from testing.memory_chunk_index import MemoryChunkIndex
 from tests.world import World
@@ -38,7 +38,7 @@ class Snapshots(World):
         self.cut_off = DeadIndex()
         super().__init__(index=self.cut_off, snapshot_folder=folder / "held", **parts)
 
-    def write(self, *, anew: bool = False, left_s: float = 600.0) -> Written:
+    def write(self, *, anew: bool = False, left_s: float = 600.0) -> WrittenSnapshot:
         return self.app.operate.write_snapshot(self.tenant, Deadline.after(left_s), anew=anew)
 
     def cut(self) -> None:

@@ -53,7 +53,7 @@ class Engine(Protocol):
         ...
 
 
-class Embedded:
+class EmbeddedEngine:
     """SQLite files in a folder; an index is a tenant's file."""
 
     name = "embedded"
@@ -87,7 +87,7 @@ class Embedded:
         return {"process": float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)}  # noqa: S603
 
 
-class Node:
+class NodeEngine:
     """An OpenSearch node on this machine."""
 
     name = "opensearch"
@@ -130,20 +130,20 @@ class Node:
 
 
 @contextmanager
-def embedded() -> Iterator[Embedded]:
+def embedded() -> Iterator[EmbeddedEngine]:
     """SQLite files in a folder that is removed in the end."""
     with tempfile.TemporaryDirectory(prefix="ragdrop-growth-") as folder:
-        yield Embedded(Path(folder))
+        yield EmbeddedEngine(Path(folder))
 
 
 @contextmanager
-def opensearch() -> Iterator[Node]:
+def opensearch() -> Iterator[NodeEngine]:
     """A node of its own, with the half gigabyte of heap that the laptop's has, removed in the end."""
     with tempfile.TemporaryDirectory(prefix="ragdrop-growth-") as folder:
         Path(folder).chmod(0o755)  # the node of a root user runs as another one
         node = start(Path(folder))
         try:
-            yield Node(node.url)
+            yield NodeEngine(node.url)
         finally:
             stop(node)
 

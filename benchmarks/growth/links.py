@@ -19,7 +19,7 @@ PARAGRAPHS, WORDS, BATCH = 6, 120, 50
 READS = ("heads", "named_and_heads")  # of the registry: what a search reads in batches
 
 
-class Counted:
+class CountedReads:
     """A registry whose batch reads are counted: calls, and items asked for."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class _Vault:
 
     def __init__(self, links: int, documents: int, engine: Engine) -> None:
         source = random.Random(3)
-        self.registry = Counted()
+        self.registry = CountedReads()
         self.world = World(f"links-{links}", index=engine.index, registry=self.registry)
         words = vocabulary(source)
         often = [1 / rank for rank in range(1, len(words) + 1)]

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from benchmarks.growth.fits import power_law
-from benchmarks.records import Record
+from benchmarks.records import BenchmarkRecord
 
 TEN_TIMES, OTHERS = 1.5, 1.10  # p50 with ten times the chunks; with other tenants' data (issue 10, goal 6)
 ENGINES = {"embedded": "The embedded index", "opensearch": "OpenSearch"}
@@ -106,6 +106,6 @@ def _vectors(measured: dict[str, Any]) -> str:
     return "\n".join(lines) if measured else ""
 
 
-def growth_tables(record: Record) -> str:
+def growth_tables(record: BenchmarkRecord) -> str:
     """What a record says, for the report."""
     return tables(record.results)

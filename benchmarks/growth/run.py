@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks import records
 from benchmarks.growth import links, sizes, tenants, vectors
-from benchmarks.growth.engines import Engine, Node, embedded, opensearch
+from benchmarks.growth.engines import Engine, NodeEngine, embedded, opensearch
 from benchmarks.growth.page import missed, tables
 from benchmarks.plots import draw
 
@@ -96,7 +96,7 @@ def _parts(wanted: Sequence[str], extent: Extent) -> Iterator[dict[str, Any]]:
         with opened() as engine:
             for kind in kinds:
                 yield {f"{name}-{kind}": KINDS[kind](engine, extent)}
-            if isinstance(engine, Node):
+            if isinstance(engine, NodeEngine):
                 yield {"server": engine.version}
     if VECTORS in wanted:
         yield {VECTORS: vectors.measure(extent.vectors)}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.load.figures import ERRORS, FALLBACKS, P95_MS, P99_MS
-from benchmarks.records import Record
+from benchmarks.records import BenchmarkRecord
 
 LEAST_MS = 0.5  # of processor time a search that is told
 PLOTS = (
@@ -16,7 +16,7 @@ PLOTS = (
 )
 
 
-def load_table(record: Record) -> str:
+def load_table(record: BenchmarkRecord) -> str:
     """Table and plots of a load."""
     return "\n".join([*load_rows(record.results), "", *PLOTS])
 
@@ -45,7 +45,7 @@ def load_rows(found: Mapping[str, Any]) -> list[str]:
     return [head, "|---|---|---|", *(f"| {what} | {budget} | {value} |" for what, budget, value in said)]
 
 
-def soak_table(record: Record) -> str:
+def soak_table(record: BenchmarkRecord) -> str:
     """Table of a soak."""
     return "\n".join(soak_rows(record.results))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.environment_table import measured_line
 from benchmarks.parity.differences import DIFFERENCES, Difference
-from benchmarks.records import Record
+from benchmarks.records import BenchmarkRecord
 from pages.wrap import wrapped
 
 SHOWN = {
@@ -40,7 +40,7 @@ the sample vault, the life of a file, schemathesis over the OpenAPI document, th
 """
 
 
-def parity_page(record: Record) -> str:
+def parity_page(record: BenchmarkRecord) -> str:
     """The whole page of a record."""
     return wrapped(page(record.results, measured_line([record], "benchmarks/environment.md", "Counted")))
 

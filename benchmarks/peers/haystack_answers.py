@@ -10,7 +10,7 @@ from haystack.dataclasses import ChatMessage
 from haystack.utils import Secret
 
 from benchmarks.peers.haystack_peer import Haystack
-from benchmarks.peers.serving import SOURCES, Place, serve
+from benchmarks.peers.serving import SOURCES, ServedDocument, serve
 
 TEMPLATE = """Documents:
 {% for document in documents %}[{{ loop.index }}] {{ document.content }}
@@ -25,7 +25,7 @@ SYSTEM = (
 class HaystackAnswers(Haystack):
     """The hybrid retriever before a prompt, a generator and the builder of answers."""
 
-    def open(self, place: Place) -> str:
+    def open(self, place: ServedDocument) -> str:
         """The same store, and the components."""
         told = super().open(place)
         self._prompts = ChatPromptBuilder(

@@ -12,18 +12,18 @@ from pathlib import Path
 from haystack.components.converters import TextFileToDocument
 
 from benchmarks.peers.haystack_peer import Haystack
-from benchmarks.peers.serving import Place, serve
+from benchmarks.peers.serving import ServedDocument, serve
 
 
 class HaystackLife(Haystack):
     """The document store behind the pipeline that reads files."""
 
-    def open(self, place: Place) -> str:
+    def open(self, place: ServedDocument) -> str:
         """The same store."""
         plain, _, cleaned = place.configuration.partition("-cleaned")
         del cleaned
         self._cleans = plain != place.configuration
-        super().open(Place(**{**place.__dict__, "configuration": plain}))
+        super().open(ServedDocument(**{**place.__dict__, "configuration": plain}))
         self._texts: dict[str, bytes] = {}
         if self._cleans:
             return "the same, behind delete_by_filter of each changed or missing path, by our own bookkeeping"

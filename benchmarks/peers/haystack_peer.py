@@ -20,7 +20,7 @@ from haystack_integrations.components.retrievers.opensearch import (
 from haystack_integrations.document_stores.opensearch import OpenSearchDocumentStore
 from opensearchpy import OpenSearch
 
-from benchmarks.peers.serving import CANDIDATES, Peer, Place, best_documents, in_batches, serve
+from benchmarks.peers.serving import CANDIDATES, Peer, ServedDocument, best_documents, in_batches, serve
 
 CHUNK_WORDS, OVERLAP_WORDS = 150, 15  # 200 is the default; 150 words fit into the model's window of 256 tokens
 METHOD = {
@@ -40,7 +40,7 @@ class Haystack(Peer):
 
     distributions = ("haystack-ai", "opensearch-haystack")
 
-    def open(self, place: Place) -> str:
+    def open(self, place: ServedDocument) -> str:
         """Make the index and both pipelines."""
         self._client = OpenSearch(place.opensearch_url)
         self._index_name = place.index

@@ -9,7 +9,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, Field
 
 from benchmarks.peers.langchain_peer import LangChain
-from benchmarks.peers.serving import SOURCES, Place, serve
+from benchmarks.peers.serving import SOURCES, ServedDocument, serve
 
 SYSTEM = (
     "Answer the user's question from the snippets alone and cite them. If none of them answers it, just say "
@@ -23,7 +23,7 @@ PROMPT = ChatPromptTemplate.from_messages(
 )
 
 
-class Citation(BaseModel):
+class LangChainCitation(BaseModel):
     """A source that justifies the answer."""
 
     source_id: int = Field(description="The integer ID of a SPECIFIC source which justifies the answer.")
@@ -34,13 +34,13 @@ class QuotedAnswer(BaseModel):
     """Answer the user question based only on the given sources, and cite the sources used."""
 
     answer: str = Field(description="The answer to the user question, which is based only on the given sources.")
-    citations: list[Citation] = Field(description="Citations from the given sources that justify the answer.")
+    citations: list[LangChainCitation] = Field(description="Citations from the given sources that justify the answer.")
 
 
 class LangChainAnswers(LangChain):
     """The store's search, a prompt and a model that fills a form."""
 
-    def open(self, place: Place) -> str:
+    def open(self, place: ServedDocument) -> str:
         """The same store, and the chain."""
         told = super().open(place)
         model = ChatOpenAI(model=place.chat_model, base_url=place.chat_url, api_key="none", max_retries=0)

@@ -9,13 +9,13 @@ from langchain_community.document_loaders import DirectoryLoader, TextLoader
 from langchain_core.indexing import index
 
 from benchmarks.peers.langchain_peer import HNSW, LangChain
-from benchmarks.peers.serving import Place, serve
+from benchmarks.peers.serving import ServedDocument, serve
 
 
 class LangChainLife(LangChain):
     """The vector store, and records of what is in it."""
 
-    def open(self, place: Place) -> str:
+    def open(self, place: ServedDocument) -> str:
         """The same store, and an empty record file."""
         super().open(place)
         url = f"sqlite:///{place.folder}/langchain-records.db"

@@ -7,7 +7,7 @@ from langchain_core.documents import Document
 from langchain_openai import OpenAIEmbeddings
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-from benchmarks.peers.serving import CANDIDATES, Peer, Place, best_documents, in_batches, serve
+from benchmarks.peers.serving import CANDIDATES, Peer, ServedDocument, best_documents, in_batches, serve
 
 CHUNK_CHARACTERS, OVERLAP_CHARACTERS = 1_000, 200  # as in LangChain's tutorials; about 230 tokens of English
 HNSW = {"engine": "lucene", "space_type": "cosinesimil", "m": 16, "ef_construction": 100, "ef_search": 256}
@@ -21,7 +21,7 @@ class LangChain(Peer):
 
     distributions = ("langchain-core", "langchain-community", "langchain-openai", "langchain-text-splitters")
 
-    def open(self, place: Place) -> str:
+    def open(self, place: ServedDocument) -> str:
         """Connect; the index comes with the first documents, its search pipeline now."""
         embeddings = OpenAIEmbeddings(
             base_url=place.embedding_url,

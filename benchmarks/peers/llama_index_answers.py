@@ -9,7 +9,7 @@ from llama_index.core.query_engine import CitationQueryEngine
 from llama_index.llms.openai_like import OpenAILike
 
 from benchmarks.peers.llama_index_peer import LlamaIndex
-from benchmarks.peers.serving import SOURCES, Place, serve
+from benchmarks.peers.serving import SOURCES, ServedDocument, serve
 
 _MARKER = re.compile(r"\[(\d+)\]")
 
@@ -17,7 +17,7 @@ _MARKER = re.compile(r"\[(\d+)\]")
 class LlamaIndexAnswers(LlamaIndex):
     """The retriever behind the engine."""
 
-    def open(self, place: Place) -> str:
+    def open(self, place: ServedDocument) -> str:
         """The same index, and the engine."""
         told = super().open(place)
         model = OpenAILike(

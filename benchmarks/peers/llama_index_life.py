@@ -9,13 +9,13 @@ from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from benchmarks.peers.llama_index_peer import LlamaIndex
-from benchmarks.peers.serving import Place, serve
+from benchmarks.peers.serving import ServedDocument, serve
 
 
 class LlamaIndexLife(LlamaIndex):
     """The vector store behind a pipeline."""
 
-    def open(self, place: Place) -> str:
+    def open(self, place: ServedDocument) -> str:
         """The same store, and an empty document store."""
         super().open(place)
         self._pipeline_of_files = IngestionPipeline(

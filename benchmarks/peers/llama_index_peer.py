@@ -10,7 +10,7 @@ from llama_index.embeddings.openai_like import OpenAILikeEmbedding
 from llama_index.vector_stores.opensearch import OpensearchVectorClient, OpensearchVectorStore
 from opensearchpy import OpenSearch
 
-from benchmarks.peers.serving import CANDIDATES, Peer, Place, best_documents, serve
+from benchmarks.peers.serving import CANDIDATES, Peer, ServedDocument, best_documents, serve
 
 CHUNK_TOKENS, OVERLAP_TOKENS = 240, 24  # the model's window is 256
 METHOD = {
@@ -30,7 +30,7 @@ class LlamaIndex(Peer):
 
     distributions = ("llama-index-core", "llama-index-vector-stores-opensearch", "llama-index-embeddings-openai-like")
 
-    def open(self, place: Place) -> str:
+    def open(self, place: ServedDocument) -> str:
         """Connect; make the search pipeline where one is wanted."""
         self._client = OpenSearch(place.opensearch_url)
         self._index_name = place.index

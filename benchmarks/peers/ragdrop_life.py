@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.peers.ragdrop_peer import Ragdrop
-from benchmarks.peers.serving import Place, serve
+from benchmarks.peers.serving import ServedDocument, serve
 from benchmarks.quality_pipeline import TENANT, soon
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.ports.message_queue import Change, Delivery
@@ -17,12 +17,12 @@ VAULT = "bench"
 BATCH, CONCURRENCY = 5, 5  # messages of one invocation, and invocations at a time, as in the template
 
 
-class RagdropLife(Ragdrop):
+class RagdropPeerLife(Ragdrop):
     """The use cases of ingest, over OpenSearch."""
 
     index_type = OpenSearchChunkIndex
 
-    def open(self, place: Place) -> str:
+    def open(self, place: ServedDocument) -> str:
         """An empty tenant; what is made once in a function's life is made here."""
         super().open(place)
         self._messages = 0
@@ -65,4 +65,4 @@ class RagdropLife(Ragdrop):
 
 
 if __name__ == "__main__":
-    serve(RagdropLife())
+    serve(RagdropPeerLife())

@@ -21,10 +21,10 @@ from typing import Any
 import httpx
 
 import ragdrop.bootstrap
-from benchmarks.collections import Source
+from benchmarks.collections import CollectionDocument
 from benchmarks.local_embeddings import LocalEmbeddings
 from benchmarks.noted_requests import noting
-from benchmarks.peers.serving import Peer, Place, best_documents, serve
+from benchmarks.peers.serving import Peer, ServedDocument, best_documents, serve
 from benchmarks.quality_pipeline import SETTINGS, TENANT, ingest, soon
 from benchmarks.stores_in_memory import stores_in_memory
 from ragdrop.config import Settings
@@ -78,7 +78,7 @@ class Ragdrop(Peer):
 
     index_type: type[OpenSearchChunkIndex] = FilledOnce
 
-    def open(self, place: Place) -> str:
+    def open(self, place: ServedDocument) -> str:
         """Compose it the first time; switch the way of asking each time."""
         if not hasattr(self, "_ways"):
             self._compose(place)
@@ -88,7 +88,12 @@ class Ragdrop(Peer):
     def add(self, documents: list[dict[str, str]]) -> int:
         """Push them into a vault and let ingest index them; the title stands as heading in the text."""
         before = self._app.ports.index.count(self._index, soon())
-        ingest(self._app, self._documents, "bench", [Source(each["id"], "", each["text"]) for each in documents])
+        ingest(
+            self._app,
+            self._documents,
+            "bench",
+            [CollectionDocument(each["id"], "", each["text"]) for each in documents],
+        )
         self._notes.clear()  # they hold the vectors of all documents
         return self._app.ports.index.count(self._index, soon()) - before
 
@@ -101,7 +106,7 @@ class Ragdrop(Peer):
         self._app.ports.index.drop(self._index, soon())
         self._http.close()
 
-    def _compose(self, place: Place) -> None:
+    def _compose(self, place: ServedDocument) -> None:
         self._of_thread = local()
         self._notes: list[tuple[str, Callable[[], object]]] = []
         self._asked: dict[str, list[Callable[[], object]]] = {}

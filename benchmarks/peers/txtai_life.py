@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.peers.serving import Place, serve
+from benchmarks.peers.serving import ServedDocument, serve
 from benchmarks.peers.txtai_peer import Txtai
 
 
@@ -13,7 +13,7 @@ class TxtaiLife(Txtai):
 
     keeps_texts = True
 
-    def open(self, place: Place) -> str:
+    def open(self, place: ServedDocument) -> str:
         """An empty index."""
         super().open(place)
         self._texts: dict[str, str] = {}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from txtai.embeddings import Embeddings
 
-from benchmarks.peers.serving import Peer, Place, in_batches, serve
+from benchmarks.peers.serving import Peer, ServedDocument, in_batches, serve
 
 EMBED_AT_ONCE = 100
 
@@ -56,7 +56,7 @@ class Txtai(Peer):
     keeps_texts = False
     shared = False
 
-    def open(self, place: Place) -> str:
+    def open(self, place: ServedDocument) -> str:
         """An empty index."""
         remote = Remote(place.embedding_url, place.embedding_model)
 

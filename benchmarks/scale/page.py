@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.environment_table import measured_line
-from benchmarks.records import Record
+from benchmarks.records import BenchmarkRecord
 from pages.wrap import wrapped
 
 WORN, SLOW_MS = 0.01, 1_000  # share of the queries refused, and p95 of the others: from here a limit has bent
@@ -21,7 +21,7 @@ Figures = dict[str, Any]
 TEMPLATE = Path(__file__).with_name("page.txt")
 
 
-def scale_page(record: Record) -> str:
+def scale_page(record: BenchmarkRecord) -> str:
     """The whole page of a record."""
     return wrapped(page(record.results, measured_line([record], "benchmarks/environment.md", "Written")))
 

@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks import records
 from benchmarks.growth.fits import power_law
 from benchmarks.plots import draw
-from benchmarks.records import Record
+from benchmarks.records import BenchmarkRecord
 from benchmarks.scale import ingest_simulation, query_simulation
 from benchmarks.scale.ingest_simulation import IngestLimits, steady
 from benchmarks.scale.page import page, scale_page
@@ -137,7 +137,7 @@ def documents(work: Workload, made: Plan) -> dict[str, Any]:
     return told
 
 
-def found_out(grown: Record) -> dict[str, Any]:
+def found_out(grown: BenchmarkRecord) -> dict[str, Any]:
     """The plan and what the simulations gave."""
     work = Workload()
     costs = units(grown.results, work)

@@ -19,14 +19,14 @@ from benchmarks.live_stack import live_stack
 from benchmarks.load.keeping import keep
 from benchmarks.load.table import soak_rows
 from benchmarks.soak.end import at_the_end
-from benchmarks.soak.work import Place, Soak
+from benchmarks.soak.work import Soak, SoakDocument
 from localstack.deploy import Emulated
 from localstack.processes import LaunchError
 
 VAULT = "soak"
 
 
-def soak(place: Place, queues: Any, queue_url: str, *, minutes: float, seed: int = 1) -> dict[str, Any]:
+def soak(place: SoakDocument, queues: Any, queue_url: str, *, minutes: float, seed: int = 1) -> dict[str, Any]:
     """Let everything go on for *minutes*, then look how it ended; `problems` are sentences, best none."""
     work = Soak(place, seed=seed)
     begun = time.monotonic()
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with live_stack(index=options.index) as stack:
             emulated = Emulated(stack.fields["endpoint_url"], stack.fields["environment"])
-            place = Place(
+            place = SoakDocument(
                 stack.api_url,
                 stack.key,
                 str(stack.fields["tenant"]),

@@ -28,7 +28,7 @@ TOKEN = re.compile(r"Quillon-(\d+)-(\d+)\b")
 
 
 @dataclass(frozen=True)
-class Place:
+class SoakDocument:
     """Where the soak works: the API with an admin's key, and the bucket, past the API."""
 
     api_url: str
@@ -80,7 +80,7 @@ class Soak:
         seed: What is random is the same for the same seed; the order in which threads come is not.
     """
 
-    def __init__(self, place: Place, *, seed: int = 1) -> None:
+    def __init__(self, place: SoakDocument, *, seed: int = 1) -> None:
         self.place = place
         self.ledger = Ledger()
         self.tally = Tally()

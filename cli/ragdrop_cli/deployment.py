@@ -15,9 +15,9 @@ if TYPE_CHECKING:  # not at run time: `ragdrop ask` starts without them
     from ragdrop.config import Settings
     from ragdrop.domain.deadlines import Deadline
     from ragdrop.operate.calibrate import Calibrated
-    from ragdrop.operate.reindex import Progress, Report
-    from ragdrop.operate.sweeping import Report as SweepReport
-    from ragdrop.operate.write_snapshot import Written
+    from ragdrop.operate.reindex import Progress, ReindexReport
+    from ragdrop.operate.sweeping import SweepReport as SweepReport
+    from ragdrop.operate.write_snapshot import WrittenSnapshot
     from ragdrop.ports.wiring import Verdict
     from ragdrop.tenants.delete import TenantReceipt
 
@@ -77,7 +77,9 @@ class Tenants(Protocol):
 class Reindexer(Protocol):
     """Moves tenants from one index to another: see ragdrop.operate.reindex."""
 
-    def run(self, name: str, wanted: ActiveIndex, progress: Progress = ..., *, anew: bool = False) -> Report | None:
+    def run(
+        self, name: str, wanted: ActiveIndex, progress: Progress = ..., *, anew: bool = False
+    ) -> ReindexReport | None:
         """Bring a tenant to an index like *wanted*; None where it is there already."""
         ...
 
@@ -119,7 +121,7 @@ class SnapshotWriter(Protocol):
         """Whether the tenant changed since its snapshot was written."""
         ...
 
-    def __call__(self, name: str, deadline: Deadline, *, anew: bool = ..., progress: Progress = ...) -> Written:
+    def __call__(self, name: str, deadline: Deadline, *, anew: bool = ..., progress: Progress = ...) -> WrittenSnapshot:
         """Write what changed, or all of it."""
         ...
 

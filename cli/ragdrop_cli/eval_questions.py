@@ -15,7 +15,7 @@ MAX_QUESTION_CHARS = 1_000  # what the API takes
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class EvalQuestion:
     """What is asked and what is expected: documents with grades over 0, a text, or (with neither) no answer."""
 
     id: str
@@ -29,7 +29,7 @@ class Question:
         return bool(self.documents or self.expected_text)
 
 
-def read_questions(place: Path, *, split: str, path_format: str) -> list[Question]:
+def read_questions(place: Path, *, split: str, path_format: str) -> list[EvalQuestion]:
     """The questions of a file or a BEIR folder.
 
     Args:
@@ -51,7 +51,7 @@ def read_questions(place: Path, *, split: str, path_format: str) -> list[Questio
     return found
 
 
-def _file(place: Path) -> Iterator[Question]:
+def _file(place: Path) -> Iterator[EvalQuestion]:
     for number, line in _lines(place):
         fields = _object(line, f"{place.name} line {number}")
         text, document = fields.get("question") or fields.get("query"), fields.get("document")
@@ -59,7 +59,7 @@ def _file(place: Path) -> Iterator[Question]:
             raise ConfigurationError(f"{place.name} line {number} has no question")
         named = document if isinstance(document, list) else [document] if document else []
         expected = fields.get("text") or None
-        yield Question(
+        yield EvalQuestion(
             str(fields.get("id") or number),
             text.strip()[:MAX_QUESTION_CHARS],
             {str(name): 1.0 for name in named},
@@ -67,7 +67,7 @@ def _file(place: Path) -> Iterator[Question]:
         )
 
 
-def _folder(place: Path, split: str, path_format: str) -> Iterator[Question]:
+def _folder(place: Path, split: str, path_format: str) -> Iterator[EvalQuestion]:
     relevant: dict[str, dict[str, float]] = {}
     with (place / "qrels" / f"{split}.tsv").open(encoding="utf-8", newline="") as rows:
         for row in csv.DictReader(rows, delimiter="\t"):
@@ -78,7 +78,7 @@ def _folder(place: Path, split: str, path_format: str) -> Iterator[Question]:
         fields = _object(line, f"queries.jsonl line {number}")
         id_ = str(fields["_id"])
         if id_ in relevant:
-            yield Question(id_, str(fields["text"]).strip()[:MAX_QUESTION_CHARS], relevant[id_])
+            yield EvalQuestion(id_, str(fields["text"]).strip()[:MAX_QUESTION_CHARS], relevant[id_])
 
 
 def _lines(place: Path) -> Iterator[tuple[int, str]]:

@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ragdrop.operate.evaluation import hit, mean, ndcg, recall, reciprocal_rank
-from ragdrop_cli.eval_questions import Question
+from ragdrop_cli.eval_questions import EvalQuestion
 
 TOP = 3  # where the gate wants what is expected
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SearchOutcome:
     """What one search found.
 
     `place` is that of the first expected document, `text_place` of the first document that shows the expected text,
@@ -33,7 +33,7 @@ class Outcome:
     ndcg: float
 
 
-def outcome(question: Question, reply: Mapping[str, Any], *, limit: int) -> Outcome:
+def outcome(question: EvalQuestion, reply: Mapping[str, Any], *, limit: int) -> SearchOutcome:
     """Judge the reply of `POST /search`; critical documents count where their own score puts them."""
     shown = sorted(
         [*(reply.get("results") or []), *(reply.get("critical") or [])], key=lambda one: -float(one.get("score") or 0)
@@ -42,7 +42,7 @@ def outcome(question: Question, reply: Mapping[str, Any], *, limit: int) -> Outc
     text_place = next((n for n, one in enumerate(shown, start=1) if _shows(one, question.expected_text)), None)
     place = next((n for n, name in enumerate(found, start=1) if name in question.documents), None)
     decisive = text_place if question.expected_text else place
-    return Outcome(
+    return SearchOutcome(
         id=question.id,
         question=question.text,
         answerable=question.answerable,
@@ -57,7 +57,7 @@ def outcome(question: Question, reply: Mapping[str, Any], *, limit: int) -> Outc
     )
 
 
-def measures(outcomes: Sequence[Outcome], questions: Sequence[Question]) -> dict[str, float | int | None]:
+def measures(outcomes: Sequence[SearchOutcome], questions: Sequence[EvalQuestion]) -> dict[str, float | int | None]:
     """The means over all questions; None where there is none of the kind that a measure is over."""
     pairs = list(zip(outcomes, questions, strict=True))
     placed = [(one, asked) for one, asked in pairs if asked.documents]
@@ -77,7 +77,7 @@ def measures(outcomes: Sequence[Outcome], questions: Sequence[Question]) -> dict
     }
 
 
-def changes(before: Sequence[Mapping[str, Any]], after: Sequence[Outcome]) -> list[tuple[str, str, str, str]]:
+def changes(before: Sequence[Mapping[str, Any]], after: Sequence[SearchOutcome]) -> list[tuple[str, str, str, str]]:
     """The questions that changed, worse ones first: what happened, question, place before, place now.
 
     Args:
@@ -120,7 +120,7 @@ def _worth(one: Mapping[str, Any]) -> float:
     return 1.0 / place if place and not one.get("abstained") else 0.0
 
 
-def _expected_name(question: Question, document: Mapping[str, Any]) -> str:
+def _expected_name(question: EvalQuestion, document: Mapping[str, Any]) -> str:
     """`vault/path`, or the path alone where the question names it so."""
     path = str(document.get("path"))
     return path if path in question.documents else f"{document.get('vault')}/{path}"

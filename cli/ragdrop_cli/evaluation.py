@@ -14,8 +14,8 @@ import typer
 from ragdrop import __version__
 from ragdrop.client import RagdropClient
 from ragdrop.errors import ConfigurationError
-from ragdrop_cli.eval_questions import Question, read_questions
-from ragdrop_cli.eval_scores import Outcome, changes, measures, outcome, standing
+from ragdrop_cli.eval_questions import EvalQuestion, read_questions
+from ragdrop_cli.eval_scores import SearchOutcome, changes, measures, outcome, standing
 from ragdrop_cli.failures import FAILED
 from ragdrop_cli.options import AsObject, ManyVaults
 from ragdrop_cli.output import note, say, say_object, say_table
@@ -76,12 +76,12 @@ def evaluate(
 
 
 def _ask_all(
-    client: RagdropClient, questions: Sequence[Question], fields: Mapping[str, object], limit: int
-) -> list[Outcome]:
+    client: RagdropClient, questions: Sequence[EvalQuestion], fields: Mapping[str, object], limit: int
+) -> list[SearchOutcome]:
     with progress("Asking", len(questions), unit="questions") as tell:
         done = 0
 
-        def asked(_outcome: Outcome) -> None:
+        def asked(_outcome: SearchOutcome) -> None:
             nonlocal done
             done += 1
             tell(done, len(questions))
@@ -89,7 +89,9 @@ def _ask_all(
         return several(lambda one: outcome(one, client.search(one.text, **fields), limit=limit), questions, done=asked)
 
 
-def _run(place: Path, limit: int, outcomes: Sequence[Outcome], questions: Sequence[Question]) -> dict[str, Any]:
+def _run(
+    place: Path, limit: int, outcomes: Sequence[SearchOutcome], questions: Sequence[EvalQuestion]
+) -> dict[str, Any]:
     return {
         "ragdrop": __version__,
         "at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -115,7 +117,7 @@ def _write_run(place: Path, run: Mapping[str, Any]) -> None:
         raise ConfigurationError(f"{place} cannot be written: {exc.strerror}") from exc
 
 
-def _show(measured: Mapping[str, float | int | None], outcomes: Sequence[Outcome]) -> None:
+def _show(measured: Mapping[str, float | int | None], outcomes: Sequence[SearchOutcome]) -> None:
     say_table(("measure", "value"), [(name, "-" if value is None else value) for name, value in measured.items()])
     missed = [one for one in outcomes if not (one.in_top if one.answerable else one.abstained)]
     if missed:

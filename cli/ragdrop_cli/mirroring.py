@@ -13,7 +13,7 @@ from ragdrop.client import RagdropClient
 from ragdrop.errors import RagdropError
 from ragdrop_cli.failures import FAILED, USAGE
 from ragdrop_cli.output import note
-from ragdrop_cli.pushing import Outcome, failed
+from ragdrop_cli.pushing import PushOutcome, failed
 
 SIDECAR_SUFFIX = ".metadata.json"
 PAGE_SIZE = 1_000  # documents: the most that the API lists at once
@@ -91,9 +91,9 @@ def is_mass_delete(count: int, held: int) -> bool:
     return count > MAX_DELETED and count > MAX_DELETED_SHARE * held
 
 
-def delete_path(client: RagdropClient, vault: str, path: str) -> Outcome:
+def delete_path(client: RagdropClient, vault: str, path: str) -> PushOutcome:
     """Delete one document; one that is gone meanwhile is told as a failure."""
     try:
-        return Outcome(path, client.delete_document(vault, path))
+        return PushOutcome(path, client.delete_document(vault, path))
     except RagdropError as exc:
         return failed(path, exc)

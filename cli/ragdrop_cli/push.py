@@ -16,7 +16,7 @@ from ragdrop_cli.mirroring import Holdings, delete_path, holdings, is_held, may_
 from ragdrop_cli.options import AsJson
 from ragdrop_cli.output import note, say, say_body, say_object, say_reply, say_table
 from ragdrop_cli.progress import progress
-from ragdrop_cli.pushing import Outcome, push_file, several, visible_files
+from ragdrop_cli.pushing import PushOutcome, push_file, several, visible_files
 from ragdrop_cli.session import session_of
 from ragdrop_cli.waiting import Pause, Waiting, shared_start
 
@@ -79,10 +79,10 @@ def push(
     report(outcomes + gone, what, as_json=as_json, more=f"{same} unchanged" if same else "")
 
 
-def _send(client: RagdropClient, folder: Path, vault: str, paths: Sequence[str], held: Holdings) -> list[Outcome]:
+def _send(client: RagdropClient, folder: Path, vault: str, paths: Sequence[str], held: Holdings) -> list[PushOutcome]:
     """Send the files that the vault has not; each is compared only when its turn comes."""
 
-    def send(path: str) -> Outcome | None:
+    def send(path: str) -> PushOutcome | None:
         return None if is_held(held, folder, path) else push_file(client, folder, vault, path)
 
     looked_at = itertools.count(1)
@@ -91,7 +91,7 @@ def _send(client: RagdropClient, folder: Path, vault: str, paths: Sequence[str],
     return [outcome for outcome in outcomes if outcome is not None]
 
 
-def report(outcomes: Sequence[Outcome], what: str, *, as_json: bool, more: str = "") -> None:
+def report(outcomes: Sequence[PushOutcome], what: str, *, as_json: bool, more: str = "") -> None:
     """Print what became of the files: *what* names them after their number, *more* follows the counts.
 
     Raises:

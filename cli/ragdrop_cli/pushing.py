@@ -23,7 +23,7 @@ AT_ONCE = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PushOutcome:
     """What became of one file: the last body about it, or why there is none.  `problem` is code and message."""
 
     path: str
@@ -57,7 +57,7 @@ def media_type(path: str) -> str:
     return mimetypes.guess_type(path)[0] or "application/octet-stream"
 
 
-def push_file(client: RagdropClient, folder: Path, vault: str, path: str) -> Outcome:
+def push_file(client: RagdropClient, folder: Path, vault: str, path: str) -> PushOutcome:
     """Send one file, one over the limit of a request straight into the bucket.
 
     An error that would meet every other file too is raised, any other is the outcome.
@@ -65,21 +65,21 @@ def push_file(client: RagdropClient, folder: Path, vault: str, path: str) -> Out
     file = folder / path
     try:
         if not file.is_file():
-            return Outcome(path, problem=("UNREADABLE", "it is no regular file"))
+            return PushOutcome(path, problem=("UNREADABLE", "it is no regular file"))
         if file.stat().st_size > MAX_BODY_BYTES:
-            return Outcome(path, client.upload_document(vault, path, file, media_type=media_type(path)))
-        return Outcome(path, client.put_document(vault, path, file.read_bytes(), media_type=media_type(path)))
+            return PushOutcome(path, client.upload_document(vault, path, file, media_type=media_type(path)))
+        return PushOutcome(path, client.put_document(vault, path, file.read_bytes(), media_type=media_type(path)))
     except OSError as exc:
-        return Outcome(path, problem=("UNREADABLE", exc.strerror or type(exc).__name__))
+        return PushOutcome(path, problem=("UNREADABLE", exc.strerror or type(exc).__name__))
     except RagdropError as exc:
         return failed(path, exc)
 
 
-def failed(path: str, error: RagdropError) -> Outcome:
+def failed(path: str, error: RagdropError) -> PushOutcome:
     """The outcome of a file that *error* ended; raises it where it would meet every other file too."""
     if stops_all(error):
         raise error
-    return Outcome(path, problem=(code_of(error), error.message), error_body=body_of(error))
+    return PushOutcome(path, problem=(code_of(error), error.message), error_body=body_of(error))
 
 
 def problem_of(record: Mapping[str, Any]) -> tuple[str, str] | None:

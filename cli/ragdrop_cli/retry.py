@@ -14,7 +14,7 @@ from ragdrop_cli.documents import OneVault, split_name
 from ragdrop_cli.options import AsObject
 from ragdrop_cli.output import say, say_object
 from ragdrop_cli.push import report
-from ragdrop_cli.pushing import Outcome, failed, several
+from ragdrop_cli.pushing import PushOutcome, failed, several
 from ragdrop_cli.session import Session, session_of
 
 Names = Annotated[
@@ -59,9 +59,9 @@ def _failed(client: RagdropClient, vault: str | None) -> Sequence[tuple[str, str
     return [(str(each["vault"]), str(each["path"])) for page in pages for each in page.get("documents") or []]
 
 
-def _retry(client: RagdropClient, vault: str, path: str) -> Outcome:
+def _retry(client: RagdropClient, vault: str, path: str) -> PushOutcome:
     try:
-        return Outcome(f"{vault}/{path}", client.retry_document(vault, path))
+        return PushOutcome(f"{vault}/{path}", client.retry_document(vault, path))
     except RagdropError as error:
         return failed(f"{vault}/{path}", error)
 

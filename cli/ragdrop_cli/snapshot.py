@@ -18,7 +18,7 @@ from ragdrop_cli.reindexing import Step, Told
 from ragdrop_cli.session import session_of
 
 if TYPE_CHECKING:
-    from ragdrop.operate.write_snapshot import Written
+    from ragdrop.operate.write_snapshot import WrittenSnapshot
 
 LONGEST_S = 3_600.0
 Full = Annotated[bool, typer.Option("--full", help="Write it anew instead of changing the last one.")]
@@ -56,7 +56,7 @@ def _write(*, full: bool) -> Step:
     return step
 
 
-def _told(done: Written) -> Told:
+def _told(done: WrittenSnapshot) -> Told:
     made = done.snapshot
     size = f"{made.size_bytes / 1e6:.1f} MB, {made.packed_bytes / 1e6:.1f} MB compressed"
     change = f"{done.added} added" if done.anew else f"{done.added} added, {done.removed} removed"

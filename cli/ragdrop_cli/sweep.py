@@ -10,7 +10,7 @@ import typer
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import RagdropError
-from ragdrop.operate.sweeping import Report
+from ragdrop.operate.sweeping import SweepReport
 from ragdrop_cli.deployment import Deployment, packages
 from ragdrop_cli.failures import FAILED, code_of, describe, exit_code
 from ragdrop_cli.options import AsObject
@@ -69,13 +69,13 @@ def sweep(
         raise typer.Exit(worst)
 
 
-def _sweep(deployment: Deployment, tenant: Tenant, *, dry_run: bool, allow_mass_delete: bool) -> Report:
+def _sweep(deployment: Deployment, tenant: Tenant, *, dry_run: bool, allow_mass_delete: bool) -> SweepReport:
     with packages():
         step = deployment.sweep
     return step(tenant.name, Deadline.after(LONGEST_S), dry_run=dry_run, allow_mass_delete=allow_mass_delete)
 
 
-def _say(report: Report) -> None:
+def _say(report: SweepReport) -> None:
     verb = "would be looked at" if report.dry_run else "are looked at"
     say(f"{report.tenant}: {report.objects} documents in {report.vaults} vaults; {report.asked} {verb} again")
     for kind, count in report.found.items():
@@ -101,7 +101,7 @@ def _some(names: list[str], count: int) -> str:
     return shown + (f" and {count - 5} more" if count > 5 else "")
 
 
-def _warn(report: Report) -> None:
+def _warn(report: SweepReport) -> None:
     for each in report.refused:
         note(
             f"{report.tenant}: REFUSED: {each.gone} of {each.known} documents of vault {each.vault} are gone within "

@@ -9,7 +9,7 @@ from typing import Any
 from ragdrop.client import RagdropClient
 from ragdrop.errors import DependencyError, RagdropError, RateLimitedError
 from ragdrop_cli.failures import code_of
-from ragdrop_cli.pushing import AT_ONCE, Outcome, failed, problem_of, several
+from ragdrop_cli.pushing import AT_ONCE, PushOutcome, failed, problem_of, several
 
 FIRST_POLL_S, POLL_GROWTH, LONGEST_POLL_S = 0.2, 1.5, 2.0
 PAGE_SIZE = 1_000  # documents: the most that the API lists at once
@@ -32,7 +32,7 @@ class Waiting:
     tells whose record is worth asking for.  A dependency that fails meanwhile is asked again: ingest may well succeed.
     """
 
-    def __init__(self, client: RagdropClient, vault: str, sent: Sequence[Outcome], pause: Pause) -> None:
+    def __init__(self, client: RagdropClient, vault: str, sent: Sequence[PushOutcome], pause: Pause) -> None:
         self._client = client
         self._vault = vault
         self._pause = pause
@@ -43,7 +43,7 @@ class Waiting:
         self._claimed: dict[str, int] = {}  # the last revision that was seen to be for the version sent
         self._trouble: RagdropError | None = None
 
-    def wait(self, timeout_s: float, done: Callable[[int, int], None]) -> list[Outcome]:
+    def wait(self, timeout_s: float, done: Callable[[int, int], None]) -> list[PushOutcome]:
         """What became of the files, in their order; *done* is told how many are settled, and of how many.
 
         Args:
@@ -80,7 +80,7 @@ class Waiting:
             (self._settled if settled else self._open)[outcome.path] = outcome  # at the end: the others' turn is next
         return before != (len(self._settled), sum(self._claimed.values()))
 
-    def _ask(self, path: str) -> Outcome:
+    def _ask(self, path: str) -> PushOutcome:
         """The outcome of a file as its record tells it; as it was where the record could not be read just now."""
         try:
             reply = self._client.status(str(self._sent[path].get("status_url")))
@@ -90,7 +90,7 @@ class Waiting:
         except RagdropError as exc:
             return failed(path, exc)
         self._look(path, reply)
-        return Outcome(path, reply, problem_of(reply))
+        return PushOutcome(path, reply, problem_of(reply))
 
     def _worth_asking(self) -> list[str]:
         """Files that the list shows as settled, and those that it was not read far enough to show."""
@@ -122,7 +122,7 @@ class Waiting:
         if self._trouble is not None:
             message += f"; the last request failed with {code_of(self._trouble)}: {self._trouble.message}"
         for path, outcome in self._open.items():
-            self._settled[path] = Outcome(path, outcome.reply, ("TIMEOUT", message))
+            self._settled[path] = PushOutcome(path, outcome.reply, ("TIMEOUT", message))
         self._open = {}
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from localstack.drill.account import account
 from localstack.drill.behind_breakers import lines_since
-from localstack.drill.expectations import Case, cases, expected
+from localstack.drill.expectations import FaultCase, cases, expected
 from localstack.drill.losses import LOSSES, suffered
 from localstack.drill.rig import Rig, rig
 from localstack.drill.round import drill, problems, warm_up
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if wrong else 0
 
 
-def one_row(made: Rig, case: Case) -> tuple[str, list[str]]:
+def one_row(made: Rig, case: FaultCase) -> tuple[str, list[str]]:
     """One round as a row of the table; where it was not as expected, all that happened in it, line by line."""
     begun_s = time.time()
     wanted, seen = expected(case), drill(made, case)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from localstack.drill.asking import Reply
-from localstack.drill.openings import Line
+from localstack.drill.asking import DrillReply
+from localstack.drill.openings import BreakerLine
 from localstack.drill.round import Seen
 
 
-def account(seen: Seen, told: Iterable[Line], arrivals: Mapping[str, Sequence[float]], begun_s: float) -> list[str]:
+def account(
+    seen: Seen, told: Iterable[BreakerLine], arrivals: Mapping[str, Sequence[float]], begun_s: float
+) -> list[str]:
     """Replies, what logs *told* of breakers, and when each failed dependency was reached; seconds after *begun_s*."""
     replies = {
         "search": (*seen.first, seen.then),
@@ -22,10 +24,10 @@ def account(seen: Seen, told: Iterable[Line], arrivals: Mapping[str, Sequence[fl
     return [f"  {at_s - begun_s:6.2f} s  {what}" for at_s, what in sorted(events)]
 
 
-def _reply(reply: Reply) -> str:
+def _reply(reply: DrillReply) -> str:
     """Status, code, level and flags of a reply, and how long it took.
 
-    >>> _reply(Reply(503, 0.25, {"fallback_level": 3, "error": {"code": "INDEX_UNAVAILABLE"}}, retry_after=True))
+    >>> _reply(DrillReply(503, 0.25, {"fallback_level": 3, "error": {"code": "INDEX_UNAVAILABLE"}}, retry_after=True))
     '503 INDEX_UNAVAILABLE level 3, Retry-After, took 0.25 s'
     """
     head = " ".join(filter(None, (str(reply.status), reply.code, f"level {reply.level}" if reply.level else "")))

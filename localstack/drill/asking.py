@@ -15,7 +15,7 @@ LIMIT_S = 29.0  # the gateway's
 
 
 @dataclass(frozen=True)
-class Reply:
+class DrillReply:
     """What a caller got."""
 
     status: int
@@ -46,12 +46,12 @@ class Reply:
         return self.status == httpx.codes.OK and self.level == 1 and not self.body.get("degraded")
 
 
-def search(rig: Rig) -> Reply:
+def search(rig: Rig) -> DrillReply:
     """One search."""
     return _post(rig, "query", "/search", {"query": QUESTION, "min_relevance": 0})
 
 
-def ask(rig: Rig) -> Reply:
+def ask(rig: Rig) -> DrillReply:
     """One question."""
     return _post(rig, "generate", "/ask", {"query": QUESTION, "min_relevance": 0})
 
@@ -62,14 +62,16 @@ def health(rig: Rig) -> str:
     return str(response.json()["dependencies"]["index"]["status"])
 
 
-def _post(rig: Rig, function: str, path: str, body: dict[str, Any]) -> Reply:
+def _post(rig: Rig, function: str, path: str, body: dict[str, Any]) -> DrillReply:
     sent_at_s, begun = time.time(), time.monotonic()
     headers = {"x-api-key": rig.key}
     url = rig.url(function) + path
     try:
         response = httpx.post(url, json=body, headers=headers, timeout=LIMIT_S + 10, trust_env=False)
     except httpx.TransportError as exc:
-        return Reply(0, time.monotonic() - begun, {"error": type(exc).__name__}, retry_after=False, sent_at_s=sent_at_s)
+        return DrillReply(
+            0, time.monotonic() - begun, {"error": type(exc).__name__}, retry_after=False, sent_at_s=sent_at_s
+        )
     taken_s = time.monotonic() - begun
     told = response.json() if "json" in response.headers.get("content-type", "") else {}
-    return Reply(response.status_code, taken_s, told, "retry-after" in response.headers, sent_at_s)
+    return DrillReply(response.status_code, taken_s, told, "retry-after" in response.headers, sent_at_s)

@@ -5,9 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from localstack.drill.asking import Reply
-from localstack.drill.expectations import Case, opens_for_questions, opens_for_searches
-from localstack.drill.openings import SHARED_AGAIN_S, Line, Span, are_shared, inside, lines, shared_from_s, spans
+from localstack.drill.asking import DrillReply
+from localstack.drill.expectations import FaultCase, opens_for_questions, opens_for_searches
+from localstack.drill.openings import (
+    SHARED_AGAIN_S,
+    BreakerLine,
+    OpenSpan,
+    are_shared,
+    inside,
+    lines,
+    shared_from_s,
+    spans,
+)
 from localstack.drill.rig import OPEN_S, Rig
 
 REGISTRY = "registry"
@@ -23,8 +32,8 @@ def await_shared(rig: Rig) -> None:
 
 
 def while_open(
-    rig: Rig, function: str, one: Callable[[], Reply], dependency: str | None, begun_s: float
-) -> tuple[Reply, ...]:
+    rig: Rig, function: str, one: Callable[[], DrillReply], dependency: str | None, begun_s: float
+) -> tuple[DrillReply, ...]:
     """Replies of *function* until one lies whole in the time of an open breaker; a single one where none opens.
 
     Those before it may be the one trial that a breaker lets through, and then say what they met themselves.
@@ -39,7 +48,7 @@ def while_open(
     return tuple(found)
 
 
-def _open_for(rig: Rig, function: str, dependency: str, begun_s: float) -> list[Span]:
+def _open_for(rig: Rig, function: str, dependency: str, begun_s: float) -> list[OpenSpan]:
     """When *function* knew the breaker to be open: by the openings of all functions, where they share them."""
     told = lines_since(rig, begun_s)
     if dependency == REGISTRY or not are_shared(told):  # both lie behind DynamoDB
@@ -47,7 +56,7 @@ def _open_for(rig: Rig, function: str, dependency: str, begun_s: float) -> list[
     return spans(told, dependency, open_s=OPEN_S)
 
 
-def late(rig: Rig, case: Case, begun_s: float, then: Reply, answer: Reply) -> tuple[str, ...]:
+def late(rig: Rig, case: FaultCase, begun_s: float, then: DrillReply, answer: DrillReply) -> tuple[str, ...]:
     """What did not lie in the time of an open breaker, though one was to open."""
     looked = (
         ("search", "query", opens_for_searches(case), then),
@@ -60,7 +69,7 @@ def late(rig: Rig, case: Case, begun_s: float, then: Reply, answer: Reply) -> tu
     )
 
 
-def touched(rig: Rig, case: Case, begun_s: float, behind: tuple[Reply, ...]) -> int:
+def touched(rig: Rig, case: FaultCase, begun_s: float, behind: tuple[DrillReply, ...]) -> int:
     """Requests that reached a dependency of the case while its breaker was open.
 
     Where the breakers' table is not reached, one function's breaker says nothing of another's requests: then what
@@ -74,7 +83,7 @@ def touched(rig: Rig, case: Case, begun_s: float, behind: tuple[Reply, ...]) -> 
         )
     functions = (("query", opens_for_searches(case)), ("generate", opens_for_questions(case)))
     times = [
-        Span(reply.sent_at_s, reply.sent_at_s + reply.taken_s)
+        OpenSpan(reply.sent_at_s, reply.sent_at_s + reply.taken_s)
         for reply, (function, dependency) in zip(behind, functions, strict=True)
         if dependency and _lies_in(_open_for(rig, function, dependency, begun_s), reply)
     ]
@@ -82,10 +91,10 @@ def touched(rig: Rig, case: Case, begun_s: float, behind: tuple[Reply, ...]) -> 
     return sum(inside(rig.proxies[name].arrivals, times) for name in skipped)
 
 
-def _lies_in(times: list[Span], reply: Reply) -> bool:
+def _lies_in(times: list[OpenSpan], reply: DrillReply) -> bool:
     return any(each.holds(reply.sent_at_s, reply.sent_at_s + reply.taken_s) for each in times)
 
 
-def lines_since(rig: Rig, begun_s: float) -> list[Line]:
+def lines_since(rig: Rig, begun_s: float) -> list[BreakerLine]:
     """What the logs of all functions tell of breakers from *begun_s* on."""
     return lines(rig.logs.values(), since_s=begun_s)

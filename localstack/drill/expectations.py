@@ -15,7 +15,7 @@ UNAVAILABLE = frozenset({503, 504})
 
 
 @dataclass(frozen=True)
-class Case:
+class FaultCase:
     """A fault, and the dependencies that it is set on."""
 
     fault: Fault
@@ -25,7 +25,7 @@ class Case:
     def name(self) -> str:
         """As the table shows it.
 
-        >>> Case("refuse", ("index", "s3")).name
+        >>> FaultCase("refuse", ("index", "s3")).name
         'index and s3: refuse'
         """
         return f"{' and '.join(self.dependencies)}: {self.fault}"
@@ -59,45 +59,45 @@ class Expected:
         return f"{levels}{breaker}; ask {ask}"
 
 
-def opens_for_searches(case: Case) -> str | None:
+def opens_for_searches(case: FaultCase) -> str | None:
     """The dependency whose open breaker decides what searches get; None where they meet no outage.
 
-    >>> opens_for_searches(Case("hang", ("index", "dynamodb")))
+    >>> opens_for_searches(FaultCase("hang", ("index", "dynamodb")))
     'registry'
     """
     return _first_of(case, {"dynamodb": "registry", "index": "index", "embedding": "embedding"})
 
 
-def opens_for_questions(case: Case) -> str | None:
+def opens_for_questions(case: FaultCase) -> str | None:
     """The same for questions; what only makes their sources fewer, another breaker has decided before.
 
-    >>> [opens_for_questions(Case("500", (name,))) for name in ("chat", "index")]
+    >>> [opens_for_questions(FaultCase("500", (name,))) for name in ("chat", "index")]
     ['chat', None]
     """
     return _first_of(case, {"dynamodb": "registry", "chat": "chat"})
 
 
-def _first_of(case: Case, breakers: Mapping[str, str]) -> str | None:
+def _first_of(case: FaultCase, breakers: Mapping[str, str]) -> str | None:
     if case.fault not in OUTAGES:
         return None
     return next((breaker for name, breaker in breakers.items() if name in case.dependencies), None)
 
 
-def cases() -> Iterator[Case]:
+def cases() -> Iterator[FaultCase]:
     """Each dependency alone with each fault, then every pair cut off.
 
     >>> len(list(cases()))
     40
     """
     for dependency in DEPENDENCIES:
-        yield from (Case(fault, (dependency,)) for fault in FAULTS)
-    yield from (Case("refuse", pair) for pair in combinations(DEPENDENCIES, 2))
+        yield from (FaultCase(fault, (dependency,)) for fault in FAULTS)
+    yield from (FaultCase("refuse", pair) for pair in combinations(DEPENDENCIES, 2))
 
 
-def expected(case: Case) -> Expected:
+def expected(case: FaultCase) -> Expected:
     """What *case* should lead to where the tenant has a snapshot that `query` and `generate` have opened before.
 
-    >>> str(expected(Case("slow", ("index",))))
+    >>> str(expected(FaultCase("slow", ("index",))))
     'level 1; ask 200'
     """
     down = set() if case.fault == "slow" else set(case.dependencies)

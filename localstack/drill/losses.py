@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import httpx
 
-from localstack.drill.asking import Reply, ask, health, search
+from localstack.drill.asking import DrillReply, ask, health, search
 from localstack.drill.rig import Rig, sweep, with_settings
 
 INDEXES = "ragdrop-*"
@@ -37,8 +37,8 @@ class Loss:
 class SeenLoss:
     """What callers saw while it lasted, and when all was well again."""
 
-    found: Reply
-    answer: Reply
+    found: DrillReply
+    answer: DrillReply
     index: str
     recovered_s: float | None
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 import httpx
 
-from localstack.drill.asking import LIMIT_S, Reply, ask, search
+from localstack.drill.asking import LIMIT_S, DrillReply, ask, search
 from localstack.drill.behind_breakers import POLL_S, await_shared, late, touched, while_open
-from localstack.drill.expectations import OUTAGES, Case, Expected, opens_for_questions, opens_for_searches
+from localstack.drill.expectations import OUTAGES, Expected, FaultCase, opens_for_questions, opens_for_searches
 from localstack.drill.rig import OPEN_S, Rig
 from localstack.processes import LaunchError
 
@@ -31,15 +31,15 @@ class Seen:
     due.  `unwell` are the replies after the fault that were not whole yet.
     """
 
-    first: tuple[Reply, ...]
-    then: Reply
-    asks: tuple[Reply, ...]
-    ask: Reply
+    first: tuple[DrillReply, ...]
+    then: DrillReply
+    asks: tuple[DrillReply, ...]
+    ask: DrillReply
     late: tuple[str, ...]
     touched: int
     recovered_s: float | None
     restarted: bool
-    unwell: tuple[Reply, ...] = ()
+    unwell: tuple[DrillReply, ...] = ()
 
     def __str__(self) -> str:
         """As the table shows it."""
@@ -57,7 +57,7 @@ class Seen:
         return max(each.taken_s for each in (*self.first, self.then, *self.asks, self.ask))
 
 
-def drill(rig: Rig, case: Case) -> Seen:
+def drill(rig: Rig, case: FaultCase) -> Seen:
     """Set the fault, ask, take it away, and ask until all is well."""
     hit = [rig.proxies[name] for name in case.dependencies]
     if "dynamodb" in case.dependencies:  # a key serves for a minute after it was looked up: here it begins anew
@@ -144,9 +144,9 @@ def wait_until_well(rig: Rig) -> None:
         time.sleep(POLL_S)
 
 
-def _until_open(pool: Executor, one: Callable[[], Reply], *, may_open: bool) -> tuple[Reply, ...]:
+def _until_open(pool: Executor, one: Callable[[], DrillReply], *, may_open: bool) -> tuple[DrillReply, ...]:
     """Replies to some requests at once; where a breaker may open, until one says that it is."""
-    found: list[Reply] = []
+    found: list[DrillReply] = []
     for _ in range(BATCHES if may_open else 1):
         found += pool.map(lambda _: one(), range(TOGETHER))
         if any(each.breaker or each.code == OPEN for each in found):
@@ -154,9 +154,9 @@ def _until_open(pool: Executor, one: Callable[[], Reply], *, may_open: bool) -> 
     return tuple(found)
 
 
-def _recovery(rig: Rig) -> tuple[float | None, tuple[Reply, ...]]:
+def _recovery(rig: Rig) -> tuple[float | None, tuple[DrillReply, ...]]:
     """Seconds until searches and answers are whole again, None where that takes too long; what was not whole."""
-    unwell: list[Reply] = []
+    unwell: list[DrillReply] = []
     begun = time.monotonic()
     while time.monotonic() - begun < RECOVERY_S:
         reply = search(rig)

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from localstack.models.chat_protocol import Completion, cut, events, read_chat, tokens, whole
+from localstack.models.chat_protocol import ProtocolCompletion, cut, events, read_chat, tokens, whole
 from localstack.models.extraction import Similarity, pick_quotes
 from localstack.models.serving import application, read_json, serve
 from localstack.models.similarity import EmbeddingSimilarity
@@ -44,7 +44,7 @@ def answerer_app(similarity: Similarity | None = None) -> Starlette:
     async def completions(request: Request) -> Response:
         asked = read_chat(await read_json(request), model=MODEL)
         text, reason = cut(await run_in_threadpool(answer, asked.message, similarity), asked.max_tokens)
-        completion = Completion(
+        completion = ProtocolCompletion(
             id=f"chatcmpl-{uuid.uuid4().hex}",
             model=MODEL,
             created=int(time.time()),

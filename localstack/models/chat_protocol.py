@@ -15,7 +15,7 @@ _PIECE = re.compile(r"\s*\S+(?:\s+\S+){0,3}\s*")
 
 
 @dataclass(frozen=True)
-class ChatRequest:
+class ProtocolRequest:
     """What a caller asked for, checked.  *prompt_chars* counts all messages, *max_tokens* is None for no limit."""
 
     message: str
@@ -26,7 +26,7 @@ class ChatRequest:
 
 
 @dataclass(frozen=True)
-class Completion:
+class ProtocolCompletion:
     """One finished answer."""
 
     id: str
@@ -44,7 +44,7 @@ class Completion:
         return {"prompt_tokens": self.prompt_tokens, "completion_tokens": completion, "total_tokens": total}
 
 
-def read_chat(body: object, *, model: str) -> ChatRequest:
+def read_chat(body: object, *, model: str) -> ProtocolRequest:
     """Check the JSON *body* of a chat request; the message is the last one of the user.
 
     Raises:
@@ -66,7 +66,7 @@ def read_chat(body: object, *, model: str) -> ChatRequest:
         raise ProtocolError(400, "max_tokens must be a whole number from 1.", param="max_tokens")
     texts = [(entry.get("role"), _text(entry.get("content"))) for entry in messages]
     options = body.get("stream_options")
-    return ChatRequest(
+    return ProtocolRequest(
         message=next((text for role, text in reversed(texts) if role == "user"), ""),
         prompt_chars=sum(len(text) for _, text in texts),
         stream=bool(body.get("stream")),
@@ -103,14 +103,14 @@ def cut(text: str, max_tokens: int | None) -> tuple[str, str]:
     return text[: max_tokens * CHARS_PER_TOKEN], "length"
 
 
-def whole(completion: Completion) -> dict[str, Any]:
+def whole(completion: ProtocolCompletion) -> dict[str, Any]:
     """The reply to a request that does not stream."""
     message = {"role": "assistant", "content": completion.text}
     choice = {"index": 0, "message": message, "finish_reason": completion.finish_reason}
     return {**_frame(completion, "chat.completion"), "choices": [choice], "usage": completion.usage}
 
 
-def events(completion: Completion, *, include_usage: bool) -> Iterator[str]:
+def events(completion: ProtocolCompletion, *, include_usage: bool) -> Iterator[str]:
     """Server-sent events of a streamed reply: a few words each, then the reason, the usage if asked for, `[DONE]`."""
     deltas: list[tuple[dict[str, str], str | None]] = [({"role": "assistant", "content": ""}, None)]
     deltas += [({"content": piece}, None) for piece in pieces(completion.text)]
@@ -132,7 +132,7 @@ def pieces(text: str) -> list[str]:
     return _PIECE.findall(text) or ([text] if text else [])
 
 
-def _frame(completion: Completion, kind: str) -> dict[str, Any]:
+def _frame(completion: ProtocolCompletion, kind: str) -> dict[str, Any]:
     return {"id": completion.id, "object": kind, "created": completion.created, "model": completion.model}
 
 

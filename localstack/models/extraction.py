@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from localstack.models.sentences import passages
-from localstack.models.sources import Source, Task
+from localstack.models.sources import ShownSource, Task
 from localstack.models.words import roots
 
 Similarity = Callable[[str, Sequence[str]], Sequence[float] | None]
@@ -67,7 +67,7 @@ def pick_quotes(task: Task, similarity: Similarity | None = None) -> list[Quote]
         task: Question and sources.
         similarity: Cosines in [-1, 1] of passages to the question, or None where it cannot say: then words decide.
 
-    >>> source = Source(1, "Ports", "", "The API listens on port 8443. Backups run at night.")
+    >>> source = ShownSource(1, "Ports", "", "The API listens on port 8443. Backups run at night.")
     >>> [quote.text for quote in pick_quotes(Task("Which port does the API listen on?", (source,)))]
     ['The API listens on port 8443.']
 
@@ -101,7 +101,7 @@ def named(question: str) -> frozenset[str]:
     return frozenset(root for word in _NAMED.findall(question) for root in roots(word))
 
 
-def _candidates(source: Source) -> list[_Candidate]:
+def _candidates(source: ShownSource) -> list[_Candidate]:
     texts = [text for text in passages(source.text) if not _SENTINELS.search(text)]
     bags = [frozenset(roots(text)) for text in texts]
     above = frozenset(roots(f"{source.title} {source.heading}"))

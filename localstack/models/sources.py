@@ -11,7 +11,7 @@ _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 
 
 @dataclass(frozen=True)
-class Source:
+class ShownSource:
     """One chunk as it stood in the prompt; *number* is the n of its marker."""
 
     number: int
@@ -25,7 +25,7 @@ class Task:
     """What the prompt asks for."""
 
     question: str
-    sources: tuple[Source, ...]
+    sources: tuple[ShownSource, ...]
 
 
 def read_task(message: str) -> Task | None:
@@ -56,7 +56,9 @@ def read_task(message: str) -> Task | None:
     return Task(question.strip(), tuple(_source(match[1], match[2]) for match in found))
 
 
-def _source(attributes: str, text: str) -> Source:
+def _source(attributes: str, text: str) -> ShownSource:
     values = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(attributes)}
     number = values.get("n", "")
-    return Source(int(number) if number.isdecimal() else 0, values.get("title", ""), values.get("heading", ""), text)
+    return ShownSource(
+        int(number) if number.isdecimal() else 0, values.get("title", ""), values.get("heading", ""), text
+    )

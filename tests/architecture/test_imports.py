@@ -1,136 +1,244 @@
-"""The direction of imports, read from the source: what may know what."""
+"""The rules of the house: what may import what, how large a package and a module may be, what a name means.
+
+Each rule is a function over a graph, so that the tests below can plant a violation and see it reported.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "layers/common/python/ragdrop"
-ROOMS = {
-    # room: what of ragdrop it may import
-    "errors": set(),
-    "domain": {"domain", "errors"},
-    "ports": {"ports", "domain", "errors"},
-    "usecases": {"usecases", "ports", "domain", "errors"},
-    "adapters": {"adapters", "ports", "domain", "errors"},
-    "config": {"domain", "errors"},
-    "observability": set(),
-    "web_adapter": set(),
-    "http_methods": set(),
-    "http_writes": {"observability", "usecases"},
-    "cors": set(),
-    "http": {"http_methods", "http_writes", "cors", "observability", "usecases", "ports", "domain", "errors"},
-    "agents": {"agents", "client", "domain", "errors"},
-    "routes": {"routes", "agents", "client", "http", "observability", "usecases", "ports", "domain", "errors"},
-    "services": {"services", "routes", "http", "domain", "bootstrap"},  # of bootstrap the type alone
-    "bootstrap": {"bootstrap", "config", "adapters", "usecases", "ports", "domain", "errors"},
-    "client": {"client", "errors"},
-}
-IMPURE = {
-    "boto3",
-    "botocore",
-    "opensearchpy",
-    "apsw",
-    "sqlite3",
-    "httpx",
-    "requests",
-    "urllib3",
-    "os",
-    "time",
-    "random",
-    "socket",
-    "pathlib",
-    "subprocess",
-}
-PURE_EXCEPTIONS = {("domain/deadlines.py", "time"), ("ingest/metadata.py", "pathlib")}  # a default clock; PurePosixPath
-SDKS = {
-    "boto3",
-    "botocore",
-    "opensearchpy",
-    "apsw",
-    "sqlite_vec",
-    "backports",
-    "httpx",
-    "yaml",
-    "markdown_it",
-    "semantic_text_splitter",
-    "jinja2",
-}
-MODULES = sorted(PACKAGE.rglob("*.py"))
-
-
-def imported(path: Path) -> Iterator[str]:
-    """The dotted names that a module imports, those inside functions too."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative imports hide the direction"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def room_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-
-
-def name_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).as_posix()
-
-
-@pytest.mark.parametrize(
-    "path", [path for path in MODULES if path.parent != PACKAGE or path.stem != "__init__"], ids=name_of
+from tests.architecture.import_graph import (
+    ADAPTERS,
+    CAPABILITIES,
+    PACKAGE,
+    ROOT,
+    Graph,
+    imported,
+    package_of,
+    rank_of,
+    read_graph,
 )
-def test_a_module_imports_only_what_its_room_may_know(path: Path) -> None:
-    allowed = ROOMS[room_of(path)]
-    inner = {name.split(".")[1] for name in imported(path) if name.startswith("ragdrop.")}
 
-    assert inner - {"__version__"} <= allowed
+SDKS = {
+    "apsw",
+    "backports",
+    "boto3",
+    "botocore",
+    "fastapi",
+    "httpx",
+    "jinja2",
+    "jwt",
+    "mangum",
+    "markdown_it",
+    "mcp",
+    "opensearchpy",
+    "semantic_text_splitter",
+    "sqlite3",
+    "sqlite_vec",
+    "starlette",
+    "yaml",
+}
+IMPURE = {"os", "pathlib", "random", "socket", "subprocess", "time"}
+PURE_EXCEPTIONS = {
+    ("domain.deadlines", "time"),  # the default clock
+    ("ingest.metadata", "pathlib"),  # PurePosixPath
+}
+MAX_MODULES = 20  # of a package
+MAX_LINES = 350  # of a module
+MIN_LINES = 60  # a shorter module that only one other module imports belongs in it
+PRODUCT = ("layers", "functions", "cli", "localstack", "benchmarks", "pages", "checks")
+GRAPH = read_graph()
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.glob("domain/*.py")), ids=name_of)
-def test_the_domain_does_no_io_and_reads_no_clock(path: Path) -> None:
-    outer = {name.split(".")[0] for name in imported(path)}
-
-    assert {module for module in outer & IMPURE if (name_of(path), module) not in PURE_EXCEPTIONS} == set()
-
-
-@pytest.mark.parametrize("path", [path for path in MODULES if room_of(path) not in {"adapters", "client"}], ids=name_of)
-def test_only_adapters_import_an_sdk_a_driver_or_a_parser(path: Path) -> None:
-    assert {name.split(".")[0] for name in imported(path)} & SDKS == set()
+def upward(graph: Graph) -> list[str]:
+    """Imports of a package of the same layer or of one above."""
+    return sorted(
+        f"{module} imports {name}"
+        for module, names in graph.imports.items()
+        for name in names
+        if package_of(name) != package_of(module) and rank_of(package_of(name)) >= rank_of(package_of(module))
+    )
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if room_of(path) != "config"], ids=name_of)
-def test_only_config_reads_the_environment(path: Path) -> None:
-    assert {"os.environ", "os.getenv"} & set(imported(path)) == set()
-    assert "os.environ" not in path.read_text("utf-8")
+def sdks(graph: Graph) -> list[str]:
+    """Capabilities, domain and ports that import an SDK, a driver or a web framework."""
+    return sorted(
+        f"{module} imports {name}"
+        for module, path in graph.modules.items()
+        if package_of(module) in CAPABILITIES | {"domain", "ports"}
+        for name in imported(path)
+        if name.partition(".")[0] in SDKS
+    )
+
+
+def adapters_elsewhere(graph: Graph) -> list[str]:
+    """Imports of stores, models and formats from other packages than bootstrap."""
+    return sorted(
+        f"{module} imports {name}"
+        for module, names in graph.imports.items()
+        for name in names
+        if package_of(name) in ADAPTERS and package_of(module) not in ADAPTERS | {"bootstrap"}
+    )
+
+
+def impure(graph: Graph) -> list[str]:
+    """Modules of domain, and modules of rules (those that know no port), that do I/O or read a clock."""
+    found = []
+    for module, path in graph.modules.items():
+        knows_ports = any(package_of(name) == "ports" for name in graph.imports[module])
+        rules = package_of(module) == "domain" or (package_of(module) in CAPABILITIES and not knows_ports)
+        if rules and not any(package_of(name) == "resilience" for name in graph.imports[module]):
+            names = {name.partition(".")[0] for name in imported(path)} & IMPURE
+            found += [f"{module} imports {name}" for name in names if (module, name) not in PURE_EXCEPTIONS]
+    return sorted(found)
+
+
+def readers_of_the_environment(graph: Graph) -> list[str]:
+    """Modules other than config that read environment variables."""
+    return sorted(
+        module
+        for module, path in graph.modules.items()
+        if module != "config" and ("os.environ" in path.read_text("utf-8") or "os.getenv" in set(imported(path)))
+    )
+
+
+def too_many_modules(graph: Graph) -> dict[str, int]:
+    """Folders with more modules than a package may have, `__init__` not counted."""
+    sizes = Counter(path.parent for path in graph.modules.values() if path.stem != "__init__")
+    return {folder.name: count for folder, count in sizes.items() if count > MAX_MODULES}
+
+
+def too_small(graph: Graph) -> list[str]:
+    """Short modules that one other module imports; adapters and ports excepted, which bootstrap alone names."""
+    importers = graph.importers()
+    return sorted(
+        f"{module} belongs in {next(iter(importers[module]))}"
+        for module, path in graph.modules.items()
+        if path.stem != "__init__"
+        and package_of(module) in CAPABILITIES | {"domain", "api"}
+        and len(importers[module]) == 1
+        and len(path.read_text("utf-8").splitlines()) < MIN_LINES
+    )
+
+
+def test_no_package_imports_upward() -> None:
+    assert upward(GRAPH) == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert GRAPH.cycles() == []
+
+
+def test_capabilities_import_no_sdk_no_driver_and_no_web_framework() -> None:
+    assert sdks(GRAPH) == []
+
+
+def test_only_bootstrap_imports_stores_models_and_formats() -> None:
+    assert adapters_elsewhere(GRAPH) == []
+
+
+def test_rules_do_no_io_and_read_no_clock() -> None:
+    assert impure(GRAPH) == []
+
+
+def test_only_config_reads_the_environment() -> None:
+    assert readers_of_the_environment(GRAPH) == []
+
+
+def test_no_package_has_more_than_twenty_modules() -> None:
+    assert too_many_modules(GRAPH) == {}
+
+
+def test_no_short_module_has_a_single_importer() -> None:
+    assert too_small(GRAPH) == []
 
 
 def test_functions_import_no_adapter_and_no_other_function() -> None:
     for path in ROOT.glob("functions/*/*.py"):
-        names = set(imported(path))
-        assert not any(name.startswith("ragdrop.adapters") for name in names), path
-        assert not any(name.startswith("functions") for name in names), path
+        names = {name.removeprefix("ragdrop.").partition(".")[0] for name in imported(path)}
+        assert names & (ADAPTERS | {"functions"}) == set(), path
 
 
-def test_no_module_is_longer_than_300_lines() -> None:
-    ours = [
-        path
-        for folder in ("layers", "functions", "cli", "localstack", "tests", "benchmarks")
-        for path in (ROOT / folder).rglob("*.py")
-    ]
+def test_the_product_imports_nothing_made_for_tests() -> None:
+    for folder in ("layers", "functions", "cli", "localstack"):
+        for path in (ROOT / folder).rglob("*.py"):
+            assert not any(name.startswith(("testing.", "tests.")) for name in imported(path)), path
 
-    assert [str(path) for path in ours if len(path.read_text("utf-8").splitlines()) > 300] == []
+
+def test_no_module_is_longer_than_350_lines() -> None:
+    assert [str(path) for path in _modules("tests", "testing") if len(path.read_text("utf-8").splitlines()) > 350] == []
 
 
 def test_no_module_has_a_name_that_says_nothing() -> None:
-    ours = [
-        path
-        for folder in ("layers", "functions", "cli", "localstack", "tests", "benchmarks")
-        for path in (ROOT / folder).rglob("*.py")
-    ]
+    assert [str(path) for path in _modules("tests") if path.stem in {"utils", "helpers", "misc", "common"}] == []
 
-    assert [str(path) for path in ours if path.stem in {"utils", "helpers", "misc", "common"}] == []
+
+def test_one_class_name_means_one_thing() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for path in _modules():
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(path.relative_to(ROOT).as_posix())
+
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "rule"),
+    [
+        ("ingest/planted.py", "from ragdrop.query.search import Search", upward),
+        ("query/planted.py", "from ragdrop.generate.ask import Ask", upward),
+        ("domain/planted.py", "from ragdrop.ports import Registry", upward),
+        ("query/planted.py", "import boto3", sdks),
+        ("operate/planted.py", "from ragdrop.stores.s3.object_store import S3ObjectStore", adapters_elsewhere),
+        ("domain/planted.py", "import time", impure),
+        ("generate/planted.py", "import os\n\nregion = os.environ['AWS_REGION']", readers_of_the_environment),
+    ],
+)
+def test_a_planted_violation_is_reported(tmp_path: Path, module: str, source: str, rule: object) -> None:
+    graph = _with(tmp_path, {module: source})
+
+    assert callable(rule)
+    assert any("planted" in line for line in rule(graph))
+
+
+def test_a_planted_circle_is_reported_even_where_it_is_of_types_alone(tmp_path: Path) -> None:
+    one = "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from ragdrop.domain.other import B"
+    graph = _with(tmp_path, {"domain/planted.py": one, "domain/other.py": "from ragdrop.domain.planted import A"})
+
+    assert graph.cycles() == [["domain.other", "domain.planted"]]
+
+
+def test_a_planted_crowd_of_modules_is_reported(tmp_path: Path) -> None:
+    graph = _with(tmp_path, {f"tenants/planted_{number}.py": "" for number in range(MAX_MODULES + 1)})
+
+    assert too_many_modules(graph) == {"tenants": MAX_MODULES + 1}
+
+
+def test_a_planted_short_module_is_reported(tmp_path: Path) -> None:
+    graph = _with(tmp_path, {"query/planted.py": "", "query/user.py": "from ragdrop.query import planted"})
+
+    assert too_small(graph) == ["query.planted belongs in query.user"]
+
+
+def _with(folder: Path, modules: dict[str, str]) -> Graph:
+    """A package of the modules that the planted ones name, empty, and of these."""
+    package = folder / "ragdrop"
+    known = ("query/search.py", "generate/ask.py", "ports/__init__.py", "stores/s3/object_store.py")
+    for name, source in {**dict.fromkeys(known, ""), **modules}.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(source)
+    return read_graph(package)
+
+
+def _modules(*more: str) -> list[Path]:
+    return [path for folder in (*PRODUCT, *more) for path in (ROOT / folder).rglob("*.py")]
+
+
+def test_the_graph_is_of_the_package_that_is_shipped() -> None:
+    assert {"query.search", "ingest.reconcile", "generate.ask"} <= set(GRAPH.modules)
+    assert PACKAGE.is_dir()

@@ -17,7 +17,7 @@ from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import ConfigurationError, DatabaseError, DeadlineError
 from ragdrop.resilience.retrying import Retries
 from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
-from ragdrop.stores.opensearch.client import Caller, connect
+from ragdrop.stores.opensearch.client import RepeatableCalls, connect
 from ragdrop.stores.opensearch.mapping import source_of
 from tests.contract.opensearch_node import piece, soon
 
@@ -35,7 +35,7 @@ class Stub:
         self.pauses_s: list[float] = []
 
     def index(self) -> OpenSearchChunkIndex:
-        caller = Caller(connect(self.url), retries=Retries(sleep=self.pauses_s.append, jitter=lambda: 1.0))
+        caller = RepeatableCalls(connect(self.url), retries=Retries(sleep=self.pauses_s.append, jitter=lambda: 1.0))
         return OpenSearchChunkIndex(caller)
 
 
@@ -223,7 +223,7 @@ def test_a_server_that_cannot_do_it_is_named_before_an_index_is_made(
 
 
 def test_a_server_that_is_not_there_is_a_database_error_with_its_cause() -> None:
-    nobody = OpenSearchChunkIndex(Caller(connect("http://127.0.0.1:9"), retries=Retries(sleep=lambda _: None)))
+    nobody = OpenSearchChunkIndex(RepeatableCalls(connect("http://127.0.0.1:9"), retries=Retries(sleep=lambda _: None)))
 
     with pytest.raises(DatabaseError, match="could not be reached") as raised:
         nobody.check(soon())

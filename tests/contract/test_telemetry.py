@@ -8,7 +8,7 @@ import pytest
 
 from ragdrop.domain.chunks import vector
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.ports.telemetry import Telemetry, Usage
+from ragdrop.ports.telemetry import DocumentUsage, Telemetry
 from tests.contract.aws_fixtures import ENGINES, telemetry_engine
 from tests.contract.registry_examples import NOW_S, new_tenant_name
 
@@ -52,7 +52,7 @@ def test_uses_add_up_and_the_last_one_is_told(telemetry: Telemetry, tenant: str)
     telemetry.add_use(used, 2, "2026-01-01T00:00:00Z")
     telemetry.add_use(used, 3, AT)
 
-    assert telemetry.usage([used, unused]) == {used: Usage(5, AT)}
+    assert telemetry.usage([used, unused]) == {used: DocumentUsage(5, AT)}
     assert telemetry.usage([]) == {}
 
 

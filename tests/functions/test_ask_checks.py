@@ -255,6 +255,6 @@ def test_a_model_that_is_not_of_this_deployment_is_refused_by_name(asking: Askin
     assert error["details"] == {
         "field": "model",
         "value": "gpt-4-turbo",
-        "allowed": list(asking.world.app.settings.chat_models),
+        "allowed": list(asking.world.app.ports.settings.chat_models),
     }
     assert asking.world.chat.asked == []

@@ -15,7 +15,7 @@ import pytest
 from ragdrop.domain.answers import Answer, Question
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
-from ragdrop.generate.ask import Found
+from ragdrop.generate.ask import SourcesFound
 from ragdrop.models.chat import OpenAiChatModel
 from ragdrop.models.http import OpenAiHttp
 from tests.world import World
@@ -77,7 +77,7 @@ def test_a_streamed_answer_comes_in_pieces_and_ends_with_the_same_facts(asking: 
     events = list(asking.app.generate.ask.stream(question(), asking.caller, Deadline.after(ANSWER_S)))
 
     last = events[-1]
-    assert isinstance(events[0], Found)
+    assert isinstance(events[0], SourcesFound)
     assert isinstance(last, Answer)
     assert last.finish_reason in {"stop", "length"}
     assert (last.completion_tokens or 0) > 0

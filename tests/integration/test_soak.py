@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.soak.run import soak
-from benchmarks.soak.work import Place
+from benchmarks.soak.work import SoakDocument
 from tests.integration.commands import Tenant
 from tests.integration.conftest import LocalStack
 
@@ -12,7 +12,7 @@ MINUTES = 1.0
 
 def test_nothing_stale_is_answered_while_documents_change_and_in_the_end_all_agree(stack: LocalStack) -> None:
     tenant = Tenant.created(stack, "soak")
-    place = Place(stack.api_url, tenant.key, tenant.name, stack.bucket, stack.client("s3"), "soak")
+    place = SoakDocument(stack.api_url, tenant.key, tenant.name, stack.bucket, stack.client("s3"), "soak")
 
     found = soak(place, stack.client("sqs"), stack.environment["QUEUE_URL"], minutes=MINUTES)
 

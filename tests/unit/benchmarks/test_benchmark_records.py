@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import records
 from benchmarks.__main__ import SOURCES, is_kept
-from benchmarks.collections import Collection, Source
+from benchmarks.collections import Collection, CollectionDocument
 from benchmarks.peers.generated import GeneratedModel, documents, questions
 from benchmarks.peers_quality import subset
 
@@ -95,7 +95,7 @@ def test_the_machine_is_told_without_its_name() -> None:
 
 
 def test_a_part_of_a_collection_has_every_document_that_its_questions_need() -> None:
-    sources = [Source(f"d{number}", "", "text") for number in range(10)]
+    sources = [CollectionDocument(f"d{number}", "", "text") for number in range(10)]
     relevant = {"q1": {"d9": 1.0}, "q2": {"d7": 1.0, "d8": 2.0}, "q3": {"d1": 1.0}}
     whole = Collection("c", sources, {name: name for name in relevant}, relevant, {name: [] for name in relevant})
 

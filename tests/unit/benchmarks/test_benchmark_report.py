@@ -10,8 +10,8 @@ import pytest
 from benchmarks import records
 from benchmarks.peers_quality_table import quality_table
 from benchmarks.peers_speed_table import speed_table
-from benchmarks.records import Record
-from benchmarks.report import ROOT, TABLES, Table, pages, placed, tables
+from benchmarks.records import BenchmarkRecord
+from benchmarks.report import ROOT, TABLES, ReportTable, pages, placed, tables
 
 MACHINE = {"cores": 2, "memory_gb": 24, "processor": "X"}
 
@@ -24,7 +24,7 @@ def test_a_page_has_the_tables_that_the_kept_records_make(path: str) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_every_table_has_a_place_in_its_page(table: Table) -> None:
+def test_every_table_has_a_place_in_its_page(table: ReportTable) -> None:
     page = (ROOT / table.page).read_text("utf-8")
 
     assert "here" in placed(table, "here", page)
@@ -41,7 +41,7 @@ def test_a_folder_without_records_makes_no_table(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted((ROOT / records.WHOLE).glob("*.json")), ids=lambda path: path.stem)
 def test_a_kept_record_says_machine_versions_date_and_commit_and_is_no_quick_one(path: Path) -> None:
-    record = Record(**json.loads(path.read_text("utf-8")))
+    record = BenchmarkRecord(**json.loads(path.read_text("utf-8")))
 
     assert record.benchmark == path.stem
     assert record.versions
@@ -58,7 +58,7 @@ def test_the_best_of_a_collection_is_bold_and_what_is_no_chance_has_a_star() -> 
         "worse": row | {"ndcg_at_10": 0.3, "p": 0.001},
     }
     held = {"collection": "small", "documents": 1_000, "questions": 50, "contenders": contenders}
-    record = Record("peers_quality_small", "2026-01-01", "abcdefg", MACHINE, {}, held)
+    record = BenchmarkRecord("peers_quality_small", "2026-01-01", "abcdefg", MACHINE, {}, held)
 
     assert quality_table([record]).splitlines() == [
         "| | small (1,000, 50) | mean nDCG@10 |",
@@ -73,7 +73,7 @@ def test_a_row_of_speed_tells_its_share_of_ragdrops_own_time() -> None:
     own = {"p50_ms": 10.0, "p95_ms": 12.0, "p99_ms": 13.0, "cpu_ms": 2.0}
     other = {"p50_ms": 15.0, "p95_ms": 20.0, "p99_ms": 30.0, "cpu_ms": 4.0}
     held = {"ragdrop, in process": own, "other": other}
-    record = Record("peers_speed", "", "", MACHINE, {}, [{"chunks": 2_000, "callers": {"1": held, "8": held}}])
+    record = BenchmarkRecord("peers_speed", "", "", MACHINE, {}, [{"chunks": 2_000, "callers": {"1": held, "8": held}}])
 
     assert speed_table(record).splitlines()[-1] == (
         "| other | 15.0 | 20.0 | 30.0 | 4.0 | 1.50 | 15.0 | 20.0 | 30.0 | 4.0 |"

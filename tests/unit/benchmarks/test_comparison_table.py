@@ -7,17 +7,17 @@ from typing import Any
 from benchmarks.comparison_rows import answer_rows, change_rows, cold_start_rows, ingest_rows
 from benchmarks.comparison_table import QUALITY, comparison_table
 from benchmarks.peers.contenders import CONFIGURATIONS, NAMES, title
-from benchmarks.records import Record
+from benchmarks.records import BenchmarkRecord
 
 MACHINE = {"cores": 2, "memory_gb": 24, "processor": "X"}
 TITLES = [title(name, each) for name, configurations in CONFIGURATIONS.items() for each in configurations]
 
 
-def record(name: str, results: Any) -> Record:
-    return Record(name, "2026-01-01", "abcdefg", MACHINE, {"a": "1"}, results)
+def record(name: str, results: Any) -> BenchmarkRecord:
+    return BenchmarkRecord(name, "2026-01-01", "abcdefg", MACHINE, {"a": "1"}, results)
 
 
-def kept() -> dict[str, Record]:
+def kept() -> dict[str, BenchmarkRecord]:
     quality = {name: {"ndcg_at_10": 0.5} for name in TITLES} | {"ragdrop, OpenSearch": {"ndcg_at_10": 0.6}}
     quality["Haystack, hybrid-dbsf"] = {"ndcg_at_10": 0.7}
     speed = {name: {"p50_ms": 20.0, "cpu_ms": 9.0} for name in ("ragdrop, in process", *TITLES)}

@@ -12,7 +12,7 @@ from benchmarks.growth.page import tables
 from benchmarks.parity.differences import DIFFERENCES, Difference
 from benchmarks.parity.page import parity_page
 from benchmarks.parity.run import counted
-from benchmarks.records import WHOLE, Record, read
+from benchmarks.records import WHOLE, BenchmarkRecord, read
 from benchmarks.scale.page import scale_page
 from benchmarks.scale.plan import Units, Workload, cache_gib, graph_gib, month, plan
 
@@ -22,7 +22,7 @@ OFFICIAL = re.compile(r"https://(docs\.aws\.amazon\.com|aws\.amazon\.com/blogs|d
 
 
 @pytest.mark.parametrize(("name", "page"), [("scale", scale_page), ("parity", parity_page)])
-def test_a_page_is_what_its_kept_record_says(name: str, page: Callable[[Record], str]) -> None:
+def test_a_page_is_what_its_kept_record_says(name: str, page: Callable[[BenchmarkRecord], str]) -> None:
     record = read(name, ROOT / WHOLE)
 
     assert record is not None

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.peers_speed import CALLERS, IN_TURN, in_turns
 from benchmarks.peers_speed_table import speed_table
-from benchmarks.records import Record
+from benchmarks.records import BenchmarkRecord
 
 ASKED = [f"question {number}" for number in range(2 * IN_TURN)]
 
@@ -39,5 +39,5 @@ def test_figures_are_of_every_question_by_callers_and_contender() -> None:
     figures = {"p50_ms": 20.0, "p95_ms": 20.0, "p99_ms": 20.0, "cpu_ms": 1.0}
     assert found["1"]["other"] == found[str(CALLERS)]["other"] == figures
     machine = {"cores": 2, "memory_gb": 24, "processor": "X"}
-    record = Record("peers_speed", "", "", machine, {}, [{"chunks": 1_000, "callers": found}])
+    record = BenchmarkRecord("peers_speed", "", "", machine, {}, [{"chunks": 1_000, "callers": found}])
     assert speed_table(record).splitlines()[-1].startswith("| other | 20.0 | 20.0 | 20.0 | 1.0 | 2.00 |")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from ragdrop.domain.tenants import ActiveIndex, Tenant
-from ragdrop.operate.reindex import Report
+from ragdrop.operate.reindex import ReindexReport
 from tests.unit.cli.world import CommandLine
 from tests.world import TENANT
 
@@ -149,12 +149,12 @@ class Watched:
 
     def run(
         self, name: str, wanted: ActiveIndex, progress: Callable[[int, int], None], *, anew: bool = False
-    ) -> Report:
+    ) -> ReindexReport:
         for done in [*range(1, self.total + 1)] * 2:
             if done == self.stop_at:
                 raise KeyboardInterrupt
             progress(done, self.total)
-        return Report(name, OLD, NEW, self.total, self.total, self.total)
+        return ReindexReport(name, OLD, NEW, self.total, self.total, self.total)
 
 
 def test_off_a_terminal_a_line_is_told_every_100_documents_of_each_pass(ragdrop: CommandLine) -> None:

@@ -8,7 +8,7 @@ from ragdrop.domain.answers import Answer, Citation, Question
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Query
 from ragdrop.errors import ForbiddenError, GenerationError
-from ragdrop.generate.ask import AskEvent, Found
+from ragdrop.generate.ask import AskEvent, SourcesFound
 from tests.world import World
 
 
@@ -22,7 +22,7 @@ def test_the_sources_come_first_and_the_whole_answer_last(world: World) -> None:
 
     first, *middle, last = events(world, "pump")
 
-    assert isinstance(first, Found)
+    assert isinstance(first, SourcesFound)
     assert [document.key.path for document in first.shown.documents()] == ["pump.md"]
     assert isinstance(last, Answer)
     assert "".join(event for event in middle if isinstance(event, str)) == last.text
@@ -44,7 +44,7 @@ def test_no_citation_comes_before_its_sentence(world: World) -> None:
 def test_with_nothing_found_no_model_is_called(world: World) -> None:
     found, answer = events(world, "anything")
 
-    assert isinstance(found, Found)
+    assert isinstance(found, SourcesFound)
     assert isinstance(answer, Answer)
     assert answer.abstain_reason == "no_relevant_context"
     assert world.chat.asked == []
@@ -56,7 +56,7 @@ def test_a_sentinel_is_never_shown(world: World) -> None:
 
     found, answer = events(world, "pump")
 
-    assert isinstance(found, Found)
+    assert isinstance(found, SourcesFound)
     assert isinstance(answer, Answer)
     assert answer.abstain_reason == "ambiguous_question"
 
@@ -70,7 +70,7 @@ def test_a_stream_that_breaks_off_has_given_what_it_gave(world: World) -> None:
     with pytest.raises(GenerationError):
         given.extend(world.app.generate.ask.stream(Question(Query("pump")), world.caller, Deadline.after(10)))
 
-    assert isinstance(given[0], Found)
+    assert isinstance(given[0], SourcesFound)
     assert "".join(event for event in given if isinstance(event, str)).startswith("The pump")
 
 

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from benchmarks.citations import MAX_REFUSED, MIN_CAUGHT, share
-from benchmarks.perturbations import Passage, false_cases, true_cases
+from benchmarks.perturbations import SourcePassage, false_cases, true_cases
 from benchmarks.rewordings import reworded_cases
 
 SEED = 7
 PASSAGES = [
-    Passage(
+    SourcePassage(
         "Larkspur Bridge",
         "The Larkspur Bridge was built near Harrow Falls between 1921 and 1926 by the engineer Corliss Archer. It was "
         "opened on 4 March 1926 and carried more than 2,500 carts on the first day. The largest of its nine spans is "
         "118.5 metres long, and the deck lies 31 metres above the Tarn River. It is not lit at night because of the "
         "bats that live in the towers of the bridge. However, the town of Brindle has asked for lamps several times.",
     ),
-    Passage(
+    SourcePassage(
         "Quillon Observatory",
         "The Quillon Observatory lies north of Port Meridian at a height of 2,310 metres. Its second telescope was "
         "given by Ingrid Halvorsen in 1958 and has a mirror of 1.8 metres. About 45 percent of its nights are clear, "
         "and observers received 312 hours of time in June 1999. The mirror was never cleaned before 12 May 1974, when "
         "Tobias Renner found dust of three years on it. It was also used to measure the distance of 27 clusters.",
     ),
-    Passage(
+    SourcePassage(
         "Vesper ferry",
         "The Vesper ferry runs from Aldmoor to Sable Island and takes 55 minutes. In 2011, the company Norrland Lines "
         "bought two larger ships, which hold 640 passengers and 85 cars. The older ship had room for 12 cars and was "

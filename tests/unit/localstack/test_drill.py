@@ -7,34 +7,34 @@ from typing import Any
 
 import pytest
 
-from localstack.drill.asking import LIMIT_S, Reply
-from localstack.drill.expectations import Case, cases, expected
+from localstack.drill.asking import LIMIT_S, DrillReply
+from localstack.drill.expectations import FaultCase, cases, expected
 from localstack.drill.round import RECOVERY_S, Seen, problems
 
-INDEX_CUT = Case("refuse", ("index",))
-REGISTRY_CUT = Case("refuse", ("dynamodb",))
+INDEX_CUT = FaultCase("refuse", ("index",))
+REGISTRY_CUT = FaultCase("refuse", ("dynamodb",))
 
 
-def reply(level: int, *, status: int = 200, breaker: bool = False, **fields: Any) -> Reply:
+def reply(level: int, *, status: int = 200, breaker: bool = False, **fields: Any) -> DrillReply:
     body = {
         "fallback_level": level,
         "fallback": level > 1,
         "circuit_breaker_open": breaker,
         "results": [{}] if level <= 2 else [],
     }
-    return Reply(status, 0.1, body | fields, retry_after=level > 2)
+    return DrillReply(status, 0.1, body | fields, retry_after=level > 2)
 
 
-def good(case: Case) -> Seen:
+def good(case: FaultCase) -> Seen:
     """What a round should come to."""
     wanted = expected(case)
-    ask = Reply(max(wanted.ask), 0.1, {}, retry_after=True)
+    ask = DrillReply(max(wanted.ask), 0.1, {}, retry_after=True)
     first = reply(min(wanted.first))
     return Seen((first,), reply(wanted.then, breaker=wanted.breaker), (ask,), ask, (), 0, 3.0, restarted=False)
 
 
 @pytest.mark.parametrize("case", list(cases()), ids=lambda case: case.name)
-def test_what_is_as_expected_is_no_mismatch(case: Case) -> None:
+def test_what_is_as_expected_is_no_mismatch(case: FaultCase) -> None:
     assert problems(good(case), expected(case)) == []
 
 
@@ -52,9 +52,9 @@ def test_each_dependency_is_failed_in_each_way_and_each_pair_is_cut_off() -> Non
         ({"first": (reply(2, results=[]),)}, "results do not go with the level"),
         ({"first": (reply(2, fallback=False),)}, "fallback does not go with the level"),
         ({"then": reply(2)}, "another level or flag then"),
-        ({"asks": (Reply(500, 0.1, {}, retry_after=True),)}, "another status of ask"),
-        ({"ask": Reply(500, 0.1, {}, retry_after=True)}, "another status of ask"),
-        ({"ask": Reply(200, LIMIT_S + 1, {}, retry_after=True)}, "later than the deadline"),
+        ({"asks": (DrillReply(500, 0.1, {}, retry_after=True),)}, "another status of ask"),
+        ({"ask": DrillReply(500, 0.1, {}, retry_after=True)}, "another status of ask"),
+        ({"ask": DrillReply(200, LIMIT_S + 1, {}, retry_after=True)}, "later than the deadline"),
         ({"late": ("search",)}, "no search came while the breaker was open"),
         ({"touched": 1}, "1 requests reached what is behind an open breaker"),
         ({"recovered_s": None}, f"not well again within {RECOVERY_S:.0f} s"),

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from localstack.drill.account import account
-from localstack.drill.asking import Reply
-from localstack.drill.openings import Line
+from localstack.drill.asking import DrillReply
+from localstack.drill.openings import BreakerLine
 from localstack.drill.round import Seen
 
 BEGUN_S = 1_000.0
 
 
-def reply(at_s: float, level: int) -> Reply:
-    return Reply(200, 0.5, {"fallback_level": level}, retry_after=False, sent_at_s=at_s)
+def reply(at_s: float, level: int) -> DrillReply:
+    return DrillReply(200, 0.5, {"fallback_level": level}, retry_after=False, sent_at_s=at_s)
 
 
 def test_a_round_is_told_in_order_of_time_with_what_was_asked_logged_and_reached() -> None:
     asked = reply(1_001.0, 2), reply(1_004.0, 2), reply(1_005.0, 1), reply(1_009.0, 2)
     first, then, ask, later = asked
     seen = Seen((first,), then, (), ask, (), 0, 6.0, restarted=False, unwell=(later,))
-    opened = Line(1_003.0, "a breaker opened", "index")
+    opened = BreakerLine(1_003.0, "a breaker opened", "index")
 
     told = account(seen, [opened], {"index": [999.0, 1_002.0]}, BEGUN_S)
 

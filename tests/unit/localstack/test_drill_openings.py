@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from localstack.drill.openings import SHARED_AGAIN_S, UNSHARED, Span, are_shared, inside, lines, shared_from_s, spans
+from localstack.drill.openings import (
+    SHARED_AGAIN_S,
+    UNSHARED,
+    OpenSpan,
+    are_shared,
+    inside,
+    lines,
+    shared_from_s,
+    spans,
+)
 
 AT_S = 1_795_339_161.0  # 2026-11-22T09:19:21Z
 
@@ -29,11 +38,11 @@ def test_a_breaker_is_open_from_a_second_after_each_opening_until_shortly_before
 
     found = spans(lines([file], since_s=AT_S), "index", open_s=3.0)
 
-    assert found == [Span(AT_S + 1.0, AT_S + 2.5), Span(AT_S + 6.5, AT_S + 8.0)]
+    assert found == [OpenSpan(AT_S + 1.0, AT_S + 2.5), OpenSpan(AT_S + 6.5, AT_S + 8.0)]
 
 
 def test_a_trial_that_reaches_the_dependency_after_the_breakers_time_is_none_of_the_requests_behind_it() -> None:
-    open_times = [Span(AT_S + 1.0, AT_S + 2.5)]
+    open_times = [OpenSpan(AT_S + 1.0, AT_S + 2.5)]
 
     assert inside([AT_S + 3.1], open_times) == 0
     assert inside([AT_S + 1.1, AT_S + 2.4, AT_S + 3.1], open_times) == 2

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 from localstack.models.answerer import INSUFFICIENT, answer
 from localstack.models.extraction import MAX_QUOTES, pick_quotes
-from localstack.models.sources import Source, Task
+from localstack.models.sources import ShownSource, Task
 
-PUMP = Source(
+PUMP = ShownSource(
     1,
     "Pump",
     "Pump > Ports",
     "The pump was painted green. It listens on port 8443.\nIt was made in Ulm in 1987.",
 )
-VALVE = Source(2, "Valve", "", "The valve listens on port 9090. Anna Reed built the valve.")
+VALVE = ShownSource(2, "Valve", "", "The valve listens on port 9090. Anna Reed built the valve.")
 
 
-def ask(question: str, *sources: Source) -> list[str]:
+def ask(question: str, *sources: ShownSource) -> list[str]:
     return [quote.text for quote in pick_quotes(Task(question, sources or (PUMP, VALVE)))]
 
 
@@ -40,7 +40,7 @@ def test_nothing_is_quoted_where_the_sources_do_not_say_it() -> None:
 
 
 def test_at_most_three_sentences_are_quoted_and_none_twice() -> None:
-    sources = [Source(n, "Ports", "", f"The port of pump {n % 4} is 80{n % 4}.") for n in range(1, 9)]
+    sources = [ShownSource(n, "Ports", "", f"The port of pump {n % 4} is 80{n % 4}.") for n in range(1, 9)]
 
     found = ask("What is the port of the pump?", *sources)
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from localstack.models.chat_protocol import Completion, events, pieces, read_chat, whole
+from localstack.models.chat_protocol import ProtocolCompletion, events, pieces, read_chat, whole
 from localstack.models.embedding_model import batches_by_length
 from localstack.models.embedding_protocol import MAX_TEXTS, read_request, reply
 from localstack.models.openai_errors import ProtocolError
 from localstack.models.weights import without_limits
 
 ASKED: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
-DONE = Completion("c1", "m", 1, "one two\nthree four five.", "stop", prompt_tokens=7)
+DONE = ProtocolCompletion("c1", "m", 1, "one two\nthree four five.", "stop", prompt_tokens=7)
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from ragdrop.domain.calibration import Calibration, Curve
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Tenant
-from ragdrop.operate.calibration_fit import MIN_PAIRS, Evidence, fit_curve, fitted, is_due, usable_titles
+from ragdrop.operate.calibration_fit import MIN_PAIRS, ObservedScores, fit_curve, fitted, is_due, usable_titles
 from ragdrop.query.relevance import for_space
 
 AT = "2026-01-02T03:04:05Z"
 MINILM = EmbeddingSpace("all-MiniLM-L6-v2", 384)
 UNKNOWN = EmbeddingSpace("somebodys-model", 384)
-NOTHING = Evidence((), (), ())
+NOTHING = ObservedScores((), (), ())
 cosines = st.lists(st.floats(-1, 1), min_size=MIN_PAIRS, max_size=60).map(tuple)
 
 
@@ -25,15 +25,15 @@ def tenant(space: EmbeddingSpace = MINILM, documents: int = 100, calibration: Ca
     return Tenant("acme", ActiveIndex("i", space, ChunkingPlan()), documents=documents, calibration=calibration)
 
 
-def evidence(own: float, noise: float, *, pairs: int = 100) -> Evidence:
-    return Evidence((own,) * pairs, (noise - 0.1,) * 400, (noise,) * 48)
+def evidence(own: float, noise: float, *, pairs: int = 100) -> ObservedScores:
+    return ObservedScores((own,) * pairs, (noise - 0.1,) * 400, (noise,) * 48)
 
 
 @given(cosines, cosines, cosines)
 def test_whatever_the_evidence_the_curve_is_one(
     own: tuple[float, ...], random: tuple[float, ...], off_topic: tuple[float, ...]
 ) -> None:
-    found = fitted(tenant(), Evidence(own, random, off_topic), NOTHING, at=AT)
+    found = fitted(tenant(), ObservedScores(own, random, off_topic), NOTHING, at=AT)
 
     assert found is not None
     assert -1.0 <= found.vector.operating_point <= 1.0
@@ -100,7 +100,7 @@ def test_a_fit_says_what_it_is_of() -> None:
 
 @pytest.mark.parametrize(("own", "fits"), [((20.0,) * 40, True), ((1.0,) * 40, False), ((20.0,) * 10, False)])
 def test_words_are_calibrated_only_where_they_tell_topics_apart(own: tuple[float, ...], *, fits: bool) -> None:
-    words = Evidence(own, (), (2.0,) * 48)
+    words = ObservedScores(own, (), (2.0,) * 48)
 
     found = fitted(tenant(), evidence(own=0.7, noise=0.2), words, at=AT)
 

@@ -9,7 +9,7 @@ import pytest
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import ConfigurationError, DatabaseError, EmbeddingServiceError, GenerationError, ObjectStoreError
-from ragdrop.operate.health import DEPENDENCIES, HELD_S, CheckHealth, DependencyStatus, Finding, Health, Look
+from ragdrop.operate.health import DEPENDENCIES, HELD_S, CheckHealth, DependencyStatus, Health, Look, ProbeResult
 from tests.world import World
 
 
@@ -54,7 +54,7 @@ def test_without_the_index_the_snapshot_decides_whether_any_level_can_answer(wor
     probes = world.app.operate.health_probes
 
     def with_snapshot(status: DependencyStatus) -> str:
-        return CheckHealth(probes | {"snapshot": lambda _: Finding(status)}, world.app.ports.breakers)().status
+        return CheckHealth(probes | {"snapshot": lambda _: ProbeResult(status)}, world.app.ports.breakers)().status
 
     assert {status: with_snapshot(status) for status in ("absent", "unavailable")} == {
         "absent": "unavailable",
@@ -134,9 +134,9 @@ def test_a_shallow_look_is_shown_to_others_for_two_seconds(world: World) -> None
 def test_a_dependency_that_hangs_is_given_up_and_keeps_none_of_the_others(world: World) -> None:
     done = threading.Event()
 
-    def hangs(_look: Look) -> Finding:
+    def hangs(_look: Look) -> ProbeResult:
         done.wait(10)
-        return Finding()
+        return ProbeResult()
 
     probes: dict[str, Any] = world.app.operate.health_probes | {"chat": hangs}
     found = CheckHealth(probes, world.app.ports.breakers)()

@@ -12,7 +12,7 @@ from starlette.types import Message, Receive, Scope, Send
 from ragdrop.api.middleware import WaitForWrites
 from ragdrop.errors import DatabaseError
 from ragdrop.operate.observe import RETRY_S, QueryCounter
-from ragdrop.ports.metrics import Failure, QueryReport
+from ragdrop.ports.metrics import QueryFailure, QueryReport
 from ragdrop.ports.telemetry import Counts
 from ragdrop.resilience.stages import before_reply, collected_writes
 from testing.memory_telemetry import MemoryTelemetry
@@ -121,8 +121,8 @@ def test_no_more_than_twenty_agents_are_named_however_many_there_are() -> None:
 def test_errors_are_counted_by_component_operation_code_and_stage() -> None:
     store = MemoryTelemetry()
     counter = QueryCounter(store, clock=lambda: 0.0)
-    counter.note(QueryReport("ask", "acme", 5.0, failure=Failure("chat", "ask", "GENERATION_ERROR", "generate")))
-    refused = Failure("request", "ask", "INVALID_PARAMS", "request", by_caller=True)
+    counter.note(QueryReport("ask", "acme", 5.0, failure=QueryFailure("chat", "ask", "GENERATION_ERROR", "generate")))
+    refused = QueryFailure("request", "ask", "INVALID_PARAMS", "request", by_caller=True)
     counter.note(QueryReport("ask", "acme", 5.0, failure=refused))
     counter.flush()
 

@@ -11,7 +11,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.operate.remove_derived import RemovedDerived, RemoveDerived
-from ragdrop.operate.sweeping import DERIVED_AGE_S, KeptRevision, expired
+from ragdrop.operate.sweeping import DERIVED_AGE_S, DerivedRevision, expired
 from tests.world import TENANT, World
 
 DAY_S = 86_400.0
@@ -152,13 +152,13 @@ def test_a_revision_of_which_nobody_noted_the_document_is_left_alone(world: Worl
 def test_the_pending_revision_is_kept() -> None:
     head = replace(HEAD, status=Status.PENDING, revision=4)
 
-    found = expired([KeptRevision(number, 0.0, True) for number in (2, 3, 4)], head, now_s=100.0, age_s=50.0)
+    found = expired([DerivedRevision(number, 0.0, True) for number in (2, 3, 4)], head, now_s=100.0, age_s=50.0)
 
     assert [each.revision for each in found] == [2]
 
 
 def test_an_attempt_that_was_never_whole_replaces_nothing() -> None:
-    tries = [KeptRevision(1, 0.0, True), KeptRevision(2, 10.0, False), KeptRevision(3, 90.0, True)]
+    tries = [DerivedRevision(1, 0.0, True), DerivedRevision(2, 10.0, False), DerivedRevision(3, 90.0, True)]
 
     assert expired(tries, HEAD, now_s=100.0, age_s=50.0) == []
     assert [each.revision for each in expired(tries, HEAD, now_s=140.0, age_s=50.0)] == [1, 2]

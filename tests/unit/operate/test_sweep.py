@@ -11,7 +11,7 @@ import pytest
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import InvalidParamsError
-from ragdrop.operate.sweeping import Report
+from ragdrop.operate.sweeping import SweepReport
 from ragdrop.ports import Claim
 from ragdrop.ports.message_queue import Change
 from ragdrop.ports.object_store import ListedObject
@@ -32,7 +32,7 @@ class HalfBlind(MemoryObjectStore):
         return (each for each in super().entries(prefix, start_after=start_after) if each.key not in self.unlisted)
 
 
-def sweep(world: World, *, left_s: float = 600, later_s: float = 1_000, **options: Any) -> Report:
+def sweep(world: World, *, left_s: float = 600, later_s: float = 1_000, **options: Any) -> SweepReport:
     world.now_s += later_s
     return world.app.operate.sweep(TENANT, Deadline.after(left_s), **options)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.operate.sweeping import Report
+from ragdrop.operate.sweeping import SweepReport
 from tests.world import TENANT, World
 
 
-def sweep(world: World) -> Report:
+def sweep(world: World) -> SweepReport:
     world.now_s += 1_000
     return world.app.operate.sweep(TENANT, Deadline.after(600))
 

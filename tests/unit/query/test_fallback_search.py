@@ -100,7 +100,7 @@ def test_every_way_in_which_the_index_cannot_be_used_falls_back(
     cut: World, index: DeadIndex, error: DatabaseError
 ) -> None:
     index.error = None
-    cut.app.write_snapshot(cut.tenant, Deadline.after(60))
+    cut.app.operate.write_snapshot(cut.tenant, Deadline.after(60))
     index.error = error
 
     found = cut.search("pump")

@@ -6,7 +6,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import DetailFilters
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DatabaseError
-from ragdrop.ports.telemetry import Usage
+from ragdrop.ports.telemetry import DocumentUsage
 from ragdrop.query.usage import FLUSH_EVERY_S, UsageCounter
 from testing.memory_telemetry import MemoryTelemetry
 from tests.world import World
@@ -51,7 +51,7 @@ def test_a_record_tells_how_often_answers_held_the_document(world: World) -> Non
     world.put("team/a.md", "alpha")
     world.telemetry.add_use(world.key("team/a.md"), 3, "2026-01-02T03:04:05Z")
 
-    assert world.app.documents.keep_documents.record(world.caller, world.key("team/a.md")).usage == Usage(
+    assert world.app.documents.keep_documents.record(world.caller, world.key("team/a.md")).usage == DocumentUsage(
         3, "2026-01-02T03:04:05Z"
     )
     world.telemetry.fail_with = DatabaseError("down", service="telemetry")

@@ -9,7 +9,7 @@ from fastapi import Request
 from pydantic import BaseModel, Field
 
 from ragdrop.api.search import DebugShape, Flags, debug_shape, flags
-from ragdrop.domain.answers import Answer, Citation, Claim, Shown
+from ragdrop.domain.answers import Answer, CheckedSentence, Citation, Shown
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.documents import PromotionLevel
 from ragdrop.domain.receipts import citation_fields
@@ -220,11 +220,11 @@ def _reference(hit: Hit) -> ReferenceShape:
     )
 
 
-def _unsupported(claim: Claim) -> UnsupportedShape:
+def _unsupported(claim: CheckedSentence) -> UnsupportedShape:
     return UnsupportedShape(start=claim.start, end=claim.end, text=claim.text, reason=claim.reason or "words")
 
 
-def _claim(claim: Claim) -> ClaimShape:
+def _claim(claim: CheckedSentence) -> ClaimShape:
     return ClaimShape(
         start=claim.start,
         end=claim.end,
@@ -253,7 +253,7 @@ def bedrock_citations(answer: Answer) -> list[dict[str, Any]]:
     ]
 
 
-def cited_claims(answer: Answer) -> Iterator[tuple[Claim, list[Citation]]]:
+def cited_claims(answer: Answer) -> Iterator[tuple[CheckedSentence, list[Citation]]]:
     """The claims that cite something, each with its own citations: both lists are in the order of the answer."""
     left = iter(answer.citations)
     for claim in answer.claims:

@@ -9,7 +9,7 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from ragdrop.documents.purge import Purged
-from ragdrop.documents.service import FORM_EXPIRES_S, Record
+from ragdrop.documents.service import FORM_EXPIRES_S, KnownDocument
 from ragdrop.domain.documents import ContentType, Head, PromotionLevel, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.times import rfc3339
@@ -186,7 +186,7 @@ def listed(head: Head, status: Status | None = None) -> ListedDocument:
     )
 
 
-def record_shape(record: Record, request_id: str) -> DocumentRecord:
+def record_shape(record: KnownDocument, request_id: str) -> DocumentRecord:
     """A record as `GET /documents/…` shows it."""
     detail = record.detail
     facts = detail.facts if detail else None
@@ -216,7 +216,7 @@ def record_shape(record: Record, request_id: str) -> DocumentRecord:
     )
 
 
-def _chunks_done(record: Record) -> int | None:
+def _chunks_done(record: KnownDocument) -> int | None:
     """Chunks of the revision that is being written part by part, else of the live one."""
     if record.checkpoint is not None:
         return max(record.checkpoint.chunks.values(), default=0)
@@ -272,7 +272,7 @@ def accepted(request: Request, key: DocumentKey, version_id: str, status: Status
     )
 
 
-def upload_form(request: Request, key: DocumentKey, form: objects.UploadForm, now_s: float) -> UploadForm:
+def upload_form(request: Request, key: DocumentKey, form: objects.PresignedForm, now_s: float) -> UploadForm:
     """A form as a caller gets it at *now_s* (seconds since 1970)."""
     return UploadForm(
         request_id=request.state.request_id,

@@ -37,7 +37,7 @@ from ragdrop.api.http import deadline_of
 from ragdrop.documents.idempotency import WriteOnce
 from ragdrop.documents.purge import PurgeDocuments
 from ragdrop.documents.retry import RetryDocuments
-from ragdrop.documents.service import KeepDocuments
+from ragdrop.documents.service import DocumentService
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import ContentType, DetailFilters, Status, lowered
 from ragdrop.domain.keys import DocumentKey
@@ -59,7 +59,7 @@ async def raw_body(request: Request) -> bytes:
 
 
 def documents_router(
-    keep: Callable[[], KeepDocuments],
+    keep: Callable[[], DocumentService],
     retry: Callable[[], RetryDocuments],
     purge: Callable[[], PurgeDocuments],
     once: Callable[[], WriteOnce],

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from ragdrop import __version__
 from ragdrop.domain.tenants import Caller
 from ragdrop.operate.health import CheckHealth
-from ragdrop.tenants.directory import Directory
+from ragdrop.tenants.directory import TenantDirectory
 
 UNAVAILABLE = 503
 
@@ -41,7 +41,7 @@ class HealthShape(BaseModel):
 
 
 def health_router(
-    check: Callable[[], CheckHealth], directory: Directory, caller: Callable[..., Caller | None]
+    check: Callable[[], CheckHealth], directory: TenantDirectory, caller: Callable[..., Caller | None]
 ) -> APIRouter:
     """The route over a use case that is made at the first request; *caller* is None for whoever has no key."""
     router = APIRouter(tags=["operations"])

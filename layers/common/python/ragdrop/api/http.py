@@ -23,7 +23,7 @@ from ragdrop.api.middleware import CrossOrigin, HeadAsGet, WaitForWrites, allowe
 from ragdrop.domain.deadlines import REQUEST_ID, Deadline
 from ragdrop.domain.tenants import Caller, Role
 from ragdrop.observability import logger
-from ragdrop.tenants.directory import Directory
+from ragdrop.tenants.directory import TenantDirectory
 
 GATEWAY_LIMIT_S = 29.0  # a REST API answers 504 by itself after this long
 STREAM_LIMIT_S = 900.0  # how long it lets a response stream
@@ -63,7 +63,7 @@ _api_key = APIKeyHeader(name="x-api-key", auto_error=False, description="A ragdr
 _bearer = HTTPBearer(auto_error=False, description="A ragdrop key as bearer token.")
 
 
-def authenticated(directory: Directory, role: Role) -> Callable[..., Caller]:
+def authenticated(directory: TenantDirectory, role: Role) -> Callable[..., Caller]:
     """A dependency: the caller of the request's key, who must have at least *role*."""
 
     def caller(
@@ -85,7 +85,7 @@ def handed_over(role: Role) -> Callable[..., Caller]:
     return caller
 
 
-def maybe_authenticated(directory: Directory) -> Callable[..., Caller | None]:
+def maybe_authenticated(directory: TenantDirectory) -> Callable[..., Caller | None]:
     """A dependency: the caller of the request's key; None without a key, and while keys cannot be looked up."""
 
     def caller(
@@ -149,7 +149,7 @@ def create_api(routers: Sequence[APIRouter], *, allow_origins: Collection[str] =
 
 def _middleware(allow_origins: Collection[str]) -> list[tuple[Any, dict[str, Any]]]:
     found: list[tuple[Any, dict[str, Any]]] = [
-        (Unforeseen, {}),
+        (UnhandledErrorMiddleware, {}),
         (GZipMiddleware, {"minimum_size": GZIP_FROM_BYTES, "compresslevel": GZIP_LEVEL}),
         (HeadAsGet, {}),
     ]
@@ -185,7 +185,7 @@ class RequestIds:
         await self._app(scope, receive, with_id)
 
 
-class Unforeseen:
+class UnhandledErrorMiddleware:
     """Turns what nobody foresaw into a plain 500."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -24,17 +24,17 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import InvalidParamsError, NotFoundError, RagdropError
-from ragdrop.generate.ask import AskEvent, Found
+from ragdrop.generate.ask import AskEvent, SourcesFound
 from ragdrop.generate.conversations import Turn
 from ragdrop.generate.prompt import CondenseConversation
 from ragdrop.query.scopes import visible_vaults
-from ragdrop.tenants.directory import Directory
+from ragdrop.tenants.directory import TenantDirectory
 
 
 def chat_router(
     ask: AskPart,
     condense: Callable[[], CondenseConversation],
-    directory: Directory,
+    directory: TenantDirectory,
     caller: Callable[..., Caller],
 ) -> APIRouter:
     """The routes; *ask* and *condense* are called at the first request, so that declaring them costs nothing."""
@@ -57,7 +57,7 @@ def chat_router(
         `model` is `default` or `vault:NAME`.  Citations stand in `annotations` and, as `/ask` gives them, in
         `citations`; the other fields of its answer in `ragdrop`.  Fields of the protocol not named here are ignored.
         """
-        reply = Reply(request, body.model, int(time.time()), time.perf_counter())
+        reply = ChatReply(request, body.model, int(time.time()), time.perf_counter())
         vaults = vaults_of(body.model, directory.tenant(who.tenant), who)
         question = Question(Query(condense()(body.turns, deadline), vaults=vaults))
         if not body.stream:
@@ -80,7 +80,7 @@ def chat_router(
 
 def _begun(stream: Iterator[AskEvent]) -> Iterator[AskEvent]:
     """*stream* from its first word on: what fails before it is an error like any other, with a status."""
-    first = next(event for event in stream if not isinstance(event, Found | Citation))
+    first = next(event for event in stream if not isinstance(event, SourcesFound | Citation))
     return itertools.chain([first], stream)
 
 
@@ -169,7 +169,7 @@ ELSEWHERE = {"answer", "citations", "bedrock", "usage", "finish_reason"}  # of a
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ChatReply:
     """What all parts of one reply say: `model` as it was asked for, `created` in seconds since 1970."""
 
     request: Request

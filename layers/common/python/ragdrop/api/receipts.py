@@ -10,7 +10,7 @@ from ragdrop.api.answer_shapes import CitationShape, UnsupportedShape, UsageShap
 from ragdrop.api.http import deadline_of
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller
-from ragdrop.generate.receipts import KeepReceipts
+from ragdrop.generate.receipts import StoreReceipts
 
 
 class ReceiptDocument(BaseModel):
@@ -71,7 +71,7 @@ class ReceiptShape(BaseModel):
     shortened: bool = Field(description="Whether it was too large to be kept whole.")
 
 
-def answers_router(receipts: Callable[[], KeepReceipts], caller: Callable[..., Caller]) -> APIRouter:
+def answers_router(receipts: Callable[[], StoreReceipts], caller: Callable[..., Caller]) -> APIRouter:
     """The route over a use case that is made at the first request."""
     router = APIRouter(tags=["ask"])
 

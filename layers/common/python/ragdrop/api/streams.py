@@ -23,7 +23,7 @@ from ragdrop.api.http import body_of_error
 from ragdrop.api.search import flags
 from ragdrop.domain.answers import Answer, Citation
 from ragdrop.errors import RagdropError
-from ragdrop.generate.ask import AskEvent, Found
+from ragdrop.generate.ask import AskEvent, SourcesFound
 
 EVENT_STREAM = "text/event-stream"
 ONE_BY_ONE = 16  # events
@@ -122,7 +122,7 @@ def events(stream: Iterator[AskEvent], request: Request, start_s: float) -> Gene
                 yield sse("token", {"text": event})
             elif isinstance(event, Citation):
                 yield sse("citation", citation_shape(event))
-            elif isinstance(event, Found):
+            elif isinstance(event, SourcesFound):
                 told = flags(event.retrieval, request, start_s)
                 shown = {name: [each.model_dump() for each in held] for name, held in shown_fields(event.shown).items()}
                 yield sse("retrieval", {**told, **shown})

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ragdrop.generate.ask import Ask
     from ragdrop.generate.pipeline import ObservedAsk
     from ragdrop.generate.prompt import CondenseConversation, PreparePrompt
-    from ragdrop.generate.receipts import KeepReceipts
+    from ragdrop.generate.receipts import StoreReceipts
     from ragdrop.operate.observe import ObserveQueries
     from ragdrop.ports.metrics import Operation
     from ragdrop.query.fallback import SnapshotSearch
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ragdrop.query.query_vectors import QueryVectors
     from ragdrop.query.search import Search
     from ragdrop.tenants.daily_budget import DailyBudget
-    from ragdrop.tenants.directory import Directory
+    from ragdrop.tenants.directory import TenantDirectory
 
 
 @dataclass
@@ -39,18 +39,18 @@ class TenantParts:
     ports: Ports
 
     @cached_property
-    def directory(self) -> Directory:
+    def directory(self) -> TenantDirectory:
         """Callers and tenants."""
-        from ragdrop.tenants.directory import Directory
+        from ragdrop.tenants.directory import TenantDirectory
         from ragdrop.tenants.rate_limits import LimitRequests
 
         limits = LimitRequests(lambda: self.ports.request_counts, clock=self.ports.clock)
-        return Directory(
+        return TenantDirectory(
             self.ports.guarded_registry, limits=limits, tokens=lambda: self.ports.tokens, clock=self.ports.clock
         )
 
     @cached_property
-    def writers_directory(self) -> Directory:
+    def writers_directory(self) -> TenantDirectory:
         """Tenants, by the registry itself: no breaker that readers opened stops a write."""
         return self.directory.over(self.ports.registry)
 
@@ -206,11 +206,11 @@ class GenerateParts:
         )
 
     @cached_property
-    def keep_receipts(self) -> KeepReceipts:
+    def keep_receipts(self) -> StoreReceipts:
         """Receipts of answers."""
-        from ragdrop.generate.receipts import KeepReceipts
+        from ragdrop.generate.receipts import StoreReceipts
 
-        return KeepReceipts(receipts=self.ports.receipts, registry=self.ports.guarded_registry, clock=self.ports.clock)
+        return StoreReceipts(receipts=self.ports.receipts, registry=self.ports.guarded_registry, clock=self.ports.clock)
 
     @cached_property
     def ask(self) -> ObservedAsk:

@@ -16,11 +16,11 @@ from ragdrop.bootstrap.writing import IngestParts
 if TYPE_CHECKING:
     from ragdrop.config import Settings
     from ragdrop.operate.calibrate import Calibrate
-    from ragdrop.operate.diagnose import Examine
+    from ragdrop.operate.diagnose import Diagnose
     from ragdrop.operate.health import CheckHealth, Probe
     from ragdrop.operate.rebuild_index import RebuildIndex
-    from ragdrop.operate.snapshot_content import ReadContent
     from ragdrop.operate.reindex import Reindex
+    from ragdrop.operate.snapshot_content import ReadContent
     from ragdrop.operate.stats import ReadStats
     from ragdrop.operate.sweep import Sweep
     from ragdrop.operate.sweep_tenants import SweepTenants
@@ -117,11 +117,11 @@ class OperateParts:
         }
 
     @cached_property
-    def examine(self) -> Examine:
+    def examine(self) -> Diagnose:
         """The steps of doctor."""
-        from ragdrop.operate.diagnose import Examine
+        from ragdrop.operate.diagnose import Diagnose
 
-        return Examine(
+        return Diagnose(
             registry=self.ports.registry,
             documents=self.ports.documents,
             state=self.ports.state,

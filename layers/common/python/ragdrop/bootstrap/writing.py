@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from ragdrop.documents.idempotency import WriteOnce
     from ragdrop.documents.purge import PurgeDocuments
     from ragdrop.documents.retry import RetryDocuments
-    from ragdrop.documents.service import KeepDocuments
+    from ragdrop.documents.service import DocumentService
     from ragdrop.ingest.known_vectors import KnownVectors
-    from ragdrop.ingest.reconcile import ConvergeKeys
+    from ragdrop.ingest.reconcile import ReconcileKeys
     from ragdrop.ingest.write_chunks import CopyRevision, WriteChunks
     from ragdrop.ingest.write_parts import WriteParts
 
@@ -72,11 +72,11 @@ class IngestParts:
         )
 
     @cached_property
-    def converge_keys(self) -> ConvergeKeys:
+    def converge_keys(self) -> ReconcileKeys:
         """Ingest."""
-        from ragdrop.ingest.activate import PublishRevisions
+        from ragdrop.ingest.activate import ActivateRevisions
         from ragdrop.ingest.index_revision import IndexRevision
-        from ragdrop.ingest.reconcile import ConvergeKeys
+        from ragdrop.ingest.reconcile import ReconcileKeys
         from ragdrop.tenants.apply_settings import ApplySettings
 
         index_revision = IndexRevision(
@@ -89,7 +89,7 @@ class IngestParts:
             known_vectors=self.known_vectors,
             clock=self.ports.clock,
         )
-        publish = PublishRevisions(
+        publish = ActivateRevisions(
             registry=self.ports.registry,
             index=self.ports.index,
             directory=self.tenants.writers_directory,
@@ -105,7 +105,7 @@ class IngestParts:
             environment=self.ports.settings.tunables(),
             clock=self.ports.clock,
         )
-        return ConvergeKeys(
+        return ReconcileKeys(
             documents=self.ports.documents,
             registry=self.ports.registry,
             queue=self.ports.queue,
@@ -135,11 +135,11 @@ class DocumentParts:
         return WriteOnce(self.ports.kept_replies, clock=self.ports.clock)
 
     @cached_property
-    def keep_documents(self) -> KeepDocuments:
+    def keep_documents(self) -> DocumentService:
         """Documents over HTTP."""
-        from ragdrop.documents.service import CheckLinks, KeepDocuments
+        from ragdrop.documents.service import CheckLinks, DocumentService
 
-        return KeepDocuments(
+        return DocumentService(
             documents=self.ports.documents,
             registry=self.ports.registry,
             revisions=self.ports.revisions,

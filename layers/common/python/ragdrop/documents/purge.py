@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from ragdrop.documents.service import KeepDocuments
+from ragdrop.documents.service import DocumentService
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.tenants import Caller
@@ -17,7 +17,7 @@ from ragdrop.ports import ChunkIndex, ObjectStore, Registry
 from ragdrop.ports.receipts import Receipts
 from ragdrop.ports.snapshots import SnapshotWriter
 from ragdrop.ports.telemetry import UsageStore
-from ragdrop.tenants.directory import Directory
+from ragdrop.tenants.directory import TenantDirectory
 
 EVERY_REVISION = 1 << 53  # above any: the first one is milliseconds since 1970
 
@@ -48,13 +48,13 @@ class PurgeDocuments:
     def __init__(
         self,
         *,
-        keep: KeepDocuments,
+        keep: DocumentService,
         documents: ObjectStore,
         state: ObjectStore,
         registry: Registry,
         index: ChunkIndex,
         revisions: RevisionStore,
-        directory: Directory,
+        directory: TenantDirectory,
         usage: UsageStore,
         receipts: Receipts,
         snapshots: SnapshotWriter,

@@ -15,9 +15,9 @@ from ragdrop.errors import DatabaseError, DocumentNotFoundError, InvalidParamsEr
 from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ports import ObjectStore, Registry, StoredObject
-from ragdrop.ports.object_store import NO_PRECONDITION, Precondition, UploadForm
+from ragdrop.ports.object_store import NO_PRECONDITION, Precondition, PresignedForm
 from ragdrop.ports.registry import Checkpoint
-from ragdrop.ports.telemetry import Usage, UsageStore
+from ragdrop.ports.telemetry import DocumentUsage, UsageStore
 from ragdrop.query.follow_links import resolve
 from ragdrop.tenants.daily_budget import DailyBudget
 from ragdrop.tenants.settings_in_force import Tunables, chunking_in_force, in_force
@@ -29,8 +29,8 @@ MAX_FILTERED = 100  # documents whose details are read for one page
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """What is known of a document.  `status` may be `pending` though the head is not: see `KeepDocuments.record`.
+class KnownDocument:
+    """What is known of a document.  `status` may be `pending` though the head is not: see `DocumentService.record`.
 
     `checkpoint` says how far a large revision is that is being written.
     `usage` is None where it cannot be known.
@@ -40,11 +40,11 @@ class Record:
     detail: Detail | None
     status: Status
     checkpoint: Checkpoint | None = None
-    usage: Usage | None = None
+    usage: DocumentUsage | None = None
     broken_links: tuple[str, ...] = ()
 
 
-class KeepDocuments:
+class DocumentService:
     """Put, read, list and delete the documents of a caller's tenant."""
 
     def __init__(
@@ -95,7 +95,7 @@ class KeepDocuments:
         self._budget.take_document(key.tenant)
         return self._documents.put(key.s3_key, body, media_type=media_type, metadata=metadata, onto=onto)
 
-    def upload_form(self, caller: Caller, key: DocumentKey, *, media_type: str) -> UploadForm:
+    def upload_form(self, caller: Caller, key: DocumentKey, *, media_type: str) -> PresignedForm:
         """A form by which a file of up to 50 MB goes straight into the bucket, for 15 minutes.
 
         Raises:
@@ -112,7 +112,7 @@ class KeepDocuments:
             key.s3_key, media_type=media_type, max_bytes=MAX_OBJECT_BYTES, expires_s=FORM_EXPIRES_S
         )
 
-    def record(self, caller: Caller, key: DocumentKey, *, version_id: str | None = None) -> Record:
+    def record(self, caller: Caller, key: DocumentKey, *, version_id: str | None = None) -> KnownDocument:
         """What is known of a document; with *version_id* it says `pending` until ingest has converged to that version.
 
         Raises:
@@ -131,7 +131,7 @@ class KeepDocuments:
         status = Status.PENDING if self._awaits(head, version_id) else head.status
         tenant = self._registry.tenant(key.tenant) if detail and detail.links else None
         broken = self._check_links.broken(detail, tenant) if detail and tenant else ()
-        return Record(head, detail, status, checkpoint, self._used(key), broken)
+        return KnownDocument(head, detail, status, checkpoint, self._used(key), broken)
 
     def text(
         self, caller: Caller, key: DocumentKey, *, start: int = 0, end: int | None = None, version_id: str | None = None
@@ -221,7 +221,9 @@ class KeepDocuments:
             visible = [head for head in visible if tenant and self._fits(head, filters, tenant)]
         if filters and filters.unused_since and visible:
             usage = self._usage.usage([head.key for head in visible])
-            visible = [head for head in visible if usage.get(head.key, Usage()).unused_since(filters.unused_since)]
+            visible = [
+                head for head in visible if usage.get(head.key, DocumentUsage()).unused_since(filters.unused_since)
+            ]
         return Page(visible, found.cursor)
 
     def _fits(self, head: Head, filters: DetailFilters, tenant: Tenant) -> bool:
@@ -246,9 +248,9 @@ class KeepDocuments:
         current = self._documents.head(key.s3_key)
         return current.etag if current else None
 
-    def _used(self, key: DocumentKey) -> Usage | None:
+    def _used(self, key: DocumentKey) -> DocumentUsage | None:
         try:
-            return self._usage.usage([key]).get(key, Usage())
+            return self._usage.usage([key]).get(key, DocumentUsage())
         except DatabaseError:
             return None  # a record is worth more than its counts
 

@@ -100,7 +100,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class CheckedSentence:
     """A sentence of an answer: code points `start` to `end` of the answer's text, and what was found of it.
 
     `reason` is what does not stand in the evidence (`words, number, date, name, negation, quote, unknown_marker`), None
@@ -131,7 +131,7 @@ class Answer:
     retrieval: Retrieval
     prompt_version: str
     citations: list[Citation] = field(default_factory=list)
-    claims: list[Claim] = field(default_factory=list)
+    claims: list[CheckedSentence] = field(default_factory=list)
     shown: Shown = field(default_factory=Shown)
     warnings: list[str] = field(default_factory=list)
     abstain_reason: AbstainReason | None = None
@@ -144,7 +144,7 @@ class Answer:
     timings_ms: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def unsupported(self) -> list[Claim]:
+    def unsupported(self) -> list[CheckedSentence]:
         """The claims that their sources do not support; spans are of `text`."""
         return [claim for claim in self.claims if claim.status == "unsupported"]
 

@@ -12,8 +12,8 @@ from ragdrop.domain.retrieval import Retrieval, verified
 from ragdrop.domain.tenants import Caller
 from ragdrop.generate.budget import CUT
 from ragdrop.generate.citations import AnswerReader
-from ragdrop.generate.prompt import Prepared, PreparePrompt
-from ragdrop.generate.receipts import KeepReceipts
+from ragdrop.generate.prompt import PreparedPrompt, PreparePrompt
+from ragdrop.generate.receipts import StoreReceipts
 from ragdrop.ports import ChatModel, Completion, Prompt, Registry
 from ragdrop.ports.metrics import Tracer
 from ragdrop.resilience.stages import Timer
@@ -23,14 +23,14 @@ CHANGED = "a cited document changed while the answer was written"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SourcesFound:
     """The first event of a streamed answer: what was found, and what of it the model is shown."""
 
     retrieval: Retrieval
     shown: Shown = field(default_factory=Shown)
 
 
-AskEvent = Found | str | Citation | Answer
+AskEvent = SourcesFound | str | Citation | Answer
 """What a streamed answer gives, in order: Found, then text and checked citations, then the whole Answer."""
 
 
@@ -55,7 +55,7 @@ class Ask:
         prepare: PreparePrompt,
         registry: Registry,
         chat: ChatModel,
-        receipts: KeepReceipts,
+        receipts: StoreReceipts,
         bucket: str,
         prices: dict[str, tuple[float, float]],
         tracer: Tracer | None,
@@ -108,7 +108,7 @@ class Ask:
         """
         timer = Timer(self._tracer)
         prepared = self._prepare(question, caller, deadline)
-        yield Found(prepared.retrieval, prepared.shown)
+        yield SourcesFound(prepared.retrieval, prepared.shown)
         if prepared.prompt is None:
             answer = _abstention("no_relevant_context", prepared.retrieval)
         else:
@@ -131,10 +131,12 @@ class Ask:
         answer = replace(answer, timings_ms=timer.stages)
         yield self._receipts.keep(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
 
-    def _reader(self, prepared: Prepared) -> AnswerReader:
+    def _reader(self, prepared: PreparedPrompt) -> AnswerReader:
         return AnswerReader(prepared.shown.segments, bucket=self._bucket, policy=prepared.policy)
 
-    def _finished(self, prepared: Prepared, prompt: Prompt, reader: AnswerReader, completion: Completion) -> Answer:
+    def _finished(
+        self, prepared: PreparedPrompt, prompt: Prompt, reader: AnswerReader, completion: Completion
+    ) -> Answer:
         reader.finish()
         cited = reader.answer
         return Answer(
@@ -174,7 +176,7 @@ def _abstention(reason: AbstainReason, retrieval: Retrieval) -> Answer:
     return Answer(ABSTENTIONS[reason], retrieval, "", abstain_reason=reason)
 
 
-def _warnings(prepared: Prepared, completion: Completion) -> list[str]:
+def _warnings(prepared: PreparedPrompt, completion: Completion) -> list[str]:
     found = []
     cut = [one.key.vault_path for one in prepared.shown.excluded if one.reason == CUT]
     critical = {document.key.vault_path for document in prepared.retrieval.critical}

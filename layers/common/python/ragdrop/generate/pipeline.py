@@ -15,7 +15,7 @@ from ragdrop.domain.answers import Answer, Question
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Retrieval
 from ragdrop.domain.tenants import Caller
-from ragdrop.generate.ask import Answering, AskEvent, Found
+from ragdrop.generate.ask import Answering, AskEvent, SourcesFound
 from ragdrop.ports.metrics import Operation, QueryReport
 from ragdrop.query.pipeline import Observe, report_of
 from ragdrop.tenants.daily_budget import DailyBudget
@@ -71,7 +71,7 @@ class ObservedAsk:
         error: BaseException | None = None
         try:
             for event in self._ask.stream(question, caller, deadline):
-                found = event.retrieval if isinstance(event, Found) else found
+                found = event.retrieval if isinstance(event, SourcesFound) else found
                 answer = event if isinstance(event, Answer) else answer
                 yield event
         except GeneratorExit:

@@ -24,12 +24,12 @@ from ragdrop.generate.conversations import (
 )
 from ragdrop.ports import ChatModel, Message, Prompt, Prompter, PromptRequest
 from ragdrop.query.cache import Searching
-from ragdrop.tenants.directory import Directory
+from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import Tunables, in_force
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedPrompt:
     """All that an answer needs; `prompt` is None where nothing relevant was found."""
 
     retrieval: Retrieval
@@ -46,7 +46,7 @@ class PreparePrompt:
         self,
         *,
         search: Searching,
-        directory: Directory,
+        directory: TenantDirectory,
         prompter: Prompter,
         environment: Tunables,
         models: tuple[str, ...],
@@ -57,7 +57,7 @@ class PreparePrompt:
         self._environment = environment
         self._models = models
 
-    def __call__(self, question: Question, caller: Caller, deadline: Deadline) -> Prepared:
+    def __call__(self, question: Question, caller: Caller, deadline: Deadline) -> PreparedPrompt:
         """Retrieve and render.
 
         Raises:
@@ -84,7 +84,7 @@ class PreparePrompt:
         if retrieval.cause is not None:  # "nothing found" would be a lie
             raise retrieval.cause
         if retrieval.abstained:
-            return Prepared(retrieval)
+            return PreparedPrompt(retrieval)
         tenant = self._directory.tenant(caller.tenant)
         asked = {"max_context_tokens": question.max_context_tokens}
         own = tenant.settings_of(None) if tenant else {}
@@ -127,7 +127,7 @@ class PreparePrompt:
                 prompt_template=question.prompt_template or own.get("prompt_template"),
             )
         )
-        return Prepared(retrieval, shown, prompt, values.reserved_answer_tokens, values.citation_policy)
+        return PreparedPrompt(retrieval, shown, prompt, values.reserved_answer_tokens, values.citation_policy)
 
 
 logger = logging.getLogger(__name__)

@@ -29,7 +29,7 @@ API_NAMES = {"content_types": "content_type", "categories": "category", "session
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
-class KeepReceipts:
+class StoreReceipts:
     """Writes the receipt of an answer before it leaves, and reads it again."""
 
     def __init__(self, *, receipts: Receipts, registry: Registry, clock: Callable[[], float]) -> None:

@@ -11,14 +11,14 @@ from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import rfc3339
 from ragdrop.ingest.index_revision import IndexRevision
 from ragdrop.ingest.reconcile_rules import obsolete_before
-from ragdrop.ingest.write_parts import Written
+from ragdrop.ingest.write_parts import WrittenRevision
 from ragdrop.ports import ChunkIndex, Registry
 from ragdrop.ports.metrics import Metrics
 from ragdrop.resilience.bounded_cache import BoundedCache
-from ragdrop.tenants.directory import Directory
+from ragdrop.tenants.directory import TenantDirectory
 
 
-class PublishRevisions:
+class ActivateRevisions:
     """Flips, failures and what follows from them: counters and clean-up.  All methods raise DependencyError."""
 
     def __init__(
@@ -26,7 +26,7 @@ class PublishRevisions:
         *,
         registry: Registry,
         index: ChunkIndex,
-        directory: Directory,
+        directory: TenantDirectory,
         index_revision: IndexRevision,
         metrics: Metrics,
         clock: Callable[[], float],
@@ -39,13 +39,13 @@ class PublishRevisions:
         self._clock = clock
         self._folders: BoundedCache[tuple[str, str], str] = BoundedCache(size=10_000, ttl_s=3_600.0)
 
-    def refresh(self, written: Iterable[Written], deadline: Deadline) -> None:
+    def refresh(self, written: Iterable[WrittenRevision], deadline: Deadline) -> None:
         """Make the chunks of several revisions visible to searches, by one request an index."""
         refs = {each.tenant.part_of(target) for each in written for target in each.targets}
         if refs:
             self._index.refresh(refs, deadline)
 
-    def flip(self, written: Written, deadline: Deadline) -> None:
+    def flip(self, written: WrittenRevision, deadline: Deadline) -> None:
         """Let a refreshed revision answer, unless it was superseded; then remove what it replaces."""
         self._registry.point(written.detail)
         before = self._registry.flip(written.detail, self._clock())

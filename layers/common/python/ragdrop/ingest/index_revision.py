@@ -16,9 +16,9 @@ from ragdrop.errors import DocumentTooLargeError
 from ragdrop.ingest.known_vectors import KnownVectors
 from ragdrop.ingest.metadata import MAX_SIDECAR_BYTES, facts_of, read_sidecar
 from ragdrop.ingest.revision_store import RevisionStore
-from ragdrop.ingest.stored_revision import KeptRevision
+from ragdrop.ingest.stored_revision import StoredRevision
 from ragdrop.ingest.write_chunks import CopyRevision, Cut, Known, WriteChunks
-from ragdrop.ingest.write_parts import Unfinished, Written
+from ragdrop.ingest.write_parts import Unfinished, WrittenRevision
 from ragdrop.ports import ObjectStore, Parser, Registry, StoredObject
 from ragdrop.ports.registry import Checkpoint
 from ragdrop.tenants.settings_in_force import categories_in_force
@@ -27,7 +27,7 @@ MAX_OBJECT_BYTES = 50 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CurrentVersions:
     """What is in the bucket now: the document's current version, and its sidecar's where there is one."""
 
     document: StoredObject
@@ -40,13 +40,13 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class ParsedRevision:
     """A revision that is parsed and cut for every index of its tenant, and fits into this invocation.
 
     `known` are the vectors that it need not be embedded for.
     """
 
-    kept: KeptRevision
+    kept: StoredRevision
     detail: Detail
     tenant: Tenant
     cuts: tuple[Cut, ...]
@@ -82,7 +82,7 @@ class IndexRevision:
         self._known_vectors = known_vectors
         self._clock = clock
 
-    def prepare(self, claimed: Head, found: Found, tenant: Tenant) -> Prepared | Unfinished | None:
+    def prepare(self, claimed: Head, found: CurrentVersions, tenant: Tenant) -> ParsedRevision | Unfinished | None:
         """Read and cut the revision *claimed* of the versions *found*; None where one of them is gone by now.
 
         A long text is only parsed and kept, and what is left is to be done in parts.
@@ -110,9 +110,9 @@ class IndexRevision:
             self._write_chunks.cut(kept, 0, document, detail.facts, tenant=tenant, target=target)
             for target in tenant.targets
         )
-        return Prepared(kept, detail, tenant, cuts, KnownVectors.between(sources, tenant.targets, kept.parts[0]))
+        return ParsedRevision(kept, detail, tenant, cuts, KnownVectors.between(sources, tenant.targets, kept.parts[0]))
 
-    def vectors(self, prepared: Iterable[Prepared], deadline: Deadline) -> Known:
+    def vectors(self, prepared: Iterable[ParsedRevision], deadline: Deadline) -> Known:
         """The vectors of several documents, in shared requests; the same text is embedded once.
 
         Raises:
@@ -122,7 +122,7 @@ class IndexRevision:
         known = {place: vector for each in several for place, vector in each.known.items()}
         return self._write_chunks.vectors((cut for each in several for cut in each.cuts), known, deadline)
 
-    def index(self, prepared: Iterable[Prepared], vectors: Known, deadline: Deadline) -> None:
+    def index(self, prepared: Iterable[ParsedRevision], vectors: Known, deadline: Deadline) -> None:
         """Put the chunks of several documents into the index, in shared requests; they wait for the flips.
 
         Raises:
@@ -130,7 +130,7 @@ class IndexRevision:
         """
         self._write_chunks.index((cut for each in prepared for cut in each.cuts), vectors, deadline)
 
-    def keep(self, prepared: Prepared, vectors: Known) -> Written:
+    def keep(self, prepared: ParsedRevision, vectors: Known) -> WrittenRevision:
         """Keep the chunks of a document that are in the index.
 
         Raises:
@@ -139,9 +139,9 @@ class IndexRevision:
         counts = [self._write_chunks.keep(cut, vectors) for cut in prepared.cuts]
         self._known_vectors.remember(prepared.kept)
         detail = replace(prepared.detail, chunk_count=counts[0])
-        return Written(detail, prepared.tenant, tuple(cut.target for cut in prepared.cuts))
+        return WrittenRevision(detail, prepared.tenant, tuple(cut.target for cut in prepared.cuts))
 
-    def catch_up(self, written: Written, tenant: Tenant, deadline: Deadline) -> None:
+    def catch_up(self, written: WrittenRevision, tenant: Tenant, deadline: Deadline) -> None:
         """Write a flipped revision to the indexes that its tenant has got since it was written."""
         missing = [target for target in tenant.targets if target not in written.targets]
         kept = self._revisions.open(written.key, written.detail.revision) if missing else None
@@ -149,7 +149,7 @@ class IndexRevision:
             if kept is not None:
                 self._copy_revision(kept, written.detail.facts, tenant=tenant, target=target, deadline=deadline)
 
-    def _parsed(self, claimed: Head, found: Found, tenant: Tenant) -> tuple[ParsedDocument, Detail] | None:
+    def _parsed(self, claimed: Head, found: CurrentVersions, tenant: Tenant) -> tuple[ParsedDocument, Detail] | None:
         """The document and its detail; the object's bytes end here, as a large one is too much to be held twice."""
         stored = found.document
         body = self._documents.get(stored.key, version_id=stored.version_id)
@@ -182,7 +182,7 @@ class IndexRevision:
         )
         return document, detail
 
-    def _sidecar(self, found: Found) -> bytes | None:
+    def _sidecar(self, found: CurrentVersions) -> bytes | None:
         """The sidecar's bytes, none where there is no sidecar; None where its version is gone by now."""
         if found.sidecar is None:
             return b""

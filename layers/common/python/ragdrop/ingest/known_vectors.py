@@ -10,7 +10,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.tenants import ActiveIndex
 from ragdrop.ingest.revision_store import RevisionStore
-from ragdrop.ingest.stored_revision import KeptRevision
+from ragdrop.ingest.stored_revision import StoredRevision
 from ragdrop.ports import ObjectStore
 
 Vectors = dict[tuple[EmbeddingSpace, str], Vector]
@@ -23,7 +23,7 @@ class KnownVectors:
         self._state = state
         self._revisions = revisions
 
-    def sources(self, kept: KeptRevision, live_revision: int | None) -> list[KeptRevision]:
+    def sources(self, kept: StoredRevision, live_revision: int | None) -> list[StoredRevision]:
         """Where vectors for *kept* may be: its live revision, and the last document that had exactly its text."""
         places = [(kept.key, live_revision)] if live_revision is not None else []
         twin = self._state.get(twin_name(kept.key.tenant, kept.text_digest or ""))
@@ -35,7 +35,7 @@ class KnownVectors:
 
     @staticmethod
     def between(
-        sources: Sequence[KeptRevision], targets: Sequence[ActiveIndex], span: tuple[int, int] | None = None
+        sources: Sequence[StoredRevision], targets: Sequence[ActiveIndex], span: tuple[int, int] | None = None
     ) -> Vectors:
         """The vectors of the chunks that *sources* have in *span* of their texts (all of it if None).
 
@@ -48,7 +48,7 @@ class KnownVectors:
             for chunk, vector in source.chunks_between(target.name, *(span or ()))
         }
 
-    def remember(self, kept: KeptRevision) -> None:
+    def remember(self, kept: StoredRevision) -> None:
         """Note that this revision holds the vectors of its text."""
         place = {"vault": kept.key.vault, "path": kept.key.path, "revision": kept.revision}
         body = json.dumps(place, ensure_ascii=False).encode()

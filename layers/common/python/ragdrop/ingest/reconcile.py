@@ -12,15 +12,15 @@ from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import DatabaseError, DependencyError, DocumentError, InvalidParamsError
-from ragdrop.ingest.activate import PublishRevisions
-from ragdrop.ingest.index_revision import Found, IndexRevision, Prepared
+from ragdrop.ingest.activate import ActivateRevisions
+from ragdrop.ingest.index_revision import CurrentVersions, IndexRevision, ParsedRevision
 from ragdrop.ingest.reconcile_rules import LEASE_S, MAX_RECEIVES, is_older, is_settled, retry_delay_s
 from ragdrop.ingest.write_chunks import Known
-from ragdrop.ingest.write_parts import Stop, Unfinished, WriteParts, Written
+from ragdrop.ingest.write_parts import Stop, Unfinished, WriteParts, WrittenRevision
 from ragdrop.ports import Claim, MessageQueue, ObjectStore, Registry
 from ragdrop.ports.message_queue import Change, Delivery
 from ragdrop.tenants.apply_settings import ApplySettings
-from ragdrop.tenants.directory import Directory
+from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import Tunables, in_force
 
 logger = logging.getLogger(__name__)
@@ -34,12 +34,12 @@ class _Batch:
     """What becomes of the messages of one invocation."""
 
     deadline: Deadline
-    prepared: list[tuple[Delivery, Prepared]] = field(default_factory=list)
+    prepared: list[tuple[Delivery, ParsedRevision]] = field(default_factory=list)
     unfinished: list[tuple[Delivery, Unfinished]] = field(default_factory=list)
     failed: dict[str, Delivery] = field(default_factory=dict)
 
 
-class ConvergeKeys:
+class ReconcileKeys:
     """Makes the index agree with the bucket, one batch of messages at a time."""
 
     def __init__(
@@ -48,10 +48,10 @@ class ConvergeKeys:
         documents: ObjectStore,
         registry: Registry,
         queue: MessageQueue,
-        directory: Directory,
+        directory: TenantDirectory,
         index_revision: IndexRevision,
         write_parts: WriteParts,
-        publish: PublishRevisions,
+        publish: ActivateRevisions,
         apply_settings: ApplySettings,
         environment: Tunables,
         retry_base_s: int,
@@ -112,14 +112,14 @@ class ConvergeKeys:
         except DependencyError as exc:
             self._failed(key, delivery, exc, batch)
             return
-        if isinstance(work, Prepared):
+        if isinstance(work, ParsedRevision):
             batch.prepared.append((delivery, work))
         elif work is not None:
             batch.unfinished.append((delivery, work))
 
     def _converge(
         self, key: DocumentKey, change: Change, delivery: Delivery, tenant: Tenant, deadline: Deadline
-    ) -> Prepared | Unfinished | None:
+    ) -> ParsedRevision | Unfinished | None:
         for _ in range(MAX_STARTS):
             found = self._look(key)
             head = self._registry.head(key)
@@ -164,12 +164,14 @@ class ConvergeKeys:
                 return work
         raise DatabaseError("the key kept changing while it was read", service="registry")
 
-    def _look(self, key: DocumentKey) -> Found | None:
+    def _look(self, key: DocumentKey) -> CurrentVersions | None:
         """What the bucket holds now of *key*; a sidecar without its document is nothing."""
         document = self._documents.head(key.s3_key)
-        return None if document is None else Found(document, self._documents.head(key.s3_key + SIDECAR_SUFFIX))
+        return (
+            None if document is None else CurrentVersions(document, self._documents.head(key.s3_key + SIDECAR_SUFFIX))
+        )
 
-    def _claim_for(self, found: Found, change: Change, delivery: Delivery) -> Claim:
+    def _claim_for(self, found: CurrentVersions, change: Change, delivery: Delivery) -> Claim:
         now_s = self._clock()
         etags = found.document.etag, found.sidecar.etag if found.sidecar else None
         return Claim(*found.versions, delivery.message_id, now_s + LEASE_S, change.sequencer, now_s, *etags)
@@ -189,8 +191,8 @@ class ConvergeKeys:
         return True
 
     def _write(
-        self, prepared: Sequence[tuple[Delivery, Prepared]], batch: _Batch, known: Known | None = None
-    ) -> list[tuple[Delivery, Written]]:
+        self, prepared: Sequence[tuple[Delivery, ParsedRevision]], batch: _Batch, known: Known | None = None
+    ) -> list[tuple[Delivery, WrittenRevision]]:
         """Embed and index what is *prepared*.  Where the shared requests fail, each document is tried by itself."""
         works = [work for _, work in prepared]
         try:
@@ -202,7 +204,7 @@ class ConvergeKeys:
             for delivery, work in prepared:
                 self._failed(work.key, delivery, exc, batch)
             return []
-        written: list[tuple[Delivery, Written]] = []
+        written: list[tuple[Delivery, WrittenRevision]] = []
         for delivery, work in prepared:
             try:
                 written.append((delivery, self._index_revision.keep(work, known)))
@@ -214,7 +216,7 @@ class ConvergeKeys:
         """Write parts of a large document until it is whole, or the time is over."""
         try:
             done = self._write_parts(work, delivery, batch.deadline)
-            if isinstance(done, Written):
+            if isinstance(done, WrittenRevision):
                 self._flip([(delivery, done)], batch)
             elif done is Stop.LOST:
                 self._publish.clean(work.key, work.tenant, batch.deadline)
@@ -223,7 +225,7 @@ class ConvergeKeys:
         except DependencyError as exc:
             self._failed(work.key, delivery, exc, batch)
 
-    def _flip(self, waiting: Sequence[tuple[Delivery, Written]], batch: _Batch) -> None:
+    def _flip(self, waiting: Sequence[tuple[Delivery, WrittenRevision]], batch: _Batch) -> None:
         try:
             self._publish.refresh((written for _, written in waiting), batch.deadline)
         except DependencyError as exc:
@@ -279,5 +281,5 @@ class ConvergeKeys:
             logger.warning("a message keeps its visibility", extra={"service": exc.service, "code": exc.code})
 
 
-def _claimed_for(head: Head, found: Found) -> bool:
+def _claimed_for(head: Head, found: CurrentVersions) -> bool:
     return (head.version_id, head.sidecar_version_id) == found.versions

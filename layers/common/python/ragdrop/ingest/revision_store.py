@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from ragdrop.domain.chunks import Chunk, Vector
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.parsed import ParsedDocument, part_places
-from ragdrop.ingest.stored_revision import KeptRevision, block_name, object_name, pack, revision_of, revisions_prefix
+from ragdrop.ingest.stored_revision import StoredRevision, block_name, object_name, pack, revision_of, revisions_prefix
 from ragdrop.ports import ObjectStore
 
 BLOCK_CHARACTERS = 65_536
@@ -44,7 +44,7 @@ class RevisionStore:
 
     def write_text(
         self, key: DocumentKey, revision: int, document: ParsedDocument, *, version_id: str = ""
-    ) -> KeptRevision:
+    ) -> StoredRevision:
         """Keep the parsed text of an S3 version and its structure; the manifest goes last: what it names is there."""
         body, blocks, digest = bytearray(), [], hashlib.sha256()
         for start in range(0, len(document.text), BLOCK_CHARACTERS):
@@ -69,7 +69,7 @@ class RevisionStore:
         )
         metadata = {OWNER: owner} | ({VERSION: version_id} if version_id else {})
         self._state.put(name, encoded, media_type="application/json", metadata=metadata)
-        return KeptRevision(self._state, key, revision, manifest)
+        return StoredRevision(self._state, key, revision, manifest)
 
     def owner(self, prefix: str) -> DocumentKey | None:
         """The document that the revision under *prefix* is of; None where its manifest is not there or does not say."""
@@ -77,12 +77,12 @@ class RevisionStore:
         noted = stored.metadata.get(OWNER) if stored is not None else None
         return None if noted is None else DocumentKey.parse(base64.urlsafe_b64decode(noted).decode())
 
-    def open(self, key: DocumentKey, revision: int) -> KeptRevision | None:
+    def open(self, key: DocumentKey, revision: int) -> StoredRevision | None:
         """A revision that was kept; None where it is not."""
         body = self._state.get(object_name(key, revision, "manifest.json"))
-        return None if body is None else KeptRevision(self._state, key, revision, json.loads(body))
+        return None if body is None else StoredRevision(self._state, key, revision, json.loads(body))
 
-    def of_version(self, key: DocumentKey, version_id: str) -> KeptRevision | None:
+    def of_version(self, key: DocumentKey, version_id: str) -> StoredRevision | None:
         """The newest revision kept of an S3 version, among the last 250 of the document; None where there is none.
 
         Whatever else two revisions of one version differ in, their text is that version's.
@@ -103,7 +103,7 @@ class RevisionStore:
 
     def write_chunks(
         self,
-        kept: KeptRevision,
+        kept: StoredRevision,
         index: str,
         chunks: Sequence[Chunk],
         vectors: Sequence[Vector],
@@ -119,7 +119,7 @@ class RevisionStore:
         metadata = {CHUNK_COUNT: str(len(chunks)), CHUNK_SIZES: sizes}
         self._state.put(name, pack(chunks, vectors), media_type=BYTES, metadata=metadata)
 
-    def mark_whole(self, kept: KeptRevision, index: str, count: int, *, sizes: str = "") -> None:
+    def mark_whole(self, kept: StoredRevision, index: str, count: int, *, sizes: str = "") -> None:
         """Say that *index* has all *count* chunks of a revision that has several parts."""
         metadata = {CHUNK_COUNT: str(count), CHUNK_SIZES: sizes}
         self._state.put(kept.name(f"chunks/{index}"), b"", media_type=BYTES, metadata=metadata)

@@ -20,7 +20,7 @@ from ragdrop.domain.parsed import ParsedDocument, document_of, part_of
 from ragdrop.ports import ObjectStore
 
 
-class KeptRevision:
+class StoredRevision:
     """One revision by its manifest.  Every method raises ObjectStoreError when S3 does not answer.
 
     A long text has several parts, which are chunked and embedded one by one; nothing here holds more than one of them,

@@ -15,7 +15,7 @@ from ragdrop.domain.tenants import ActiveIndex, IndexRef, Tenant
 from ragdrop.errors import EmptyDocumentError
 from ragdrop.ingest.known_vectors import KnownVectors
 from ragdrop.ingest.revision_store import RevisionStore
-from ragdrop.ingest.stored_revision import KeptRevision
+from ragdrop.ingest.stored_revision import StoredRevision
 from ragdrop.ports import ChunkIndex, Embedder, Splitter
 from ragdrop.tenants.settings_in_force import chunking_in_force
 
@@ -29,7 +29,7 @@ Known = Mapping[Place, Vector]
 class Cut:
     """One part of a revision, cut for one index; `chunks` have ordinals and offsets of the whole document."""
 
-    kept: KeptRevision
+    kept: StoredRevision
     number: int
     facts: Facts
     target: ActiveIndex
@@ -55,7 +55,7 @@ class WriteChunks:
 
     def cut(
         self,
-        kept: KeptRevision,
+        kept: StoredRevision,
         number: int,
         document: ParsedDocument,
         facts: Facts,
@@ -150,7 +150,7 @@ class CopyRevision:
         self._write_chunks = write_chunks
 
     def __call__(
-        self, kept: KeptRevision, facts: Facts, *, tenant: Tenant, target: ActiveIndex, deadline: Deadline
+        self, kept: StoredRevision, facts: Facts, *, tenant: Tenant, target: ActiveIndex, deadline: Deadline
     ) -> int | None:
         """Write all parts of *kept* into *target*; how many chunks, or None where the text is gone.
 

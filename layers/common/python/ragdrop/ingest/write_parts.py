@@ -15,7 +15,7 @@ from ragdrop.errors import DeadlineError, DependencyError, EmptyDocumentError, O
 from ragdrop.ingest.known_vectors import KnownVectors
 from ragdrop.ingest.reconcile_rules import LEASE_S
 from ragdrop.ingest.revision_store import RevisionStore
-from ragdrop.ingest.stored_revision import KeptRevision
+from ragdrop.ingest.stored_revision import StoredRevision
 from ragdrop.ingest.write_chunks import WriteChunks
 from ragdrop.ports import MessageQueue, Registry
 from ragdrop.ports.message_queue import Continuation, Delivery
@@ -27,7 +27,7 @@ PACE = 2.0  # the next part may take twice as long as the slowest so far
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenRevision:
     """A revision whose chunks are written, to these indexes of its tenant, and wait for their flip."""
 
     detail: Detail
@@ -44,11 +44,11 @@ class Written:
 class Unfinished:
     """A large revision that is parsed and kept; `sources` are where vectors for it may be."""
 
-    kept: KeptRevision
+    kept: StoredRevision
     detail: Detail
     tenant: Tenant
     checkpoint: Checkpoint
-    sources: Sequence[KeptRevision]
+    sources: Sequence[StoredRevision]
 
     @property
     def key(self) -> DocumentKey:
@@ -119,7 +119,7 @@ class WriteParts:
             return None
         return Unfinished(kept, detail, tenant, checkpoint, self._known_vectors.sources(kept, head.live_revision))
 
-    def __call__(self, work: Unfinished, delivery: Delivery, deadline: Deadline) -> Written | Stop:
+    def __call__(self, work: Unfinished, delivery: Delivery, deadline: Deadline) -> WrittenRevision | Stop:
         """Write parts while there is time; what is left goes on by a message.
 
         Raises:
@@ -175,7 +175,7 @@ class WriteParts:
         vectors = self._write_chunks.vectors(cuts, known, deadline)
         return {cut.target.name: self._write_chunks.write(cut, vectors, deadline) for cut in cuts}
 
-    def _whole(self, work: Unfinished, at: Checkpoint) -> Written:
+    def _whole(self, work: Unfinished, at: Checkpoint) -> WrittenRevision:
         """All parts are written: note it, so that nothing needs to count them again."""
         targets = _targets(work, at)
         if not any(at.chunks.values()):
@@ -186,7 +186,7 @@ class WriteParts:
             self._revisions.mark_whole(work.kept, target.name, at.chunks[target.name], sizes=sizes)
         self._known_vectors.remember(work.kept)
         count = at.chunks.get(work.tenant.active.name, max(at.chunks.values()))
-        return Written(replace(work.detail, chunk_count=count), work.tenant, targets)
+        return WrittenRevision(replace(work.detail, chunk_count=count), work.tenant, targets)
 
     def _hand_over(self, work: Unfinished, at: Checkpoint) -> Stop:
         self._queue.go_on(Continuation(work.key.s3_key, work.kept.revision, at.part, at.hop))

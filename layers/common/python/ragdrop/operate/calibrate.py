@@ -15,7 +15,7 @@ from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import ConflictError, InvalidParamsError
 from ragdrop.ingest.revision_store import RevisionStore
-from ragdrop.operate.calibration_fit import MIN_PAIRS, OFF_TOPIC_QUESTIONS, Evidence, fitted, usable_titles
+from ragdrop.operate.calibration_fit import MIN_PAIRS, OFF_TOPIC_QUESTIONS, ObservedScores, fitted, usable_titles
 from ragdrop.ports import ChunkIndex, Embedder, Registry
 from ragdrop.query.relevance import in_force
 
@@ -89,7 +89,7 @@ class Calibrate:
         written = not dry_run and self._registry.put_calibration(name, after)
         return Calibrated(name, in_force(tenant), after, written)
 
-    def _evidence(self, tenant: Tenant, sample: Sample, deadline: Deadline) -> tuple[Evidence, Evidence]:
+    def _evidence(self, tenant: Tenant, sample: Sample, deadline: Deadline) -> tuple[ObservedScores, ObservedScores]:
         """Raw scores of the vector and of the lexical part."""
         asked = self._vectors([query.text for query in sample.queries], tenant, deadline)
         probes = self._vectors(OFF_TOPIC_QUESTIONS, tenant, deadline)
@@ -98,12 +98,12 @@ class Calibrate:
         titles = sample.queries[:LEXICAL_QUERIES]
         by_words = [CandidateQuery(query.text, None, Filters(), LEXICAL_HITS) for query in titles]
         found = self._search(tenant, by_words, deadline)
-        cosines = Evidence(
+        cosines = ObservedScores(
             own=tuple(best(vector, query.own) for query, vector in zip(sample.queries, asked, strict=True)),
             random=_random_cosines(sample, asked, tenant.name),
             off_topic=tuple(each.vector[0].score for each in off_topic if each.vector),
         )
-        lexical = Evidence(
+        lexical = ObservedScores(
             own=tuple(_own_scores(titles, found)),
             random=(),
             off_topic=tuple(each.lexical[0].score if each.lexical else 0.0 for each in off_topic),

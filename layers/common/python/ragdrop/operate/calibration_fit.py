@@ -31,7 +31,7 @@ PRIOR_PAIRS: dict[Basis, int] = {"measured": 200, "estimated": 30, "generic": 8}
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class ObservedScores:
     """Raw scores that a tenant's own documents gave.
 
     Args:
@@ -48,7 +48,7 @@ class Evidence:
     def separation(self) -> float:
         """Share of pairs of an own and a random score in which the own one is higher; ties count half.
 
-        >>> Evidence((0.8, 0.2), (0.1, 0.2), ()).separation
+        >>> ObservedScores((0.8, 0.2), (0.1, 0.2), ()).separation
         0.875
         """
         ordered = sorted(self.random)
@@ -56,13 +56,13 @@ class Evidence:
         return below / (2 * len(ordered) * len(self.own)) if ordered and self.own else 0.5
 
 
-def fit_curve(evidence: Evidence, *, share: float = OPERATING_SHARE) -> Curve:
+def fit_curve(evidence: ObservedScores, *, share: float = OPERATING_SHARE) -> Curve:
     """The curve that these scores alone ask for, its operating point at *share* of the way to the typical own score.
 
     The off-topic ceiling is the upper quartile of the off-topic scores (a tenant may well answer a few of those
     questions), or the median of the random ones where that is higher.  The median off-topic score is worth 0.05.
 
-    >>> fit_curve(Evidence(own=(0.7,) * 4, random=(0.1,) * 4, off_topic=(0.2,) * 4)).operating_point
+    >>> fit_curve(ObservedScores(own=(0.7,) * 4, random=(0.1,) * 4, off_topic=(0.2,) * 4)).operating_point
     0.325
     """
     noise = median(evidence.off_topic)
@@ -87,7 +87,7 @@ def shrunk(fitted: Curve, prior: Curve, *, pairs: int, prior_pairs: int) -> Curv
     )
 
 
-def fitted(tenant: Tenant, cosines: Evidence, lexical: Evidence, *, at: str) -> Calibration | None:
+def fitted(tenant: Tenant, cosines: ObservedScores, lexical: ObservedScores, *, at: str) -> Calibration | None:
     """The tenant's calibration by this evidence; None where there is too little of it.
 
     Args:
@@ -137,11 +137,11 @@ def _in_words(title: str) -> bool:
     return several and letters >= 6 and 2 * letters >= len(title)
 
 
-def _lexical_curve(evidence: Evidence) -> Curve | None:
+def _lexical_curve(evidence: ObservedScores) -> Curve | None:
     scores: Sequence[float] = evidence.off_topic
     if min(len(evidence.own), len(scores)) < MIN_LEXICAL_PAIRS:
         return None
-    against_noise = Evidence(evidence.own, tuple(scores), ())
+    against_noise = ObservedScores(evidence.own, tuple(scores), ())
     return fit_curve(evidence, share=LEXICAL_SHARE) if against_noise.separation >= MIN_LEXICAL_SEPARATION else None
 
 

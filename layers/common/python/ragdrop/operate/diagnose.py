@@ -29,7 +29,7 @@ SAMPLES = (
 Step = Callable[[Deadline], Verdict]
 
 
-class Examine:
+class Diagnose:
     """The steps by name, in order; each raises what its port raises."""
 
     def __init__(

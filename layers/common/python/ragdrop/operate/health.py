@@ -21,7 +21,7 @@ HELD_S = 2.0  # a shallow look is shown to others for so long: whoever has no ke
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ProbeResult:
     """What a probe says of a dependency that answered."""
 
     status: DependencyStatus = "healthy"
@@ -37,7 +37,7 @@ class Look:
     tenant: str | None = None
 
 
-Probe = Callable[[Look], Finding]
+Probe = Callable[[Look], ProbeResult]
 """Asks a dependency; raises what its port raises."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ragdrop.domain.models import EmbeddingSpace
-from ragdrop.operate.health import Finding, Look, Probe
+from ragdrop.operate.health import Look, Probe, ProbeResult
 from ragdrop.ports import ChatModel, ChunkIndex, Embedder, Message, ObjectStore, Registry
 from ragdrop.ports.models import ModelList
 from ragdrop.ports.snapshots import SnapshotReader
@@ -18,12 +18,14 @@ PING = "ping"
 def index_probe(index: ChunkIndex, registry: Registry) -> Probe:
     """Whether it can be searched, and holds anything of a tenant that has documents."""
 
-    def probe(look: Look) -> Finding:
+    def probe(look: Look) -> ProbeResult:
         index.check(look.deadline)
         tenant = registry.tenant(look.tenant) if look.tenant else None
         if tenant is not None and tenant.documents and index.count(tenant.index, look.deadline) == 0:
-            return Finding("unavailable", f"it holds none of the {tenant.documents} documents; the sweep rebuilds it")
-        return Finding()
+            return ProbeResult(
+                "unavailable", f"it holds none of the {tenant.documents} documents; the sweep rebuilds it"
+            )
+        return ProbeResult()
 
     return probe
 
@@ -31,9 +33,9 @@ def index_probe(index: ChunkIndex, registry: Registry) -> Probe:
 def registry_probe(registry: Registry) -> Probe:
     """One read of an item that is not there."""
 
-    def probe(_look: Look) -> Finding:
+    def probe(_look: Look) -> ProbeResult:
         registry.api_key(NO_SUCH_KEY)
-        return Finding()
+        return ProbeResult()
 
     return probe
 
@@ -41,9 +43,9 @@ def registry_probe(registry: Registry) -> Probe:
 def store_probe(store: ObjectStore) -> Probe:
     """One look at an object that is not there."""
 
-    def probe(_look: Look) -> Finding:
+    def probe(_look: Look) -> ProbeResult:
         store.head(NO_SUCH_OBJECT)
-        return Finding()
+        return ProbeResult()
 
     return probe
 
@@ -51,10 +53,10 @@ def store_probe(store: ObjectStore) -> Probe:
 def embedding_probe(models: ModelList, embedder: Embedder, space: EmbeddingSpace) -> Probe:
     """Its list of models; deep: one embedding, of the right dimension."""
 
-    def probe(look: Look) -> Finding:
+    def probe(look: Look) -> ProbeResult:
         if look.deep:
             embedder.query(PING, space, look.deadline)
-            return Finding()
+            return ProbeResult()
         return _listed(models.models(look.deadline), (space.model,))
 
     return probe
@@ -63,10 +65,10 @@ def embedding_probe(models: ModelList, embedder: Embedder, space: EmbeddingSpace
 def chat_probe(models: ModelList, chat: ChatModel, names: Sequence[str]) -> Probe:
     """Its list of models; deep: one completion of one token."""
 
-    def probe(look: Look) -> Finding:
+    def probe(look: Look) -> ProbeResult:
         if look.deep:
             chat.complete([Message("user", PING)], max_tokens=1, deadline=look.deadline)
-            return Finding()
+            return ProbeResult()
         return _listed(models.models(look.deadline), names)
 
     return probe
@@ -75,27 +77,27 @@ def chat_probe(models: ModelList, chat: ChatModel, names: Sequence[str]) -> Prob
 def snapshot_probe(snapshots: SnapshotReader, clock: Callable[[], float]) -> Probe:
     """What the tenant's snapshot says of itself."""
 
-    def probe(look: Look) -> Finding:
+    def probe(look: Look) -> ProbeResult:
         if look.tenant is None:
-            return Finding("unknown", "each tenant has its own")
+            return ProbeResult("unknown", "each tenant has its own")
         snapshot = snapshots.stored(look.tenant)
         if snapshot is None:
-            return Finding("absent", "the sweep has made none yet")
+            return ProbeResult("absent", "the sweep has made none yet")
         age = f"{snapshot.age_s(clock()):.0f} s old, holds {snapshot.coverage:.0%} of the chunks"
-        return Finding(detail=age)
+        return ProbeResult(detail=age)
 
     return probe
 
 
-def _listed(held: frozenset[str] | None, wanted: Sequence[str]) -> Finding:
+def _listed(held: frozenset[str] | None, wanted: Sequence[str]) -> ProbeResult:
     """Ollama lists `mistral:latest` for what is asked for as `mistral`."""
     if held is None:
-        return Finding(detail="it answers, and does not say which models it has")
+        return ProbeResult(detail="it answers, and does not say which models it has")
     have = held | {name.removesuffix(":latest") for name in held}
     missing = [name for name in wanted if name not in have]
     if not missing:
-        return Finding()
-    return Finding(
+        return ProbeResult()
+    return ProbeResult(
         "unavailable" if len(missing) == len(wanted) else "degraded",
         f"it answers, and does not list {', '.join(missing)}",
     )

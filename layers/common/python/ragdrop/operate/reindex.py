@@ -33,7 +33,7 @@ def _silent(_done: int, _total: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReindexReport:
     """What a reindex of one tenant came to."""
 
     tenant: str
@@ -55,7 +55,9 @@ class Reindex:
         self._index = index
         self._copy_revision = copy_revision
 
-    def run(self, name: str, wanted: ActiveIndex, progress: Progress = _silent, *, anew: bool = False) -> Report | None:
+    def run(
+        self, name: str, wanted: ActiveIndex, progress: Progress = _silent, *, anew: bool = False
+    ) -> ReindexReport | None:
         """Bring *name* to an index with the space and chunking of *wanted*; None where it is there already.
 
         One that was cut off goes on where it was.  *progress* is told documents done and their total.  *anew* builds
@@ -79,7 +81,7 @@ class Reindex:
                 break
         documents, chunks = self._verify(tenant, tenant.building)
         self._move(self._tenant(name), active=tenant.building, building=None, previous=tenant.active)
-        return Report(name, tenant.active.name, tenant.building.name, documents, chunks, copied)
+        return ReindexReport(name, tenant.active.name, tenant.building.name, documents, chunks, copied)
 
     def begin(self, name: str, wanted: ActiveIndex, *, anew: bool = False) -> Tenant | None:
         """Name the new index in the tenant's item: from here on ingest writes to both."""

@@ -9,7 +9,7 @@ from itertools import groupby
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ingest.stored_revision import revision_of, tenant_prefix
-from ragdrop.operate.sweeping import KeptRevision, expired, seconds_of
+from ragdrop.operate.sweeping import DerivedRevision, expired, seconds_of
 from ragdrop.ports import ObjectStore, Registry
 from ragdrop.ports.object_store import ListedObject
 
@@ -73,7 +73,7 @@ class RemoveDerived:
                 objects += each.objects if dry_run else self._state.delete_prefix(f"{prefix}{each.revision:016d}/")
         return RemovedDerived(revisions, objects, "")
 
-    def _expired(self, prefix: str, kept: list[KeptRevision], now_s: float) -> list[KeptRevision]:
+    def _expired(self, prefix: str, kept: list[DerivedRevision], now_s: float) -> list[DerivedRevision]:
         """What expired of one document; nothing where nobody noted whose it is."""
         owners = (self._revisions.owner(f"{prefix}{each.revision:016d}/") for each in reversed(kept))
         key = next((owner for owner in owners if owner is not None), None)
@@ -87,13 +87,13 @@ def _document_of(name: str) -> str:
     return "/".join(name.split("/", 3)[:3]) + "/"
 
 
-def _revisions(prefix: str, entries: Iterable[ListedObject]) -> list[KeptRevision]:
+def _revisions(prefix: str, entries: Iterable[ListedObject]) -> list[DerivedRevision]:
     return list(_each_revision(prefix, entries))
 
 
-def _each_revision(prefix: str, entries: Iterable[ListedObject]) -> Iterator[KeptRevision]:
+def _each_revision(prefix: str, entries: Iterable[ListedObject]) -> Iterator[DerivedRevision]:
     for revision, found in groupby(entries, key=lambda entry: revision_of(prefix, entry.key)):
         objects = list(found)
         written_at_s = max(seconds_of(entry.modified_at) for entry in objects)
         whole = any(entry.key.removeprefix(prefix).split("/")[1] == "chunks" for entry in objects)
-        yield KeptRevision(revision, written_at_s, whole, len(objects))
+        yield DerivedRevision(revision, written_at_s, whole, len(objects))

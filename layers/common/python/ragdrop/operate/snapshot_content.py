@@ -9,7 +9,7 @@ from ragdrop.domain.chunks import IndexedChunk
 from ragdrop.domain.documents import Detail, Head
 from ragdrop.domain.tenants import Tenant
 from ragdrop.ingest.revision_store import RevisionStore
-from ragdrop.ingest.stored_revision import KeptRevision
+from ragdrop.ingest.stored_revision import StoredRevision
 from ragdrop.ports import Registry
 
 AT_ONCE = 8  # documents read beside each other: each is three reads of S3 and one of the registry
@@ -44,7 +44,7 @@ class ReadContent:
         return iter(list(pieces)) if whole else pieces
 
 
-def _of_revision(kept: KeptRevision, detail: Detail, index: str) -> Pieces:
+def _of_revision(kept: StoredRevision, detail: Detail, index: str) -> Pieces:
     """The chunks of one revision as they are written to an index."""
     piece: list[IndexedChunk] = []
     for chunk, vector in kept.chunks_between(index):

@@ -22,7 +22,7 @@ from ragdrop.ports.telemetry import (
     percentile_ms,
     summed,
 )
-from ragdrop.tenants.directory import Directory
+from ragdrop.tenants.directory import TenantDirectory
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class TenantStats:
 class ReadStats:
     """Figures of the caller's tenant."""
 
-    def __init__(self, *, directory: Directory, store: HourStore, clock: Callable[[], float]) -> None:
+    def __init__(self, *, directory: TenantDirectory, store: HourStore, clock: Callable[[], float]) -> None:
         self._directory = directory
         self._store = store
         self._clock = clock

@@ -20,10 +20,10 @@ from ragdrop.errors import InvalidParamsError
 from ragdrop.operate.remove_derived import RemoveDerived
 from ragdrop.operate.remove_orphans import RemoveOrphans
 from ragdrop.operate.sweeping import (
-    Finding,
-    Place,
+    ComparedDocument,
+    Disagreement,
     Refusal,
-    Report,
+    SweepReport,
     finding,
     gone_lately,
     is_mass_delete,
@@ -68,7 +68,7 @@ class Sweep:
 
     def __call__(
         self, name: str, deadline: Deadline, *, dry_run: bool = False, allow_mass_delete: bool = False
-    ) -> Report:
+    ) -> SweepReport:
         """Compare bucket, registry and index of one tenant.
 
         Args:
@@ -89,7 +89,7 @@ class Sweep:
             notes = Notes(gone=notes.gone, derived_after=notes.derived_after)
         if notes.after is None:
             notes.generation = tenant.generation
-        report = Report(name, dry_run)
+        report = SweepReport(name, dry_run)
         for vault, places in groupby(self._places(name, notes), key=_vault_of):
             if not self._vault(vault, places, notes, report, deadline, allow_mass_delete=allow_mass_delete):
                 report.finished = False
@@ -106,9 +106,9 @@ class Sweep:
     def _vault(
         self,
         vault: str,
-        places: Iterator[Place],
+        places: Iterator[ComparedDocument],
         notes: Notes,
-        report: Report,
+        report: SweepReport,
         deadline: Deadline,
         *,
         allow_mass_delete: bool,
@@ -132,7 +132,7 @@ class Sweep:
             kind = self._judge(place, now_s, report)
             if kind is None:
                 continue
-            (gone if kind is Finding.GONE else wanted).append(place.path)
+            (gone if kind is Disagreement.GONE else wanted).append(place.path)
             report.note(kind, place.path)
             if len(wanted) >= PAGE:
                 self._send(wanted, report)
@@ -146,7 +146,7 @@ class Sweep:
         report.vaults += int(bool(vault))
         return True
 
-    def _judge(self, place: Place, now_s: float, report: Report) -> Finding | None:
+    def _judge(self, place: ComparedDocument, now_s: float, report: SweepReport) -> Disagreement | None:
         key = _key_of(report.tenant, place)
         if key is None:
             report.unusable += int(place.version_id is not None)
@@ -158,11 +158,11 @@ class Sweep:
             return None
         return kind
 
-    def _is_recent(self, place: Place, now_s: float) -> bool:
+    def _is_recent(self, place: ComparedDocument, now_s: float) -> bool:
         return is_recent(place, now_s=now_s, min_age_s=self._min_age_s)
 
     def _tell_gone(
-        self, vault: str, gone: list[str], known: int, notes: Notes, report: Report, *, allow_mass_delete: bool
+        self, vault: str, gone: list[str], known: int, notes: Notes, report: SweepReport, *, allow_mass_delete: bool
     ) -> None:
         """Send what is gone, unless it is so much that a wrong listing is likelier."""
         now_s = self._clock()
@@ -179,13 +179,13 @@ class Sweep:
         if not notes.gone[vault]:
             del notes.gone[vault]
 
-    def _send(self, names: list[str], report: Report) -> None:
+    def _send(self, names: list[str], report: SweepReport) -> None:
         report.asked += len(names)
         if names and not report.dry_run:
             self._queue.send_all([f"{report.tenant}/{name}" for name in names])
         names.clear()
 
-    def _end(self, tenant: Tenant, notes: Notes, report: Report, deadline: Deadline) -> None:
+    def _end(self, tenant: Tenant, notes: Notes, report: SweepReport, deadline: Deadline) -> None:
         """Remove orphans and the state of revisions long gone, correct the counters: all vaults were seen."""
         removed = self._remove_orphans(tenant, deadline, dry_run=report.dry_run)
         report.orphans, report.orphan_chunks = removed.revisions, removed.chunks
@@ -206,7 +206,7 @@ class Sweep:
         for vault in [*notes.vaults, *now.vaults][:1]:  # the counters are the tenant's; a write of them names a vault
             self._registry.add_to_tenant(tenant.name, vault=vault, documents=wrong["documents"], chunks=wrong["chunks"])
 
-    def _places(self, tenant: str, notes: Notes) -> Iterator[Place]:
+    def _places(self, tenant: str, notes: Notes) -> Iterator[ComparedDocument]:
         prefix = f"{tenant}/"
         start = prefix + notes.last if notes.last else ""
         entries = self._documents.entries(prefix, start_after=start)
@@ -226,17 +226,17 @@ class Sweep:
                 return
 
 
-def _place_of(entry: ListedObject, path: str) -> Place:
+def _place_of(entry: ListedObject, path: str) -> ComparedDocument:
     version_id = None if entry.deleted else entry.version_id
-    return Place(path, version_id, modified_at_s=seconds_of(entry.modified_at))
+    return ComparedDocument(path, version_id, modified_at_s=seconds_of(entry.modified_at))
 
 
-def _vault_of(place: Place) -> str:
+def _vault_of(place: ComparedDocument) -> str:
     vault, slash, _ = place.path.partition("/")
     return vault if slash else ""
 
 
-def _key_of(tenant: str, place: Place) -> DocumentKey | None:
+def _key_of(tenant: str, place: ComparedDocument) -> DocumentKey | None:
     """The key of a place; None where it names no document."""
     if place.head is not None:
         return place.head.key

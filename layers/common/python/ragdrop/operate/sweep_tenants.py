@@ -16,7 +16,7 @@ from ragdrop.operate.calibrate import Calibrate
 from ragdrop.operate.calibration_fit import is_due
 from ragdrop.operate.rebuild_index import RebuildIndex
 from ragdrop.operate.sweep import Sweep
-from ragdrop.operate.sweeping import Report
+from ragdrop.operate.sweeping import SweepReport
 from ragdrop.operate.write_snapshot import WriteSnapshot
 from ragdrop.ports import Registry
 
@@ -31,7 +31,7 @@ TURN_S = 3_600  # the schedule's period: each run begins with the next tenant, s
 class Round:
     """The reports of a run, and the codes of the failures of the tenants that have none."""
 
-    reports: list[Report]
+    reports: list[SweepReport]
     failures: dict[str, str]
 
     @property
@@ -115,7 +115,7 @@ class SweepTenants:
         logger.info("a tenant was calibrated", extra={"tenant": name, "pairs": fit.pairs})
 
 
-def _counts(report: Report) -> dict[str, object]:
+def _counts(report: SweepReport) -> dict[str, object]:
     return {
         "tenant": report.tenant,
         "vaults": report.vaults,

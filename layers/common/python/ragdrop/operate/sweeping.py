@@ -15,7 +15,7 @@ MAX_GONE_SHARE = 0.2
 GONE_WINDOW_S = 86_400
 
 
-class Finding(StrEnum):
+class Disagreement(StrEnum):
     """Why a key is to be looked at again."""
 
     NEW = "new"  # the bucket has it, the registry does not
@@ -25,7 +25,7 @@ class Finding(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ComparedDocument:
     """One document as bucket and registry see it; `path` is `vault/path`, times are seconds since 1970.
 
     `version_id` and `sidecar_version_id` are None where there is no such object; `modified_at_s` is of the youngest of
@@ -39,28 +39,28 @@ class Place:
     head: Head | None = None
 
 
-def finding(place: Place) -> Finding | None:
+def finding(place: ComparedDocument) -> Disagreement | None:
     """What is wrong with a place; None where bucket and registry agree, a recorded failure included.
 
-    >>> finding(Place("a.md", version_id="v1")).value
+    >>> finding(ComparedDocument("a.md", version_id="v1")).value
     'new'
     """
     head = place.head
     buried = head is None or head.status is Status.DELETED
     if place.version_id is None:
-        return None if buried else Finding.GONE
+        return None if buried else Disagreement.GONE
     if head is None or buried:
-        return Finding.NEW
+        return Disagreement.NEW
     if (head.version_id, head.sidecar_version_id) != (place.version_id, place.sidecar_version_id):
-        return Finding.CHANGED
-    return Finding.STUCK if head.status is Status.PENDING else None
+        return Disagreement.CHANGED
+    return Disagreement.STUCK if head.status is Status.PENDING else None
 
 
-def is_recent(place: Place, *, now_s: float, min_age_s: float) -> bool:
+def is_recent(place: ComparedDocument, *, now_s: float, min_age_s: float) -> bool:
     """Whether the key changed, or was worked on, so lately that its event may still be on its way.
 
-    >>> is_recent(Place("a.md", modified_at_s=100.0), now_s=130.0, min_age_s=60), is_recent(
-    ...     Place("a.md", modified_at_s=100.0), now_s=130.0, min_age_s=0)
+    >>> is_recent(ComparedDocument("a.md", modified_at_s=100.0), now_s=130.0, min_age_s=60), is_recent(
+    ...     ComparedDocument("a.md", modified_at_s=100.0), now_s=130.0, min_age_s=0)
     (True, False)
     """
     head = place.head
@@ -98,16 +98,17 @@ def is_orphan(revision: int, head: Head | None) -> bool:
     return revision != head.live_revision and not pending
 
 
-def with_sidecars(objects: Iterable[Place]) -> Iterator[Place]:
+def with_sidecars(objects: Iterable[ComparedDocument]) -> Iterator[ComparedDocument]:
     """Objects in order of their paths, each sidecar taken into its document; one without a document is left out.
 
     Other paths may stand between both (`a.md-1` sorts before `a.md.metadata.json`), so a document waits for its own.
 
-    >>> found = with_sidecars([Place("a.md", "v1"), Place("a.md-1", "v2"), Place("a.md.metadata.json", "v3")])
+    >>> versions = [("a.md", "v1"), ("a.md-1", "v2"), ("a.md.metadata.json", "v3")]
+    >>> found = with_sidecars([ComparedDocument(*each) for each in versions])
     >>> [(place.path, place.sidecar_version_id) for place in found]
     [('a.md', 'v3'), ('a.md-1', None)]
     """
-    waiting: dict[str, Place] = {}  # in the order in which they came
+    waiting: dict[str, ComparedDocument] = {}  # in the order in which they came
     for place in objects:
         path = place.path
         while waiting and (first := next(iter(waiting))) + SIDECAR_SUFFIX < path:
@@ -129,10 +130,10 @@ def seconds_of(moment: str) -> float:
     return datetime.fromisoformat(moment).timestamp() if moment else 0.0
 
 
-def paired(objects: Iterable[Place], heads: Iterable[Head]) -> Iterator[Place]:
+def paired(objects: Iterable[ComparedDocument], heads: Iterable[Head]) -> Iterator[ComparedDocument]:
     """Places of the bucket and heads, both in order of vault and path, joined in that order.
 
-    >>> [place.path for place in paired([Place("a"), Place("c")], [])]
+    >>> [place.path for place in paired([ComparedDocument("a"), ComparedDocument("c")], [])]
     ['a', 'c']
     """
     left, right = iter(objects), iter(heads)
@@ -143,7 +144,7 @@ def paired(objects: Iterable[Place], heads: Iterable[Head]) -> Iterator[Place]:
             yield place
             place = next(left, None)
         elif place is None or head.key.vault_path < place.path:
-            yield Place(head.key.vault_path, head=head)
+            yield ComparedDocument(head.key.vault_path, head=head)
             head = next(right, None)
         else:
             yield replace(place, head=head)
@@ -163,7 +164,7 @@ class Refusal:
 
 
 @dataclass(slots=True)
-class Report:
+class SweepReport:
     """What a sweep of one tenant found and did; in a dry run what it would have done.
 
     `objects` counts documents in the bucket, `recent` those left for later, `unusable` keys that name no document;
@@ -178,8 +179,8 @@ class Report:
     objects: int = 0
     recent: int = 0
     unusable: int = 0
-    found: dict[str, int] = field(default_factory=lambda: {each.value: 0 for each in Finding})
-    names: dict[str, list[str]] = field(default_factory=lambda: {each.value: [] for each in Finding})
+    found: dict[str, int] = field(default_factory=lambda: {each.value: 0 for each in Disagreement})
+    names: dict[str, list[str]] = field(default_factory=lambda: {each.value: [] for each in Disagreement})
     asked: int = 0
     refused: list[Refusal] = field(default_factory=list)
     orphans: int = 0
@@ -189,7 +190,7 @@ class Report:
     corrected: dict[str, int] = field(default_factory=lambda: {"documents": 0, "chunks": 0})
     finished: bool = True
 
-    def note(self, kind: Finding, name: str) -> None:
+    def note(self, kind: Disagreement, name: str) -> None:
         """Count a key on which bucket and registry disagree."""
         self.found[kind.value] += 1
         if len(self.names[kind.value]) < SHOWN:
@@ -200,7 +201,7 @@ DERIVED_AGE_S = 30 * 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class KeptRevision:
+class DerivedRevision:
     """What the state bucket keeps of one revision; `written_at_s` is of its youngest object, in seconds since 1970.
 
     `whole` says that its chunks are there: only then it can ever have answered.
@@ -212,13 +213,13 @@ class KeptRevision:
     objects: int = 0
 
 
-def expired(kept: Sequence[KeptRevision], head: Head | None, *, now_s: float, age_s: float) -> list[KeptRevision]:
+def expired(kept: Sequence[DerivedRevision], head: Head | None, *, now_s: float, age_s: float) -> list[DerivedRevision]:
     """The revisions of one document that stopped answering at least *age_s* seconds ago.
 
     The live and the pending one never are.  One that was replaced stopped when the next whole one was written, the last
     one when the head says that the document was deleted or withdrawn; without a head it is by its own age.
 
-    >>> old, new = KeptRevision(1, 0.0, True), KeptRevision(2, 500.0, True)
+    >>> old, new = DerivedRevision(1, 0.0, True), DerivedRevision(2, 500.0, True)
     >>> [each.revision for each in expired([old, new], None, now_s=1_000.0, age_s=600.0)]
     []
     """

@@ -28,7 +28,7 @@ def _silent(_done: int, _total: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenSnapshot:
     """A snapshot as it was written, and how much of it was done now.
 
     `added` and `removed` count documents; `anew` says that it did not begin as the last one.
@@ -69,7 +69,9 @@ class WriteSnapshot:
             return tenant.documents > 0
         return not last.finished or (last.generation, last.index) != (tenant.generation, tenant.active.name)
 
-    def __call__(self, name: str, deadline: Deadline, *, anew: bool = False, progress: Progress = _silent) -> Written:
+    def __call__(
+        self, name: str, deadline: Deadline, *, anew: bool = False, progress: Progress = _silent
+    ) -> WrittenSnapshot:
         """Write the snapshot of a tenant's active index, beginning with the last one unless *anew*.
 
         *progress* is told documents added and how many there are to add.  Some seconds before *deadline* the rest is
@@ -89,7 +91,7 @@ class WriteSnapshot:
             removed = writing.keep_only({(head.key, head.live_revision or 0) for head in live})
             added = writing.add(live, progress)
             snapshot = self._published(draft, writing, tenant, _total(live), now_s, deadline)
-            return Written(snapshot, added, removed, draft.basis is None)
+            return WrittenSnapshot(snapshot, added, removed, draft.basis is None)
 
     def _published(
         self, draft: SnapshotDraft, writing: _Writing, tenant: Tenant, total: int, now_s: float, deadline: Deadline

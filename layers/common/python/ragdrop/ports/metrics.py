@@ -35,7 +35,7 @@ STAGES = {"embedding": "embed", "index": "retrieve", "registry": "registry", "ch
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class QueryFailure:
     """What failed: a component of the service, in which operation, with which public code, at which stage.
 
     `by_caller` says that the caller can mend it: then the service did not fail.
@@ -73,7 +73,7 @@ class QueryReport:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost: float | None = None
-    failure: Failure | None = None
+    failure: QueryFailure | None = None
 
     @property
     def fallback(self) -> bool:
@@ -95,7 +95,7 @@ def filters_of(query: Query) -> tuple[str, ...]:
     return tuple(name for name in FILTERS if getattr(query, name))
 
 
-def failure_of(exc: BaseException, operation: Operation) -> Failure:
+def failure_of(exc: BaseException, operation: Operation) -> QueryFailure:
     """What *exc* says that failed; whatever nobody foresaw is INTERNAL_ERROR.
 
     >>> from ragdrop.errors import DatabaseError
@@ -105,12 +105,12 @@ def failure_of(exc: BaseException, operation: Operation) -> Failure:
     'INTERNAL_ERROR'
     """
     if not isinstance(exc, RagdropError):
-        return Failure("ragdrop", operation, "INTERNAL_ERROR", "unknown")
+        return QueryFailure("ragdrop", operation, "INTERNAL_ERROR", "unknown")
     if isinstance(exc, CallerError):
-        return Failure("request", operation, exc.code, "request", by_caller=True)
+        return QueryFailure("request", operation, exc.code, "request", by_caller=True)
     component = exc.service if isinstance(exc, DependencyError) else "ragdrop"
     stage = exc.details.get("stage") if isinstance(exc, DeadlineError) else STAGES.get(component)
-    return Failure(component, operation, exc.code, str(stage or component))
+    return QueryFailure(component, operation, exc.code, str(stage or component))
 
 
 def query_hash(text: str, key: bytes) -> str:

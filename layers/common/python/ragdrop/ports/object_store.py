@@ -21,7 +21,7 @@ class ListedObject:
 
 
 @dataclass(frozen=True, slots=True)
-class UploadForm:
+class PresignedForm:
     """Where a form is posted to, and the fields that must stand in it before the file."""
 
     url: str
@@ -144,5 +144,5 @@ class ObjectStore(Protocol):
     def purge(self, key: str) -> int:
         """Remove every version and delete marker of one key for good; how many went."""
 
-    def upload_form(self, key: str, *, media_type: str, max_bytes: int, expires_s: int) -> UploadForm:
+    def upload_form(self, key: str, *, media_type: str, max_bytes: int, expires_s: int) -> PresignedForm:
         """A form by which anyone may write one object of 1 to *max_bytes* bytes to *key* in the next *expires_s* s."""

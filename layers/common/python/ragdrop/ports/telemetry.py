@@ -59,7 +59,7 @@ def percentile_ms(counts: Mapping[int, int], share: float) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class DocumentUsage:
     """`query_count` counts answers that held the document; `last_retrieved` is RFC 3339 UTC, None where never."""
 
     query_count: int = 0
@@ -68,7 +68,8 @@ class Usage:
     def unused_since(self, moment: str) -> bool:
         """Whether the document was found by nobody since *moment* (RFC 3339 UTC).
 
-        >>> Usage(3, "2026-01-02T03:04:05Z").unused_since("2026-01-05T00:00:00Z"), Usage().unused_since("2026")
+        >>> used = DocumentUsage(3, "2026-01-02T03:04:05Z")
+        >>> used.unused_since("2026-01-05T00:00:00Z"), DocumentUsage().unused_since("2026")
         (True, True)
         """
         return self.last_retrieved is None or self.last_retrieved < moment
@@ -172,7 +173,7 @@ class UsageStore(Protocol):
     def add_use(self, key: DocumentKey, count: int, last_retrieved: str) -> None:
         """Add *count* answers that held the document; *last_retrieved* is RFC 3339 UTC."""
 
-    def usage(self, keys: Sequence[DocumentKey]) -> dict[DocumentKey, Usage]:
+    def usage(self, keys: Sequence[DocumentKey]) -> dict[DocumentKey, DocumentUsage]:
         """The counts of up to 100 documents of one tenant; one that was never found is not in it."""
         ...
 

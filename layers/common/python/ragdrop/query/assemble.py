@@ -14,7 +14,7 @@ from ragdrop.domain.retrieval import FoundChunk, FoundDocument
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.ports import ChunkIndex
 from ragdrop.query.assembly import expanded, held_of, range_to_read
-from ragdrop.query.candidates import own
+from ragdrop.query.candidates import filter_tenant
 from ragdrop.query.critical import as_document, in_order, within_share
 from ragdrop.query.ranking import Boosts
 
@@ -98,7 +98,7 @@ class Assemble:
         known = [held_of(part, held.get(part.key, {})) for part in asked]
         missing = [part for part, hits in zip(asked, known, strict=True) if hits is None]
         read = iter(self._index.read(index, missing, deadline) if missing else [])
-        return [own(next(read), index.tenant) if hits is None else hits for hits in known]
+        return [filter_tenant(next(read), index.tenant) if hits is None else hits for hits in known]
 
     @staticmethod
     def _critical(

@@ -18,7 +18,7 @@ from ragdrop.ports import Registry
 from ragdrop.query.query_vectors import QueryVectors
 from ragdrop.query.usage import UsageCounter
 from ragdrop.resilience.bounded_cache import BoundedCache, HitCounts
-from ragdrop.tenants.directory import Directory
+from ragdrop.tenants.directory import TenantDirectory
 
 MAX_CHARACTERS = 16_000_000  # of all cached texts together: about 64 MB at most, of the function's 1,024
 MAX_VERIFIED = 100  # documents that one batch read checks; an answer of more is not cached
@@ -71,7 +71,7 @@ class CachedSearch:
         *,
         search: Searching,
         registry: Registry,
-        directory: Directory,
+        directory: TenantDirectory,
         usage: UsageCounter,
         query_vectors: QueryVectors,
         size: int,

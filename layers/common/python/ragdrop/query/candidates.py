@@ -19,7 +19,7 @@ from ragdrop.resilience.stages import Timer
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CandidateRequest:
     """What to look for.
 
     Args:
@@ -61,7 +61,7 @@ class FindCandidates:
         self._registry = registry
         self._index = index
 
-    def __call__(self, wanted: Wanted, tenant: Tenant, deadline: Deadline, timer: Timer) -> FoundCandidates:
+    def __call__(self, wanted: CandidateRequest, tenant: Tenant, deadline: Deadline, timer: Timer) -> FoundCandidates:
         """Find and verify.
 
         Raises:
@@ -107,7 +107,7 @@ class FindCandidates:
     def _round(
         self,
         queries: list[CandidateQuery],
-        wanted: Wanted,
+        wanted: CandidateRequest,
         tenant: Tenant,
         deadline: Deadline,
         timer: Timer,
@@ -156,7 +156,7 @@ def _warnings(scopes: Sequence[Candidates], heads: Heads) -> list[str]:
 logger = logging.getLogger(__name__)
 
 
-def own(hits: Sequence[Hit], tenant: str) -> list[Hit]:
+def filter_tenant(hits: Sequence[Hit], tenant: str) -> list[Hit]:
     """Those of *hits* that are *tenant*'s.  Any other is an error of the index, and is logged by its number alone."""
     kept = [hit for hit in hits if hit.key.tenant == tenant]
     if len(kept) < len(hits):
@@ -166,4 +166,4 @@ def own(hits: Sequence[Hit], tenant: str) -> list[Hit]:
 
 def own_candidates(found: Candidates, tenant: str) -> Candidates:
     """The candidates of one scope without those of other tenants."""
-    return replace(found, vector=own(found.vector, tenant), lexical=own(found.lexical, tenant))
+    return replace(found, vector=filter_tenant(found.vector, tenant), lexical=filter_tenant(found.lexical, tenant))

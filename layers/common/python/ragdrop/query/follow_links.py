@@ -27,7 +27,7 @@ from ragdrop.domain.retrieval import Followed, FoundDocument, LinkedDocument
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import DatabaseError
 from ragdrop.ports import ChunkIndex, Registry, VisitedCache
-from ragdrop.query.candidates import own
+from ragdrop.query.candidates import filter_tenant
 
 logger = logging.getLogger(__name__)
 
@@ -127,7 +127,7 @@ class FollowLinks:
         if missing:
             ranges = [ChunkRange(root.key, root.revision, 0, 0) for root in missing]
             for root, hits in zip(missing, self._index.read(tenant.index, ranges, deadline), strict=True):
-                firsts[root.key] = _first(own(hits, tenant.name))
+                firsts[root.key] = _first(filter_tenant(hits, tenant.name))
         return [(key, first.links) for key, first in firsts.items() if first is not None]
 
     def _level(
@@ -160,7 +160,7 @@ class FollowLinks:
         if not by:
             return []
         nearest = self._index.nearest_of(tenant.index, query_vector, list(revisions.items()), deadline)
-        hits = own(nearest, tenant.name)
+        hits = filter_tenant(nearest, tenant.name)
         if query_vector is None:
             places = {key: place for place, key in enumerate(by)}
             hits = sorted(hits, key=lambda hit: places[hit.key])

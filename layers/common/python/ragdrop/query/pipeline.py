@@ -23,7 +23,7 @@ from ragdrop.query.fallback import FallbackSearch, UnlessOpen
 from ragdrop.query.query_vectors import QueryVectors
 from ragdrop.query.usage import UsageCounter
 from ragdrop.resilience.breakers import Breakers
-from ragdrop.tenants.directory import Directory
+from ragdrop.tenants.directory import TenantDirectory
 
 Observe = Callable[[QueryReport, str], None]
 """Takes what a query came to, and its text."""
@@ -38,7 +38,7 @@ class SearchServices:
     metrics: Metrics
     breakers: Breakers
     registry: Registry
-    directory: Directory
+    directory: TenantDirectory
     usage: UsageCounter
     query_vectors: QueryVectors
     cache_size: int

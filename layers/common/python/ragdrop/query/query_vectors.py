@@ -21,7 +21,7 @@ from ragdrop.errors import (
 )
 from ragdrop.ports import Embedder
 from ragdrop.ports.telemetry import QueryVectorStore
-from ragdrop.query.understand import Question
+from ragdrop.query.understand import ResolvedQuery
 from ragdrop.resilience.bounded_cache import BoundedCache, HitCounts
 
 logger = logging.getLogger(__name__)
@@ -146,7 +146,7 @@ class QuestionVector:
     breaker_open: bool = False
 
 
-def question_vector(vectors: EmbedQuestion, question: Question, deadline: Deadline) -> QuestionVector:
+def question_vector(vectors: EmbedQuestion, question: ResolvedQuery, deadline: Deadline) -> QuestionVector:
     """The vector of *question*, within its share of the time.
 
     Raises:

@@ -18,7 +18,7 @@ from ragdrop.ports import ChunkIndex, Registry
 from ragdrop.ports.metrics import Tracer
 from ragdrop.query.assemble import Assemble
 from ragdrop.query.assembly import context_text
-from ragdrop.query.candidates import FindCandidates, FoundCandidates, Wanted
+from ragdrop.query.candidates import CandidateRequest, FindCandidates, FoundCandidates
 from ragdrop.query.coverage import coverage
 from ragdrop.query.critical import MAX_CRITICAL, live_critical
 from ragdrop.query.explanations import Decision, explained, scopes_told
@@ -28,9 +28,9 @@ from ragdrop.query.model_ranking import RankedFolders, RankFolders, Rerank
 from ragdrop.query.query_vectors import EmbedQuestion, QuestionVector, question_vector
 from ragdrop.query.ranking import RankedDocument, rank
 from ragdrop.query.relevance import Judged, above_noise, judged
-from ragdrop.query.understand import Question, UnderstandQuery
-from ragdrop.resilience.stages import Timer, together
-from ragdrop.tenants.directory import Directory
+from ragdrop.query.understand import ResolvedQuery, UnderstandQuery
+from ragdrop.resilience.stages import Timer, run_in_parallel
+from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import Tunables
 
 CHUNKS_A_CRITICAL = 5  # vector hits asked for, for each critical document, so that each has its score
@@ -45,7 +45,7 @@ class Search:
         registry: Registry,
         index: ChunkIndex,
         query_vectors: EmbedQuestion,
-        directory: Directory,
+        directory: TenantDirectory,
         environment: Tunables,
         rank_folders: RankFolders,
         rerank: Rerank,
@@ -88,7 +88,7 @@ class Search:
         return _with_links(retrieval, followed, query)
 
     def _beforehand(
-        self, question: Question, deadline: Deadline
+        self, question: ResolvedQuery, deadline: Deadline
     ) -> tuple[tuple[DocumentKey, ...], tuple[RankedFolders, QuestionVector]]:
         """What is known before the index is asked: the critical documents beside the folders and the query's vector."""
 
@@ -97,9 +97,9 @@ class Search:
 
         if not question.query.include_critical:
             return (), here()
-        return together(lambda: self._critical_keys(question, deadline), here)
+        return run_in_parallel(lambda: self._critical_keys(question, deadline), here)
 
-    def _folders(self, question: Question, deadline: Deadline) -> RankedFolders:
+    def _folders(self, question: ResolvedQuery, deadline: Deadline) -> RankedFolders:
         """The folders that the chat model chose, where it was asked to."""
         query = question.query
         if not query.rank_folders or query.fast:
@@ -114,7 +114,7 @@ class Search:
         dealt = [replace(one, score=place.score) for one, place in zip(moved.found, fused, strict=True)]
         return dealt, [moved.warning] if moved.warning else []
 
-    def _critical_keys(self, question: Question, deadline: Deadline) -> tuple[DocumentKey, ...]:
+    def _critical_keys(self, question: ResolvedQuery, deadline: Deadline) -> tuple[DocumentKey, ...]:
         vaults = question.scopes.vaults
         promoted = self._registry.promoted(question.tenant.name, deadline)
         return tuple(
@@ -123,7 +123,7 @@ class Search:
 
     def _linked(
         self,
-        question: Question,
+        question: ResolvedQuery,
         vector: Vector | None,
         found: Retrieval,
         firsts: Mapping[DocumentKey, Hit | None],
@@ -155,7 +155,7 @@ class Search:
 
     def _retrieval(
         self,
-        question: Question,
+        question: ResolvedQuery,
         found: FoundCandidates,
         critical_keys: Sequence[DocumentKey],
         embedded: QuestionVector,
@@ -221,13 +221,13 @@ def _by_document(fused: Sequence[Fused]) -> dict[DocumentKey, dict[int, Hit]]:
     return held
 
 
-def _follows(question: Question) -> bool:
+def _follows(question: ResolvedQuery) -> bool:
     values, query = question.settings.values, question.query
     return query.follow_links and not query.fast and values.max_linked_docs > 0 and values.max_link_depth > 0
 
 
 def _on_the_scale(
-    linked: Sequence[LinkedDocument], roots: Sequence[FoundDocument], question: Question, vector: Vector | None
+    linked: Sequence[LinkedDocument], roots: Sequence[FoundDocument], question: ResolvedQuery, vector: Vector | None
 ) -> list[LinkedDocument]:
     """Linked documents with their relevance by the same curve as results; without a *vector* it is not known."""
     if vector is None:
@@ -246,7 +246,7 @@ def _with_links(found: Retrieval, followed: Followed, query: Query) -> Retrieval
     return replace(found, linked=list(followed.documents), warnings=warnings, degraded=degraded, context=context)
 
 
-def _wanted(question: Question, vector: Vector | None, critical: tuple[DocumentKey, ...]) -> Wanted:
+def _wanted(question: ResolvedQuery, vector: Vector | None, critical: tuple[DocumentKey, ...]) -> CandidateRequest:
     beside = None
     if critical and vector is not None:
         scope = Filters(
@@ -254,7 +254,9 @@ def _wanted(question: Question, vector: Vector | None, critical: tuple[DocumentK
         )
         limit = min(200, max(30, CHUNKS_A_CRITICAL * len(critical)))
         beside = CandidateQuery(None, vector, scope, limit)
-    return Wanted(question.query.text, vector, question.scopes, question.limit, critical[:MAX_CRITICAL], beside)
+    return CandidateRequest(
+        question.query.text, vector, question.scopes, question.limit, critical[:MAX_CRITICAL], beside
+    )
 
 
 def _chunks_of(head: Head, ranked: Sequence[RankedDocument], found: FoundCandidates, by: Judged) -> list[FoundChunk]:
@@ -266,14 +268,16 @@ def _chunks_of(head: Head, ranked: Sequence[RankedDocument], found: FoundCandida
     return [FoundChunk(hit, by.relevance(Fused(hit, 0.0, hit.score, None))) for hit in near]
 
 
-def _notes(question: Question, shortened: int) -> list[str]:
+def _notes(question: ResolvedQuery, shortened: int) -> list[str]:
     if not shortened:
         return []
     share = question.settings.values.critical_share
     return [f"{shortened} critical documents are shortened or left out: they may take {share:.0%} of the budget"]
 
 
-def _explanation(question: Question, decision: Decision, fused: Sequence[Fused], found: FoundCandidates) -> Explanation:
+def _explanation(
+    question: ResolvedQuery, decision: Decision, fused: Sequence[Fused], found: FoundCandidates
+) -> Explanation:
     ranked = {one.hit.chunk_id for one in fused}
     noise = [hit for hit in found.vector if hit.chunk_id not in ranked]
     candidates, left_out = explained(fused, decision, noise=noise, dropped=found.dropped)

@@ -14,12 +14,12 @@ from ragdrop.query.model_ranking import RankedFolders
 from ragdrop.query.ranking import Boosts
 from ragdrop.query.relevance import in_force as calibration_in_force
 from ragdrop.query.scopes import Scopes, document_limit, resolve, visible_vaults
-from ragdrop.tenants.directory import Directory
+from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import SettingsInForce, Tunables, in_force
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ResolvedQuery:
     """A query with all that it means for one tenant."""
 
     query: Query
@@ -49,11 +49,11 @@ class Question:
 class UnderstandQuery:
     """Resolves queries against the tenant's item and the environment's settings."""
 
-    def __init__(self, *, directory: Directory, environment: Tunables) -> None:
+    def __init__(self, *, directory: TenantDirectory, environment: Tunables) -> None:
         self._directory = directory
         self._environment = environment
 
-    def __call__(self, query: Query, caller: Caller) -> Question:
+    def __call__(self, query: Query, caller: Caller) -> ResolvedQuery:
         """What *query* means.
 
         Raises:
@@ -77,7 +77,7 @@ class UnderstandQuery:
         }
         settings = in_force(self._environment, tenant, vaults=query.vaults, request=asked)
         limit = document_limit(query, settings.values.max_results)
-        return Question(query, tenant, scopes, settings, limit, calibration_in_force(tenant))
+        return ResolvedQuery(query, tenant, scopes, settings, limit, calibration_in_force(tenant))
 
 
 def _scopes(query: Query, tenant: Tenant, caller: Caller) -> Scopes:

@@ -44,10 +44,10 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(THREADS, thread_name_prefix="ragdrop")
 
 
-def together(aside: Callable[[], A], here: Callable[[], B]) -> tuple[A, B]:
+def run_in_parallel(aside: Callable[[], A], here: Callable[[], B]) -> tuple[A, B]:
     """Run *aside* in a thread of the pool and *here* in this one; raises what either raises, *here* first.
 
-    >>> together(lambda: 1, lambda: "two")
+    >>> run_in_parallel(lambda: 1, lambda: "two")
     (1, 'two')
     """
     waiting = _pool().submit(contextvars.copy_context().run, aside)

@@ -11,7 +11,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import KeptSettings, Tenant
 from ragdrop.domain.times import rfc3339
 from ragdrop.ports import ObjectStore, Prompter, Registry, StoredObject
-from ragdrop.tenants.directory import Directory
+from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_files import MAX_SETTINGS_BYTES, PROMPTS, Problem, read_settings, refusal, shown
 from ragdrop.tenants.settings_in_force import Tunables, in_force
 
@@ -26,7 +26,7 @@ class ApplySettings:
         *,
         documents: ObjectStore,
         registry: Registry,
-        directory: Directory,
+        directory: TenantDirectory,
         prompter: Callable[[], Prompter],
         environment: Tunables,
         clock: Callable[[], float],

@@ -10,7 +10,7 @@ from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DatabaseError, RateLimitedError
 from ragdrop.ports.telemetry import HOUR_S, Counts, HourStore, hour_of, summed
 from ragdrop.resilience.bounded_cache import BoundedCache
-from ragdrop.tenants.directory import Directory
+from ragdrop.tenants.directory import TenantDirectory
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class DailyBudget:
         clock: Seconds since 1970.
     """
 
-    def __init__(self, *, directory: Directory, store: HourStore, clock: Callable[[], float]) -> None:
+    def __init__(self, *, directory: TenantDirectory, store: HourStore, clock: Callable[[], float]) -> None:
         self._directory = directory
         self._store = store
         self._clock = clock

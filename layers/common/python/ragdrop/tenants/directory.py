@@ -65,7 +65,7 @@ class _Cache(Generic[T]):
             self._held.pop(name, None)
 
 
-class Directory:
+class TenantDirectory:
     """Callers by their keys, and tenants by their names.  One per execution environment."""
 
     def __init__(
@@ -83,7 +83,7 @@ class Directory:
         self._keys: _Cache[ApiKey] = _Cache(KEY_TTL_S, clock, stale_s=KEY_STALE_S)
         self._tenants: _Cache[Tenant] = _Cache(TENANT_TTL_S, clock, stale_s=STALE_S)
 
-    def over(self, registry: Registry) -> Directory:
+    def over(self, registry: Registry) -> TenantDirectory:
         """The same memory, filled by another way to the registry."""
         other = copy(self)
         other._registry = registry

@@ -11,8 +11,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ragdrop.api.http import CALLER_IN_SCOPE, authenticated, create_api, deadline_of, handed_over
-from ragdrop.api.mcp.server import Caller as AgentCaller
 from ragdrop.api.mcp.server import Context, build
+from ragdrop.api.mcp.server import McpCaller as AgentCaller
 from ragdrop.api.whole_api import core_routes
 from ragdrop.client import RagdropClient
 from ragdrop.client.in_process import HOST, InProcessTransport

@@ -46,14 +46,14 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class McpCaller:
     """On whose behalf a request is served: a client with their key, and seconds that it may wait for an indexing."""
 
     client: RagdropClient
     wait_s: float
 
 
-def build(caller_of: Callable[[Context], Caller]) -> Server[Any]:
+def build(caller_of: Callable[[Context], McpCaller]) -> Server[Any]:
     """The server; *caller_of* tells on whose behalf a request is served."""
 
     async def list_tools(_context: Context, _params: PaginatedRequestParams | None) -> ListToolsResult:
@@ -117,7 +117,7 @@ def serve(client: RagdropClient, wait_s: float) -> None:
 
     An indexing waits up to *wait_s* seconds, tells how far it is, and ends when the client cancels it.
     """
-    server = build(lambda _context: Caller(client, wait_s))
+    server = build(lambda _context: McpCaller(client, wait_s))
 
     async def run() -> None:
         async with stdio_server() as (messages, answers):

@@ -12,7 +12,7 @@ from typing import Any
 from ragdrop.ports.breakers import Breaker, Counted, Counts
 from ragdrop.stores.aws.clients import AwsClient, quick_client
 from ragdrop.stores.dynamodb.items import Item, encode
-from ragdrop.stores.dynamodb.table import Outcome, Table
+from ragdrop.stores.dynamodb.table import DynamoDbTable, WriteOutcome
 
 KEY = ("BREAKERS", "-")
 
@@ -83,7 +83,7 @@ class DynamoDbBreakers:
         condition: str | None = None,
         values: Mapping[str, Any] | None = None,
         names: Mapping[str, str] | None = None,
-    ) -> Outcome:
+    ) -> WriteOutcome:
         """One UpdateItem; `#n0` names the first attribute that is set."""
         placeholders: dict[str, str] = {}
 
@@ -111,8 +111,8 @@ class DynamoDbBreakers:
         return self._table.conditional(KEY, request)
 
     @property
-    def _table(self) -> Table:
-        return Table(self._name, self._given or quick_client("dynamodb"), service="telemetry")
+    def _table(self) -> DynamoDbTable:
+        return DynamoDbTable(self._name, self._given or quick_client("dynamodb"), service="telemetry")
 
 
 def breakers_of(item: Item) -> dict[str, Breaker]:

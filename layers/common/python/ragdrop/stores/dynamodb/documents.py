@@ -25,14 +25,14 @@ from ragdrop.stores.dynamodb.items import (
     listing_shard,
 )
 from ragdrop.stores.dynamodb.pointers import NAME_SK, DynamoDbPointers, name_key, paths_of
-from ragdrop.stores.dynamodb.table import Table, Update, read_batch
+from ragdrop.stores.dynamodb.table import DynamoDbTable, Update, read_batch
 from ragdrop.stores.head_changes import Changes
 
 
 class DynamoDbDocuments(DynamoDbPointers):
     """The part of the registry that knows documents."""
 
-    def __init__(self, table: Table, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, table: DynamoDbTable, sleep: Callable[[float], None] = time.sleep) -> None:
         self._table = table
         self._sleep = sleep
 

@@ -11,7 +11,7 @@ from ragdrop.domain.rates import WINDOW_S
 from ragdrop.ports.kept_replies import KeptReply
 from ragdrop.stores.aws.clients import AwsClient, quick_client
 from ragdrop.stores.dynamodb.items import encode
-from ragdrop.stores.dynamodb.table import ItemKey, Table
+from ragdrop.stores.dynamodb.table import DynamoDbTable, ItemKey
 
 PREFIX = "c/"  # an attribute a credential; without it one could be called PK
 KEPT_WINDOWS = 10
@@ -39,7 +39,7 @@ class DynamoDbRequestCounts:
             "ExpressionAttributeNames": {"#expires_at": "expires_at", **names},
             "ExpressionAttributeValues": encode({":expires_at": (window + KEPT_WINDOWS) * WINDOW_S, **values}),
         }
-        table = Table(self._name, self._given or quick_client("dynamodb"), service="telemetry")
+        table = DynamoDbTable(self._name, self._given or quick_client("dynamodb"), service="telemetry")
         item = table.conditional((f"L#{tenant}", str(window)), request).item or {}
         return {name.removeprefix(PREFIX): int(count) for name, count in item.items() if name.startswith(PREFIX)}
 
@@ -52,7 +52,7 @@ class DynamoDbVisitedCache:
     """A VisitedCache.  DynamoDB may keep an expired item for days, so the reader looks at the time too."""
 
     def __init__(self, table: str, client: AwsClient = None) -> None:
-        self._table = Table(table, client)
+        self._table = DynamoDbTable(table, client)
 
     def visited(self, tenant: str, session: str, now_s: float) -> frozenset[str]:
         """What the session has expanded."""
@@ -83,7 +83,7 @@ class DynamoDbKeptReplies:
     """KeptReplies in one table."""
 
     def __init__(self, table: str, client: AwsClient = None) -> None:
-        self._table = Table(table, client, service="telemetry")
+        self._table = DynamoDbTable(table, client, service="telemetry")
 
     def begin(
         self, tenant: str, key: str, fingerprint: str, *, now_s: float, lease_s: float, keep_s: float

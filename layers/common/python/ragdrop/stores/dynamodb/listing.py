@@ -7,7 +7,7 @@ from heapq import merge
 
 from ragdrop.domain.documents import Head, Page, Status
 from ragdrop.stores.dynamodb.items import LISTING_SHARDS, Item, head_of, listing_pk
-from ragdrop.stores.dynamodb.table import Table
+from ragdrop.stores.dynamodb.table import DynamoDbTable
 from ragdrop.stores.listing_cursor import Listing
 
 LISTING_INDEX = "listing"
@@ -17,7 +17,7 @@ HIGHEST = "\U0010ffff"  # sorts behind every character a path may have
 class DynamoDbListing:
     """The part of the registry that lists documents; eventually consistent, never for answers."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: DynamoDbTable) -> None:
         self._table = table
 
     def page(

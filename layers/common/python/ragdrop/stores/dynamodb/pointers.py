@@ -18,7 +18,7 @@ from ragdrop.domain.pointers import (
     nothing_is_promoted_until,
 )
 from ragdrop.stores.dynamodb.items import Item, encode
-from ragdrop.stores.dynamodb.table import ItemKey, Table
+from ragdrop.stores.dynamodb.table import DynamoDbTable, ItemKey
 
 NAME_SK = "N"
 PATH_PREFIX = "P/"  # an attribute a path; without the prefix a path could be called PK
@@ -27,7 +27,7 @@ PATH_PREFIX = "P/"  # an attribute a path; without the prefix a path could be ca
 class DynamoDbPointers:
     """The part of the registry that leads to documents.  `self._table` is the registry's."""
 
-    _table: Table
+    _table: DynamoDbTable
 
     def point(self, detail: Detail) -> None:
         """Note a revision's name, and its promotion."""

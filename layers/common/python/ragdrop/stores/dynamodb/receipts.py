@@ -11,7 +11,7 @@ from ragdrop.domain.receipts import Receipt
 from ragdrop.errors import DatabaseError
 from ragdrop.stores.aws.clients import AwsClient, quick_client
 from ragdrop.stores.dynamodb.items import Item
-from ragdrop.stores.dynamodb.table import Table
+from ragdrop.stores.dynamodb.table import DynamoDbTable
 
 BATCH = 25  # items that a BatchWriteItem takes
 TRIES = 2  # of what the table did not process at once
@@ -31,7 +31,7 @@ class DynamoDbReceipts:
 
     def put_receipt(self, receipt: Receipt) -> None:
         """Write the items of the documents and then the receipt, up to 25 in one request."""
-        table = Table(self._name, self._given or quick_client("dynamodb"), service="telemetry")
+        table = DynamoDbTable(self._name, self._given or quick_client("dynamodb"), service="telemetry")
         items = iter([*(_pointer(receipt, key) for key in receipt.documents), _item(receipt)])
         while batch := list(islice(items, BATCH)):
             for _ in range(TRIES):
@@ -70,8 +70,8 @@ class DynamoDbReceipts:
         return gone
 
     @property
-    def _table(self) -> Table:
-        return Table(self._name, self._given, service="telemetry")
+    def _table(self) -> DynamoDbTable:
+        return DynamoDbTable(self._name, self._given, service="telemetry")
 
 
 def _partition(tenant: str) -> str:

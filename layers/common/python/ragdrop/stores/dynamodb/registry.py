@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ragdrop.stores.aws.clients import AwsClient
 from ragdrop.stores.dynamodb.documents import DynamoDbDocuments
 from ragdrop.stores.dynamodb.listing import DynamoDbListing
-from ragdrop.stores.dynamodb.table import Table
+from ragdrop.stores.dynamodb.table import DynamoDbTable
 from ragdrop.stores.dynamodb.tenants import DynamoDbFolders, DynamoDbTenants
 
 
@@ -22,4 +22,4 @@ class DynamoDbRegistry(DynamoDbDocuments, DynamoDbListing, DynamoDbTenants, Dyna
     """
 
     def __init__(self, table: str, client: AwsClient = None, sleep: Callable[[float], None] = time.sleep) -> None:
-        DynamoDbDocuments.__init__(self, Table(table, client), sleep)
+        DynamoDbDocuments.__init__(self, DynamoDbTable(table, client), sleep)

@@ -90,14 +90,14 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class WriteOutcome:
     """What a conditional write came to: `item` is as asked for, or the one that was in the way where it lost."""
 
     won: bool
     item: Item | None
 
 
-class Table:
+class DynamoDbTable:
     """The calls the registry makes, on plain values.
 
     All raise DatabaseError, and ConfigurationError where the table does not exist.  *service* is what the errors name.
@@ -143,7 +143,7 @@ class Table:
         left = answer.get("UnprocessedItems", {}).get(self.name, [])
         return [decode(each["PutRequest"]["Item"]) for each in left]
 
-    def update(self, key: ItemKey, update: Update, *, returning: Literal["ALL_OLD", "ALL_NEW", "NONE"]) -> Outcome:
+    def update(self, key: ItemKey, update: Update, *, returning: Literal["ALL_OLD", "ALL_NEW", "NONE"]) -> WriteOutcome:
         """Write some attributes of an item if the condition holds."""
         return self.conditional(key, update.request(), returning=returning)
 
@@ -153,7 +153,7 @@ class Table:
         request: Mapping[str, Any],
         *,
         returning: Literal["ALL_OLD", "ALL_NEW", "NONE"] = "ALL_NEW",
-    ) -> Outcome:
+    ) -> WriteOutcome:
         """The same for an expression that `Update` does not make; *request* is UpdateItem's own."""
         with self._translated():
             try:
@@ -168,8 +168,8 @@ class Table:
                 if error_code(exc) != "ConditionalCheckFailedException":
                     raise
                 in_the_way: Any = exc.response
-                return Outcome(won=False, item=decode(in_the_way["Item"]) if in_the_way.get("Item") else None)
-        return Outcome(won=True, item=decode(answer["Attributes"]) if answer.get("Attributes") else None)
+                return WriteOutcome(won=False, item=decode(in_the_way["Item"]) if in_the_way.get("Item") else None)
+        return WriteOutcome(won=True, item=decode(answer["Attributes"]) if answer.get("Attributes") else None)
 
     def delete(self, key: ItemKey) -> None:
         """Remove an item; no error where there is none."""
@@ -250,7 +250,7 @@ BACKOFF_CAP_S = 1.0
 
 
 def read_batch(
-    table: Table, keys: Sequence[ItemKey], deadline: Deadline, sleep: Callable[[float], None] = time.sleep
+    table: DynamoDbTable, keys: Sequence[ItemKey], deadline: Deadline, sleep: Callable[[float], None] = time.sleep
 ) -> tuple[list[Item], list[ItemKey]]:
     """Up to 100 items, read consistently, and the keys that stayed unread until the deadline.
 

@@ -11,10 +11,10 @@ from boto3.dynamodb.types import Binary
 
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.ports.telemetry import HOUR_S, KEPT_S, Counts, Usage
+from ragdrop.ports.telemetry import HOUR_S, KEPT_S, Counts, DocumentUsage
 from ragdrop.stores.aws.clients import AwsClient, client, quick_client
 from ragdrop.stores.dynamodb.items import Item, encode
-from ragdrop.stores.dynamodb.table import Table, Update
+from ragdrop.stores.dynamodb.table import DynamoDbTable, Update
 
 HASH_KEY_SK = "key"  # behind every hour, so no range of hours holds it
 NOT_COUNTS = frozenset({"PK", "SK", "expires_at"})
@@ -48,12 +48,12 @@ class DynamoDbTelemetry:
         update = Update({"last_retrieved": last_retrieved}, additions={"query_count": count}, whatever_is_there=True)
         self._table.update(_usage_key(key), update, returning="NONE")
 
-    def usage(self, keys: Sequence[DocumentKey]) -> dict[DocumentKey, Usage]:
+    def usage(self, keys: Sequence[DocumentKey]) -> dict[DocumentKey, DocumentUsage]:
         """The counts of up to 100 documents; those that the table does not give at once are left out."""
         by_item = {_usage_key(key): key for key in keys}
         items = self._table.batch_get(list(by_item))[0] if by_item else []
         return {
-            by_item[(item["PK"], item["SK"])]: Usage(item.get("query_count", 0), item.get("last_retrieved"))
+            by_item[(item["PK"], item["SK"])]: DocumentUsage(item.get("query_count", 0), item.get("last_retrieved"))
             for item in items
         }
 
@@ -76,7 +76,7 @@ class DynamoDbTelemetry:
 
     def counts(self, tenant: str, first: str, last: str) -> dict[str, Counts]:
         """The hours of a range by one query, patiently: 30 days are a megabyte, and an operator waits for them."""
-        table = Table(self._name, self._given or client("dynamodb"), service="telemetry")
+        table = DynamoDbTable(self._name, self._given or client("dynamodb"), service="telemetry")
         items = table.query(f"H#{tenant}", between=(first, last))
         return {
             item["SK"]: {name: int(count) for name, count in item.items() if name not in NOT_COUNTS} for item in items
@@ -94,15 +94,15 @@ class DynamoDbTelemetry:
 
     def forget_tenant(self, tenant: str) -> int:
         """Remove its partitions, requests a minute too, patiently."""
-        table = Table(self._name, self._given or client("dynamodb"), service="telemetry")
+        table = DynamoDbTable(self._name, self._given or client("dynamodb"), service="telemetry")
         items = [item for kind in "VUHL" for item in table.query(f"{kind}#{tenant}")]
         for item in items:
             table.delete((item["PK"], item["SK"]))
         return len(items)
 
     @property
-    def _table(self) -> Table:
-        return Table(self._name, self._given or quick_client("dynamodb"), service="telemetry")
+    def _table(self) -> DynamoDbTable:
+        return DynamoDbTable(self._name, self._given or quick_client("dynamodb"), service="telemetry")
 
 
 def _usage_key(key: DocumentKey) -> tuple[str, str]:

@@ -19,13 +19,13 @@ from ragdrop.stores.dynamodb.items import (
     tenant_item,
     tenant_of,
 )
-from ragdrop.stores.dynamodb.table import Table, Update
+from ragdrop.stores.dynamodb.table import DynamoDbTable, Update
 
 
 class DynamoDbKeys:
     """The part of the registry that knows who may ask."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: DynamoDbTable) -> None:
         self._table = table
 
     def api_key(self, sha256: str) -> ApiKey | None:
@@ -72,7 +72,7 @@ def _list(tenant: str) -> str:
 class DynamoDbFolders:
     """The part of the registry that knows which folders there are."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: DynamoDbTable) -> None:
         self._table = table
 
     def folders(self, tenant: str) -> frozenset[str]:

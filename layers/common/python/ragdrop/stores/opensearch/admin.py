@@ -12,7 +12,7 @@ import opensearchpy
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import ConfigurationError
-from ragdrop.stores.opensearch.client import Caller, Json
+from ragdrop.stores.opensearch.client import Json, RepeatableCalls
 from ragdrop.stores.opensearch.errors import translated
 from ragdrop.stores.opensearch.mapping import SHARDS, index_body
 
@@ -38,7 +38,7 @@ def alias_of(name: str) -> str:
 class IndexAdmin:
     """Makes and checks indexes for a ChunkIndex."""
 
-    def __init__(self, caller: Caller, *, shards: int = SHARDS) -> None:
+    def __init__(self, caller: RepeatableCalls, *, shards: int = SHARDS) -> None:
         self._caller = caller
         self._shards = shards
 

@@ -15,20 +15,20 @@ MAX_BYTES = 5_000_000  # AWS's smallest domains take 10 MB a request; half of it
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class BulkLine:
     """One chunk of a bulk request: the action's line and the document's, encoded."""
 
     content: bytes
 
     @classmethod
-    def of(cls, chunk_id: str, routing: str, source: str) -> Line:
+    def of(cls, chunk_id: str, routing: str, source: str) -> BulkLine:
         """The lines that write *source* under *chunk_id*, to an alias only: a write never makes an index."""
         action = json.dumps({"index": {"_id": chunk_id, "routing": routing, "require_alias": True}})
         return cls(utf8(f"{action}\n{source}\n"))
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class RefusedItem:
     """An item that was refused for good: its HTTP status and the server's error type."""
 
     status: int
@@ -37,21 +37,23 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BulkOutcome:
     """What became of a bulk request's items."""
 
-    busy: list[Line]
-    missing_index: list[Line]
-    failed: list[Failure]
+    busy: list[BulkLine]
+    missing_index: list[BulkLine]
+    failed: list[RefusedItem]
 
 
-def batches(lines: Iterable[Line], *, max_chunks: int = MAX_CHUNKS, max_bytes: int = MAX_BYTES) -> Iterator[list[Line]]:
+def batches(
+    lines: Iterable[BulkLine], *, max_chunks: int = MAX_CHUNKS, max_bytes: int = MAX_BYTES
+) -> Iterator[list[BulkLine]]:
     """Cut *lines* into requests of at most *max_chunks* chunks and *max_bytes* bytes; one that is larger goes alone.
 
-    >>> [len(batch) for batch in batches([Line(b"x" * 40)] * 5, max_chunks=3, max_bytes=100)]
+    >>> [len(batch) for batch in batches([BulkLine(b"x" * 40)] * 5, max_chunks=3, max_bytes=100)]
     [2, 2, 1]
     """
-    batch: list[Line] = []
+    batch: list[BulkLine] = []
     size_bytes = 0
     for line in lines:
         if batch and (len(batch) == max_chunks or size_bytes + len(line.content) > max_bytes):
@@ -63,9 +65,9 @@ def batches(lines: Iterable[Line], *, max_chunks: int = MAX_CHUNKS, max_bytes: i
         yield batch
 
 
-def outcome(lines: Sequence[Line], answer: dict[str, Any]) -> Outcome:
+def outcome(lines: Sequence[BulkLine], answer: dict[str, Any]) -> BulkOutcome:
     """Sort a bulk request's *lines* by what the server said of each; those that were written are left out."""
-    found = Outcome([], [], [])
+    found = BulkOutcome([], [], [])
     if not answer.get("errors"):
         return found
     for line, item in zip(lines, answer["items"], strict=True):
@@ -79,5 +81,5 @@ def outcome(lines: Sequence[Line], answer: dict[str, Any]) -> Outcome:
         elif result["status"] in BUSY_STATUS or kind == BLOCKED:
             found.busy.append(line)
         else:
-            found.failed.append(Failure(result["status"], kind, bool(DIMENSION.search(causes(error)))))
+            found.failed.append(RefusedItem(result["status"], kind, bool(DIMENSION.search(causes(error)))))
     return found

@@ -15,9 +15,9 @@ from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError
 from ragdrop.resilience.retrying import Retries
 from ragdrop.stores.opensearch.admin import IndexAdmin, alias_of, dimension_error, path_of
-from ragdrop.stores.opensearch.bulk import Line, batches, outcome
+from ragdrop.stores.opensearch.bulk import BulkLine, batches, outcome
 from ragdrop.stores.opensearch.candidates import NOTHING, Part, answered, planned, read_ranges
-from ragdrop.stores.opensearch.client import Caller, Json, QuietConnection, connect
+from ragdrop.stores.opensearch.client import Json, QuietConnection, RepeatableCalls, connect
 from ragdrop.stores.opensearch.errors import (
     DIMENSION,
     MISSING_INDEX,
@@ -49,7 +49,7 @@ DELETE_ROUNDS = 10
 class OpenSearchChunkIndex:
     """Chunks of all tenants side by side; the tenant is in every filter, and its routing value in every request."""
 
-    def __init__(self, caller: Caller, *, shards: int = SHARDS, ef_search: int = EF_SEARCH) -> None:
+    def __init__(self, caller: RepeatableCalls, *, shards: int = SHARDS, ef_search: int = EF_SEARCH) -> None:
         self._caller = caller
         self._admin = IndexAdmin(caller, shards=shards)
         self._ef_search = ef_search
@@ -73,7 +73,7 @@ class OpenSearchChunkIndex:
             ConfigurationError: The URL cannot be used.
         """
         client = connect(url, password, sigv4_region=sigv4_region, connection_class=connection_class)
-        return cls(Caller(client, retries=retries), shards=shards, ef_search=ef_search)
+        return cls(RepeatableCalls(client, retries=retries), shards=shards, ef_search=ef_search)
 
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
         """Write chunks, at most 100 or 5 MB a request; the same id replaces."""
@@ -82,7 +82,7 @@ class OpenSearchChunkIndex:
                 raise ValueError("a chunk of another tenant")
             if len(chunk.vector) != index.dimension:
                 raise dimension_error(index, len(chunk.vector), index.dimension)
-        lines = (Line.of(chunk.id, routing_value(chunk.key, index.routes), source_of(chunk)) for chunk in chunks)
+        lines = (BulkLine.of(chunk.id, routing_value(chunk.key, index.routes), source_of(chunk)) for chunk in chunks)
         for batch in batches(lines):
             self._write(index, batch, deadline)
 
@@ -159,7 +159,7 @@ class OpenSearchChunkIndex:
         """Return if the server answers, is new enough and has the k-NN plugin."""
         self._admin.check(deadline)
 
-    def _write(self, index: IndexRef, lines: list[Line], deadline: Deadline) -> None:
+    def _write(self, index: IndexRef, lines: list[BulkLine], deadline: Deadline) -> None:
         path = f"/{path_of(alias_of(index.name))}/_bulk"
         attempt, created = 1, False
         while lines:

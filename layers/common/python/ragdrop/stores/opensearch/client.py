@@ -134,7 +134,7 @@ class FastJson(opensearchpy.serializer.JSONSerializer):
             raise opensearchpy.SerializationError(s[:0], exc) from exc  # the text itself is not told
 
 
-class Caller:
+class RepeatableCalls:
     """Sends calls that may be repeated without harm, again where the server was busy or gone; safe between threads.
 
     Every call of ragdrop is one: chunks are written under their own ids, and deleting twice deletes once.

@@ -12,7 +12,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.stores.opensearch.admin import path_of
-from ragdrop.stores.opensearch.client import Caller
+from ragdrop.stores.opensearch.client import RepeatableCalls
 from ragdrop.stores.opensearch.errors import is_missing_index, translated
 from ragdrop.stores.opensearch.queries import routing_values, tenant_clause
 
@@ -20,7 +20,7 @@ TIMEOUT_S = 30.0
 
 
 def read_revisions(
-    caller: Caller, index: IndexRef, *, cursor: str | None, limit: int, deadline: Deadline
+    caller: RepeatableCalls, index: IndexRef, *, cursor: str | None, limit: int, deadline: Deadline
 ) -> RevisionPage:
     """Up to *limit* revisions of the tenant behind *cursor*, in the order of their terms.
 

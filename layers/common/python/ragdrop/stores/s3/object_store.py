@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 
 from ragdrop.errors import ObjectStoreError
 from ragdrop.ports import StoredObject
-from ragdrop.ports.object_store import ListedObject, UploadForm, failed
+from ragdrop.ports.object_store import ListedObject, PresignedForm, failed
 from ragdrop.stores.aws.clients import AwsClient, error_code, http_status, translated
 from ragdrop.stores.aws.clients import client as aws_client
 
@@ -184,7 +184,7 @@ class S3ObjectStore:
             removed += self._remove(objects)
         return removed
 
-    def upload_form(self, key: str, *, media_type: str, max_bytes: int, expires_s: int) -> UploadForm:
+    def upload_form(self, key: str, *, media_type: str, max_bytes: int, expires_s: int) -> PresignedForm:
         """A presigned POST: this key, this type, this size at most; valid as long as the signer's own credentials.
 
         Raises:
@@ -200,7 +200,7 @@ class S3ObjectStore:
                 Conditions=[{"Content-Type": media_type}, ["content-length-range", 1, max_bytes]],
                 ExpiresIn=expires_s,
             )
-        return UploadForm(form["url"], form["fields"])
+        return PresignedForm(form["url"], form["fields"])
 
     @property
     def _client(self) -> AwsClient:
