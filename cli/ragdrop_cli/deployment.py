@@ -114,7 +114,7 @@ class Calibrator(Protocol):
         ...
 
 
-class SnapshotWriter(Protocol):
+class SnapshotStep(Protocol):
     """Writes one tenant's snapshot: see ragdrop.operate.write_snapshot."""
 
     def is_due(self, tenant: Tenant) -> bool:
@@ -179,7 +179,7 @@ class Deployment(Protocol):
         ...
 
     @property
-    def write_snapshot(self) -> SnapshotWriter:
+    def write_snapshot(self) -> SnapshotStep:
         """What answers while the index is down."""
         ...
 

@@ -8,15 +8,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragdrop.config import Settings
+from ragdrop.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from ragdrop.models.http import OpenAiHttp
-    from ragdrop.ports import ChunkIndex
+    from ragdrop.ports import ChunkIndex, ObjectStore
     from ragdrop.ports.models import Reranker
     from ragdrop.resilience.retrying import Retries
 
 SQLITE_SCHEME = "sqlite:///"
 RERANK_TIMEOUT_S = 10
+
+
+def read_tokenizer(state: ObjectStore, name: str) -> bytes:
+    """Read the tokenizer that EMBEDDING_TOKENIZER names.
+
+    Raises:
+        ConfigurationError: The state bucket does not hold it.
+    """
+    body = state.get(name)
+    if body is None:
+        raise ConfigurationError(f"EMBEDDING_TOKENIZER names {name!r}, which the state bucket does not hold")
+    return body
 
 
 def chunk_index(settings: Settings) -> ChunkIndex:

@@ -19,22 +19,13 @@ if TYPE_CHECKING:
     from ragdrop.bootstrap.given import GivenPorts
     from ragdrop.ingest.revision_store import RevisionStore
     from ragdrop.models.http import OpenAiHttp
-    from ragdrop.ports import (
-        ChatModel,
-        ChunkIndex,
-        Embedder,
-        MessageQueue,
-        ObjectStore,
-        Parser,
-        Prompter,
-        Registry,
-        Splitter,
-    )
+    from ragdrop.ports import ChatModel, ChunkIndex, Embedder, MessageQueue, ObjectStore, Registry
     from ragdrop.ports.breakers import BreakerStore
     from ragdrop.ports.credentials import RequestCounts, TokenVerifier
     from ragdrop.ports.kept_replies import KeptReplies
     from ragdrop.ports.metrics import Metrics, Tracer
-    from ragdrop.ports.models import ModelList, Reranker
+    from ragdrop.ports.models import ModelList, Prompter, Reranker
+    from ragdrop.ports.reading import Parser, Splitter
     from ragdrop.ports.receipts import Receipts
     from ragdrop.ports.registry import HopLimits
     from ragdrop.ports.snapshots import SnapshotWriter
@@ -328,10 +319,11 @@ class Ports:
     @cached_property
     def splitter(self) -> Splitter:
         """The splitter, counting in the embedding model's own tokens where EMBEDDING_TOKENIZER names its file."""
+        from ragdrop.bootstrap.connections import read_tokenizer
         from ragdrop.formats.splitter import SemanticSplitter
 
         name = self.settings.embedding_tokenizer
-        return SemanticSplitter(lambda: self._tokenizer(name) if name else None)
+        return SemanticSplitter(lambda: read_tokenizer(self.state, name) if name else None)
 
     @cached_property
     def wiring(self) -> WiringProbe:
@@ -353,11 +345,3 @@ class Ports:
         from ragdrop.ports.registry import HopLimits
 
         return HopLimits()
-
-    def _tokenizer(self, name: str) -> bytes:
-        from ragdrop.errors import ConfigurationError
-
-        body = self.state.get(name)
-        if body is None:
-            raise ConfigurationError(f"EMBEDDING_TOKENIZER names {name!r}, which the state bucket does not hold")
-        return body
