@@ -4,8 +4,6 @@ The ETag of a record is `"S3-ETAG.STATE"`: the first part names the version in t
 whatever the record says.  A write goes by the first part alone, and takes S3's own ETag as well.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

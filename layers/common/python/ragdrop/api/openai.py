@@ -1,7 +1,5 @@
 """`POST /v1/chat/completions` and `GET /v1/models`: the OpenAI protocol, answered with checked citations."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import time

@@ -1,7 +1,5 @@
 """`POST /mcp`: the Model Context Protocol over streamable HTTP, stateless, answered as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -60,7 +58,7 @@ class _Exchange(Response):
             await manager.handle_request(scope, receive, send)
 
 
-def mcp_api(app: App) -> FastAPI:
+def mcp_api(app: "App") -> FastAPI:
     """The one route of agents; it checks the key, the routes behind it take the caller that it found."""
     reader, writer = (handed_over(role) for role in ("reader", "writer"))
     behind = create_api(core_routes(app, reader=reader, writer=writer, anyone=reader))
