@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from ragdrop.domain.chunks import CandidateQuery, Filters
+from ragdrop.domain.chunks import CandidateQuery, ChunkRange, Filters, vector
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import ConfigurationError, DatabaseError, DeadlineError
 from ragdrop.resilience.retrying import Retries
@@ -259,3 +260,40 @@ def test_neither_documents_nor_questions_are_logged_at_any_level(stub: Stub, cap
 
     assert "confidential" not in caplog.text
     assert "_bulk" in caplog.text
+
+
+SHAPES = (
+    [],
+    None,
+    {},
+    {"message": "ok"},
+    {"responses": None},
+    {"responses": []},
+    {"responses": [{}] * 3},
+    {"responses": [{"hits": {"hits": [{"_score": 1.0}]}}] * 3},
+)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=json.dumps)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda index: index.candidates(REF, [CandidateQuery("pump", vector([1, 0, 0, 0]), Filters(), 5)], soon()),
+        lambda index: index.count(REF, soon()),
+        lambda index: index.read(REF, [ChunkRange(DocumentKey("acme", "team", "a.md"), 1, 0, 0)], soon()),
+        lambda index: index.nearest_of(REF, None, [(DocumentKey("acme", "team", "a.md"), 1)], soon()),
+        lambda index: index.revisions(REF, cursor=None, limit=5, deadline=soon()),
+        lambda index: index.drop(REF, soon()),
+        lambda index: index.upsert(REF, [piece("a.md", "text", [1, 0, 0, 0])], soon()),
+    ],
+    ids=["candidates", "count", "read", "nearest_of", "revisions", "drop", "upsert"],
+)
+def test_json_of_another_shape_is_an_answer_that_cannot_be_read(
+    stub: Stub, call: Callable[[OpenSearchChunkIndex], object], shape: object
+) -> None:
+    stub.answer = lambda *_: (200, shape)
+
+    with pytest.raises(DatabaseError, match="could not be read") as raised:
+        call(stub.index())
+
+    assert (raised.value.service, raised.value.details["reason"]) == ("index", "unreadable")

@@ -68,7 +68,7 @@ def batches(
 def outcome(lines: Sequence[BulkLine], answer: dict[str, Any]) -> BulkOutcome:
     """Sort a bulk request's *lines* by what the server said of each; those that were written are left out."""
     found = BulkOutcome([], [], [])
-    if not answer.get("errors"):
+    if not answer["errors"]:
         return found
     for line, item in zip(lines, answer["items"], strict=True):
         result = item["index"]

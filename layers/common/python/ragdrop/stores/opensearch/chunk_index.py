@@ -25,6 +25,7 @@ from ragdrop.stores.opensearch.errors import (
     is_missing_index,
     is_unknown_query,
     of_status,
+    readable,
     translated,
 )
 from ragdrop.stores.opensearch.mapping import SHARDS, source_of
@@ -106,17 +107,20 @@ class OpenSearchChunkIndex:
         except _UnknownQueryError:
             self._combined = False
             return self.candidates(index, queries, deadline)
-        return answered(index, plan, answers)
+        with readable("search"):
+            return answered(index, plan, answers)
 
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
         """The chunks of each range by one `_msearch`; one more for every 1,000 chunks."""
-        return read_ranges(lambda searches: self._search(index, searches, deadline), index, ranges)
+        with readable("read"):
+            return read_ranges(lambda searches: self._search(index, searches, deadline), index, ranges)
 
     def nearest_of(
         self, index: IndexRef, wanted: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
     ) -> list[Hit]:
         """Of each revision the chunk nearest to *wanted*, by one `_msearch`."""
-        return nearest_of(lambda searches: self._search(index, searches, deadline), index, wanted, revisions)
+        with readable("search"):
+            return nearest_of(lambda searches: self._search(index, searches, deadline), index, wanted, revisions)
 
     def remove(
         self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
@@ -147,9 +151,13 @@ class OpenSearchChunkIndex:
             if is_missing_index(exc):
                 return 0
             raise translated(exc, "count") from exc
-        if answer["_shards"]["failed"]:
-            raise DatabaseError("a shard of the index did not answer (count)", service="index")
-        return int(answer["count"])
+        with readable("count"):
+            if answer["_shards"]["failed"]:
+                raise DatabaseError("a shard of the index did not answer (count)", service="index")
+            return int(answer["count"])
+
+    def verify(self, index: IndexRef, deadline: Deadline) -> None:
+        """Nothing to do: the server checks the files of its shards, and searches of a damaged one fail."""
 
     def drop(self, index: IndexRef, deadline: Deadline) -> int:
         """Remove all chunks of the tenant; on every shard, so that a wrong `routes` cannot leave any behind."""
@@ -165,7 +173,8 @@ class OpenSearchChunkIndex:
         while lines:
             body = b"".join(line.content for line in lines)
             answer = self._call("POST", path, "write", deadline, WRITE_TIMEOUT_S, body=body)
-            result = outcome(lines, answer)
+            with readable("write"):
+                result = outcome(lines, answer)
             if any(failure.wrong_dimension for failure in result.failed):
                 raise self._admin.wrong_dimension(index, index.dimension, deadline)
             if result.failed:
@@ -195,11 +204,12 @@ class OpenSearchChunkIndex:
             answer = self._call(
                 "POST", delete, "remove", deadline, DELETE_TIMEOUT_S, body={"query": clause}, params=params
             )
-            removed += int(answer["deleted"])
-            if answer.get("failures") or answer.get("timed_out"):
-                raise DatabaseError("the index could not remove all chunks", service="index", removed=removed)
-            if not answer["version_conflicts"]:
-                return removed
+            with readable("remove"):
+                removed += int(answer["deleted"])
+                if answer.get("failures") or answer.get("timed_out"):
+                    raise DatabaseError("the index could not remove all chunks", service="index", removed=removed)
+                if not answer["version_conflicts"]:
+                    return removed
         raise DatabaseError("chunks are written as fast as they are removed", service="index", removed=removed)
 
     def _search(
@@ -221,7 +231,11 @@ class OpenSearchChunkIndex:
             if is_unknown_query(exc):
                 raise _UnknownQueryError from exc
             raise translated(exc, "search") from exc
-        parts = [self._hits(index, response, deadline) for response in answer["responses"]]
+        with readable("search"):
+            responses = answer["responses"]
+            if len(responses) != len(searches):
+                raise ValueError("another number of answers than of searches")
+            parts = [self._hits(index, response, deadline) for response in responses]
         if all(error is not None for _, error in parts):
             _or_raise(parts[0])
         return parts

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import opensearchpy
@@ -51,7 +52,20 @@ def translated(exc: opensearchpy.OpenSearchException, stage: str) -> DatabaseErr
         return _error(f"the index could not be reached ({stage})", retryable=True)
     if isinstance(exc, opensearchpy.TransportError) and isinstance(exc.status_code, int):
         return of_status(exc.status_code, str(exc.error)[:100] if _is_type(exc.error) else "", stage)
-    return _error(f"the index gave an answer that could not be read ({stage})", retryable=True, reason="unreadable")
+    return _unreadable(stage)
+
+
+@contextmanager
+def readable(stage: str) -> Iterator[None]:
+    """Read an answer in the block; one of another shape than asked for becomes an error that says so.
+
+    Raises:
+        DatabaseError: What the server sent is JSON, and not what OpenSearch sends.
+    """
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ValueError) as exc:
+        raise _unreadable(stage) from exc
 
 
 def of_status(status: int, kind: str, stage: str) -> DatabaseError:
@@ -84,6 +98,10 @@ def _is_unreadable(exc: opensearchpy.OpenSearchException) -> bool:
 
 def _is_type(error: object) -> bool:
     return isinstance(error, str) and re.fullmatch(r"[a-z_]+", error) is not None
+
+
+def _unreadable(stage: str) -> DatabaseError:
+    return _error(f"the index gave an answer that could not be read ({stage})", retryable=True, reason="unreadable")
 
 
 def _error(message: str, *, retryable: bool, **details: int | str) -> DatabaseError:

@@ -13,7 +13,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.stores.opensearch.admin import path_of
 from ragdrop.stores.opensearch.client import RepeatableCalls
-from ragdrop.stores.opensearch.errors import is_missing_index, translated
+from ragdrop.stores.opensearch.errors import is_missing_index, readable, translated
 from ragdrop.stores.opensearch.queries import routing_values, tenant_clause
 
 TIMEOUT_S = 30.0
@@ -42,9 +42,10 @@ def read_revisions(
         if is_missing_index(exc):
             return RevisionPage([], None)
         raise translated(exc, "revisions") from exc
-    buckets = answer["aggregations"]["revisions"]["buckets"]
-    after = str(buckets[-1]["key"]["revision"]) if len(buckets) == limit else None
-    return RevisionPage([_revision(bucket) for bucket in buckets], after)
+    with readable("revisions"):
+        buckets = answer["aggregations"]["revisions"]["buckets"]
+        after = str(buckets[-1]["key"]["revision"]) if len(buckets) == limit else None
+        return RevisionPage([_revision(bucket) for bucket in buckets], after)
 
 
 def revisions_search(tenant: str, after: str | None, limit: int) -> dict[str, Any]:
