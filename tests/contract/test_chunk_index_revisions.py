@@ -82,3 +82,10 @@ def test_one_revision_can_be_removed_between_others(engine: Engine) -> None:
 
     assert removed == 1
     assert sorted(listed(engine)) == [("team", "a.md", 1), ("team", "a.md", 3)]
+
+
+def test_verifying_passes_where_there_is_nothing_and_where_all_is_well(engine: Engine) -> None:
+    engine.chunks.verify(engine.ref, now())
+    engine.write(engine.piece("a.md", "pump"), engine.piece("b.md", "valve"))
+
+    engine.chunks.verify(engine.ref, now())

@@ -16,7 +16,7 @@ import pytest
 
 from ragdrop.domain.chunks import CandidateQuery, Filters
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.errors import ConfigurationError, DatabaseError, DeadlineError, IndexLostError
+from ragdrop.errors import ConfigurationError, DatabaseError, DeadlineError
 from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from tests.contract import sqlite_writer
 from tests.contract.chunk_index_suite import DIMENSION, Engine, new_ref, now, paths
@@ -250,24 +250,3 @@ def test_importing_the_index_brings_no_numpy_and_no_sdk() -> None:
     told = subprocess.check_output([sys.executable, "-c", code], env=environment, text=True, timeout=30)
 
     assert told.strip() == "[]"
-
-
-@pytest.mark.parametrize("content", [b"", b"garbage " * 1_000], ids=["empty", "garbage"])
-def test_a_damaged_file_is_a_lost_index_and_is_set_aside_when_it_is_dropped(
-    engine: Engine, file: Path, content: bytes
-) -> None:
-    engine.write(engine.piece("a.md", "pump"))
-    engine.chunks.files.close()  # type: ignore[attr-defined]
-    for each in file.parent.iterdir():
-        each.unlink()
-    file.write_bytes(content)
-
-    with pytest.raises(IndexLostError):
-        engine.words("pump")
-    with pytest.raises(IndexLostError):
-        engine.count()
-
-    assert engine.chunks.drop(engine.ref, now()) == 0
-    engine.write(engine.piece("a.md", "pump"))
-    assert len(engine.words("pump")) == 1
-    assert file.with_suffix(".damaged").read_bytes() == content

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from ragdrop.testing.memory_chunk_index import MemoryChunkIndex
 
 from ragdrop.domain.answers import Question
 from ragdrop.domain.deadlines import Deadline
@@ -26,6 +27,27 @@ def index_of(world: World) -> IndexRef:
     tenant = world.registry.tenant(world.tenant)
     assert tenant is not None
     return tenant.index
+
+
+class DamagedIndex(MemoryChunkIndex):
+    """An index whose counts are right while its content is damaged, until it is dropped."""
+
+    damaged = False
+
+    def verify(self, index: IndexRef, deadline: Deadline) -> None:
+        if self.damaged:
+            raise IndexLostError("an index file is damaged")
+        super().verify(index, deadline)
+
+    def drop(self, index: IndexRef, deadline: Deadline) -> int:
+        self.damaged = False
+        return super().drop(index, deadline)
+
+
+def lose(world: World, path: str) -> None:
+    """Remove a live document's chunks behind ragdrop's back."""
+    before = (world.head(path).live_revision or 0) + 1
+    world.index.remove(index_of(world), world.key(path), before_revision=before, deadline=Deadline.after(10))
 
 
 def sweep(world: World) -> None:
@@ -109,3 +131,53 @@ def test_a_whole_index_is_left_alone(world: World) -> None:
     sweep(world)
 
     assert "upsert" not in world.index.calls
+
+
+def test_health_says_that_the_index_holds_a_part_of_the_chunks(world: World) -> None:
+    world.put("team/pump.md", "The pump is red.")
+    world.put("team/valve.md", "The valve is blue.")
+    lose(world, "team/pump.md")
+
+    index = world.app.check_health(tenant=world.tenant).dependencies["index"]
+
+    assert (index.status, index.detail) == ("degraded", "it holds 1 of at least 2 chunks; the sweep rebuilds it")
+
+
+def test_the_sweep_rebuilds_an_index_that_is_damaged_though_its_count_is_right() -> None:
+    index = DamagedIndex()
+    world = World(index=index)
+    world.put("team/pump.md", "The pump is red.")
+    index.damaged = True
+
+    sweep(world)
+
+    assert (index.damaged, world.chunk_count()) == (False, 1)
+    assert world.metrics.total("IndexLosses") == 1
+
+
+def test_the_sweep_reports_no_loss_where_only_a_counter_is_too_high(world: World) -> None:
+    world.put("team/pump.md", "The pump is red.")
+    world.registry.add_to_tenant(world.tenant, vault="team", documents=1, chunks=3)
+
+    sweep(world)
+
+    assert world.metrics.total("IndexLosses") == 0
+
+
+def test_the_sweep_reports_a_partial_loss_once(world: World) -> None:
+    for name in ("pump", "valve", "gauge"):
+        world.put(f"team/{name}.md", f"The {name} is red.")
+    lose(world, "team/pump.md")
+    lose(world, "team/valve.md")
+
+    sweep(world)
+
+    assert (world.metrics.total("IndexLosses"), world.chunk_count()) == (1, 3)
+
+
+def test_a_counter_that_is_too_high_makes_no_empty_index_a_lost_one(world: World) -> None:
+    world.put("team/pump.md", "The pump is red.")
+    world.delete("team/pump.md")
+    world.registry.add_to_tenant(world.tenant, vault="team", documents=1, chunks=3)
+
+    assert world.search("pump").fallback_level == 1

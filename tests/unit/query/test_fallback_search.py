@@ -109,6 +109,16 @@ def test_every_way_in_which_the_index_cannot_be_used_falls_back(
     assert [document.key.path for document in found.documents] == ["pump.md"]
 
 
+def test_the_lost_index_of_one_tenant_opens_no_breaker_for_the_others(cut: World, index: DeadIndex) -> None:
+    index.error = IndexLostError("an index file is damaged")
+    for number in range(12):
+        cut.search(f"pump {number}")
+
+    index.error = None
+
+    assert cut.search("pump").fallback_level == 1
+
+
 def test_what_waiting_does_not_mend_elsewhere_is_always_an_error(cut: World, index: DeadIndex) -> None:
     index.error = DatabaseError("no such table", service="registry", retryable=False)
 

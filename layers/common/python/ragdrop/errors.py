@@ -215,7 +215,7 @@ class IndexLostError(DatabaseError):
     """The index lost documents, or its file is damaged: the sweep rebuilds it from the state bucket."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(message, service="index")
+        super().__init__(message, service="index", reason="lost")
 
 
 class ObjectStoreError(DatabaseError):

@@ -16,15 +16,21 @@ PING = "ping"
 
 
 def index_probe(index: ChunkIndex, registry: Registry) -> Probe:
-    """Whether it can be searched, and holds anything of a tenant that has documents."""
+    """Whether it can be searched, and holds the chunks that the registry counts."""
 
     def probe(look: Look) -> ProbeResult:
         index.check(look.deadline)
         tenant = registry.tenant(look.tenant) if look.tenant else None
-        if tenant is not None and tenant.documents and index.count(tenant.index, look.deadline) == 0:
+        if tenant is None or not tenant.documents:
+            return ProbeResult()
+        held = index.count(tenant.index, look.deadline)
+        if held == 0:
             return ProbeResult(
                 "unavailable", f"it holds none of the {tenant.documents} documents; the sweep rebuilds it"
             )
+        if held < tenant.chunks:  # superseded chunks come on top
+            lost = f"it holds {held} of at least {tenant.chunks} chunks; the sweep rebuilds it"
+            return ProbeResult("degraded", lost)
         return ProbeResult()
 
     return probe

@@ -33,20 +33,23 @@ class RebuildIndex:
         """Rebuild what is missing; how many documents were written.
 
         An index that holds at least the chunks that the registry counts is whole, as superseded ones come on top.  One
-        that cannot be read for good, such as a damaged file, is dropped first.
+        that is damaged is dropped first.  A loss is reported once a document is missing, as counters may be too high.
 
         Raises:
             DependencyError: A service failed, or refuses the credentials; the next run goes on.
         """
-        if not tenant.documents or self._is_whole(tenant, deadline):
+        if not tenant.documents:
             return 0
-        self._metrics.put({"IndexLosses": 1.0})
-        logger.warning("an index lost documents", extra={"tenant": tenant.name, "index": tenant.active.name})
+        reported = self._dropped_damaged(tenant, deadline)
+        if not reported and self._index.count(tenant.index, deadline) >= tenant.chunks:
+            return 0
         written = 0
         for heads in self._live(tenant.name):
             if deadline.remaining_s() < RESERVE_S:
                 break
             missing = self._missing(heads, tenant, deadline)
+            if missing and not reported:
+                reported = self._report(tenant)
             for _head, pieces in self._content.of(missing, tenant):
                 for piece in pieces:
                     self._index.upsert(tenant.index, piece, deadline)
@@ -54,12 +57,19 @@ class RebuildIndex:
         self._index.refresh([tenant.index], deadline)
         return written
 
-    def _is_whole(self, tenant: Tenant, deadline: Deadline) -> bool:
+    def _dropped_damaged(self, tenant: Tenant, deadline: Deadline) -> bool:
+        """Drop the index if it is damaged; whether it was."""
         try:
-            return self._index.count(tenant.index, deadline) >= tenant.chunks
+            self._index.verify(tenant.index, deadline)
         except IndexLostError:
             self._index.drop(tenant.index, deadline)
-            return False
+            return self._report(tenant)
+        return False
+
+    def _report(self, tenant: Tenant) -> bool:
+        self._metrics.put({"IndexLosses": 1.0})
+        logger.warning("an index lost documents", extra={"tenant": tenant.name, "index": tenant.active.name})
+        return True
 
     def _missing(self, heads: Sequence[Head], tenant: Tenant, deadline: Deadline) -> list[Head]:
         """Those whose last chunk is not in the index: what was written in part is written again."""

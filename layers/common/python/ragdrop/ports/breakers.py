@@ -12,7 +12,8 @@ from ragdrop.errors import DeadlineError, DependencyError
 
 BUCKETS = 6  # a window is counted in so many parts, each of which is forgotten whole
 MIN_FAILED_SHARE = 0.5
-ANSWERED = frozenset({"unreadable", "empty", "content_filter"})  # reasons of a service that did answer
+# Reasons of a service that did answer; a lost index is one tenant's, and must not keep the others from theirs.
+ANSWERED = frozenset({"unreadable", "empty", "content_filter", "lost"})
 
 Position = Literal["closed", "open", "half_open"]
 

@@ -60,6 +60,13 @@ class ChunkIndex(Protocol):
     def count(self, index: IndexRef, deadline: Deadline) -> int:
         """Chunks of the tenant in this index, those of superseded revisions too."""
 
+    def verify(self, index: IndexRef, deadline: Deadline) -> None:
+        """Return if all that is stored of the tenant can be read: for the sweep alone, as it may read everything.
+
+        Raises:
+            IndexLostError: It is damaged.
+        """
+
     def drop(self, index: IndexRef, deadline: Deadline) -> int:
         """Remove all of the tenant's chunks from this index; how many.  No error where there is no such index."""
 

@@ -17,6 +17,8 @@ from ragdrop.ports import ChunkIndex, Registry
 from ragdrop.query.scopes import Scopes
 from ragdrop.resilience.stages import Timer
 
+HEADS_READ = 100  # one page; a tenant with more documents than these is taken at its counters
+
 
 @dataclass(frozen=True, slots=True)
 class CandidateRequest:
@@ -94,14 +96,19 @@ class FindCandidates:
         )
 
     def _raise_if_index_is_lost(self, tenant: Tenant, deadline: Deadline) -> None:
-        """Raise where the index holds nothing of a tenant that has live documents: two reads, where no hit came back.
+        """Raise where the index holds nothing of a tenant that has live documents: three reads, where no hit came back.
+
+        The counters may be too high until the next sweep, so a live document is looked for.
 
         Raises:
             IndexLostError: The index is empty, or does not exist.
             DatabaseError: The registry or the index did not answer.
         """
         now = self._registry.tenant(tenant.name) if tenant.documents else None  # the one at hand may be seconds old
-        if now is not None and now.documents and self._index.count(now.index, deadline) == 0:
+        if now is None or not now.documents or self._index.count(now.index, deadline):
+            return
+        page = self._registry.page(now.name, vault=None, prefix="", status=None, cursor=None, limit=HEADS_READ)
+        if page.cursor is not None or any(head.live_revision is not None and head.chunk_count for head in page.heads):
             raise IndexLostError(f"the index holds none of the {now.documents} documents of this tenant")
 
     def _round(

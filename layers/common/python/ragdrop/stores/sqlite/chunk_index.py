@@ -55,6 +55,7 @@ _REVISIONS = """SELECT found.path, found.vault, found.revision, bodies.facts FRO
     GROUP BY path, vault, revision ORDER BY path, vault, revision LIMIT ?
 ) AS found JOIN bodies ON bodies.number = found.number ORDER BY found.path, found.vault, found.revision"""
 
+_ALL = f"SELECT {HIT_COLUMNS} FROM chunks JOIN bodies ON bodies.number = chunks.number"
 
 # Of the rows of a group SQLite shows the one that holds the maximum ("bare columns in an aggregate query").
 _NEAREST = f"""WITH wanted AS (SELECT value ->> 0 AS vault, value ->> 1 AS path, value ->> 2 AS revision
@@ -176,6 +177,16 @@ class SqliteChunkIndex:
         with self.files.reading(index, deadline) as connection:
             return 0 if connection is None else _count(connection)
 
+    def verify(self, index: IndexRef, deadline: Deadline) -> None:
+        """Return if every page of the tenant's file fits the others and every row can be read; reads the whole file."""
+        with self.files.reading(index, deadline) as connection:
+            if connection is None:
+                return
+            if connection.execute("PRAGMA quick_check(1)").get != "ok":
+                raise IndexLostError("an index file is damaged")
+            for row in connection.execute(_ALL):
+                hit(index.tenant, row, 0.0)
+
     def drop(self, index: IndexRef, deadline: Deadline) -> int:
         """Remove all rows and give the space back; how many chunks.
 
@@ -185,13 +196,14 @@ class SqliteChunkIndex:
         if not self.files.exists(index):
             return 0
         try:
+            self.verify(index, deadline)
             with self.files.writing(index, deadline) as connection:
                 removed = _count(connection)
                 connection.execute("DELETE FROM chunks").fetchall()
+            self.files.compact(index, deadline)
         except IndexLostError:
             self.files.set_aside(index)
             return 0
-        self.files.compact(index, deadline)
         return removed
 
     def check(self, deadline: Deadline) -> None:

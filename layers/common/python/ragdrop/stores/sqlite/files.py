@@ -24,6 +24,7 @@ MAX_WAIT_S = 30.0  # for another process's write transaction; each is a fraction
 MAX_IDLE = 8  # open connections kept for the next call, over all tenants
 MMAP_BYTES = 512 * 1024 * 1024  # a scan of vectors under a filter takes half the time of reads through the page cache
 STEPS_BETWEEN_LOOKS = 100_000  # of SQLite's virtual machine, some milliseconds: how often a query looks at its deadline
+DAMAGE = ("no such table", "invalid fts5 file format")  # an empty file is a database without tables
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -227,10 +228,10 @@ def _translated(deadline: Deadline) -> Iterator[None]:
         yield
     except apsw.InterruptError as exc:
         raise DeadlineError("the index used up the time", service="index", stage="index") from exc
-    except (apsw.CorruptError, apsw.NotADBError) as exc:
+    except (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError) as exc:
         raise IndexLostError("an index file is damaged") from exc
     except apsw.SQLError as exc:
-        if "no such table" in str(exc):  # an empty file is a database without tables
+        if any(sign in str(exc) for sign in DAMAGE):
             raise IndexLostError("an index file has lost its tables") from exc
         raise DatabaseError("the index failed: SQLError", service="index") from exc
     except apsw.BusyError as exc:

@@ -21,6 +21,7 @@ from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import Link
 from ragdrop.domain.tenants import IndexRef
+from ragdrop.errors import IndexLostError
 from ragdrop.stores.index_queries import check_dimension, has_direction
 from ragdrop.stores.sqlite.vectors import VectorFormat
 
@@ -150,11 +151,18 @@ def insert(connection: apsw.Connection, chunk: IndexedChunk, vectors: VectorForm
 
 
 def hit(tenant: str, row: tuple[Any, ...], score: float, cosine: float | None = None) -> Hit:
-    """The Hit of a row of HIT_COLUMNS."""
+    """The Hit of a row of HIT_COLUMNS.
+
+    Raises:
+        IndexLostError: The row is damaged.
+    """
     id_, vault, path, revision, ordinal, start, stop, page, headings, stored, text = row
-    size = stop - start
     facts, links, context = told(stored)
-    chunk = Chunk(ordinal, start, stop, text[:size], _headings(headings), page, context, text[size:])
+    try:
+        size = stop - start
+        chunk = Chunk(ordinal, start, stop, text[:size], _headings(headings), page, context, text[size:])
+    except (ValueError, TypeError) as exc:
+        raise IndexLostError("a row of an index file is damaged") from exc
     key = DocumentKey(tenant, vault, path)
     return Hit(key, revision, chunk, facts, score, links if ordinal == 0 else (), id_, cosine)
 
@@ -173,14 +181,20 @@ def facts_json(facts: Facts, links: tuple[Link, ...] = (), context: str = "") ->
 def told(text: str) -> tuple[Facts, tuple[Link, ...], str]:
     """Read what `facts_json` wrote: facts, links, context.
 
+    Raises:
+        IndexLostError: The text is damaged.
+
     >>> facts = Facts("Pump", "v1", "2024-05-01T00:00:00Z", tags=("a",), attributes={"game": "go"})
     >>> told(facts_json(facts, context="| a |")) == (facts, (), "| a |")
     True
     """
-    fields = json.loads(text)
-    links = tuple(Link(*link) for link in fields.pop("links", ()))
-    context = fields.pop("context", "")
-    return Facts(**{**fields, "tags": tuple(fields["tags"])}), links, context
+    try:
+        fields = json.loads(text)
+        links = tuple(Link(*link) for link in fields.pop("links", ()))
+        context = fields.pop("context", "")
+        return Facts(**{**fields, "tags": tuple(fields["tags"])}), links, context
+    except (ValueError, TypeError, KeyError, AttributeError) as exc:
+        raise IndexLostError("a row of an index file is damaged") from exc
 
 
 @lru_cache(maxsize=512)

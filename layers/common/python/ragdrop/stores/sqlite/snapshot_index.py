@@ -106,6 +106,10 @@ class SnapshotIndex:
         """Never: a snapshot is only read here."""
         raise _read_only()
 
+    def verify(self, index: IndexRef, deadline: Deadline) -> None:
+        """Return if the snapshot that is held can be read."""
+        self._chunks.verify(_part(index, self._held(index)), deadline)
+
     def drop(self, index: IndexRef, deadline: Deadline) -> int:
         """Never: a snapshot is only read here."""
         raise _read_only()
