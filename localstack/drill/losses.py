@@ -6,11 +6,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import httpx
 
 from localstack.drill.asking import DrillReply, ask, health, search
-from localstack.drill.rig import Rig, sweep, with_settings
+from localstack.drill.rig import TENANT, Rig, sweep, with_settings
 
 INDEXES = "ragdrop-*"
 RECOVERY_S = 60.0
@@ -112,6 +114,22 @@ def _refused(rig: Rig) -> Iterator[Rig]:
     rig.proxies["index"].set("pass")
 
 
+def _embedded(content: bytes | None) -> Callable[[Rig], AbstractContextManager[Rig]]:
+    """The same apps on the embedded index, whose file holds *content*; there is none where that is None."""
+
+    @contextmanager
+    def within(rig: Rig) -> Iterator[Rig]:
+        with TemporaryDirectory(dir=rig.folder) as folder:
+            for name in _names(rig) if content is not None else ():
+                file = Path(folder, TENANT, f"{name}.db")
+                file.parent.mkdir(exist_ok=True)
+                file.write_bytes(content or b"")
+            with with_settings(rig, {"INDEX_URL": f"sqlite:///{folder}"}) as changed:
+                yield changed
+
+    return within
+
+
 def _another_model(rig: Rig) -> AbstractContextManager[Rig]:
     return with_settings(rig, {"EMBEDDING_MODEL": "another-model"})
 
@@ -121,5 +139,7 @@ LOSSES = (
     Loss("index: empty while the registry has documents", _empty),
     Loss("index: closed", _closed),
     Loss("index: credentials refused", _refused),
+    Loss("index: damaged (embedded file)", _embedded(b"garbage " * 8_192)),
+    Loss("index: missing (embedded file)", _embedded(None)),
     Loss("settings: another EMBEDDING_MODEL than the index's", _another_model, level=1),
 )

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from localstack.drill.asking import LIMIT_S, DrillReply
+from localstack.drill.asking import LIMIT_S, DrillReply, Reply
 from localstack.drill.expectations import FaultCase, cases, expected
+from localstack.drill.losses import LOSSES, SeenLoss
 from localstack.drill.round import RECOVERY_S, Seen, problems
 
 INDEX_CUT = FaultCase("refuse", ("index",))
@@ -74,3 +75,43 @@ def test_nothing_without_the_word_when_to_come_back_is_a_mismatch() -> None:
         "Retry-After does not go with the level",
         "ask has no Retry-After",
     ]
+
+
+LOST = next(loss for loss in LOSSES if loss.level == 2)
+
+
+def seen_loss(**changes: Any) -> SeenLoss:
+    answer = Reply(200, 0.1, {"abstained": False}, retry_after=False)
+    return replace(SeenLoss(reply(2), answer, "unavailable", 1.0), **changes)
+
+
+def test_every_loss_of_an_index_is_drilled_once() -> None:
+    names = [loss.name for loss in LOSSES]
+
+    assert len(set(names)) == len(names)
+    assert {"index: missing", "index: credentials refused", "index: empty while the registry has documents"} <= set(
+        names
+    )
+    assert any(name.startswith("index: damaged") for name in names)
+    assert any(name.startswith("settings: ") for name in names)
+
+
+def test_a_loss_that_is_answered_from_the_snapshot_is_as_expected() -> None:
+    assert seen_loss().is_as(LOST)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"found": reply(2, results=[])},
+        {"found": reply(1)},
+        {"found": reply(2, status=503)},
+        {"answer": Reply(200, 0.1, {"abstained": True}, retry_after=False)},
+        {"answer": Reply(503, 0.1, {}, retry_after=True)},
+        {"index": "healthy"},
+        {"recovered_s": None},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_nothing_found_or_healthy_while_something_is_lost_is_a_mismatch(change: dict[str, Any]) -> None:
+    assert not seen_loss(**change).is_as(LOST)
