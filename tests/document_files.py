@@ -7,7 +7,18 @@ import zipfile
 from collections.abc import Mapping
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-_MATH = "http://schemas.openxmlformats.org/officeDocument/2006/math"
+MATH = "http://schemas.openxmlformats.org/officeDocument/2006/math"
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_DRAWING = "http://schemas.openxmlformats.org/drawingml/2006"
+SCAN = ["<picture>"]
+"""A page of a PDF that shows a picture and no text."""
+PICTURE_PARTS = {
+    "word/_rels/document.xml.rels": "<Relationships "
+    'xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+    '<Relationship Id="p1" Target="media/a.png" '
+    f'Type="{_OFFICE}/image"/></Relationships>',
+    "word/media/a.png": "<x/>",
+}
 _TYPES = """<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
 <Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>
 <Override PartName="/word/document.xml"
@@ -23,6 +34,17 @@ def paragraph(text: str, style: str = "") -> str:
     """A paragraph of a Word document."""
     chosen = f'<w:pPr><w:pStyle w:val="{style}"/></w:pPr>' if style else ""
     return f"<w:p>{chosen}<w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+def picture(description: str) -> str:
+    """A run of a Word document that shows the picture of PICTURE_PARTS."""
+    return (
+        f'<w:r><w:drawing><wp:inline xmlns:wp="{_DRAWING}/wordprocessingDrawing" xmlns:a="{_DRAWING}/main" '
+        f'xmlns:pic="{_DRAWING}/picture" xmlns:r="{_OFFICE}"><wp:docPr id="1" name="P" descr="{description}"/>'
+        "<a:graphic>"
+        '<a:graphicData><pic:pic><pic:blipFill><a:blip r:embed="p1"/></pic:blipFill></pic:pic></a:graphicData>'
+        "</a:graphic></wp:inline></w:drawing></w:r>"
+    )
 
 
 def table(*rows: tuple[str, ...]) -> str:
@@ -43,8 +65,17 @@ def docx(body: str, *, before: str = "", parts: Mapping[str, str] | None = None)
         archive.writestr("word/styles.xml", _STYLES)
         for name, content in (parts or {}).items():
             archive.writestr(name, f'<?xml version="1.0"?>{content}')
-        document = f'{before}<w:document xmlns:w="{WORD}" xmlns:m="{_MATH}"><w:body>{body}</w:body></w:document>'
+        document = f'{before}<w:document xmlns:w="{WORD}" xmlns:m="{MATH}"><w:body>{body}</w:body></w:document>'
         archive.writestr("word/document.xml", f'<?xml version="1.0"?>{document}')
+    return held.getvalue()
+
+
+def odt(manifest: str) -> bytes:
+    """An OpenDocument file with this manifest."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.text", zipfile.ZIP_STORED)
+        archive.writestr("META-INF/manifest.xml", manifest)
     return held.getvalue()
 
 
@@ -55,6 +86,8 @@ def pdf(*pages: list[str]) -> bytes:
     for lines in pages:
         shown = " ".join(f"({line}) Tj 0 -14 Td" for line in lines)
         content = f"BT /F1 12 Tf 50 700 Td {shown} ET"
+        if lines is SCAN:
+            content = "q 50 0 0 50 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID x EI Q"
         objects.append(f"<</Length {len(content)}>>stream\n{content}\nendstream")
         objects.append(
             f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents {len(objects)} 0 R"

@@ -198,9 +198,27 @@ def test_what_cannot_be_read_says_why(body: bytes, name: str, error: type[Docume
 
 
 def test_front_matter_with_aliases_is_a_warning_and_not_a_bomb() -> None:
-    bomb = "---\na: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n---\nText\n"
+    bomb = "---\na: &a [x, x]\nb: &b [*a, *a]\npromotion_level: critical\n---\nText\n"
 
-    assert parse(bomb, "a.md").warnings == ("the front matter uses YAML anchors or aliases and is left out",)
+    document = parse(bomb, "a.md")
+
+    assert document.metadata == {"a": ["x", "x"], "promotion_level": "critical"}
+    assert len(document.warnings) == 1
+    assert "'b'" in document.warnings[0]
+
+
+def test_a_title_with_an_ampersand_costs_no_field() -> None:
+    document = parse("---\ntitle: R &D\npromotion_level: critical\n---\nText\n", "a.md")
+
+    assert document.metadata == {"title": "R &D", "promotion_level": "critical"}
+    assert document.warnings == ()
+
+
+def test_a_quoted_name_beside_a_bad_field_is_read() -> None:
+    document = parse('---\ntitle: [open\n"promotion_level": critical\n---\nText\n', "a.md")
+
+    assert document.metadata == {"promotion_level": "critical"}
+    assert len(document.warnings) == 1
 
 
 def test_a_document_survives_its_way_through_json() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from ragdrop.domain.documents import Facts
 from ragdrop.ports.message_queue import Change
 from tests.world import World
@@ -82,3 +84,32 @@ def test_deleting_a_document_whose_sidecar_stays_removes_it_from_answers(world: 
     world.delete(PATH)
 
     assert world.texts("alpha") == []
+
+
+@pytest.mark.parametrize("channel", ["front matter", "sidecar", "object metadata"])
+def test_a_bad_field_costs_itself_alone_and_is_a_recorded_warning(world: World, channel: str) -> None:
+    fields = {"date": "2025-13-45", "promotion_level": "critical"}
+    if channel == "sidecar":
+        put_sidecar(world, **fields)
+    front = "---\ndate: 2025-13-45\npromotion_level: critical\n---\n" if channel == "front matter" else ""
+    world.put(PATH, f"{front}alpha", **(fields if channel == "object metadata" else {}))
+
+    head = world.head(PATH)
+    detail = world.registry.detail(head.key, head.live_revision or 0)
+    assert detail is not None
+    assert (detail.facts.promotion_level, detail.facts.date) == ("critical", None)
+    assert detail.warnings == ("date '2025-13-45' is not a date of ISO 8601 and is left out",)
+
+
+def test_a_value_that_is_cut_is_a_recorded_warning(world: World) -> None:
+    put_sidecar(world, title="t" * 301, tags=["a", {"b": 1}, "c" * 101])
+    world.put(PATH, "alpha")
+
+    head = world.head(PATH)
+    detail = world.registry.detail(head.key, head.live_revision or 0)
+    assert detail is not None
+    assert detail.warnings == (
+        "title is cut to its first 300 characters",
+        "tags that are not plain values are left out",
+        "tags are cut to 50 of at most 100 characters",
+    )

@@ -47,6 +47,7 @@ def kind_of(body: bytes, name: str) -> Kind:
     r"""The kind of *body*; *name* is its path.
 
     Raises:
+        CorruptDocumentError: Its name is that of a PDF or Word document, its bytes are not.
         EmptyDocumentError: There is nothing but white space.
         EncryptedDocumentError: It is an Office document that wants a password.
         UnsafeDocumentError: It is XML that defines entities out of entities.
@@ -63,6 +64,8 @@ def kind_of(body: bytes, name: str) -> Kind:
     if known in {PDF, DOCX}:
         return "pdf" if known == PDF else "docx"
     if known is None and looks_binary(body):
+        if suffix_of(name) in {".pdf", ".docx"}:
+            raise CorruptDocumentError(f"its name ends in {suffix_of(name)}, its bytes are of no such file")
         known = "binary data"
     text = "" if known else decode(body[:HEAD_BYTES])[0]
     known = known or other_text_format(text)

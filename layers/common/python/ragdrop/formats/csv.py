@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from typing import Literal
 
@@ -15,6 +16,7 @@ from ragdrop.formats.text_decoder import decode
 
 MEDIA_TYPE = "text/csv"
 SEPARATORS = ",;\t|"
+_NAMED = re.compile(r"\ufeff?sep=([^\w\s\"]|\t)\r?\n")  # what Excel writes and reads as a first line
 SAMPLE_CHARACTERS = 65_536
 MAX_CELL_CHARACTERS = 1_000_000
 
@@ -58,7 +60,9 @@ def read_csv(body: bytes) -> ParsedDocument:
         CorruptDocumentError: A cell is longer than a million characters.
     """
     text, warnings = decode(body)
-    separator = separator_of(text) or ","
+    named = _NAMED.match(text)
+    text = text[named.end() :] if named else text
+    separator = named.group(1) if named else separator_of(text) or ","
     found = list(warnings)
     writer = MarkdownWriter()
     try:

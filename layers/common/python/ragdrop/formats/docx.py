@@ -6,13 +6,14 @@ import io
 import zipfile
 import zlib
 from typing import Any
+from xml.etree.ElementTree import ParseError
 from xml.parsers.expat import ExpatError
 
 import mammoth
 
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import CorruptDocumentError, EncryptedDocumentError, UnsafeDocumentError
-from ragdrop.formats.docx_parts import has_comments, margins, with_formulas
+from ragdrop.formats.docx_parts import left_out, margins, with_formulas
 from ragdrop.formats.html import read_markup
 from ragdrop.formats.media_types import DOCX
 
@@ -21,14 +22,24 @@ MAX_TOTAL_BYTES = 512 * 1024 * 1024
 MAX_RATIO = 200  # the most that Word's own files reach is about 30
 MAX_PARTS = 10_000
 _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fresh"
-_BROKEN = (zipfile.BadZipFile, zlib.error, ExpatError, LookupError, ValueError, AttributeError, TypeError, OSError)
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    ExpatError,
+    LookupError,
+    ValueError,
+    AttributeError,
+    TypeError,
+    OSError,
+    ParseError,
+)
 
 
 def read_docx(body: bytes) -> ParsedDocument:
     """Read a Word document: body, tables, formulas, text boxes, foot- and endnotes, page headers and footers.
 
-    The paragraphs of headers stand once before the body and those of footers once behind it.  Pictures and comments are
-    left out, comments with a warning.
+    The paragraphs of headers stand once before the body and those of footers once behind it.  Of pictures the
+    description is read.  A warning names what is left out, such as comments, embedded files and deleted text.
 
     Raises:
         EmptyDocumentError: There is no text in it.
@@ -38,17 +49,18 @@ def read_docx(body: bytes) -> ParsedDocument:
     """
     try:
         _check_parts(body)
+        pictures = _Pictures()
         page = mammoth.convert_to_html(
-            io.BytesIO(with_formulas(body)), style_map=_STYLES, convert_image=mammoth.images.img_element(_no_picture)
+            io.BytesIO(with_formulas(body)), style_map=_STYLES, convert_image=pictures.described
         )
-        headers, footers = margins(body)
-        commented = has_comments(body)
+        headers, footers, damaged = margins(body)
+        missing = tuple(left_out(body))
     except _BROKEN as exc:
         raise CorruptDocumentError(f"the Word document cannot be read ({type(exc).__name__})") from exc
     except NotImplementedError as exc:
         raise CorruptDocumentError("the Word document is packed in a way that is not known") from exc
     warnings: tuple[str, ...] = ("a part of the Word document could not be read",) if _has_error(page) else ()
-    warnings += ("the comments of the Word document are left out",) if commented else ()
+    warnings += (*damaged, *missing, *pictures.warnings())
     return read_markup(f"<body>{_as_html(headers)}{page.value}{_as_html(footers)}</body>", DOCX, warnings)
 
 
@@ -56,8 +68,21 @@ def _as_html(paragraphs: list[str]) -> str:
     return "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)  # escaped already, as XML
 
 
-def _no_picture(_: Any) -> dict[str, str]:
-    return {}
+class _Pictures:
+    """Puts the description of a picture in its place, and counts the pictures that have none."""
+
+    def __init__(self) -> None:
+        self._bare = 0
+
+    def described(self, picture: Any) -> list[Any]:
+        """What mammoth writes for *picture*."""
+        words = " ".join((picture.alt_text or "").split())
+        self._bare += not words
+        return [mammoth.html.text(f"[{words}]")] if words else []
+
+    def warnings(self) -> tuple[str, ...]:
+        """A warning where pictures were left out."""
+        return (f"{self._bare} pictures of the Word document are left out",) if self._bare else ()
 
 
 def _has_error(page: Any) -> bool:

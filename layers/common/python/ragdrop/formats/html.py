@@ -101,6 +101,8 @@ def read_markup(text: str, media_type: str, warnings: tuple[str, ...] = ()) -> P
     if tree.body is not None:
         page.walk(tree.body, 0)
         page.flush()
+    if page.hidden:
+        warnings = (*warnings, f"{page.hidden} hidden parts of the page are left out")
     return page.writer.document(media_type, links=page.links, warnings=warnings)
 
 
@@ -110,6 +112,7 @@ class _Page:
     def __init__(self) -> None:
         self.writer = MarkdownWriter()
         self.links: list[Link] = []
+        self.hidden = 0  # parts that hold text
         self._buffer: list[str] = []
         self._lists: list[int | None] = []  # the number of the last item, None for bullets
         self._bullet: str | None = None
@@ -124,8 +127,10 @@ class _Page:
         tag = node.tag or ""
         if tag == "-text":
             self._buffer.append(re.sub(r"\s+", " ", node.text_content or ""))
-        elif tag in _SKIPPED or tag.startswith(("-", "!")) or _is_hidden(node):
+        elif tag in _SKIPPED or tag.startswith(("-", "!")):
             return
+        elif _is_hidden(node):
+            self.hidden += bool((node.text(deep=True) or "").strip())
         elif tag == "br":
             self._buffer.append("\n")
         elif tag in _INLINE:

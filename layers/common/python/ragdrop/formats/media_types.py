@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
+import zlib
 
 PDF = "application/pdf"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -47,7 +50,11 @@ _ZIP_MEMBERS = (
     (b"mimetypeapplication/vnd.oasis.opendocument", "an OpenDocument file"),
     (b"META-INF/MANIFEST.MF", "a Java archive"),
 )
+_OPEN_DOCUMENT = "an OpenDocument file"
+_SECTOR_BYTES = 512  # streams of a compound file start at a multiple of it
+MAX_MANIFEST_BYTES = 1024 * 1024
 _WORD = frozenset({".docx", ".docm", ".dotx"})
+_PDF_OBJECT = re.compile(rb"\bendobj\s")  # is left where the beginning of a PDF is lost
 _ZIP_END = b"PK\x05\x06"  # the record at the end of a whole archive
 _MAIL_FIELD = re.compile(r"[A-Za-z][A-Za-z0-9-]{1,40}:(?=\s)")
 _MAIL_MARKS = frozenset({"mime-version", "message-id", "received", "return-path", "delivered-to", "x-mailer"})
@@ -79,7 +86,7 @@ def binary_format(body: bytes, name: str) -> str | None:
     """
     suffix = suffix_of(name)
     head = body[:1_024].removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
-    if head.startswith(b"%PDF-") or (suffix == ".pdf" and b"%PDF-" in head):
+    if head.startswith(b"%PDF-") or (suffix == ".pdf" and (b"%PDF-" in head or _PDF_OBJECT.search(body))):
         return PDF
     if body.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _zip_format(body, suffix)
@@ -102,12 +109,29 @@ def _zip_format(body: bytes, suffix: str) -> str:
     found = [(place, kind) for mark, kind in _ZIP_MEMBERS if (place := body.find(mark)) >= 0]
     if not found and suffix in _WORD and _ZIP_END not in body:
         return DOCX
-    return min(found, default=(0, "a ZIP archive"))[1]
+    kind = min(found, default=(0, "a ZIP archive"))[1]
+    return ENCRYPTED_OFFICE if kind == _OPEN_DOCUMENT and _names_encryption(body) else kind
+
+
+def _names_encryption(body: bytes) -> bool:
+    """Whether the manifest of an OpenDocument file says that its parts are encrypted."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(body)) as archive, archive.open("META-INF/manifest.xml") as manifest:
+            return b":encryption-data" in manifest.read(MAX_MANIFEST_BYTES)
+    except (zipfile.BadZipFile, zlib.error, LookupError, NotImplementedError, RuntimeError, ValueError, OSError):
+        return False
 
 
 def _compound_format(body: bytes) -> str:
     if "EncryptedPackage".encode("utf-16-le") in body:
         return ENCRYPTED_OFFICE
+    for start in range(0, len(body), _SECTOR_BYTES):
+        head = body[start : start + 64]
+        # Word's first block has a flag for encryption; in a workbook a record for the password follows the first one.
+        if head.startswith(b"\xec\xa5") and len(head) > 11 and head[11] & 1:
+            return ENCRYPTED_OFFICE
+        if head.startswith(b"\x09\x08") and head[4 + head[2] :].startswith(b"\x2f\0"):
+            return ENCRYPTED_OFFICE
     return "an Outlook message" if "__substg1.0_".encode("utf-16-le") in body else "a legacy Office document"
 
 

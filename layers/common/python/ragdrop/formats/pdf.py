@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Iterator
 
@@ -17,11 +18,12 @@ from ragdrop.errors import (
     UnsafeDocumentError,
 )
 from ragdrop.formats.media_types import PDF
-from ragdrop.formats.pdf_damage import damage, reflow
+from ragdrop.formats.pdf_damage import damage, ligatures_in_order, reflow
 
 MAX_PAGES = 5_000
 MAX_TEXT_CHARACTERS = 64 * 1024 * 1024
 MAX_OUTLINE_ITEMS = 2_000
+MAX_ANNOTATIONS = 1_000  # of a page
 
 
 def read_pdf(body: bytes) -> ParsedDocument:
@@ -31,7 +33,7 @@ def read_pdf(body: bytes) -> ParsedDocument:
         EncryptedDocumentError: It wants a password.
         DocumentTooLargeError: It has more than 5,000 pages.
         UnsafeDocumentError: It holds too much text.
-        EmptyDocumentError: There is no text in it, as in a scan.
+        EmptyDocumentError: It has no text layer, as a scan.
         CorruptDocumentError: No page of it can be read, or it is damaged and no text is left.
     """
     try:
@@ -51,8 +53,9 @@ def _read(document: pypdfium2.PdfDocument, body: bytes) -> ParsedDocument:
         message = f"the document has {len(document)} pages, at most {MAX_PAGES} are read"
         raise DocumentTooLargeError(message, limit_pages=MAX_PAGES, pages=len(document))
     pieces, starts, unreadable, length = [], [], [], 0
+    seen = _Unread()
     for number in range(len(document)):
-        text = _page_text(document, number)
+        text = _page_text(document, number, seen)
         if text is None:
             unreadable.append(number + 1)
         piece = (text or "") + "\n\n"
@@ -67,7 +70,10 @@ def _read(document: pypdfium2.PdfDocument, body: bytes) -> ParsedDocument:
             raise CorruptDocumentError(f"none of the {len(document)} pages can be read")
         if wrong := next(_warnings(document, body, []), None):
             raise CorruptDocumentError(f"no text can be read: {wrong.partition(';')[0]}")
-        raise EmptyDocumentError("there is no text in this document; scanned pages are not read")
+        shown = f"; {len(seen.pictures)} of {len(document)} pages show pictures" if seen.pictures else ""
+        raise EmptyDocumentError(
+            f"there is no text layer in this PDF{shown}; scanned pages are not read, run OCR first"
+        )
     text = "".join(pieces)
     headings = sorted(_headings(document, text, starts), key=lambda heading: heading.start)
     return ParsedDocument(
@@ -75,21 +81,66 @@ def _read(document: pypdfium2.PdfDocument, body: bytes) -> ParsedDocument:
         "text",
         PDF,
         headings=tuple(headings),
-        warnings=tuple(_warnings(document, body, unreadable)),
+        warnings=(*_warnings(document, body, unreadable), *seen.warnings(document)),
         pages=tuple(starts),
     )
 
 
-def _page_text(document: pypdfium2.PdfDocument, number: int) -> str | None:
+class _Unread:
+    """Counts what PDFium shows and ragdrop does not read."""
+
+    def __init__(self) -> None:
+        self.pictures: list[int] = []  # numbers of the pages that have pictures and no text
+        self._comments = self._fields = 0
+
+    def look_at(self, page: pypdfium2.PdfPage, number: int, text: str) -> None:
+        """Count what *page* has beside its *text*."""
+        if not text and next(page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=4), None):
+            self.pictures.append(number)
+        for index in range(min(pdfium.FPDFPage_GetAnnotCount(page), MAX_ANNOTATIONS)):
+            annotation = pdfium.FPDFPage_GetAnnot(page, index)
+            kind = pdfium.FPDFAnnot_GetSubtype(annotation)
+            if kind == pdfium.FPDF_ANNOT_WIDGET:
+                self._fields += _has(annotation, b"V")
+            elif kind not in {pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_POPUP}:
+                self._comments += _has(annotation, b"Contents")
+            pdfium.FPDFPage_CloseAnnot(annotation)
+
+    def warnings(self, document: pypdfium2.PdfDocument) -> Iterator[str]:
+        """A warning for each kind."""
+        if self.pictures:
+            shown = ", ".join(map(str, self.pictures[:20]))
+            many = f"{len(self.pictures)} of {len(document)} pages"
+            yield f"{many} show pictures without a text layer and are left out: {shown}"
+        attached = document.count_attachments()
+        found = ((attached, "attached files"), (self._fields, "filled form fields"), (self._comments, "comments"))
+        yield from (f"{count} {kind} of the PDF are left out" for count, kind in found if count > 0)
+
+
+def _has(annotation: object, key: bytes) -> bool:
+    """Whether *annotation* has a text under *key*; its length counts two bytes of its end."""
+    return pdfium.FPDFAnnot_GetStringValue(annotation, key, None, 0) > 2  # type: ignore[no-any-return]
+
+
+def _page_text(document: pypdfium2.PdfDocument, number: int, seen: _Unread) -> str | None:
     """The text of a page, None where the page cannot be read."""
     try:
         page = document[number]
         try:
-            return reflow(page.get_textpage().get_text_range())
+            textpage = page.get_textpage()
+            text = reflow(ligatures_in_order(textpage.get_text_range(), lambda index: _box(textpage, index)))
+            seen.look_at(page, number + 1, text)
+            return text
         finally:
             page.close()
     except pypdfium2.PdfiumError:
         return None
+
+
+def _box(textpage: pypdfium2.PdfTextPage, index: int) -> tuple[float, ...]:
+    sides = [ctypes.c_double() for _ in range(4)]
+    pdfium.FPDFText_GetCharBox(textpage, index, *sides)
+    return tuple(side.value for side in sides)
 
 
 def _warnings(document: pypdfium2.PdfDocument, body: bytes, unreadable: list[int]) -> Iterator[str]:

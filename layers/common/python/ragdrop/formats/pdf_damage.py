@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ragdrop.domain.text_decoding import clean
 
@@ -13,6 +13,7 @@ MAX_STREAM_BYTES = 4 * 1024 * 1024  # of each stream's content, and
 MAX_CHECKED_BYTES = 64 * 1024 * 1024  # of all, is looked at: enough to tell, too little for a bomb
 MAX_STREAMS = 20_000
 _PICTURE = re.compile(rb"/(?:JBIG2|DCT|JPX|CCITTFax)Decode")
+_TEXTUAL = re.compile(rb"/Filter\s*\[?\s*/(?:A85|ASCII85Decode)\b")
 _DEFLATED = re.compile(rb"/Filter\s*(?:\[\s*)?/FlateDecode\s*(?:\]|/(?!\w+Decode)|>>)")
 
 
@@ -29,6 +30,8 @@ def damage(body: bytes) -> list[str]:
     for head, content in _streams(body):
         if _PICTURE.search(head):
             odd += b"/Image" not in head and b"/Mask" not in head
+        elif _TEXTUAL.search(head):
+            broken += bool(re.search(rb"[^!-uz\s\0]", content.partition(b"~>")[0]))
         elif rest > 0 and _DEFLATED.search(head):
             try:
                 rest -= len(zlib.decompressobj().decompress(content, MAX_STREAM_BYTES))
@@ -63,7 +66,7 @@ _RTL = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 _RTL_WORD = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]{2,}")
 _LTR_RUN = re.compile(r"[^\W\u0590-\u08ff_](?:[^\u0590-\u08ff\n]*[^\W\u0590-\u08ff_])?")
 _FORMS = re.compile(r"[\ufb1d-\ufdff\ufe70-\ufefc]+")  # letters as they are drawn, with a code for each shape
-_LAM_ALEF = re.compile(r"ا([أإآ])ل|\bاال(?=\w)")  # PDFium takes the ligature of lam and alef apart in the wrong order
+_ALEF_LAM = re.compile("[اأإآ]ل")
 _MIRRORED = str.maketrans("()[]{}<>«»", ")(][}{><»«")
 
 
@@ -84,7 +87,23 @@ def logical_order(page: str) -> str:
     words = _RTL_WORD.findall(page)
     if sum(word[0] in _FINAL for word in words) > sum(word[-1] in _FINAL for word in words):
         page = "\n".join(_turned(line) if _RTL.search(line) else line for line in page.split("\n"))
-    return _LAM_ALEF.sub(lambda found: f"ال{found.group(1) or 'ا'}", page)
+    return page
+
+
+def ligatures_in_order(page: str, box_of: Callable[[int], tuple[float, ...]]) -> str:
+    """Put lam before alef where both are one glyph: PDFium gives the letters of a ligature in the wrong order.
+
+    *box_of* gives the box of a character of the page; letters of one glyph have the same box.
+
+    >>> ligatures_in_order("خالل", lambda index: (0, 1, 1, 2)[index : index + 1])
+    'خلال'
+    """
+
+    def ordered(found: re.Match[str]) -> str:
+        one_glyph = box_of(found.start()) == box_of(found.start() + 1)
+        return found.group()[::-1] if one_glyph else found.group()
+
+    return _ALEF_LAM.sub(ordered, page)
 
 
 def _turned(line: str) -> str:

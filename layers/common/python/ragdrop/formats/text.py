@@ -15,7 +15,7 @@ from ragdrop.formats.text_decoder import decode
 
 MAX_FRONT_MATTER_CHARACTERS = 65_536
 _INVALID = object()
-_FIELD = re.compile(r"^[A-Za-z_][\w -]*:(?=\s)", re.MULTILINE)
+_FIELD = re.compile(r"^([\"']?)([A-Za-z_][\w -]*)\1:(?=\s)", re.MULTILINE)
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -64,9 +64,6 @@ def _front_matter(text: str) -> tuple[dict[str, Any], int, list[str]]:
     found = _FRONT_MATTER.match(text[:MAX_FRONT_MATTER_CHARACTERS])
     if found is None:
         return {}, 0, []
-    if re.search(r"(?:^|[\s\[,{:])[&*]\w", found.group(1)):
-        # A few lines of anchors and aliases can stand for gigabytes.
-        return {}, found.end(), ["the front matter uses YAML anchors or aliases and is left out"]
     metadata = _loaded(found.group(1))
     if metadata is None:
         return {}, found.end(), []
@@ -80,9 +77,10 @@ def _field_by_field(yaml_text: str) -> tuple[dict[str, Any], list[str]]:
     """The fields that can be read, each for itself, and a warning for each that cannot."""
     fields: dict[str, Any] = {}
     wrong: list[str] = []
-    starts = [match.start() for match in _FIELD.finditer(yaml_text)]
-    for start, end in zip(starts, [*starts[1:], len(yaml_text)], strict=True):
-        name = yaml_text[start:end].partition(":")[0]
+    matches = list(_FIELD.finditer(yaml_text))
+    ends = [match.start() for match in matches[1:]] + [len(yaml_text)]
+    for match, end in zip(matches, ends if matches else [], strict=True):
+        start, name = match.start(), match.group(2)
         held = _loaded(yaml_text[start:end])
         if isinstance(held, dict):
             fields |= {str(key): value for key, value in held.items()}
@@ -101,7 +99,16 @@ def _loaded(yaml_text: str) -> object:
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads a date that does not exist as text, so that it spoils its own field alone."""
+    """Reads a date that does not exist as text, so that it spoils its own field alone.
+
+    Aliases are refused: a few lines of them can make gigabytes.
+    """
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """The next node, which may not be an alias."""
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.composer.ComposerError(problem="aliases are not read")
+        return super().compose_node(parent, index)
 
     def timestamp(self, node: yaml.ScalarNode) -> object:
         """A date, or the text of one that is none."""

@@ -15,6 +15,7 @@ from ragdrop.domain.parsed import ParsedDocument
 MAX_TITLE_CHARACTERS = 300
 MAX_VALUE_CHARACTERS = 1_000
 MAX_TAGS = 50
+MAX_TAG_CHARACTERS = 100
 TEXT_FIELDS = ("summary", "doc_type", "category", "session_id", "agent")
 
 
@@ -75,7 +76,10 @@ def _text(value: object, name: str, warnings: list[str]) -> str | None:
     if value is None or value == "":
         return None
     if isinstance(value, str | int | float | bool | datetime.date):
-        return str(value).strip()[:MAX_VALUE_CHARACTERS] or None
+        text = str(value).strip()
+        if len(text) > (limit := MAX_TITLE_CHARACTERS if name == "title" else MAX_VALUE_CHARACTERS):
+            warnings.append(f"{name} is cut to its first {limit} characters")
+        return text[:limit] or None
     warnings.append(f"{name} must be text and is left out")
     return None
 
@@ -114,8 +118,13 @@ def _tags(value: object, warnings: list[str]) -> tuple[str, ...]:
     if not isinstance(values, list | tuple):
         warnings.append("tags must be a list of words and are left out")
         return ()
-    tags = [str(tag).strip() for tag in values if isinstance(tag, str | int | float)]
-    return tuple(dict.fromkeys(tag[:100] for tag in tags if tag))[:MAX_TAGS]
+    plain = [str(tag).strip() for tag in values if isinstance(tag, str | int | float | datetime.date)]
+    if len(plain) < len(values):
+        warnings.append("tags that are not plain values are left out")
+    tags = dict.fromkeys(tag[:MAX_TAG_CHARACTERS] for tag in plain if tag)
+    if len(tags) > MAX_TAGS or any(len(tag) > MAX_TAG_CHARACTERS for tag in plain):
+        warnings.append(f"tags are cut to {MAX_TAGS} of at most {MAX_TAG_CHARACTERS} characters")
+    return tuple(tags)[:MAX_TAGS]
 
 
 def _attributes(value: object, warnings: list[str]) -> dict[str, str]:
