@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ragdrop.bootstrap import App, Ports, compose
@@ -31,6 +33,7 @@ from testing.memory_telemetry import (
 )
 from testing.models import HashingEmbedder, ScriptedChatModel
 
+SNAPSHOTS = tempfile.TemporaryDirectory(prefix="ragdrop-tests-")
 TENANT = "acme"
 DIMENSION = 64
 ENVIRONMENT = {
@@ -95,8 +98,10 @@ class World:
             request_counts=self.request_counts,
             breaker_store=self.breaker_store,
         )
-        given = {name: parts[name] for name in ("hop_limits", "revisions", "snapshot_folder") if name in parts}
-        self.app: App = compose(ports.replace(**given))
+        given = {name: parts[name] for name in ("hop_limits", "revisions") if name in parts}
+        # A tenant without a snapshot clears its folder, so two processes of tests may not share one.
+        folder = parts.get("snapshot_folder") or Path(SNAPSHOTS.name)
+        self.app: App = compose(ports.replace(snapshot_folder=folder, **given))
         if self.registry.tenant(tenant) is None:
             self.app.operate.operator.create_tenant(tenant)
         self.caller = Caller(tenant, "admin")

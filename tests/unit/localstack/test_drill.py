@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from localstack.drill.asking import LIMIT_S, DrillReply, Reply
+from localstack.drill.asking import LIMIT_S, DrillReply
 from localstack.drill.expectations import FaultCase, cases, expected
 from localstack.drill.losses import LOSSES, SeenLoss
 from localstack.drill.round import RECOVERY_S, Seen, problems
@@ -81,7 +81,7 @@ LOST = next(loss for loss in LOSSES if loss.level == 2)
 
 
 def seen_loss(**changes: Any) -> SeenLoss:
-    answer = Reply(200, 0.1, {"abstained": False}, retry_after=False)
+    answer = DrillReply(200, 0.1, {"abstained": False}, retry_after=False)
     return replace(SeenLoss(reply(2), answer, "unavailable", 1.0), **changes)
 
 
@@ -106,8 +106,8 @@ def test_a_loss_that_is_answered_from_the_snapshot_is_as_expected() -> None:
         {"found": reply(2, results=[])},
         {"found": reply(1)},
         {"found": reply(2, status=503)},
-        {"answer": Reply(200, 0.1, {"abstained": True}, retry_after=False)},
-        {"answer": Reply(503, 0.1, {}, retry_after=True)},
+        {"answer": DrillReply(200, 0.1, {"abstained": True}, retry_after=False)},
+        {"answer": DrillReply(503, 0.1, {}, retry_after=True)},
         {"index": "healthy"},
         {"recovered_s": None},
     ],

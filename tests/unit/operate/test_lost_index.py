@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from ragdrop.testing.memory_chunk_index import MemoryChunkIndex
 
 from ragdrop.domain.answers import Question
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import IndexLostError
+from testing.memory_chunk_index import MemoryChunkIndex
 from tests.world import World
 
 
@@ -138,7 +138,7 @@ def test_health_says_that_the_index_holds_a_part_of_the_chunks(world: World) -> 
     world.put("team/valve.md", "The valve is blue.")
     lose(world, "team/pump.md")
 
-    index = world.app.check_health(tenant=world.tenant).dependencies["index"]
+    index = world.app.operate.check_health(tenant=world.tenant).dependencies["index"]
 
     assert (index.status, index.detail) == ("degraded", "it holds 1 of at least 2 chunks; the sweep rebuilds it")
 
