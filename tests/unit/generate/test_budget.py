@@ -12,7 +12,15 @@ from ragdrop.domain.chunks import Chunk, Hit
 from ragdrop.domain.documents import Facts, PromotionLevel
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import FoundChunk, FoundDocument
-from ragdrop.generate.budget import CUT, SEGMENT_OVERHEAD_TOKENS, TOO_LARGE, document_tokens, estimate_tokens, fit
+from ragdrop.generate.budget import (
+    CUT,
+    DOCUMENT_OVERHEAD_TOKENS,
+    SEGMENT_OVERHEAD_TOKENS,
+    TOO_LARGE,
+    document_tokens,
+    estimate_tokens,
+    fit,
+)
 
 CHUNK = 1_000
 ROOM = document_tokens(context=8_000, answer=2_000, prompt=500, system_prompt="")
@@ -26,13 +34,17 @@ def document(
     level: PromotionLevel = "standard",
     date: str | None = None,
     matching: int = 0,
+    overlap: int = 0,
 ) -> FoundDocument:
-    """A document of *size* characters in chunks of 1,000, of which the one at place *matching* was found."""
+    """A document of *size* characters in chunks of 1,000, of which the one at place *matching* was found.
+
+    Each chunk begins with the last *overlap* characters of the one before.
+    """
     facts = Facts(
         title=name, version_id="v", indexed_at="2026-01-01T00:00:00Z", promotion_level=level, date=date, char_count=size
     )
     key = DocumentKey("acme", "team", name)
-    starts = range(0, size, CHUNK)
+    starts = range(0, max(1, size - overlap), CHUNK - overlap)
     hits = [
         Hit(key, 1, Chunk(place, start, min(size, start + CHUNK), "x" * min(CHUNK, size - start)), facts)
         for place, start in enumerate(starts)
@@ -43,7 +55,8 @@ def document(
 
 
 def cost(shown: Shown) -> int:
-    return sum(estimate_tokens(segment.hit.chunk.in_context) + SEGMENT_OVERHEAD_TOKENS for segment in shown.segments)
+    chunks = sum(estimate_tokens(segment.text) + SEGMENT_OVERHEAD_TOKENS for segment in shown.segments)
+    return chunks + DOCUMENT_OVERHEAD_TOKENS * len(shown.sources)
 
 
 def names(shown: Shown, *, whole: bool = False) -> list[str]:
@@ -71,7 +84,7 @@ def test_critical_is_admitted_before_important_before_score_before_date_before_l
     older = document("older", 1_000, score=0.5, date="2020-01-01")
     linked = document("linked", 1_000, score=0.9)
     order = ["rule", "important", "best", "newer", "older", "linked"]
-    one = 1_000 // 4 + SEGMENT_OVERHEAD_TOKENS
+    one = 1_000 // 4 + SEGMENT_OVERHEAD_TOKENS + DOCUMENT_OVERHEAD_TOKENS
 
     for room in range(1, 7):
         shown = fit([rule], [older, newer, best, important], [linked], tokens=room * one)
@@ -100,6 +113,15 @@ def test_a_critical_document_larger_than_the_budget_is_shown_up_to_a_chunks_end(
     assert [segment.hit.chunk.ordinal for segment in source.segments] == list(range(len(source.segments)))
     assert [(out.key.path, out.reason) for out in shown.excluded] == [("rule", CUT)]
     assert ROOM - CHUNK // 4 - SEGMENT_OVERHEAD_TOKENS < cost(shown) <= ROOM
+
+
+def test_what_two_chunks_share_is_shown_and_counted_once() -> None:
+    document_tokens_needed = 2_600 // 4 + 3 * SEGMENT_OVERHEAD_TOKENS + DOCUMENT_OVERHEAD_TOKENS
+
+    shown = fit([], [document("overlapping", 2_600, overlap=200)], tokens=document_tokens_needed + 3)
+
+    assert names(shown, whole=True) == ["overlapping"]
+    assert sum(len(segment.text) for segment in shown.segments) == shown.sources[0].characters == 2_600
 
 
 def test_a_long_document_is_shown_by_the_chunk_that_matches() -> None:

@@ -1,4 +1,4 @@
-"""The prompt that is sent, byte for byte: golden files, made anew by `python -m tests.unit.adapters.test_prompts`."""
+"""The prompt that is sent, byte for byte: golden files, made anew by `python -m tests.unit.models.test_prompts`."""
 
 from __future__ import annotations
 
@@ -120,14 +120,28 @@ def test_the_prompt_is_byte_for_byte_the_golden_one(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_each_segment_opens_and_closes_once_whatever_stands_in_it(name: str) -> None:
+def test_each_document_has_one_tag_and_each_chunk_one_number_whatever_stands_in_it(name: str) -> None:
     user = user_of(name)
-    mark = re.search(r"<source-([0-9a-f]{12}) n=\"1\" title=", user)
+    mark = re.search(r"<source-([0-9a-f]{12}) title=", user)
     assert mark is not None
-    segments = sum(len(source.segments) for source in CASES[name].sources)
+    sources = CASES[name].sources
 
-    assert user.count(f"</source-{mark[1]}>") == segments
-    assert user.count(f"<source-{mark[1]} n=") == segments
+    assert user.count(f"<source-{mark[1]} title=") == user.count(f"</source-{mark[1]}>") == len(sources)
+    assert user.count(f"<chunk-{mark[1]} n=") == sum(len(source.segments) for source in sources)
+
+
+def test_what_two_chunks_share_and_a_heading_they_share_are_shown_once() -> None:
+    kiln = document("kiln.md", "Kiln")
+    first = Chunk(0, 0, 36, "The kiln is hot. Wait until it cools.", ("Heat",))
+    second = Chunk(1, 17, 56, "Wait until it cools. Then open the door", ("Heat",))
+    hits = [Hit(kiln.key, 1, each, kiln.facts) for each in (first, second)]
+    segments = (Segment(1, hits[0]), Segment(2, hits[1], 21))
+    request = PromptRequest(QUESTION, (Source(kiln, "relevant", segments),), style="normal")
+
+    user = JinjaPrompter().render(request).messages[1].content
+
+    assert user.count("Wait until it cools.") == user.count('heading="Heat"') == 1
+    assert "Then open the door" in user
 
 
 @pytest.mark.parametrize("name", ["hostile", "own-prompts"])
@@ -139,12 +153,14 @@ def test_the_text_of_a_hostile_document_stands_there_as_it_is_and_its_attributes
 
     for segment in (*first.segments, *second.segments):
         assert segment.hit.chunk.text in user
-    opening = next(line for line in user.splitlines() if line.startswith("<source-") and ' n="1"' in line)
+    opening = next(line for line in user.splitlines() if line.startswith("<source-") and " title=" in line)
     attributes = re.fullmatch(r'<source-[0-9a-f]{12}((?: [a-z_]+="[^"<>]*")+)>', opening)
     assert attributes is not None
     assert re.findall(r' ([a-z_]+)="', attributes[1]) == [
-        "n", "title", "path", "heading", "type", "level", "relevance", "characters",
+        "title", "path", "type", "level", "relevance", "characters",
     ]  # fmt: skip
+    numbered = next(line for line in user.splitlines() if line.startswith("<chunk-") and ' n="1"' in line)
+    assert re.fullmatch(r'<chunk-[0-9a-f]{12} n="1" heading="[^"<>]*">', numbered)
 
 
 def test_a_text_that_holds_the_mark_of_another_prompt_gets_another_mark() -> None:

@@ -30,10 +30,19 @@ ABSTENTIONS: dict[AbstainReason, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A chunk as the model is shown it, under a number from 1."""
+    """A chunk as the model is shown it, under a number from 1.
+
+    `repeated` counts the characters at its start that the segment before it shows already.
+    """
 
     number: int
     hit: Hit
+    repeated: int = 0
+
+    @property
+    def text(self) -> str:
+        """What is shown of the chunk."""
+        return self.hit.chunk.text[self.repeated :].lstrip("\n") if self.repeated else self.hit.chunk.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +56,11 @@ class Source:
     group: Group
     segments: tuple[Segment, ...]
     cut: bool = False
+
+    @property
+    def characters(self) -> int:
+        """Of its text, as many as are shown."""
+        return sum(len(segment.text) for segment in self.segments)
 
     @property
     def linked_from(self) -> str | None:

@@ -9,7 +9,8 @@ from ragdrop.domain.chunk_units import CHARACTERS_PER_TOKEN
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.retrieval import FoundDocument
 
-SEGMENT_OVERHEAD_TOKENS = 60  # the tags, title and path around a segment
+DOCUMENT_OVERHEAD_TOKENS = 60  # a document's two tags, with its title and path
+SEGMENT_OVERHEAD_TOKENS = 20  # the tag before a segment, with its number and heading
 TOO_LARGE = "over_budget"
 CUT = "cut_to_budget"
 LAYOUT: tuple[Group, ...] = ("critical", "relevant", "linked")
@@ -68,7 +69,7 @@ def fit(
         if cut or not taken:
             excluded.append(Excluded(document.key, CUT if taken else TOO_LARGE))
         if taken:
-            left -= sum(map(_cost, taken))
+            left -= _cost(taken)
             admitted[id(document)] = (taken, cut)
     sources: list[Source] = []
     number = 0
@@ -76,7 +77,7 @@ def fit(
         for document in documents:
             if id(document) in admitted:
                 taken, cut = admitted[id(document)]
-                segments = tuple(Segment(number + place, hit) for place, hit in enumerate(taken, start=1))
+                segments = _segments(taken, number + 1)
                 sources.append(Source(document, group, segments, cut))
                 number += len(segments)
     return Shown(sources, excluded)
@@ -100,22 +101,23 @@ def _by_score(documents: Sequence[FoundDocument]) -> list[FoundDocument]:
 def _taken(document: FoundDocument, group: Group, left: int) -> tuple[tuple[Hit, ...], bool]:
     """The chunks of a document that fit into *left* tokens, in the order of its text, and whether some do not."""
     whole = _whole(document)
-    if sum(map(_cost, whole)) <= left:
+    if _cost(whole) <= left:
         return whole, False
-    wanted = whole if group == "critical" else tuple(found.hit for found in document.chunks)
+    left -= DOCUMENT_OVERHEAD_TOKENS
     kept: list[Hit] = []
-    for hit in wanted:
-        if _cost(hit) > left and group == "critical":
+    for hit in whole if group == "critical" else tuple(found.hit for found in document.chunks):
+        cost = _cost([hit]) - DOCUMENT_OVERHEAD_TOKENS
+        if cost > left and group == "critical":
             break
-        if _cost(hit) <= left:
-            left -= _cost(hit)
+        if cost <= left:
+            left -= cost
             kept.append(hit)
     return tuple(sorted(kept, key=lambda hit: hit.chunk.ordinal)), True
 
 
 def smallest_cost(documents: Sequence[FoundDocument]) -> int:
     """Tokens that the smallest chunk of *documents* takes in a prompt."""
-    return min(_cost(hit) for document in documents for hit in _whole(document))
+    return min(_cost([hit]) for document in documents for hit in _whole(document))
 
 
 def _whole(document: FoundDocument) -> tuple[Hit, ...]:
@@ -124,5 +126,18 @@ def _whole(document: FoundDocument) -> tuple[Hit, ...]:
     return tuple(sorted(hits.values(), key=lambda hit: hit.chunk.ordinal))
 
 
-def _cost(hit: Hit) -> int:
-    return estimate_tokens(hit.chunk.in_context) + SEGMENT_OVERHEAD_TOKENS
+def _segments(hits: Sequence[Hit], number: int) -> tuple[Segment, ...]:
+    """*hits* of one document in the order of its text, numbered from *number*; what two share is shown once."""
+    ends = [0, *(hit.chunk.end for hit in hits)]
+    overlaps = [max(0, end - hit.chunk.start) for end, hit in zip(ends, hits, strict=False)]
+    return tuple(
+        Segment(number + place, hit, overlap if overlap < len(hit.chunk.text) else 0)
+        for place, (hit, overlap) in enumerate(zip(hits, overlaps, strict=True))
+    )
+
+
+def _cost(hits: Sequence[Hit]) -> int:
+    """Tokens that *hits* of one document take in a prompt."""
+    segments = _segments(hits, 1)
+    shown = sum(estimate_tokens(each.hit.chunk.context) + estimate_tokens(each.text) for each in segments)
+    return shown + DOCUMENT_OVERHEAD_TOKENS + SEGMENT_OVERHEAD_TOKENS * len(hits)
