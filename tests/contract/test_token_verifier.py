@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import IssuerError, UnauthenticatedError
 from ragdrop.ports.credentials import TokenRules
-from ragdrop.stores.aws.credentials import JwtVerifier
+from ragdrop.stores.aws.token_verifier import JwtVerifier
 
 AUDIENCE = "ragdrop"
 RSA_KEY = rsa.generate_private_key(public_exponent=65_537, key_size=2_048)

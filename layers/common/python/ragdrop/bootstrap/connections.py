@@ -83,6 +83,6 @@ def _retries(settings: Settings) -> Retries:
 
 
 def _secret(reference: str | None) -> Callable[[], str | None]:
-    from ragdrop.stores.aws.credentials import read_secret
+    from ragdrop.stores.aws.secrets import read_secret
 
     return partial(read_secret, reference)

@@ -147,7 +147,7 @@ class Ports:
         rules = self.settings.token_rules()
         if rules is None:
             return None
-        from ragdrop.stores.aws.credentials import JwtVerifier
+        from ragdrop.stores.aws.token_verifier import JwtVerifier
 
         return JwtVerifier(rules)
 

@@ -1,8 +1,10 @@
-"""Secrets by reference: a Secrets Manager ARN or `ssm:NAME` on AWS, a literal on the laptop; read at first use."""
+"""JSON Web Tokens: checked against the keys that the issuer publishes.
+
+A module of its own: only functions that serve HTTP carry the library.
+"""
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from threading import Lock
@@ -12,34 +14,8 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from ragdrop.domain.tenants import Caller
-from ragdrop.errors import ConfigurationError, IssuerError, UnauthenticatedError
+from ragdrop.errors import IssuerError, UnauthenticatedError
 from ragdrop.ports.credentials import ALGORITHMS, CLOCK_SKEW_S, MAX_TOKEN_CHARACTERS, REFUSED, TokenRules, caller_of
-
-SECRET_MAX_AGE_S = 300
-_SECRET_ARN = re.compile(r"arn:aws[\w-]*:secretsmanager:")
-
-
-def read_secret(reference: str | None) -> str | None:
-    """The secret that *reference* names; kept for five minutes.
-
-    Raises:
-        ConfigurationError: It cannot be read; names the reference, never the secret.
-    """
-    if not reference:
-        return None
-    if not (reference.startswith("ssm:") or _SECRET_ARN.match(reference)):
-        return reference
-    from aws_lambda_powertools.utilities import parameters
-
-    try:
-        if reference.startswith("ssm:"):
-            return str(parameters.get_parameter(reference.removeprefix("ssm:"), decrypt=True, max_age=SECRET_MAX_AGE_S))
-        return str(parameters.get_secret(reference, max_age=SECRET_MAX_AGE_S))
-    except parameters.GetParameterError as exc:
-        raise ConfigurationError(
-            f"the secret {reference!r} cannot be read: check its name and the function's policy"
-        ) from exc
-
 
 JWKS_MAX_AGE_S = 3_600.0  # of the keys: one that the issuer took back is believed no longer than that
 MIN_AGE_S = 60.0  # an unknown key id asks for them anew no oftener: made-up tokens must not load the issuer
