@@ -7,6 +7,7 @@ import functools
 import os
 import re
 import secrets
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,8 @@ def group_of(nodeid: str) -> str | None:
         if folder in path.parts:
             return folder
     named = set(words(nodeid))
+    if "emulator" in named and "contract" in path.parts:
+        return "integration"  # its stack
     if {"opensearch", "reindex"} & named or (wants_a_node(path) and not {"memory", "sqlite"} & named):
         return "node"
     return None
@@ -90,6 +93,16 @@ def words(nodeid: str) -> list[str]:
 def pytest_sessionfinish() -> None:
     """Stop what the tests of this process started."""
     AT_THE_END.close()
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say in one line what was skipped and why."""
+    reasons = Counter(
+        str(report.longrepr[2]).removeprefix("Skipped: ") for report in terminalreporter.getreports("skipped")
+    )
+    if reasons:
+        told = "; ".join(f"{count} because {reason}" for reason, count in reasons.most_common())
+        terminalreporter.write_line(f"skipped: {told}")
 
 
 @pytest.fixture

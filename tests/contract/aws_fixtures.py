@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 from uuid import uuid4
 
 import boto3
-import pytest
 import yaml
 from botocore.config import Config
 from botocore.exceptions import ClientError
@@ -41,6 +39,7 @@ from testing.memory_message_queue import MemoryMessageQueue
 from testing.memory_object_store import MemoryObjectStore
 from testing.memory_registry import MemoryRegistry
 from testing.memory_telemetry import MemoryKeptReplies, MemoryReceipts, MemoryRequestCounts, MemoryTelemetry
+from tests.stacks import shared_stack
 
 ENGINES = ("memory", "aws", "emulator")
 REGION = "eu-central-1"
@@ -89,10 +88,9 @@ class QueueEngine:
     give_up: Callable[[str], None]  # a key into the dead-letter queue
 
 
-def stack() -> dict[str, Any] | None:
-    """The running stack, where RAGDROP_STACK names its file."""
-    path = os.environ.get("RAGDROP_STACK")
-    return json.loads(Path(path).read_text(encoding="utf-8")) if path else None
+def stack() -> Mapping[str, Any]:
+    """What the process's running stack says of itself."""
+    return shared_stack().fields
 
 
 def answered_in_turn(event_name: str, request: Any, **others: Any) -> Any:
@@ -110,8 +108,6 @@ def clients(engine: str) -> Iterator[Callable[[str], Any]]:
             cleanup.enter_context(mock_aws())
         else:
             running = stack()
-            if running is None:
-                pytest.skip("RAGDROP_STACK names no running stack")
             environment = running.get("environment", {})
             credentials["endpoint_url"] = running["endpoint_url"]
             credentials["region_name"] = (

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-from tests.integration.conftest import LocalStack
+from tests.stacks import LocalStack
 
 RAGDROP = Path(sys.executable).parent / "ragdrop"
 PATIENCE_S = 120.0  # for one answer: the first call of a function starts its process, on a machine that may be busy

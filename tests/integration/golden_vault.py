@@ -27,7 +27,7 @@ from testing.memory_message_queue import MemoryMessageQueue
 from testing.memory_object_store import MemoryObjectStore
 from testing.memory_registry import MemoryRegistry
 from testing.memory_telemetry import MemoryTelemetry, MemoryVisitedCache
-from tests.integration.conftest import REPOSITORY, LocalStack
+from tests.stacks import REPOSITORY, LocalStack
 
 VAULT = REPOSITORY / "localstack/sample-vault"
 GOLDEN = REPOSITORY / "tests/e2e/golden_sample_vault.jsonl"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.integration.conftest import LocalStack
+from tests.stacks import LocalStack
 
 PROC = Path("/proc")
 ALIAS = "live"  # what the queue calls

@@ -12,8 +12,8 @@ import pytest
 
 from ragdrop.api.whole_api import query_api
 from tests.agent_world import eager_world, key_of
-from tests.integration.conftest import REPOSITORY
 from tests.served import served
+from tests.stacks import REPOSITORY
 
 SCHEMATHESIS = REPOSITORY / ".local/env/schemathesis/bin/schemathesis"
 CONFIGURATION = Path(__file__).parent / "schemathesis.toml"

@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from tests.contract.aws_fixtures import table_definition
-from tests.integration.conftest import REPOSITORY, LocalStack
+from tests.stacks import REPOSITORY, LocalStack
 
 OPEN_S = 3
 SPACE = 8

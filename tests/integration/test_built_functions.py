@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.conftest import REPOSITORY, LocalStack
+from tests.stacks import REPOSITORY, LocalStack
 
 BUILD = REPOSITORY / ".aws-sam/build"
 OF_THE_RUNTIME = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "urllib3", "six")

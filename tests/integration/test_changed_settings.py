@@ -15,8 +15,8 @@ import pytest
 from localstack.home import read_json
 from localstack.wishes import PASSED_ON
 from tests.chat_server import chat_server
-from tests.integration.conftest import LocalStack, run_launcher
 from tests.integration.stub_embeddings import DIMENSION, StubEmbeddings
+from tests.stacks import LocalStack, run_launcher
 
 # Another value than the default of every variable that `make up` passes on, but those of models, which name servers.
 OTHER = {

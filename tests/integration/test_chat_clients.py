@@ -10,7 +10,7 @@ import openai
 import pytest
 
 from tests.integration.commands import Tenant, within
-from tests.integration.conftest import LocalStack
+from tests.stacks import LocalStack
 
 TEXT = "# Pump\n\nThe code of the pump is QX-5521. It stands in the cellar.\n"
 QUESTION = "What is the code of the pump?"

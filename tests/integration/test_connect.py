@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 
 from tests.integration.commands import operate
-from tests.integration.conftest import LocalStack
+from tests.stacks import LocalStack
 
 
 def test_it_finds_the_stack_and_makes_a_tenant_whose_key_opens_the_api(stack: LocalStack, tmp_path: Path) -> None:

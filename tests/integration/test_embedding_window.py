@@ -17,7 +17,7 @@ from ragdrop.formats.splitter import SemanticSplitter
 from ragdrop.models.embedder import OpenAiEmbedder
 from ragdrop.models.http import OpenAiHttp
 from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
-from tests.integration.conftest import LocalStack
+from tests.stacks import LocalStack
 
 FILLER = (
     "The committee met on a grey morning and went through the minutes of the previous meeting line by line. "

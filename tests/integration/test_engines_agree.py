@@ -12,8 +12,8 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
 from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from tests.contract.opensearch_node import opensearch_url
-from tests.integration.conftest import LocalStack
 from tests.integration.golden_vault import Engine, golden, model_of
+from tests.stacks import LocalStack
 
 TOP = 5
 SAME_FIRST = 0.95

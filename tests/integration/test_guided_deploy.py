@@ -6,7 +6,7 @@ import os
 import subprocess
 
 from tests.architecture.cloudformation import of_type, read_template
-from tests.integration.conftest import REPOSITORY, LocalStack
+from tests.stacks import REPOSITORY, LocalStack
 
 SAM = REPOSITORY / ".local/env/sam/bin/sam"
 

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.integration.commands import Tenant
-from tests.integration.conftest import LocalStack
+from tests.stacks import LocalStack
 
 
 @pytest.fixture(scope="module")

@@ -16,9 +16,9 @@ from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
 from ragdrop.ingest.revision_store import PART_CHARACTERS
 from ragdrop.stores.dynamodb.registry import DynamoDbRegistry
 from tests.integration.commands import WHOLE, Tenant, within
-from tests.integration.conftest import LocalStack
 from tests.integration.ingest_workers import PROC, IngestWorkers, limited_ingest
 from tests.integration.stub_embeddings import StubEmbeddings
+from tests.stacks import LocalStack
 
 SIZE_BYTES = MAX_OBJECT_BYTES if WHOLE else 5 * 1024 * 1024
 TIMEOUT_S = 60 if WHOLE else 28  # 5 s are kept for the end, and no part is begun with less than 15 s left

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.commands import Tenant
-from tests.integration.conftest import LocalStack
+from tests.stacks import LocalStack
 
 
 @pytest.fixture(scope="module")

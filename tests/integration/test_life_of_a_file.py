@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.integration.conftest import LocalStack
+from tests.stacks import LocalStack
 
 RAGDROP = Path(sys.executable).parent / "ragdrop"
 WITHIN_S = 10.0

@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.functions.test_mcp_schemas import GOLDEN, everything
 from tests.integration.commands import Tenant, within
-from tests.integration.conftest import LocalStack
+from tests.stacks import LocalStack
 
 TEXT = "# Pump\n\nThe code of the pump is QX-5521. It stands in the cellar.\n"
 QUESTION = "What is the code of the pump?"

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from tests.integration.commands import WHOLE, Tenant, operate, within
-from tests.integration.conftest import LocalStack
 from tests.integration.stub_embeddings import StubEmbeddings
+from tests.stacks import LocalStack
 
 FILES = 100
 OUTAGE_S = 60.0 if WHOLE else 3.0

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.integration.commands import WHOLE, Tenant, operate, within
-from tests.integration.conftest import LocalStack
+from tests.stacks import LocalStack
 
 OVERWRITES = 200
 CHUNKS = 10_000 if WHOLE else 2_000

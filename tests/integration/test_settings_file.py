@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from tests.integration.conftest import LocalStack
+from tests.stacks import LocalStack
 
 WITHIN_S = 20.0
 STEP_S = 0.2

@@ -15,8 +15,8 @@ from localstack.ports import choose_port
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
 from tests.contract.opensearch_node import private_folder, skip_or_fail
-from tests.integration.conftest import LocalStack
 from tests.integration.golden_vault import Engine, golden, model_of
+from tests.stacks import LocalStack
 
 TOP = 3
 STILL_RIGHT = 0.95

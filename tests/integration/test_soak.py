@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.soak.run import soak
 from benchmarks.soak.work import SoakDocument
 from tests.integration.commands import Tenant
-from tests.integration.conftest import LocalStack
+from tests.stacks import LocalStack
 
 MINUTES = 1.0
 

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tests.integration.commands import Tenant, run, within
-from tests.integration.conftest import LocalStack
+from tests.stacks import LocalStack
 
 DOCUMENTS = 100
 VAULT = "hundred"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.integration.commands import WHOLE, Tenant
-from tests.integration.conftest import LocalStack
 from tests.integration.stub_embeddings import StubEmbeddings
+from tests.stacks import LocalStack
 
 VAULT = "nuget"
 PUSHED_S = 600.0

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.commands import Tenant, within
-from tests.integration.conftest import REPOSITORY, LocalStack
+from tests.stacks import REPOSITORY, LocalStack
 
 UV = Path(sys.executable).parent / "uv"
 LOCK = REPOSITORY / "requirements/dev.txt"  # so that a release of the day cannot break this test
