@@ -61,7 +61,7 @@ def spans(told: Iterable[BreakerLine], dependency: str, *, open_s: float) -> lis
     """When the breaker of *dependency* was open: from a second after each opening until shortly before its trial.
 
     >>> spans([BreakerLine(100.0, "a breaker opened", "index")], "index", open_s=3.0)
-    [Span(first_s=101.0, last_s=102.5)]
+    [OpenSpan(first_s=101.0, last_s=102.5)]
     """
     return [
         OpenSpan(line.at_s + UNTOUCHED_AFTER_S, line.at_s + open_s - MARGIN_S)

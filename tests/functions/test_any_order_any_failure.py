@@ -182,6 +182,7 @@ class Histories(RuleBasedStateMachine):
         self.unchecked = False
         heads = self.world.registry.heads([self.world.key(path) for path in PATHS], Deadline.after(10)).found
         found = self.found()
+        remembered = self.found(fresh=False)  # an answer from before a crash may lack what is new, and no more
         live_now = {key: (head.live_revision, head.promotion_level) for key, head in heads.items()}
         if live_now != self.pointed:  # what answers has changed, and so have the pointers to it
             listed, named = self.pointers()
@@ -189,6 +190,7 @@ class Histories(RuleBasedStateMachine):
             head = heads.get(self.world.key(path))
             live = head.live_revision if head else None
             assert found.get(path, set()) == (set() if live is None else {live})
+            assert remembered.get(path, set()) <= found.get(path, set())
             if self.must_stay[path]:
                 assert live is not None, f"{path} vanished"
             if live is not None and head is not None and head.status is Status.INDEXED:
@@ -235,9 +237,11 @@ class Histories(RuleBasedStateMachine):
             {f"{names[name]}/{path}" for name, paths in named.items() for path in paths},
         )
 
-    def found(self) -> dict[str, set[int]]:
-        """The revisions by path of every chunk that a search for all words gives."""
+    def found(self, *, fresh: bool = True) -> dict[str, set[int]]:
+        """The revisions by path of every chunk that a search for all words gives, by *fresh* not from memory."""
         words = " ".join(sorted(set[str]().union(*self.words.values()))) or "nothing"
+        if fresh:
+            words = f"ask{next(_numbers)} {words}"
         found: dict[str, set[int]] = {}
         answer = self.world.search(words[:1_000], limit=20, min_relevance=0.0, follow_links=False)
         for document in [*answer.documents, *answer.critical]:

@@ -100,7 +100,7 @@ def failure_of(exc: BaseException, operation: Operation) -> QueryFailure:
 
     >>> from ragdrop.errors import DatabaseError
     >>> failure_of(DatabaseError("down", service="index"), "search")
-    Failure(component='index', operation='search', code='DATABASE_ERROR', stage='retrieve', by_caller=False)
+    QueryFailure(component='index', operation='search', code='DATABASE_ERROR', stage='retrieve', by_caller=False)
     >>> failure_of(KeyError("a"), "ask").code
     'INTERNAL_ERROR'
     """
