@@ -1,4 +1,4 @@
-"""What the drill takes away behind ragdrop's back: an index, its chunks, its credentials, the model of its settings."""
+"""What the drill takes away behind ragdrop's back: an index, its chunks or credentials, its model, its port."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import httpx
 
 from localstack.drill.asking import DrillReply, ask, health, search
-from localstack.drill.rig import TENANT, Rig, sweep, with_settings
+from localstack.drill.rig import TENANT, Rig, on_another_port, sweep, with_settings
 
 INDEXES = "ragdrop-*"
 RECOVERY_S = 60.0
@@ -142,4 +142,5 @@ LOSSES = (
     Loss("index: damaged (embedded file)", _embedded(b"garbage " * 8_192)),
     Loss("index: missing (embedded file)", _embedded(None)),
     Loss("settings: another EMBEDDING_MODEL than the index's", _another_model, level=1),
+    Loss("emulator: up again on another port", on_another_port, level=1),  # the last: what it moves stays there
 )

@@ -88,6 +88,10 @@ class FaultProxy:
         """Fail in another way from now on; what hangs is cut off."""
         self._run(self._set(fault))
 
+    def lead_to(self, port: int) -> None:
+        """Pass requests on to another port from now on."""
+        self._upstream = port
+
     async def _set(self, fault: Fault) -> None:
         self.fault = fault
         for task in tuple(self._under_way):

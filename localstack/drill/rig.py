@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -46,7 +47,7 @@ class Rig:
     """What runs: *proxies* by dependency, *apps* and their *logs* by function.
 
     *key* is one of the drill's tenant; *new_key* makes another.  *index_url* is the node itself, past its proxy.
-    *stack* is what stack.json holds, *environment* what the apps run with; *folder* holds their logs.
+    *stack* is what stack.json holds, *environment* what the apps run with; *folder* holds their logs, *home* the stack.
     """
 
     proxies: Mapping[str, FaultProxy]
@@ -58,6 +59,7 @@ class Rig:
     stack: Mapping[str, Any]
     environment: Mapping[str, str]
     folder: Path
+    home: Home
 
     def url(self, function: str) -> str:
         """Where the app of a function answers."""
@@ -98,7 +100,7 @@ def rig(folder: Path, progress: Progress) -> Iterator[Rig]:
             ending.callback(stop, apps[function])
         logs = {function: _log(folder, function) for function in apps}
         key = str(stack["api_key"])
-        yield Rig(before, apps, logs, key, lambda: _new_key(home), node.url, stack, environment, folder)
+        yield Rig(before, apps, logs, key, lambda: _new_key(home), node.url, stack, environment, folder, home)
 
 
 @contextmanager
@@ -112,6 +114,31 @@ def with_settings(rig: Rig, settings: Mapping[str, str]) -> Iterator[Rig]:
             apps[function] = _serve(function, {**rig.environment, **settings, "TMPDIR": str(folder)}, folder)
             ending.callback(stop, apps[function])
         yield replace(rig, apps=apps)
+
+
+@contextmanager
+def on_another_port(rig: Rig) -> Iterator[Rig]:
+    """The same after the stack went down and came up while something else listened on the emulator's port.
+
+    `up` sends a document through S3, the queue and ingest before it returns.
+
+    Raises:
+        LaunchError: The stack did not come up, or did not ingest.
+    """
+    progress = Progress()
+    down(rig.home, progress)
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind((HOST, _port(rig.stack["endpoint_url"])))
+        other.listen()
+        stack = up(rig.home, index="opensearch", tenant=TENANT, progress=progress)
+    if stack["endpoint_url"] == rig.stack["endpoint_url"]:
+        raise LaunchError("the emulator came up on a port that something else listens on")
+    for name in SERVERS:
+        rig.proxies[name].lead_to(_port(stack[f"{name}_url"]))
+    for service in ("dynamodb", "s3"):
+        rig.proxies[service].lead_to(_port(stack["endpoint_url"]))
+    yield replace(rig, stack=stack)
 
 
 def _new_key(home: Home) -> str:

@@ -94,6 +94,7 @@ def test_every_loss_of_an_index_is_drilled_once() -> None:
     )
     assert any(name.startswith("index: damaged") for name in names)
     assert any(name.startswith("settings: ") for name in names)
+    assert names[-1] == "emulator: up again on another port"
 
 
 def test_a_loss_that_is_answered_from_the_snapshot_is_as_expected() -> None:
