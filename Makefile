@@ -12,7 +12,7 @@ ENVS = .venv/.ready .local/env/ministack/.ready .local/env/sam/.ready .local/env
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down deploy status test test-long test-unit drill lint format docs bench bench-env bench-quick bench-quality load invoke lock clean
+.PHONY: help setup demo up down deploy status test test-rest test-all test-long test-unit drill lint format docs bench bench-env bench-quick bench-quality load invoke lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -36,8 +36,14 @@ deploy: setup ## deploy what sam build made to AWS with a new release: make depl
 status: setup ## show what runs and where
 	@$(STACK) status
 
-test: setup ## every test, the ones on a live stack of their own included
-	@RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bin/python -m pytest -n 3
+PYTEST = RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bin/python -m pytest
+test: setup ## tests of every kind, live stacks on both indexes included; under eight minutes on two cores
+	@$(PYTEST) -n 3 -m "not long"
+
+test-rest: setup ## what "make test" leaves out: stacks with other settings, outages, large files, 500 random histories
+	@RAGDROP_STATEFUL_EXAMPLES=500 $(PYTEST) -n 3 -m "long or histories"
+
+test-all: test test-rest ## both, under half an hour
 
 test-long: setup .local/env/llamacpp/.ready .local/env/load/.ready ## what takes too long for every day: OpenSearch 2.19 (JDK 17), 10,000 random histories, whole outages, soak, load
 	@RAGDROP_LLAMA_CPP_PYTHON="$(CURDIR)/.local/env/llamacpp/bin/python" .venv/bin/python -m pytest tests/integration/test_llama_cpp.py
@@ -47,8 +53,8 @@ test-long: setup .local/env/llamacpp/.ready .local/env/load/.ready ## what takes
 	@.venv/bin/python -m benchmarks.soak --minutes 10
 	@.venv/bin/python -m benchmarks.load
 
-test-unit: setup ## the quick tests: no stack, no network
-	@.venv/bin/python -m pytest -n 2 tests/unit tests/functions tests/architecture
+test-unit: setup ## the quick tests, under a minute: no stack, no network
+	@.venv/bin/python -m pytest -n 2 tests/unit tests/architecture
 
 drill: setup ## fail every dependency in every way, about seven minutes; DRILL=--write keeps the table in docs/operations.md
 	@.venv/bin/python -m localstack.drill $(DRILL)

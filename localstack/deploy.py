@@ -19,6 +19,7 @@ from localstack.processes import LaunchError
 
 STACK_NAME = "ragdrop"
 RELEASE_DEFAULT = re.compile(r"^(  Release:\n(?:    .*\n)*?    Default: )''", re.MULTILINE)
+FOLDER = re.compile(r"^( +(?:CodeUri|ContentUri): \w+)$", re.MULTILINE)
 CONCURRENCY = re.compile(r"MaximumConcurrency:\s+Ref: IngestConcurrency")
 GATEWAY_RESPONSES = "x-amazon-apigateway-gateway-responses"
 
@@ -127,6 +128,15 @@ def with_concurrency(template: str, concurrency: str) -> str:
     return CONCURRENCY.sub(f"MaximumConcurrency: {int(concurrency)}", template)
 
 
+def with_archives(template: str) -> str:
+    r"""The built template with the packed folders in place of the folders.
+
+    >>> with_archives("  CodeUri: IngestFunction\n  ContentUri: CommonLayer\n")
+    '  CodeUri: IngestFunction.zip\n  ContentUri: CommonLayer.zip\n'
+    """
+    return FOLDER.sub(r"\1.zip", template)
+
+
 def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str]) -> None:
     """Deploy the build with *parameters*, then mend what the emulator leaves out.
 
@@ -136,7 +146,7 @@ def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str]) -> Non
     built = BUILD / "build/template.yaml"
     template = built.with_name(f"template-{home.name}.yaml")
     text = with_release(built.read_text("utf-8"), parameters["Release"])
-    template.write_text(with_concurrency(text, parameters["IngestConcurrency"]), "utf-8")
+    template.write_text(with_archives(with_concurrency(text, parameters["IngestConcurrency"])), "utf-8")
     arguments = ["deploy", "--config-file", str(REPOSITORY / "samconfig.toml"), "--config-env", "local"]
     arguments += ["--no-progressbar", "--template-file", str(template)]
     arguments += ["--parameter-overrides", *overrides_of(parameters)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import sys
 from collections.abc import Mapping
@@ -70,6 +71,8 @@ class Wishes:
             local |= {"ChatModels": ANSWERER_MODEL}
         passed = {parameter: self.passed_on.get(name, "") for name, parameter in PASSED_ON.items()}
         return {
+            # Each running function is a process here that unpacks and imports all by itself.
+            "IngestConcurrency": str(max(2, os.cpu_count() or 2)),
             **{name: value for name, value in passed.items() if value},
             **local,
             "PythonRuntime": python_runtime(),

@@ -17,6 +17,7 @@ QUESTIONS = [{"question": "What is the code of the pump?", "document": "team/not
 EXAMPLE_ANSWER = "0123456789abcdef0123456789abcdef"  # how an id is written in examples, and
 EXAMPLE_KEY = "0123456789ab"  # that of a key
 ELSEWHERE = ("ragdrop connect ",)  # examples that the commands' own help gives, but that need AWS: tested by themselves
+PATIENT = ("ragdrop tenant delete ",)  # waits until no function believes in the tenant any more: over a minute
 RUN = [block for block in blocks(*SHELLS) if not (block.reason or block.text.startswith(ELSEWHERE))]
 PYTHON = [block for block in blocks("python") if not block.reason]
 
@@ -70,7 +71,11 @@ def is_there(client: RagdropClient, path: str) -> bool:
         return False
 
 
-@pytest.mark.parametrize("block", RUN, ids=str)
+@pytest.mark.parametrize(
+    "block",
+    [pytest.param(block, marks=[pytest.mark.long] if block.text.startswith(PATIENT) else []) for block in RUN],
+    ids=str,
+)
 def test_a_block_of_commands_runs_as_it_is_written(reader: Newcomer, given: dict[str, str], block: Block) -> None:
     lines = block.text.replace(EXAMPLE_ANSWER, given["ANSWER"])
     if EXAMPLE_KEY in lines:

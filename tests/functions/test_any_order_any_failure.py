@@ -38,9 +38,10 @@ from tests.functions.history_backends import InMemory, InMoto
 from tests.world import World
 
 EXAMPLES = int(os.environ.get("RAGDROP_STATEFUL_EXAMPLES", "500"))
+ON_ADAPTERS = int(os.environ.get("RAGDROP_STATEFUL_EXAMPLES", "40"))  # each takes two seconds there
 SEED = int(os.environ["RAGDROP_HISTORIES_SEED"])  # set by tests/conftest.py, and printed at the start of the run
 STEPS = 20
-PARTS = 4  # the examples on real adapters take minutes: parts of them run beside each other
+PARTS = 4  # of the examples on real adapters, which run beside each other
 PATHS = ("team/a.md", "team/b.md")
 paths = st.sampled_from(PATHS)
 _numbers = itertools.count(1)
@@ -276,6 +277,7 @@ def test_answers_are_true_in_every_history_and_its_end_is_the_bucket() -> None:
     check(InMemory(), EXAMPLES)
 
 
+@pytest.mark.histories
 @pytest.mark.parametrize("part", range(PARTS))
 def test_so_they_are_on_the_real_adapters(moto: InMoto, part: int) -> None:
-    check(moto, EXAMPLES // PARTS, start=SEED + part)
+    check(moto, ON_ADAPTERS // PARTS, start=SEED + part)

@@ -18,6 +18,8 @@ from tests.chat_server import chat_server
 from tests.integration.stub_embeddings import DIMENSION, StubEmbeddings
 from tests.stacks import LocalStack, run_launcher
 
+pytestmark = pytest.mark.long
+
 # Another value than the default of every variable that `make up` passes on, but those of models, which name servers.
 OTHER = {
     "EMBEDDING_MODEL": "counting",

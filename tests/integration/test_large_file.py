@@ -26,7 +26,10 @@ DONE_S = 3_600.0 if WHOLE else 500.0
 MEMORY_MB = 512
 FACT = "The keeper of the lighthouse is Marzipan."
 
-pytestmark = pytest.mark.skipif(not (PROC / "self/task").is_dir(), reason="processes are watched by /proc")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not (PROC / "self/task").is_dir(), reason="processes are watched by /proc"),
+]
 
 
 @pytest.fixture(scope="module")

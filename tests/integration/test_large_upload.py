@@ -9,6 +9,8 @@ import pytest
 from tests.integration.commands import Tenant
 from tests.stacks import LocalStack
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def tenant(counted_stack: LocalStack) -> Tenant:

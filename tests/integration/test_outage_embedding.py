@@ -19,6 +19,8 @@ from tests.integration.commands import WHOLE, Tenant, operate, within
 from tests.integration.stub_embeddings import StubEmbeddings
 from tests.stacks import LocalStack
 
+pytestmark = pytest.mark.long
+
 FILES = 100
 OUTAGE_S = 60.0 if WHOLE else 3.0
 GIVEN_UP_S = 300.0  # 1 + 4 + 16 + 64 s between five attempts, up to 20 % of each, and a busy machine

@@ -12,6 +12,8 @@ import pytest
 from tests.integration.commands import WHOLE, Tenant, operate, within
 from tests.stacks import LocalStack
 
+pytestmark = pytest.mark.long
+
 OVERWRITES = 200
 CHUNKS = 10_000 if WHOLE else 2_000
 SETTLED_S = 240.0

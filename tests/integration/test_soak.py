@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from benchmarks.soak.run import soak
 from benchmarks.soak.work import SoakDocument
 from tests.integration.commands import Tenant
 from tests.stacks import LocalStack
+
+pytestmark = pytest.mark.long
 
 MINUTES = 1.0
 

@@ -16,6 +16,8 @@ import pytest
 from tests.integration.commands import Tenant, run, within
 from tests.stacks import LocalStack
 
+pytestmark = pytest.mark.long
+
 DOCUMENTS = 100
 VAULT = "hundred"
 WITHIN_S = 300.0

@@ -12,6 +12,8 @@ from tests.integration.commands import WHOLE, Tenant
 from tests.integration.stub_embeddings import StubEmbeddings
 from tests.stacks import LocalStack
 
+pytestmark = pytest.mark.long
+
 VAULT = "nuget"
 PUSHED_S = 600.0
 FILES_A_DAY = 120  # in `make test`; `make test-long` pushes all 463 and what lies with them
