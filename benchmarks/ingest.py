@@ -101,7 +101,7 @@ class Ingest:
         self.embedder = Recorded(ports.embedder)
         app = compose(ports.replace(embedder=self.embedder))
         app.operate.operator.create_tenant(TENANT)
-        self._converge = app.ingest.converge_keys
+        self._reconcile = app.ingest.reconcile
         self._messages = 0
         self.worked_s = 0.0
 
@@ -115,7 +115,7 @@ class Ingest:
         """Let an event of each key arrive, in batches; seconds until all is indexed."""
         began, worked = time.perf_counter(), time.process_time()
         for at in range(0, len(keys), BATCH):
-            failed = self._converge.batch([self._message(key) for key in keys[at : at + BATCH]], Deadline.after(600))
+            failed = self._reconcile([self._message(key) for key in keys[at : at + BATCH]], Deadline.after(600))
             if failed:
                 sys.exit("a document failed: see the log")
         self.worked_s = time.process_time() - worked

@@ -113,6 +113,6 @@ def ingest(app: App, documents: MemoryObjectStore, vault: str, sources: Sequence
             documents.put(key.s3_key, source.markdown.encode(), media_type="text/markdown", metadata={})
             name = f"m{number}"
             deliveries.append(Delivery(name, name, 1, (Change(key.s3_key, f"{number:018X}"),)))
-        failed = app.ingest.converge_keys.batch(deliveries, soon())
+        failed = app.ingest.reconcile(deliveries, soon())
         if failed:
             sys.exit(f"{vault}: {len(failed)} documents were not indexed")

@@ -145,7 +145,7 @@ class World:
 
     def deliver(self, *deliveries: Delivery, left_s: float = 60.0) -> list[Delivery]:
         """One Lambda batch; what failed."""
-        return self.app.ingest.converge_keys.batch(deliveries, Deadline.after(left_s))
+        return self.app.ingest.reconcile(deliveries, Deadline.after(left_s))
 
     def handed_over(self) -> list[Delivery]:
         """The messages by which large documents were handed over since this was asked last."""

@@ -73,7 +73,7 @@ class RagdropLife:
         self._chance.shuffle(arriving)
         for at in range(0, len(arriving), BATCH):
             messages = [self._message(change) for change in arriving[at : at + BATCH]]
-            if self._app.ingest.converge_keys.batch(messages, soon()):
+            if self._app.ingest.reconcile(messages, soon()):
                 sys.exit(f"ragdrop: a message failed at {step.name!r}")
 
     def answers(self, words: Sequence[str]) -> list[list[ChangeCounts]]:

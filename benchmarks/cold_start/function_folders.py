@@ -38,7 +38,7 @@ PEERS = {
     },
 }
 OURS = {  # what each does of the two jobs that the frameworks' functions do, and what its first call makes
-    "ingest": ("ingest", "converge_keys"),
+    "ingest": ("ingest", "reconcile"),
     "query": ("search", "search"),
     "generate": ("answer", "ask"),
     "mcp": (None, "search"),

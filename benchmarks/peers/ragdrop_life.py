@@ -55,7 +55,7 @@ class RagdropPeerLife(Ragdrop):
         messages = [self._message(key) for key in keys]
         batches = [messages[at : at + BATCH] for at in range(0, len(messages), BATCH)]
         with ThreadPoolExecutor(CONCURRENCY) as functions:
-            for failed in functions.map(lambda batch: self._app.ingest.converge_keys.batch(batch, soon()), batches):
+            for failed in functions.map(lambda batch: self._app.ingest.reconcile(batch, soon()), batches):
                 if failed:
                     raise RuntimeError(f"{len(failed)} messages failed")
 

@@ -19,5 +19,5 @@ configure(app.ports.settings.log_level)
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Converge the keys of one SQS batch."""
     deadline = Deadline.after(context.get_remaining_time_in_millis() / 1_000 - MARGIN_S)
-    failed = app.ingest.converge_keys.batch(deliveries(event), deadline)
+    failed = app.ingest.reconcile(deliveries(event), deadline)
     return {"batchItemFailures": [{"itemIdentifier": delivery.message_id} for delivery in failed]}

@@ -80,7 +80,7 @@ class Engine:
         for key, path in zip(keys, sample_files(), strict=True):
             documents.put(key.s3_key, path.read_bytes(), media_type="text/plain")
         message = Delivery("message", "receipt", 1, tuple(Change(key.s3_key) for key in keys))
-        assert self.app.ingest.converge_keys.batch([message], Deadline.after(300)) == []
+        assert self.app.ingest.reconcile([message], Deadline.after(300)) == []
 
     def find(self, question: str, *, limit: int) -> list[str]:
         """The paths of the best documents, best first."""
@@ -94,10 +94,7 @@ class Engine:
         """Delete a document, and let its event arrive."""
         key = DocumentKey(self.tenant, "handbook", path).s3_key
         self.documents.delete(key)
-        assert (
-            self.app.ingest.converge_keys.batch([Delivery("gone", "receipt", 1, (Change(key),))], Deadline.after(60))
-            == []
-        )
+        assert self.app.ingest.reconcile([Delivery("gone", "receipt", 1, (Change(key),))], Deadline.after(60)) == []
 
 
 def sample_files() -> list[Path]:

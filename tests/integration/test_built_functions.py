@@ -34,7 +34,7 @@ def test_a_handler_imports_with_only_the_layer_and_boto3_beside_it(
     stack: LocalStack, runtime: Path, function: str
 ) -> None:
     paths = [str(BUILD / function), str(BUILD / "CommonLayer/python"), str(runtime)]
-    composed = "ingest.converge_keys" if function == "IngestFunction" else "query.search"
+    composed = "ingest.reconcile" if function == "IngestFunction" else "query.search"
     program = f"import sys; sys.path[:0] = {paths!r}; import app; app.app.{composed}; print(app.handler.__name__)"
 
     done = subprocess.run(

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from ragdrop.documents.purge import PurgeDocuments
     from ragdrop.documents.retry import RetryDocuments
     from ragdrop.documents.service import DocumentService
+    from ragdrop.ingest.activate import ActivateRevisions
+    from ragdrop.ingest.index_revision import IndexRevision
     from ragdrop.ingest.known_vectors import KnownVectors
-    from ragdrop.ingest.reconcile import ReconcileKeys
+    from ragdrop.ingest.reconcile import ReconcileBatch
     from ragdrop.ingest.write_chunks import CopyRevision, WriteChunks
     from ragdrop.ingest.write_parts import WriteParts
 
@@ -72,14 +74,11 @@ class IngestParts:
         )
 
     @cached_property
-    def converge_keys(self) -> ReconcileKeys:
-        """Ingest."""
-        from ragdrop.ingest.activate import ActivateRevisions
+    def index_revision(self) -> IndexRevision:
+        """A document into chunks, and chunks into the index."""
         from ragdrop.ingest.index_revision import IndexRevision
-        from ragdrop.ingest.reconcile import ReconcileKeys
-        from ragdrop.tenants.apply_settings import ApplySettings
 
-        index_revision = IndexRevision(
+        return IndexRevision(
             documents=self.ports.documents,
             revisions=self.ports.revisions,
             parser=self.ports.parser,
@@ -89,14 +88,30 @@ class IngestParts:
             known_vectors=self.known_vectors,
             clock=self.ports.clock,
         )
-        publish = ActivateRevisions(
+
+    @cached_property
+    def live(self) -> ActivateRevisions:
+        """Which revisions answer."""
+        from ragdrop.ingest.activate import ActivateRevisions
+
+        return ActivateRevisions(
             registry=self.ports.registry,
             index=self.ports.index,
             directory=self.tenants.writers_directory,
-            index_revision=index_revision,
+            index_revision=self.index_revision,
             metrics=self.ports.metrics,
+            environment=self.ports.settings.tunables(),
             clock=self.ports.clock,
         )
+
+    @cached_property
+    def reconcile(self) -> ReconcileBatch:
+        """Ingest."""
+        from ragdrop.ingest.reconcile import ReconcileBatch
+        from ragdrop.ingest.reconcile_key import ReconcileKey
+        from ragdrop.ingest.redelivery import Redelivery
+        from ragdrop.tenants.apply_settings import ApplySettings
+
         apply_settings = ApplySettings(
             documents=self.ports.documents,
             registry=self.ports.registry,
@@ -105,18 +120,28 @@ class IngestParts:
             environment=self.ports.settings.tunables(),
             clock=self.ports.clock,
         )
-        return ReconcileKeys(
+        reconcile_key = ReconcileKey(
             documents=self.ports.documents,
             registry=self.ports.registry,
-            queue=self.ports.queue,
-            directory=self.tenants.writers_directory,
-            index_revision=index_revision,
-            publish=publish,
-            apply_settings=apply_settings,
-            environment=self.ports.settings.tunables(),
+            index_revision=self.index_revision,
             write_parts=self.write_parts,
-            retry_base_s=self.ports.settings.ingest_retry_base_s,
+            live=self.live,
+            apply_settings=apply_settings,
             clock=self.ports.clock,
+        )
+        redelivery = Redelivery(
+            queue=self.ports.queue,
+            registry=self.ports.registry,
+            live=self.live,
+            retry_base_s=self.ports.settings.ingest_retry_base_s,
+        )
+        return ReconcileBatch(
+            directory=self.tenants.writers_directory,
+            reconcile_key=reconcile_key,
+            index_revision=self.index_revision,
+            write_parts=self.write_parts,
+            live=self.live,
+            redelivery=redelivery,
         )
 
 

@@ -1,4 +1,4 @@
-"""Publish: what is written becomes visible by a flip in the registry; what can never answer again is removed."""
+"""Activate: a conditional write in the registry lets a revision answer; what can never answer again is removed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ragdrop.domain.documents import Detail, Failure, Head
 from ragdrop.domain.keys import DocumentKey, folder_of
 from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import rfc3339
+from ragdrop.errors import DocumentError
 from ragdrop.ingest.index_revision import IndexRevision
 from ragdrop.ingest.reconcile_rules import obsolete_before
 from ragdrop.ingest.write_parts import WrittenRevision
@@ -16,10 +17,11 @@ from ragdrop.ports import ChunkIndex, Registry
 from ragdrop.ports.metrics import Metrics
 from ragdrop.resilience.bounded_cache import BoundedCache
 from ragdrop.tenants.directory import TenantDirectory
+from ragdrop.tenants.settings_in_force import Tunables, in_force
 
 
 class ActivateRevisions:
-    """Flips, failures and what follows from them: counters and clean-up.  All methods raise DependencyError."""
+    """Activations, failures and what follows: counters and clean-up.  All methods raise DependencyError."""
 
     def __init__(
         self,
@@ -29,6 +31,7 @@ class ActivateRevisions:
         directory: TenantDirectory,
         index_revision: IndexRevision,
         metrics: Metrics,
+        environment: Tunables,
         clock: Callable[[], float],
     ) -> None:
         self._registry = registry
@@ -36,6 +39,7 @@ class ActivateRevisions:
         self._index = index
         self._directory = directory
         self._index_revision = index_revision
+        self._environment = environment
         self._clock = clock
         self._folders: BoundedCache[tuple[str, str], str] = BoundedCache(size=10_000, ttl_s=3_600.0)
 
@@ -45,7 +49,7 @@ class ActivateRevisions:
         if refs:
             self._index.refresh(refs, deadline)
 
-    def flip(self, written: WrittenRevision, deadline: Deadline) -> None:
+    def activate(self, written: WrittenRevision, deadline: Deadline) -> None:
         """Let a refreshed revision answer, unless it was superseded; then remove what it replaces."""
         self._registry.point(written.detail)
         before = self._registry.flip(written.detail, self._clock())
@@ -67,6 +71,14 @@ class ActivateRevisions:
         tenant = self._directory.tenant(key.tenant)
         if before is not None and tenant is not None and not keep_live:
             self.count(tenant, key, before)
+
+    def refuse(
+        self, key: DocumentKey, revision: int, exc: DocumentError, receives: int, tenant: Tenant, deadline: Deadline
+    ) -> None:
+        """Record that a document can never be indexed as it is; by `keep_last_good` the last revision stays live."""
+        kept = key.is_settings or in_force(self._environment, tenant, vaults=[key.vault]).values.keep_last_good
+        self.fail(key, revision, self.failure(exc.code, exc.message, receives), keep_live=kept)
+        self.clean(key, tenant, deadline)
 
     def failure(self, code: str, message: str, attempts: int) -> Failure:
         """A failure that happened now."""

@@ -1,0 +1,128 @@
+"""Reconcile one key: see what the bucket holds, claim a revision, read the document; or write a tombstone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Head, Status
+from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
+from ragdrop.domain.tenants import Tenant
+from ragdrop.errors import DatabaseError, DocumentError
+from ragdrop.ingest.activate import ActivateRevisions
+from ragdrop.ingest.index_revision import CurrentVersions, IndexRevision, ParsedRevision
+from ragdrop.ingest.reconcile_rules import LEASE_S, is_older, is_settled
+from ragdrop.ingest.write_parts import Unfinished, WriteParts
+from ragdrop.ports import Claim, ObjectStore, Registry
+from ragdrop.ports.message_queue import Change, Delivery
+from ragdrop.tenants.apply_settings import ApplySettings
+
+MAX_STARTS = 5  # how often one delivery begins again because the key changed under it
+
+Work = ParsedRevision | Unfinished
+"""What is left to do for a key: a parsed revision to write whole, or a large one to continue part by part."""
+
+
+class ReconcileKey:
+    """Finds out what a change means for its key, and does all but the writing of chunks."""
+
+    def __init__(
+        self,
+        *,
+        documents: ObjectStore,
+        registry: Registry,
+        index_revision: IndexRevision,
+        write_parts: WriteParts,
+        live: ActivateRevisions,
+        apply_settings: ApplySettings,
+        clock: Callable[[], float],
+    ) -> None:
+        self._documents = documents
+        self._registry = registry
+        self._index_revision = index_revision
+        self._write_parts = write_parts
+        self._live = live
+        self._apply_settings = apply_settings
+        self._clock = clock
+
+    def __call__(
+        self, key: DocumentKey, change: Change, delivery: Delivery, tenant: Tenant, deadline: Deadline
+    ) -> Work | None:
+        """The work that is left; None where the registry agrees with the bucket.
+
+        Raises:
+            DependencyError: A dependency did not answer, or the key changed all the time.
+        """
+        for _ in range(MAX_STARTS):
+            found = self._look(key)
+            head = self._registry.head(key)
+            if head is not None and is_older(change.sequencer, than=head.sequencer):
+                return None
+            if found is None:
+                if self._removed(key, head, change, tenant, deadline):
+                    return None
+                continue
+            claim = self._claim_for(found, change, delivery)
+            settled = is_settled(
+                head,
+                version_id=claim.version_id,
+                sidecar_version_id=claim.sidecar_version_id,
+                message_id=claim.message_id,
+                now_s=claim.now_s,
+            )
+            if head is not None and head.status is Status.PENDING and _claimed_for(head, found):
+                begun = self._write_parts.find(head, tenant, delivery, change.handed_over, running=settled)
+                if begun is not None:
+                    return begun
+            if settled:
+                if head is not None and head.live_revision == head.revision and head.message_id == delivery.message_id:
+                    self._live.clean(key, tenant, deadline)  # it was activated, and cut off before its own clean-up
+                return None
+            claimed = self._registry.claim(key, head, claim)
+            if claimed is None:
+                continue
+            now = self._look(key)
+            if now is None or now.versions != found.versions:
+                continue  # it changed between the look and the claim: another claim would not see that
+            try:
+                if key.is_settings:
+                    if self._apply_settings(claimed, found.document, tenant):
+                        return None
+                    continue
+                work = self._index_revision.prepare(claimed, found, tenant)
+            except DocumentError as exc:
+                self._live.refuse(key, claimed.revision, exc, delivery.receives, tenant, deadline)
+                return None
+            if work is not None:
+                return work
+        raise DatabaseError("the key kept changing while it was read", service="registry")
+
+    def _look(self, key: DocumentKey) -> CurrentVersions | None:
+        """What the bucket holds now of *key*; a sidecar without its document is nothing."""
+        document = self._documents.head(key.s3_key)
+        return (
+            None if document is None else CurrentVersions(document, self._documents.head(key.s3_key + SIDECAR_SUFFIX))
+        )
+
+    def _claim_for(self, found: CurrentVersions, change: Change, delivery: Delivery) -> Claim:
+        now_s = self._clock()
+        etags = found.document.etag, found.sidecar.etag if found.sidecar else None
+        return Claim(*found.versions, delivery.message_id, now_s + LEASE_S, change.sequencer, now_s, *etags)
+
+    def _removed(self, key: DocumentKey, head: Head | None, change: Change, tenant: Tenant, deadline: Deadline) -> bool:
+        """Write a tombstone for *key*; False where another worker was faster and the key must be looked at again."""
+        tombstone = head
+        if head is not None and head.status is not Status.DELETED:
+            tombstone = self._registry.tombstone(key, head, change.sequencer, self._clock())
+            if tombstone is None:
+                return False
+            self._live.count(tenant, key, head)
+        if key.is_settings:
+            self._apply_settings.remove(key, tombstone.revision if tombstone else None)
+        if tombstone is not None:
+            self._live.clean(key, tenant, deadline)
+        return True
+
+
+def _claimed_for(head: Head, found: CurrentVersions) -> bool:
+    return (head.version_id, head.sidecar_version_id) == found.versions
