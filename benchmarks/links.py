@@ -28,7 +28,7 @@ from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.pointers import Name
 from ragdrop.domain.retrieval import FoundChunk, FoundDocument, candidate_limit
 from ragdrop.domain.tenants import ActiveIndex, Caller, ChunkingPlan, Tenant
-from ragdrop.query.follow_links import FollowLinks
+from ragdrop.query.follow_links import FollowLinks, LinkRequest
 from ragdrop.query.fusion import fuse
 from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from testing.memory_telemetry import MemoryVisitedCache
@@ -157,14 +157,9 @@ class _Vault:
         )
         followed = follow(
             [self._linking(root) for root in roots],
-            vector,
-            self._tenant,
-            Caller(TENANT, "admin"),
-            across_vaults=False,
-            session=None,
+            LinkRequest(self._tenant, Caller(TENANT, "admin"), vector, **options),
             exclude=(),
             deadline=Deadline.after(60),
-            **options,
         )
         return [document.key.path for document in followed.documents]
 

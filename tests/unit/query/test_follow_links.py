@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import Followed, Query
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DatabaseError, EmbeddingServiceError
+from ragdrop.query.follow_links import LinkRequest
 from tests.world import World
 
 
@@ -22,16 +24,13 @@ def follow(
     assert tenant is not None
     found = world.app.query.search(Query("root", limit=20), world.caller, Deadline.after(10)).documents
     by_path = {document.key.vault_path: document for document in found}
-    chosen: dict[str, Any] = {"max_docs": 5, "max_depth": 2, "across_vaults": False, "session": None, "exclude": set()}
+    exclude = options.pop("exclude", set())
+    vector = world.embedder.query(query, tenant.active.space, Deadline.after(10))
+    request = LinkRequest(tenant, caller or world.caller, vector, max_docs=5, max_depth=2)
     world.registry.calls.clear()
     world.index.calls.clear()
     return world.app.query.follow_links(
-        [by_path[root] for root in roots],
-        world.embedder.query(query, tenant.active.space, Deadline.after(10)),
-        tenant,
-        caller or world.caller,
-        **(chosen | options),
-        deadline=Deadline.after(10),
+        [by_path[root] for root in roots], replace(request, **options), exclude=exclude, deadline=Deadline.after(10)
     )
 
 
@@ -191,11 +190,9 @@ def test_without_a_vector_links_come_in_the_order_of_their_place(world: World) -
     tenant = world.registry.tenant(world.tenant)
     assert tenant is not None
     roots = world.app.query.search(Query("root"), world.caller, Deadline.after(10)).documents
-    options: dict[str, Any] = {"max_docs": 5, "max_depth": 1, "across_vaults": False, "session": None, "exclude": set()}
+    request = LinkRequest(tenant, world.caller, None, max_docs=5, max_depth=1)
 
-    followed = world.app.query.follow_links(
-        roots[:1], None, tenant, world.caller, **options, deadline=Deadline.after(10)
-    )
+    followed = world.app.query.follow_links(roots[:1], request, exclude=set(), deadline=Deadline.after(10))
 
     assert roots[0].key.path == "a.md"
     assert [document.key.path for document in followed.documents] == ["b.md", "c.md"]

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from ragdrop.ports.metrics import Operation
     from ragdrop.query.fallback import SnapshotSearch
     from ragdrop.query.follow_links import FollowLinks
-    from ragdrop.query.model_ranking import RankFolders, Rerank
+    from ragdrop.query.model_ranking import ModelRanking, RankFolders
     from ragdrop.query.pipeline import ObservedSearch, SearchPipeline
     from ragdrop.query.query_vectors import QueryVectors
     from ragdrop.query.search import Search
+    from ragdrop.query.understand import UnderstandQuery
     from ragdrop.tenants.daily_budget import DailyBudget
     from ragdrop.tenants.directory import TenantDirectory
 
@@ -99,11 +100,18 @@ class QueryParts:
         return RankFolders(registry=self.ports.guarded_registry, chat=self.ports.guarded_chat)
 
     @cached_property
-    def rerank(self) -> Rerank:
-        """The reranker's order, where RERANK_URL names one."""
-        from ragdrop.query.model_ranking import Rerank
+    def by_model(self) -> ModelRanking:
+        """Folders by the chat model, and the reranker's order where RERANK_URL names one."""
+        from ragdrop.query.model_ranking import ModelRanking, Rerank
 
-        return Rerank(self.ports.guarded_reranker)
+        return ModelRanking(self.rank_folders, Rerank(self.ports.guarded_reranker))
+
+    @cached_property
+    def understand(self) -> UnderstandQuery:
+        """Scopes, filters and settings of a query."""
+        from ragdrop.query.understand import UnderstandQuery
+
+        return UnderstandQuery(directory=self.tenants.directory, environment=self.ports.settings.tunables())
 
     @cached_property
     def uncached_search(self) -> Search:
@@ -114,10 +122,8 @@ class QueryParts:
             registry=self.ports.guarded_registry,
             index=self.ports.guarded_index,
             query_vectors=self.query_vectors,
-            directory=self.tenants.directory,
-            environment=self.ports.settings.tunables(),
-            rank_folders=self.rank_folders,
-            rerank=self.rerank,
+            understand=self.understand,
+            by_model=self.by_model,
             follow_links=self.follow_links,
             tracer=self.ports.tracer,
         )
@@ -142,10 +148,8 @@ class QueryParts:
             registry=registry,
             index=index,
             query_vectors=self.query_vectors,
-            directory=self.tenants.directory,
-            environment=self.ports.settings.tunables(),
-            rank_folders=self.rank_folders,
-            rerank=self.rerank,
+            understand=self.understand,
+            by_model=self.by_model,
             follow_links=FollowLinks(
                 registry=registry, index=index, visited=self.ports.visited, clock=self.ports.clock
             ),

@@ -84,7 +84,6 @@ class IngestParts:
             parser=self.ports.parser,
             registry=self.ports.registry,
             write_chunks=self.write_chunks,
-            copy_revision=self.copy_revision,
             known_vectors=self.known_vectors,
             clock=self.ports.clock,
         )

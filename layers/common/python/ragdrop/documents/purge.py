@@ -42,33 +42,20 @@ class Purged:
     marker: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
 class PurgeDocuments:
     """Removes documents for good.  Nothing can be restored; to delete is the other thing."""
 
-    def __init__(
-        self,
-        *,
-        keep: DocumentService,
-        documents: ObjectStore,
-        state: ObjectStore,
-        registry: Registry,
-        index: ChunkIndex,
-        revisions: RevisionStore,
-        directory: TenantDirectory,
-        usage: UsageStore,
-        receipts: Receipts,
-        snapshots: SnapshotWriter,
-    ) -> None:
-        self._keep = keep
-        self._documents = documents
-        self._state = state
-        self._registry = registry
-        self._index = index
-        self._revisions = revisions
-        self._directory = directory
-        self._usage = usage
-        self._receipts = receipts
-        self._snapshots = snapshots
+    keep: DocumentService
+    documents: ObjectStore
+    state: ObjectStore
+    registry: Registry
+    index: ChunkIndex
+    revisions: RevisionStore
+    directory: TenantDirectory
+    usage: UsageStore
+    receipts: Receipts
+    snapshots: SnapshotWriter
 
     def __call__(self, caller: Caller, key: DocumentKey, deadline: Deadline) -> Purged:
         """Delete, then remove all that is kept; cut off in between, the same call removes the rest.
@@ -81,21 +68,21 @@ class PurgeDocuments:
             DependencyError: A service failed; what was removed before is gone.
         """
         marker, missing = self._delete(caller, key)
-        versions = self._documents.purge(key.s3_key) + self._documents.purge(key.s3_key + SIDECAR_SUFFIX)
+        versions = self.documents.purge(key.s3_key) + self.documents.purge(key.s3_key + SIDECAR_SUFFIX)
         if missing is not None and not versions:
             raise missing
         derived = self._remove_derived(key)
         chunks = self._remove_chunks(key, deadline)
-        self._usage.forget_use(key)
-        receipts = self._receipts.forget_receipts(key)
-        snapshots = self._snapshots.remove(key.tenant)
-        items = self._registry.forget_document(key)
+        self.usage.forget_use(key)
+        receipts = self.receipts.forget_receipts(key)
+        snapshots = self.snapshots.remove(key.tenant)
+        items = self.registry.forget_document(key)
         return Purged(versions, derived, chunks, items, receipts, snapshots, marker)
 
     def _delete(self, caller: Caller, key: DocumentKey) -> tuple[str | None, DocumentNotFoundError | None]:
         """Delete the document: its delete marker, or the error where there is none; old versions may still be there."""
         try:
-            return self._keep.delete(caller, key), None
+            return self.keep.delete(caller, key), None
         except DocumentNotFoundError as exc:
             if not caller.may_see(key.vault):
                 raise
@@ -104,23 +91,23 @@ class PurgeDocuments:
     def _remove_derived(self, key: DocumentKey) -> int:
         """Remove what the state bucket holds, and the notes by which other documents would find its vectors."""
         prefix = revisions_prefix(key)
-        kept = {int(entry.key.removeprefix(prefix).partition("/")[0]) for entry in self._state.entries(prefix)}
+        kept = {int(entry.key.removeprefix(prefix).partition("/")[0]) for entry in self.state.entries(prefix)}
         twins = 0
         for revision in sorted(kept):
-            stored = self._revisions.open(key, revision)
+            stored = self.revisions.open(key, revision)
             if stored is None or stored.text_digest is None:
                 continue
             name = twin_name(key.tenant, stored.text_digest)
-            place = json.loads(self._state.get(name) or b"{}")
+            place = json.loads(self.state.get(name) or b"{}")
             if (place.get("vault"), place.get("path")) == (key.vault, key.path):
-                twins += self._state.purge(name)
-        return twins + self._state.delete_prefix(prefix)
+                twins += self.state.purge(name)
+        return twins + self.state.delete_prefix(prefix)
 
     def _remove_chunks(self, key: DocumentKey, deadline: Deadline) -> int:
-        tenant = self._directory.tenant(key.tenant, fresh=True)
+        tenant = self.directory.tenant(key.tenant, fresh=True)
         if tenant is None:
             return 0
         return sum(
-            self._index.remove(tenant.part_of(target), key, before_revision=EVERY_REVISION, deadline=deadline)
+            self.index.remove(tenant.part_of(target), key, before_revision=EVERY_REVISION, deadline=deadline)
             for target in tenant.targets
         )

@@ -1,4 +1,4 @@
-"""Index one version of an object: parse, chunk, embed, write; nothing is visible until its revision is flipped."""
+"""Index one version of an object: parse, chunk, embed, write; nothing is visible until its revision is activated."""
 
 from __future__ import annotations
 
@@ -69,7 +69,6 @@ class IndexRevision:
         revisions: RevisionStore,
         parser: Parser,
         write_chunks: WriteChunks,
-        copy_revision: CopyRevision,
         known_vectors: KnownVectors,
         clock: Callable[[], float],
     ) -> None:
@@ -78,7 +77,7 @@ class IndexRevision:
         self._revisions = revisions
         self._parser = parser
         self._write_chunks = write_chunks
-        self._copy_revision = copy_revision
+        self._copy_revision = CopyRevision(revisions=revisions, write_chunks=write_chunks)
         self._known_vectors = known_vectors
         self._clock = clock
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from ragdrop.domain.deadlines import Deadline
@@ -29,42 +30,28 @@ SAMPLES = (
 Step = Callable[[Deadline], Verdict]
 
 
+@dataclass(frozen=True, kw_only=True)
 class Diagnose:
     """The steps by name, in order; each raises what its port raises."""
 
-    def __init__(
-        self,
-        *,
-        registry: Registry,
-        documents: ObjectStore,
-        state: ObjectStore,
-        index: ChunkIndex,
-        index_url: str,
-        embedder: Embedder,
-        space: EmbeddingSpace,
-        chat_models: ModelList,
-        models: tuple[str, ...],
-        look_at_wiring: Callable[[], Wiring],
-        stopwatch: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        self._registry = registry
-        self._documents = documents
-        self._state = state
-        self._index = index
-        self._index_url = index_url
-        self._embedder = embedder
-        self._space = space
-        self._chat_models = chat_models
-        self._models = models
-        self._wiring = look_at_wiring
-        self._stopwatch = stopwatch
+    registry: Registry
+    documents: ObjectStore
+    state: ObjectStore
+    index: ChunkIndex
+    index_url: str
+    embedder: Embedder
+    space: EmbeddingSpace
+    chat_models: ModelList
+    models: tuple[str, ...]
+    look_at_wiring: Callable[[], Wiring]
+    stopwatch: Callable[[], float] = time.perf_counter
 
     def steps(self) -> Mapping[str, Step]:
         """What is looked at, in the order in which one thing explains the next."""
         return {
             "registry": self._tenants,
             "buckets": self._buckets,
-            "wiring": lambda _deadline: wiring_verdict(self._wiring()),
+            "wiring": lambda _deadline: wiring_verdict(self.look_at_wiring()),
             "prefixes": self._prefixes,
             "index": self._version,
             "dimension": self._dimensions,
@@ -73,23 +60,23 @@ class Diagnose:
         }
 
     def _tenants(self, _deadline: Deadline) -> Verdict:
-        names = [tenant.name for tenant in self._registry.tenants()]
+        names = [tenant.name for tenant in self.registry.tenants()]
         if not names:
             return Verdict("warning", "there is no tenant", "ragdrop tenant create NAME, then ragdrop key create NAME")
         return Verdict("ok", f"{len(names)} tenants can be read")
 
     def _buckets(self, _deadline: Deadline) -> Verdict:
         """A key that is not there answers 404 only where the bucket may be listed: 403 is an error of the port."""
-        for store in (self._documents, self._state):
+        for store in (self.documents, self.state):
             store.head("doctor/none")
-        return Verdict("ok", f"{self._documents.bucket} and {self._state.bucket} can be read")
+        return Verdict("ok", f"{self.documents.bucket} and {self.state.bucket} can be read")
 
     def _prefixes(self, deadline: Deadline) -> Verdict:
-        active = {tenant.name for tenant in self._registry.tenants() if tenant.enabled}
+        active = {tenant.name for tenant in self.registry.tenants() if tenant.enabled}
         unknown, after = [], ""
         for _ in range(MAX_PREFIXES):
             deadline.timeout_s(STEP_S, stage="prefixes")
-            first = next(iter(self._documents.entries("", start_after=after)), None)
+            first = next(iter(self.documents.entries("", start_after=after)), None)
             if first is None:
                 break
             prefix = first.key.partition("/")[0]
@@ -99,11 +86,11 @@ class Diagnose:
         return prefix_verdict(unknown)
 
     def _version(self, deadline: Deadline) -> Verdict:
-        host = urlsplit(self._index_url).hostname or ""
+        host = urlsplit(self.index_url).hostname or ""
         if host.endswith(SERVERLESS):
             fix = "use an OpenSearch domain, or a cluster of your own, 2.19 or 3.x"
             return Verdict("failed", "OpenSearch Serverless takes no ids of ours and no refresh", fix)
-        self._index.check(deadline)
+        self.index.check(deadline)
         return Verdict("ok", "it can be searched, and its version is one that is supported")
 
     def _dimensions(self, deadline: Deadline) -> Verdict:
@@ -111,35 +98,35 @@ class Diagnose:
         deadline.timeout_s(STEP_S, stage="dimension")
         others = [
             f"{tenant.name} ({tenant.active.space.model}, {tenant.active.space.dimension})"
-            for tenant in self._registry.tenants()
-            if tenant.active.space != self._space
+            for tenant in self.registry.tenants()
+            if tenant.active.space != self.space
         ]
         if others:
             detail = f"made with another model than EMBEDDING_MODEL: {', '.join(others[:5])}"
             return Verdict("warning", detail, "ragdrop reindex moves them; until then that model must answer too")
-        return Verdict("ok", f"every index was made with {self._space.model}, {self._space.dimension} dimensions")
+        return Verdict("ok", f"every index was made with {self.space.model}, {self.space.dimension} dimensions")
 
     def _embeddings(self, deadline: Deadline) -> Verdict:
         vectors, took_ms = [], []
-        self._embedder.query("warm", self._space, deadline)  # a connection, a model that is loaded
+        self.embedder.query("warm", self.space, deadline)  # a connection, a model that is loaded
         for text in SAMPLES:
-            start_s = self._stopwatch()
-            vectors.append(self._embedder.query(text, self._space, deadline))
-            took_ms.append((self._stopwatch() - start_s) * 1_000)
+            start_s = self.stopwatch()
+            vectors.append(self.embedder.query(text, self.space, deadline))
+            took_ms.append((self.stopwatch() - start_s) * 1_000)
         norms = [math.sqrt(sum(value * value for value in vector)) for vector in vectors]
-        return embedding_verdict(len(vectors[0]), norms, took_ms, self._space.dimension)
+        return embedding_verdict(len(vectors[0]), norms, took_ms, self.space.dimension)
 
     def _chat(self, deadline: Deadline) -> Verdict:
-        held = self._chat_models.models(deadline)
+        held = self.chat_models.models(deadline)
         if held is None:
             return Verdict("ok", "it answers, and does not say which models it has")
         have = held | {name.removesuffix(":latest") for name in held}
-        missing = [name for name in self._models if name not in have]
+        missing = [name for name in self.models if name not in have]
         if missing:
             fix = "install it there, or set CHAT_MODELS to one that it lists"
-            grade = "failed" if len(missing) == len(self._models) else "warning"
+            grade = "failed" if len(missing) == len(self.models) else "warning"
             return Verdict("failed" if grade == "failed" else "warning", f"no model {', '.join(missing)}", fix)
-        return Verdict("ok", f"{', '.join(self._models)} are there")
+        return Verdict("ok", f"{', '.join(self.models)} are there")
 
 
 FIXES = {

@@ -42,29 +42,18 @@ PAGE = 1_000
 COUNT_PAUSE_S = 60.0  # counters are left alone while documents changed so lately: their own counting may be under way
 
 
+@dataclass(frozen=True, kw_only=True)
 class Sweep:
     """Sweeps one tenant; what was cut off goes on behind the last vault that was done."""
 
-    def __init__(
-        self,
-        *,
-        documents: ObjectStore,
-        registry: Registry,
-        queue: MessageQueue,
-        notes: SweepNotes,
-        remove_orphans: RemoveOrphans,
-        remove_derived: RemoveDerived,
-        min_age_s: float,
-        clock: Callable[[], float],
-    ) -> None:
-        self._documents = documents
-        self._registry = registry
-        self._queue = queue
-        self._notes = notes
-        self._remove_orphans = remove_orphans
-        self._remove_derived = remove_derived
-        self._min_age_s = min_age_s
-        self._clock = clock
+    documents: ObjectStore
+    registry: Registry
+    queue: MessageQueue
+    notes: SweepNotes
+    remove_orphans: RemoveOrphans
+    remove_derived: RemoveDerived
+    min_age_s: float
+    clock: Callable[[], float]
 
     def __call__(
         self, name: str, deadline: Deadline, *, dry_run: bool = False, allow_mass_delete: bool = False
@@ -81,10 +70,10 @@ class Sweep:
             InvalidParamsError: There is no such tenant.
             DependencyError: A service failed; the next sweep goes on where this one was.
         """
-        tenant = self._registry.tenant(name)
+        tenant = self.registry.tenant(name)
         if tenant is None:
             raise InvalidParamsError(f"there is no tenant named {name!r}", field="tenant", value=name)
-        notes = self._notes.read(name)
+        notes = self.notes.read(name)
         if dry_run:
             notes = Notes(gone=notes.gone, derived_after=notes.derived_after)
         if notes.after is None:
@@ -96,11 +85,11 @@ class Sweep:
                 return report
             if vault and not dry_run:
                 notes.after = vault
-                self._notes.write(name, notes)
+                self.notes.write(name, notes)
         if not report.refused:
             self._end(tenant, notes, report, deadline)
         if not dry_run:
-            self._notes.write(name, Notes(gone=notes.gone, derived_after=notes.derived_after))
+            self.notes.write(name, Notes(gone=notes.gone, derived_after=notes.derived_after))
         return report
 
     def _vault(
@@ -114,7 +103,7 @@ class Sweep:
         allow_mass_delete: bool,
     ) -> bool:
         """Sweep one vault; False where the time was over before its end."""
-        now_s = self._clock()
+        now_s = self.clock()
         wanted: list[str] = []
         gone: list[str] = []
         known = documents = chunks = 0
@@ -159,13 +148,13 @@ class Sweep:
         return kind
 
     def _is_recent(self, place: ComparedDocument, now_s: float) -> bool:
-        return is_recent(place, now_s=now_s, min_age_s=self._min_age_s)
+        return is_recent(place, now_s=now_s, min_age_s=self.min_age_s)
 
     def _tell_gone(
         self, vault: str, gone: list[str], known: int, notes: Notes, report: SweepReport, *, allow_mass_delete: bool
     ) -> None:
         """Send what is gone, unless it is so much that a wrong listing is likelier."""
-        now_s = self._clock()
+        now_s = self.clock()
         noted = gone_lately(notes.gone.get(vault, {}), now_s)
         lately = noted | dict.fromkeys(gone, now_s)
         known += len(noted.keys() - set(gone))  # those noted before are no longer known, or are in `gone` still
@@ -182,19 +171,19 @@ class Sweep:
     def _send(self, names: list[str], report: SweepReport) -> None:
         report.asked += len(names)
         if names and not report.dry_run:
-            self._queue.send_all([f"{report.tenant}/{name}" for name in names])
+            self.queue.send_all([f"{report.tenant}/{name}" for name in names])
         names.clear()
 
     def _end(self, tenant: Tenant, notes: Notes, report: SweepReport, deadline: Deadline) -> None:
         """Remove orphans and the state of revisions long gone, correct the counters: all vaults were seen."""
-        removed = self._remove_orphans(tenant, deadline, dry_run=report.dry_run)
+        removed = self.remove_orphans(tenant, deadline, dry_run=report.dry_run)
         report.orphans, report.orphan_chunks = removed.revisions, removed.chunks
-        expired = self._remove_derived(tenant.name, deadline, after=notes.derived_after, dry_run=report.dry_run)
+        expired = self.remove_derived(tenant.name, deadline, after=notes.derived_after, dry_run=report.dry_run)
         report.expired, report.expired_objects = expired.revisions, expired.objects
         notes.derived_after = expired.after
-        now = self._registry.tenant(tenant.name)
-        quiet_s = min(self._min_age_s, COUNT_PAUSE_S)
-        if now is None or now.generation != notes.generation or self._clock() - notes.changed_at_s < quiet_s:
+        now = self.registry.tenant(tenant.name)
+        quiet_s = min(self.min_age_s, COUNT_PAUSE_S)
+        if now is None or now.generation != notes.generation or self.clock() - notes.changed_at_s < quiet_s:
             return  # documents changed meanwhile: the next sweep counts again
         wrong = {"documents": notes.documents - now.documents, "chunks": notes.chunks - now.chunks}
         report.corrected = wrong
@@ -202,14 +191,14 @@ class Sweep:
         if report.dry_run or not (any(wrong.values()) or missing):
             return
         for vault in missing:
-            self._registry.add_to_tenant(tenant.name, vault=vault, documents=0, chunks=0)
+            self.registry.add_to_tenant(tenant.name, vault=vault, documents=0, chunks=0)
         for vault in [*notes.vaults, *now.vaults][:1]:  # the counters are the tenant's; a write of them names a vault
-            self._registry.add_to_tenant(tenant.name, vault=vault, documents=wrong["documents"], chunks=wrong["chunks"])
+            self.registry.add_to_tenant(tenant.name, vault=vault, documents=wrong["documents"], chunks=wrong["chunks"])
 
     def _places(self, tenant: str, notes: Notes) -> Iterator[ComparedDocument]:
         prefix = f"{tenant}/"
         start = prefix + notes.last if notes.last else ""
-        entries = self._documents.entries(prefix, start_after=start)
+        entries = self.documents.entries(prefix, start_after=start)
         first = f"{notes.after}0" if notes.after else ""  # behind the vault that was done: "0" follows "/"
         objects = (_place_of(entry, path) for entry in entries if (path := entry.key.removeprefix(prefix)) >= first)
         return paired(with_sidecars(objects), self._heads(tenant, notes, first))
@@ -219,7 +208,7 @@ class Sweep:
         cursor = notes.cursor
         while True:
             notes.cursor = cursor  # a sweep that goes on reads this page again
-            page = self._registry.page(tenant, vault=None, prefix="", status=None, cursor=cursor, limit=PAGE)
+            page = self.registry.page(tenant, vault=None, prefix="", status=None, cursor=cursor, limit=PAGE)
             yield from (head for head in page.heads if head.key.vault_path >= first)
             cursor = page.cursor
             if cursor is None:

@@ -34,6 +34,21 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
+class TextRequest:
+    """What texts are to be made: *expand* for results, from *index*, within *room*.
+
+    *boosts* are added to the scores of critical documents.  By *with_first* the first chunk of each document is read
+    too, in the same round trip.
+    """
+
+    index: IndexRef
+    expand: Expand
+    boosts: Boosts
+    room: Room
+    with_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Assembled:
     """Documents with their texts, and the critical ones that were shortened or left out.
 
@@ -57,39 +72,32 @@ class Assemble:
         self,
         documents: Sequence[FoundDocument],
         critical: Sequence[tuple[Head, Sequence[FoundChunk]]],
+        request: TextRequest,
         *,
-        index: IndexRef,
-        expand: Expand,
-        boosts: Boosts,
-        room: Room,
-        deadline: Deadline,
         held: Held,
-        with_first: bool = False,
+        deadline: Deadline,
     ) -> Assembled:
         """Put texts together.
 
         Args:
             documents: Ranked, best first; the first ones have the room.
             critical: Heads of critical documents with their best chunks.
-            index: The tenant's part of the index.
-            expand: What the text of a document is to be.
-            boosts: What is added to the score of critical documents.
-            room: In characters.
-            deadline: Of the request.
+            request: What texts are to be made.
             held: Chunks of live revisions that were found already; what they suffice for is not read again.
-            with_first: Whether the first chunk of each document is read too, in the same round trip.
+            deadline: When the reading must have ended.
 
         Raises:
             DatabaseError: The index did not answer.
         """
         ranges = _of_critical(critical)
+        room, expand = request.room, request.expand
         ranges |= _of_results(documents, expand, min(room.documents, MAX_CHARACTERS))
-        beside = _first_chunks(ranges.values()) if with_first else []
+        beside = _first_chunks(ranges.values()) if request.with_first else []
         asked = [*ranges.values(), *beside]
-        read = self._read(asked, held, index, deadline)
+        read = self._read(asked, held, request.index, deadline)
         by_key: Mapping[DocumentKey, list[Hit]] = dict(zip(ranges, read, strict=False))
-        firsts = _firsts(zip(asked, read, strict=True)) if with_first else {}
-        first, left, shortened = within_share(self._critical(critical, by_key, boosts), room.critical)
+        firsts = _firsts(zip(asked, read, strict=True)) if request.with_first else {}
+        first, left, shortened = within_share(self._critical(critical, by_key, request.boosts), room.critical)
         left += min(room.documents, MAX_CHARACTERS) - room.critical
         return Assembled(_within(documents, by_key, expand, left), first, shortened, firsts)
 

@@ -59,7 +59,7 @@ class CachedSearch:
 
     Args:
         search: Finds what is not remembered.
-        size, ttl_s: Answers kept, and for how many seconds; 0 of either turns the cache off.
+        remembered: Answers by `answer_name`, weighed in characters; None turns the cache off.
         usage: Counts the documents of every answer, cached or not.
         query_vectors: What it has not shared yet is shared when counts are written.
 
@@ -74,8 +74,7 @@ class CachedSearch:
         directory: TenantDirectory,
         usage: UsageCounter,
         query_vectors: QueryVectors,
-        size: int,
-        ttl_s: float,
+        remembered: BoundedCache[str, Retrieval] | None,
         clock: Callable[[], float],
     ) -> None:
         self._search = search
@@ -84,8 +83,7 @@ class CachedSearch:
         self._usage = usage
         self._query_vectors = query_vectors
         self._clock = clock
-        self._on = size > 0 and ttl_s > 0
-        self._held: BoundedCache[str, Retrieval] = BoundedCache(size=size, ttl_s=ttl_s, max_weight=MAX_CHARACTERS)
+        self._remembered = remembered
         self.counts = HitCounts()
 
     def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
@@ -98,22 +96,23 @@ class CachedSearch:
         return found
 
     def _found(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
-        tenant = self._directory.tenant(caller.tenant) if self._on and is_cacheable(query) else None
-        if tenant is None:
+        remembered = self._remembered
+        tenant = self._directory.tenant(caller.tenant) if remembered is not None and is_cacheable(query) else None
+        if tenant is None or remembered is None:
             return self._search(query, caller, deadline)
         name = answer_name(query, caller, tenant)
-        held = self._held.get(name, now_s=self._clock())
+        held = remembered.get(name, now_s=self._clock())
         if held is not None:
             start = time.perf_counter()
             if self._holds(held, deadline):
                 self.counts.hits += 1
                 taken = round((time.perf_counter() - start) * 1_000, 3)
                 return _again(held, tenant, taken)
-            self._held.drop(name)
+            remembered.drop(name)
         self.counts.misses += 1
         found = self._search(query, caller, deadline)
         if not found.degraded and 0 < len(revisions_of(found)) <= MAX_VERIFIED:  # nothing found cannot be verified
-            self._held.put(name, found, now_s=self._clock(), weight=_weight(found))
+            remembered.put(name, found, now_s=self._clock(), weight=_weight(found))
         return found
 
     def _holds(self, found: Retrieval, deadline: Deadline) -> bool:

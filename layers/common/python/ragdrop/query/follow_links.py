@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 
 from ragdrop.domain.chunks import ChunkRange, Hit, Vector
@@ -34,6 +35,24 @@ logger = logging.getLogger(__name__)
 Page = tuple[DocumentKey, tuple[Link, ...]]
 
 
+@dataclass(frozen=True, slots=True)
+class LinkRequest:
+    """For whom links are followed, and how far.
+
+    At most *max_docs* documents come, from at most *max_depth* links away; only *across_vaults* may a link leave its
+    vault.  Without a *vector* they come by place, not by nearness.  In one *session* no document is expanded twice
+    within an hour.
+    """
+
+    tenant: Tenant
+    caller: Caller
+    vector: Vector | None
+    max_docs: int
+    max_depth: int
+    across_vaults: bool = False
+    session: str | None = None
+
+
 class FollowLinks:
     """Finds what the documents found link to.  A document is expanded when its links are followed."""
 
@@ -55,33 +74,21 @@ class FollowLinks:
     def __call__(
         self,
         roots: Sequence[FoundDocument],
-        query_vector: Vector | None,
-        tenant: Tenant,
-        caller: Caller,
+        request: LinkRequest,
         *,
-        max_docs: int,
-        max_depth: int,
-        across_vaults: bool,
-        session: str | None,
         exclude: Collection[DocumentKey],
         deadline: Deadline,
         firsts: Mapping[DocumentKey, Hit | None] | None = None,
     ) -> Followed:
-        """The linked documents of *roots*, at most *max_docs*, at most *max_depth* links away.
+        """The linked documents of *roots*.
 
         A level costs at most two batch reads of the registry and one search of the index; the roots' links one more
-        read of it, unless *firsts* or their hits brought them.  With *session* the visited cache is read once and
+        read of it, unless *firsts* or their hits brought them.  With a session the visited cache is read once and
         written at most once; without it cycles are cut here.
 
         Args:
             roots: Documents found, best first.
-            query_vector: What the order goes by; None where the query could not be embedded: then by place.
-            tenant: Whose documents they are.
-            caller: Whose vaults may be seen.
-            max_docs: 0 or more.
-            max_depth: 0 or more.
-            across_vaults: Whether links may leave their vault.
-            session: In one session no document is expanded twice within an hour.
+            request: For whom, and how far.
             exclude: Documents that must not come again: results and critical ones.
             deadline: When the answer must have left.
             firsts: First chunks of roots, as far as they were read; None of one that the index does not hold.
@@ -91,27 +98,29 @@ class FollowLinks:
             DeadlineError: The time was used up.
         """
         warnings: list[str] = []
-        if max_docs < 1 or max_depth < 1 or not roots:
+        if request.max_docs < 1 or request.max_depth < 1 or not roots:
             return Followed([], warnings)
-        expanded = self._seen(tenant, session, warnings)
+        expanded = self._seen(request, warnings)
         before = set(expanded)
         found: list[LinkedDocument] = []
         known = {*exclude, *(root.key for root in roots)}
         live = {root.key: root.revision for root in roots}
         fresh = [root for root in roots if root.key.digest not in expanded]
-        pages = self._pages(fresh, firsts or {}, tenant, deadline)
-        for depth in range(1, max_depth + 1):
+        pages = self._pages(fresh, firsts or {}, request.tenant, deadline)
+        for depth in range(1, request.max_depth + 1):
             expanded |= {key.digest for key, _ in pages}
-            level = self._level(pages, query_vector, tenant, caller, known, live, across_vaults, depth, deadline)
-            found += level[: max_docs - len(found)]
+            level = [
+                linked_document(hit, link, depth) for hit, link in self._level(pages, request, known, live, deadline)
+            ]
+            found += level[: request.max_docs - len(found)]
             known |= {document.key for document in level}
             live |= {document.key: document.revision for document in level}
             left = [document for document in level if document.key.digest not in expanded]
             pages = [(document.key, document.chunks[0].hit.links) for document in left]
-            if len(found) >= max_docs or not pages:
+            if len(found) >= request.max_docs or not pages:
                 break
-        if session is not None and expanded != before:
-            self._note(tenant, session, expanded, warnings)
+        if expanded != before:
+            self._note(request, expanded, warnings)
         return Followed(found, warnings)
 
     def _pages(
@@ -133,22 +142,17 @@ class FollowLinks:
     def _level(
         self,
         pages: Sequence[Page],
-        query_vector: Vector | None,
-        tenant: Tenant,
-        caller: Caller,
+        request: LinkRequest,
         known: Collection[DocumentKey],
         live: Mapping[DocumentKey, int],
-        across_vaults: bool,  # noqa: FBT001 - private
-        depth: int,
         deadline: Deadline,
-    ) -> list[LinkedDocument]:
+    ) -> list[tuple[Hit, Target]]:
         """The documents one link away from *pages*, best first; none that is *known* or may not be seen.
 
         What is *live*, with which revision, is not asked for again.
         """
-        targets = [
-            target for target in targets_of(pages, across_vaults=across_vaults) if caller.may_see(target.means.vault)
-        ]
+        linked = targets_of(pages, across_vaults=request.across_vaults)
+        targets = [target for target in linked if request.caller.may_see(target.means.vault)]
         if not targets:
             return []
         by: dict[DocumentKey, list[Target]] = {}
@@ -159,29 +163,31 @@ class FollowLinks:
                 revisions.update([found])
         if not by:
             return []
-        nearest = self._index.nearest_of(tenant.index, query_vector, list(revisions.items()), deadline)
-        hits = filter_tenant(nearest, tenant.name)
-        if query_vector is None:
+        nearest = self._index.nearest_of(request.tenant.index, request.vector, list(revisions.items()), deadline)
+        hits = filter_tenant(nearest, request.tenant.name)
+        if request.vector is None:
             places = {key: place for place, key in enumerate(by)}
             hits = sorted(hits, key=lambda hit: places[hit.key])
         else:
             linked_by = {key: len({target.source for target in links}) for key, links in by.items()}
             hits = order(hits, linked_by, bonus=self._bonus)
-        return [linked_document(hit, by[hit.key][0], depth) for hit in hits]
+        return [(hit, by[hit.key][0]) for hit in hits]
 
-    def _seen(self, tenant: Tenant, session: str | None, warnings: list[str]) -> set[str]:
-        if session is None:
+    def _seen(self, request: LinkRequest, warnings: list[str]) -> set[str]:
+        if request.session is None:
             return set()
         try:
-            return set(self._visited.visited(tenant.name, session, self._clock()))
+            return set(self._visited.visited(request.tenant.name, request.session, self._clock()))
         except DatabaseError as exc:
             logger.warning("the visited cache could not be read", extra={"code": exc.code})
             warnings.append("what this session has followed before is not known: links may come again")
             return set()
 
-    def _note(self, tenant: Tenant, session: str, expanded: set[str], warnings: list[str]) -> None:
+    def _note(self, request: LinkRequest, expanded: set[str], warnings: list[str]) -> None:
+        if request.session is None:
+            return
         try:
-            self._visited.note(tenant.name, session, expanded, self._clock())
+            self._visited.note(request.tenant.name, request.session, expanded, self._clock())
         except DatabaseError as exc:
             logger.warning("the visited cache could not be written", extra={"code": exc.code})
             warnings.append("what this session has followed could not be noted: links may come again")

@@ -18,10 +18,11 @@ from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.ports import Registry
 from ragdrop.ports.metrics import Metrics, Operation, QueryReport, failure_of, filters_of
-from ragdrop.query.cache import CachedSearch, Searching
+from ragdrop.query.cache import MAX_CHARACTERS, CachedSearch, Searching
 from ragdrop.query.fallback import FallbackSearch, UnlessOpen
 from ragdrop.query.query_vectors import QueryVectors
 from ragdrop.query.usage import UsageCounter
+from ragdrop.resilience.bounded_cache import BoundedCache
 from ragdrop.resilience.breakers import Breakers
 from ragdrop.tenants.directory import TenantDirectory
 
@@ -66,13 +67,17 @@ def search_pipeline(search: Searching, services: SearchServices) -> SearchPipeli
         directory=services.directory,
         usage=services.usage,
         query_vectors=services.query_vectors,
-        size=services.cache_size,
-        ttl_s=services.cache_ttl_s,
+        remembered=_remembered(services.cache_size, services.cache_ttl_s),
         clock=services.clock,
     )
     fallback = FallbackSearch(cached, metrics=services.metrics, snapshot=services.snapshot)
     observed = ObservedSearch(fallback, services.observe)
     return SearchPipeline(observed=observed, fallback=fallback, cached=cached, unless_open=unless_open, search=search)
+
+
+def _remembered(size: int, ttl_s: float) -> BoundedCache[str, Retrieval] | None:
+    """Room for answers; None where the settings turn the cache off."""
+    return BoundedCache(size=size, ttl_s=ttl_s, max_weight=MAX_CHARACTERS) if size > 0 and ttl_s > 0 else None
 
 
 class ObservedSearch:

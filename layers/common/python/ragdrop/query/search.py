@@ -16,22 +16,20 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError
 from ragdrop.ports import ChunkIndex, Registry
 from ragdrop.ports.metrics import Tracer
-from ragdrop.query.assemble import Assemble
+from ragdrop.query.assemble import Assemble, TextRequest
 from ragdrop.query.assembly import context_text
 from ragdrop.query.candidates import CandidateRequest, FindCandidates, FoundCandidates
 from ragdrop.query.coverage import coverage
 from ragdrop.query.critical import MAX_CRITICAL, live_critical
 from ragdrop.query.explanations import Decision, explained, scopes_told
-from ragdrop.query.follow_links import FollowLinks
+from ragdrop.query.follow_links import FollowLinks, LinkRequest
 from ragdrop.query.fusion import Fused, Fusion, fuse
-from ragdrop.query.model_ranking import RankedFolders, RankFolders, Rerank
+from ragdrop.query.model_ranking import ModelRanking, RankedFolders
 from ragdrop.query.query_vectors import EmbedQuestion, QuestionVector, question_vector
 from ragdrop.query.ranking import RankedDocument, rank
 from ragdrop.query.relevance import Judged, above_noise, judged
 from ragdrop.query.understand import ResolvedQuery, UnderstandQuery
 from ragdrop.resilience.stages import Timer, run_in_parallel
-from ragdrop.tenants.directory import TenantDirectory
-from ragdrop.tenants.settings_in_force import Tunables
 
 CHUNKS_A_CRITICAL = 5  # vector hits asked for, for each critical document, so that each has its score
 
@@ -45,19 +43,17 @@ class Search:
         registry: Registry,
         index: ChunkIndex,
         query_vectors: EmbedQuestion,
-        directory: TenantDirectory,
-        environment: Tunables,
-        rank_folders: RankFolders,
-        rerank: Rerank,
+        understand: UnderstandQuery,
+        by_model: ModelRanking,
         follow_links: FollowLinks,
         tracer: Tracer | None,
     ) -> None:
         self._registry = registry
         self._index = index
         self._query_vectors = query_vectors
-        self._understand = UnderstandQuery(directory=directory, environment=environment)
-        self._rank_folders = rank_folders
-        self._rerank = rerank
+        self._understand = understand
+        self._rank_folders = by_model.rank_folders
+        self._rerank = by_model.rerank
         self._follow_links = follow_links
         self._tracer = tracer
         self._find = FindCandidates(registry=registry, index=index)
@@ -138,13 +134,15 @@ class Search:
         try:
             followed = self._follow_links(
                 roots,
-                vector,
-                question.tenant,
-                caller,
-                max_docs=values.max_linked_docs,
-                max_depth=values.max_link_depth,
-                across_vaults=values.links_across_vaults,
-                session=query.session,
+                LinkRequest(
+                    question.tenant,
+                    caller,
+                    vector,
+                    max_docs=values.max_linked_docs,
+                    max_depth=values.max_link_depth,
+                    across_vaults=values.links_across_vaults,
+                    session=query.session,
+                ),
                 exclude={root.key for root in roots},
                 deadline=LINKS.of(deadline),
                 firsts=firsts,
@@ -183,13 +181,9 @@ class Search:
         assembled = self._assemble(
             [one.found() for one in chosen],
             [(head, _chunks_of(head, ranked, found, by)) for head in heads],
-            index=question.tenant.index,
-            expand=query.expand,
-            boosts=question.boosts,
-            room=question.room,
-            deadline=TEXTS.of(deadline),
-            with_first=_follows(question),
+            TextRequest(question.tenant.index, query.expand, question.boosts, question.room, _follows(question)),
             held=_by_document(fused),
+            deadline=TEXTS.of(deadline),
         )
         notes = _notes(question, len(assembled.shortened) + len(critical_keys[MAX_CRITICAL:]))
         unranked = [question.folders.warning] if question.folders.warning else []
