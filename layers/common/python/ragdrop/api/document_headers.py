@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Header, Request, Response
@@ -80,27 +81,29 @@ def fingerprint_of(request: Request, body: bytes) -> str:
     return digest.hexdigest()
 
 
-def answered_once(
-    once: Callable[[], WriteOnce],
-    request: Request,
-    response: Response,
-    who: Caller,
-    key: str | None,
-    body: bytes,
-    work: Callable[[], Shape],
-    shape: type[Shape],
-) -> Shape:
-    """The reply of *work*; with a *key* the one that was kept, if it was done before: `Idempotent-Replay` says so.
+@dataclass(frozen=True)
+class DocumentWrite:
+    """A request that writes: who sent it, and the key by which its reply is kept, if it has one."""
 
-    Raises:
-        ConflictError: The key came with another request, or this one is under way.
-    """
-    if key is None:
-        return work()
-    kept, replayed = once()(who, key, fingerprint_of(request, body), lambda: work().model_dump(mode="json"))
-    if replayed:
-        response.headers["idempotent-replay"] = "true"
-    return shape.model_validate({**kept, "request_id": request.state.request_id})
+    request: Request
+    response: Response
+    who: Caller
+    kept: Callable[[], WriteOnce]
+    key: str | None
+
+    def once(self, work: Callable[[], Shape], shape: type[Shape], body: bytes = b"") -> Shape:
+        """The reply of *work*; the one that was kept, if it was done before: `Idempotent-Replay` says so.
+
+        Raises:
+            ConflictError: The key came with another request, or this one is under way.
+        """
+        if self.key is None:
+            return work()
+        fingerprint = fingerprint_of(self.request, body)
+        kept, replayed = self.kept()(self.who, self.key, fingerprint, lambda: work().model_dump(mode="json"))
+        if replayed:
+            self.response.headers["idempotent-replay"] = "true"
+        return shape.model_validate({**kept, "request_id": self.request.state.request_id})
 
 
 HEADER = "x-amz-meta-"

@@ -186,6 +186,19 @@ def listed(head: Head, status: Status | None = None) -> ListedDocument:
     )
 
 
+def text_shape(key: DocumentKey, start: int, text: str, request_id: str) -> DocumentText:
+    """The part of a document's parsed text that begins at *start*."""
+    return DocumentText(
+        request_id=request_id,
+        vault=key.vault,
+        path=key.path,
+        key=key.s3_key,
+        start=start,
+        end=start + len(text),
+        text=text,
+    )
+
+
 def record_shape(record: KnownDocument, request_id: str) -> DocumentRecord:
     """A record as `GET /documents/…` shows it."""
     detail = record.detail

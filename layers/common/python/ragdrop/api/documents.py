@@ -2,17 +2,17 @@
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import BeforeValidator
+from pydantic import BaseModel, BeforeValidator, Field
 
 from ragdrop.api.document_headers import (
+    DocumentWrite,
     IdempotencyKey,
     IfMatch,
     IfNoneMatch,
-    answered_once,
     etag_of,
     not_modified,
     object_metadata,
@@ -31,6 +31,7 @@ from ragdrop.api.document_shapes import (
     listed,
     purge_receipt,
     record_shape,
+    text_shape,
     upload_form,
 )
 from ragdrop.api.http import deadline_of
@@ -49,13 +50,63 @@ ATTRIBUTE = "attributes."
 MAX_CONTENT_CHARACTERS = 1_000_000  # of four bytes each at most: under the 6 MB of a Lambda response
 PATH = "/documents/{vault}/{path:path}"
 _SPAN = re.compile(r"(\d{1,9})-(\d{1,9})")
-Word = Annotated[str | None, Query(max_length=900)]
-Flag = Annotated[int, Query(ge=0, le=1)]
+Word = Annotated[str | None, Field(max_length=900)]
+Flag = Annotated[int, Field(ge=0, le=1)]
 
 
 async def raw_body(request: Request) -> bytes:
     """The request's body as it came."""
     return await request.body()
+
+
+class ListParameters(BaseModel):
+    """Which documents a list is to have."""
+
+    vault: Annotated[str | None, Field(max_length=63)] = None
+    prefix: Annotated[str, Field(max_length=900)] = ""
+    status: Status | None = None
+    content_type: Annotated[ContentType | None, BeforeValidator(lowered)] = None
+    category: Word = None
+    tag: Word = None
+    session_id: Word = None
+    outdated: Flag = 0
+    unused_days: Annotated[int | None, Field(ge=1, le=3_650)] = None
+    broken_links: Flag = 0
+    cursor: Annotated[str | None, Field(max_length=4_000)] = None
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 100
+
+    def filters(self, attributes: Mapping[str, str]) -> DetailFilters:
+        """What only details hold."""
+        unused_s = None if self.unused_days is None else time.time() - self.unused_days * 86_400
+        return DetailFilters(
+            self.content_type,
+            self.category,
+            self.tag,
+            self.session_id,
+            attributes,
+            outdated=bool(self.outdated),
+            unused_since=None if unused_s is None else rfc3339(unused_s),
+            broken_links=bool(self.broken_links),
+        )
+
+
+class ReadParameters(BaseModel):
+    """What of a document is to be read."""
+
+    version: Annotated[str | None, Field(max_length=1_024)] = None
+    content: Annotated[int, Field(ge=0, le=1, description="1: the parsed text instead of the record.")] = 0
+    span: Annotated[str | None, Field(pattern=_SPAN.pattern, max_length=20)] = None
+
+    @property
+    def wants_text(self) -> bool:
+        """Whether the text is wanted, not the record."""
+        return bool(self.content) or self.span is not None
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Start and end of the text that is wanted, in code points."""
+        start, end = map(int, self.span.split("-")) if self.span else (0, MAX_CONTENT_CHARACTERS)
+        return start, min(end, start + MAX_CONTENT_CHARACTERS)
 
 
 def documents_router(
@@ -69,75 +120,43 @@ def documents_router(
     """The routes over use cases that are made at the first request; *reader* and *writer* give callers of that role."""
     router = APIRouter(tags=["documents"])
 
+    def write_of(
+        request: Request,
+        response: Response,
+        who: Annotated[Caller, Depends(writer)],
+        idempotency_key: IdempotencyKey = None,
+    ) -> DocumentWrite:
+        return DocumentWrite(request, response, who, once, idempotency_key)
+
+    _add_reading(router, keep, reader)
+    _add_writing(router, keep, retry, writer, write_of)
+    _add_deleting(router, keep, purge, write_of)
+    return router
+
+
+def _add_reading(router: APIRouter, keep: Callable[[], DocumentService], reader: Callable[..., Caller]) -> None:
     @router.get("/documents", response_model=DocumentList, summary="List documents")
     def list_documents(
-        request: Request,
-        who: Annotated[Caller, Depends(reader)],
-        vault: Annotated[str | None, Query(max_length=63)] = None,
-        prefix: Annotated[str, Query(max_length=900)] = "",
-        status: Status | None = None,
-        content_type: Annotated[ContentType | None, BeforeValidator(lowered)] = None,
-        category: Word = None,
-        tag: Word = None,
-        session_id: Word = None,
-        outdated: Flag = 0,
-        unused_days: Annotated[int | None, Query(ge=1, le=3_650)] = None,
-        broken_links: Flag = 0,
-        cursor: Annotated[str | None, Query(max_length=4_000)] = None,
-        limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+        request: Request, who: Annotated[Caller, Depends(reader)], asked: Annotated[ListParameters, Query()]
     ) -> DocumentList:
         """The tenant's documents by vault and path; without `status` all but the deleted.
 
         What only details hold (`content_type` to `session_id`, `attributes.NAME`, `outdated` to `broken_links`): a
         page then looks at up to 100 documents and may hold fewer, or none, while `cursor` goes on.
         """
-        attributes = {name: value for name, value in request.query_params.items() if name.startswith(ATTRIBUTE)}
-        known = {"vault", "prefix", "status", "cursor", "limit"}
-        known |= {"content_type", "category", "tag", "session_id", "outdated", "unused_days", "broken_links"}
-        _only(request, known | set(attributes))
-        filters = DetailFilters(
-            content_type,
-            category,
-            tag,
-            session_id,
-            {name.removeprefix(ATTRIBUTE): value for name, value in attributes.items()},
-            outdated=bool(outdated),
-            unused_since=None if unused_days is None else rfc3339(time.time() - unused_days * 86_400),
-            broken_links=bool(broken_links),
+        given = {name: value for name, value in request.query_params.items() if name.startswith(ATTRIBUTE)}
+        _only(request, {*ListParameters.model_fields, *given})
+        page = keep().page(
+            who,
+            vault=asked.vault,
+            prefix=asked.prefix,
+            status=asked.status,
+            cursor=asked.cursor,
+            limit=asked.limit,
+            filters=asked.filters({name.removeprefix(ATTRIBUTE): value for name, value in given.items()}),
         )
-        page = keep().page(who, vault=vault, prefix=prefix, status=status, cursor=cursor, limit=limit, filters=filters)
         documents = [listed(head) for head in page.heads]
         return DocumentList(request_id=request.state.request_id, documents=documents, cursor=page.cursor)
-
-    @router.put(PATH, response_model=Accepted, status_code=202, summary="Put a document")
-    def put_document(
-        request: Request,
-        vault: str,
-        path: str,
-        body: Annotated[bytes, Depends(raw_body)],
-        who: Annotated[Caller, Depends(writer)],
-        response: Response,
-        metadata: Annotated[str | None, Query(max_length=3_000)] = None,
-        if_match: IfMatch = None,
-        if_none_match: IfNoneMatch = None,
-        idempotency_key: IdempotencyKey = None,
-    ) -> Accepted:
-        """Write a file of up to 4 MB into the bucket; it is indexed from there.
-
-        `x-amz-meta-*` headers are kept, and what `metadata` says: a JSON object of what front matter may say.
-        """
-        _only(request, {"metadata"})
-        key = DocumentKey.checked(who.tenant, vault, path)
-        kept = object_metadata(request.headers, metadata)
-        media_type = request.headers.get("content-type", "application/octet-stream")
-        only_if = precondition(if_match, if_none_match)
-
-        def write() -> Accepted:
-            stored = keep().put(who, key, body, media_type=media_type, metadata=kept, only_if=only_if)
-            response.headers["etag"] = f'"{stored.etag}"'
-            return accepted(request, key, stored.version_id, Status.PENDING)
-
-        return answered_once(once, request, response, who, idempotency_key, body, write, Accepted)
 
     @router.get(PATH, response_model=DocumentRecord | DocumentText, summary="Read a document's record or text")
     def get_document(
@@ -146,80 +165,69 @@ def documents_router(
         path: str,
         who: Annotated[Caller, Depends(reader)],
         response: Response,
-        version: Annotated[str | None, Query(max_length=1_024)] = None,
-        content: Annotated[int, Query(ge=0, le=1, description="1: the parsed text instead of the record.")] = 0,
-        span: Annotated[str | None, Query(pattern=_SPAN.pattern, max_length=20)] = None,
+        asked: Annotated[ReadParameters, Query()],
         if_none_match: IfNoneMatch = None,
     ) -> DocumentRecord | DocumentText | Response:
         """The record; with `content=1` or `span=start-end` the parsed text of the live revision.
 
         With `version` beside these that S3 version's text, for 30 days after it was replaced.
         """
-        _only(request, {"version", "content", "span"})
+        _only(request, set(ReadParameters.model_fields))
         key = DocumentKey.checked(who.tenant, vault, path)
-        if not content and span is None:
-            record = record_shape(keep().record(who, key, version_id=version), request.state.request_id)
+        request_id = request.state.request_id
+        if not asked.wants_text:
+            record = record_shape(keep().record(who, key, version_id=asked.version), request_id)
             return _unless_known(record, record.etag, response, if_none_match)
-        start, end = map(int, span.split("-")) if span else (0, MAX_CONTENT_CHARACTERS)
-        end = min(end, start + MAX_CONTENT_CHARACTERS)
-        text = keep().text(who, key, start=start, end=end, version_id=version)
-        shown = DocumentText(
-            request_id=request.state.request_id,
-            vault=vault,
-            path=path,
-            key=key.s3_key,
-            start=start,
-            end=start + len(text),
-            text=text,
-        )
-        return _unless_known(shown, None, response, if_none_match)
+        start, end = asked.bounds
+        text = keep().text(who, key, start=start, end=end, version_id=asked.version)
+        return _unless_known(text_shape(key, start, text, request_id), None, response, if_none_match)
 
-    @router.delete(PATH, response_model=DeleteReceipt, summary="Delete a document")
-    def delete_document(
-        request: Request,
+
+def _add_writing(
+    router: APIRouter,
+    keep: Callable[[], DocumentService],
+    retry: Callable[[], RetryDocuments],
+    writer: Callable[..., Caller],
+    write_of: Callable[..., DocumentWrite],
+) -> None:
+    @router.put(PATH, response_model=Accepted, status_code=202, summary="Put a document")
+    def put_document(
         vault: str,
         path: str,
-        who: Annotated[Caller, Depends(writer)],
-        deadline: Annotated[Deadline, Depends(deadline_of)],
-        response: Response,
-        purge_all: Annotated[int, Query(ge=0, le=1, alias="purge")] = 0,
+        body: Annotated[bytes, Depends(raw_body)],
+        write: Annotated[DocumentWrite, Depends(write_of)],
+        metadata: Annotated[str | None, Query(max_length=3_000)] = None,
         if_match: IfMatch = None,
-        idempotency_key: IdempotencyKey = None,
-    ) -> DeleteReceipt:
-        """Delete the object; nothing of it is found from the moment that this answers.
+        if_none_match: IfNoneMatch = None,
+    ) -> Accepted:
+        """Write a file of up to 4 MB into the bucket; it is indexed from there.
 
-        `purge=1` (admin) also removes all its versions and all that is kept of it: nothing can be restored.
+        `x-amz-meta-*` headers are kept, and what `metadata` says: a JSON object of what front matter may say.
         """
-        _only(request, {"purge"})
-        key = DocumentKey.checked(who.tenant, vault, path)
-        if purge_all and who.role != "admin":
-            raise ForbiddenError(f"a purge needs the role admin, the key has {who.role}", role=who.role, needed="admin")
+        request = write.request
+        _only(request, {"metadata"})
+        key = DocumentKey.checked(write.who.tenant, vault, path)
+        kept = object_metadata(request.headers, metadata)
+        media_type = request.headers.get("content-type", "application/octet-stream")
+        only_if = precondition(if_match, if_none_match)
 
-        def remove() -> DeleteReceipt:
-            keep().check(who, key, precondition(if_match, None))
-            if purge_all:
-                return purge_receipt(key, purge()(who, key, deadline), request.state.request_id)
-            return delete_receipt(key, keep().delete(who, key), request.state.request_id, time.time())
+        def put() -> Accepted:
+            stored = keep().put(write.who, key, body, media_type=media_type, metadata=kept, only_if=only_if)
+            write.response.headers["etag"] = f'"{stored.etag}"'
+            return accepted(request, key, stored.version_id, Status.PENDING)
 
-        return answered_once(once, request, response, who, idempotency_key, b"", remove, DeleteReceipt)
+        return write.once(put, Accepted, body)
 
     @router.post(f"{PATH}/retry", response_model=Accepted, status_code=202, summary="Try a document again")
-    def retry_document(
-        request: Request,
-        response: Response,
-        vault: str,
-        path: str,
-        who: Annotated[Caller, Depends(writer)],
-        idempotency_key: IdempotencyKey = None,
-    ) -> Accepted:
+    def retry_document(vault: str, path: str, write: Annotated[DocumentWrite, Depends(write_of)]) -> Accepted:
         """Let ingest look at a document again, one that failed above all."""
-        _only(request, set())
+        _only(write.request, set())
 
         def again() -> Accepted:
-            tried = retry()(who, DocumentKey.checked(who.tenant, vault, path))
-            return accepted(request, tried.key, tried.version_id, tried.status)
+            tried = retry()(write.who, DocumentKey.checked(write.who.tenant, vault, path))
+            return accepted(write.request, tried.key, tried.version_id, tried.status)
 
-        return answered_once(once, request, response, who, idempotency_key, b"", again, Accepted)
+        return write.once(again, Accepted)
 
     @router.post("/uploads", response_model=UploadForm, status_code=201, summary="Ask for an upload form")
     def post_upload(body: UploadRequest, request: Request, who: Annotated[Caller, Depends(writer)]) -> UploadForm:
@@ -231,7 +239,39 @@ def documents_router(
         key = DocumentKey.checked(who.tenant, body.vault, body.path)
         return upload_form(request, key, keep().upload_form(who, key, media_type=body.media_type), time.time())
 
-    return router
+
+def _add_deleting(
+    router: APIRouter,
+    keep: Callable[[], DocumentService],
+    purge: Callable[[], PurgeDocuments],
+    write_of: Callable[..., DocumentWrite],
+) -> None:
+    @router.delete(PATH, response_model=DeleteReceipt, summary="Delete a document")
+    def delete_document(
+        vault: str,
+        path: str,
+        write: Annotated[DocumentWrite, Depends(write_of)],
+        deadline: Annotated[Deadline, Depends(deadline_of)],
+        purge_all: Annotated[int, Query(ge=0, le=1, alias="purge")] = 0,
+        if_match: IfMatch = None,
+    ) -> DeleteReceipt:
+        """Delete the object; nothing of it is found from the moment that this answers.
+
+        `purge=1` (admin) also removes all its versions and all that is kept of it: nothing can be restored.
+        """
+        who, request_id = write.who, write.request.state.request_id
+        _only(write.request, {"purge"})
+        key = DocumentKey.checked(who.tenant, vault, path)
+        if purge_all and who.role != "admin":
+            raise ForbiddenError(f"a purge needs the role admin, the key has {who.role}", role=who.role, needed="admin")
+
+        def remove() -> DeleteReceipt:
+            keep().check(who, key, precondition(if_match, None))
+            if purge_all:
+                return purge_receipt(key, purge()(who, key, deadline), request_id)
+            return delete_receipt(key, keep().delete(who, key), request_id, time.time())
+
+        return write.once(remove, DeleteReceipt)
 
 
 def _unless_known(
