@@ -64,6 +64,7 @@ lint: setup .local/env/audit/.ready ## ruff, mypy strict, the template, secrets,
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
 	@AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 .local/env/sam/bin/sam validate --lint
+	@AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 .local/env/sam/bin/sam validate --lint --template templates/monitoring.yaml
 	@.venv/bin/python -m checks.secret_scan
 	@.venv/bin/python -m checks.dependency_audit
 

@@ -21,7 +21,7 @@ BUILD_TIMEOUT_S = 600
 
 
 def build_digest() -> str:
-    """SHA-256 over all that the build reads: template, functions, layers, interpreter, processor."""
+    """SHA-256 over all that the build reads: templates, functions, layers, interpreter, processor."""
     digest = hashlib.sha256(f"{python_runtime()} {architecture()}".encode())
     for path in _inputs():
         content = path.read_bytes()
@@ -32,7 +32,7 @@ def build_digest() -> str:
 
 def _inputs() -> Iterator[Path]:
     yield TEMPLATE
-    for folder in ("functions", "layers"):
+    for folder in ("functions", "layers", "templates"):
         for path in sorted((REPOSITORY / folder).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 yield path
@@ -86,6 +86,7 @@ def run_sam(arguments: list[str], *, log: Path, environment: dict[str, str]) -> 
     environment = inherited | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",  # sam looks for pythonX.Y
         "SAM_CLI_TELEMETRY": "0",
+        "SAM_CLI_POLL_DELAY": "0.5",  # seconds between two looks at a deployment; its own are five
         "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,

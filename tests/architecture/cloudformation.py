@@ -27,9 +27,9 @@ def _short_form(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> Resour
 TemplateLoader.add_multi_constructor("!", _short_form)
 
 
-def read_template() -> Resource:
-    """The whole template."""
-    loaded: Resource = yaml.load((REPOSITORY / "template.yaml").read_text("utf-8"), TemplateLoader)  # noqa: S506
+def read_template(name: str = "template.yaml") -> Resource:
+    """A whole template."""
+    loaded: Resource = yaml.load((REPOSITORY / name).read_text("utf-8"), TemplateLoader)  # noqa: S506
     return loaded
 
 

@@ -8,7 +8,7 @@ import re
 from ragdrop.ports.metrics import NAMESPACE, UNITS
 from tests.architecture.cloudformation import REPOSITORY, of_type, read_template
 
-RESOURCES = dict(read_template()["Resources"])
+RESOURCES = dict(read_template("templates/monitoring.yaml")["Resources"])
 ALARMS = of_type(RESOURCES, "AWS::CloudWatch::Alarm")
 RUNBOOK = (REPOSITORY / "docs/operations.md").read_text("utf-8")
 
@@ -38,17 +38,18 @@ def test_every_metric_that_the_template_names_is_one_of_ours() -> None:
 
 
 def test_every_metric_of_ours_is_looked_at_by_its_stage_alone() -> None:
-    stage = "${AWS::StackName}-${Stage}"
     for each in ALARMS.values():
         if each["Namespace"] == NAMESPACE:
-            assert each["Dimensions"] == [{"Name": "stage", "Value": {"Fn::Sub": stage}}]
-    assert {tuple(row[2:]) for row in dashboard() if row[0] == NAMESPACE} == {("stage", stage)}
+            assert each["Dimensions"] == [{"Name": "stage", "Value": {"Ref": "Stage"}}]
+    assert {tuple(row[2:]) for row in dashboard() if row[0] == NAMESPACE} == {("stage", "${Stage}")}
 
 
 def test_the_stage_of_the_alarms_is_the_one_that_the_functions_tell() -> None:
-    variables = read_template()["Globals"]["Function"]["Environment"]["Variables"]
+    template = read_template()
+    variables = template["Globals"]["Function"]["Environment"]["Variables"]
+    given = template["Resources"]["Monitoring"]["Properties"]["Parameters"]
 
-    assert variables["STAGE"] == {"Fn::Sub": "${AWS::StackName}-${Stage}"}
+    assert variables["STAGE"] == given["Stage"] == {"Fn::Sub": "${AWS::StackName}-${Stage}"}
 
 
 def test_every_alarm_has_a_chapter_in_the_runbook_that_says_what_it_means_what_to_look_at_and_what_to_do() -> None:
