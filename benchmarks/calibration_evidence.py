@@ -176,7 +176,7 @@ def _registered(name: str, part: IndexRef, chunks: Sequence[IndexedChunk]) -> tu
         held = list(group)
         # a first revision is the time in milliseconds
         registry.claim(key, None, Claim("v1", None, "m", 0.0, None, REVISION / 1_000))
-        registry.flip(Detail(key, REVISION, held[0].facts, len(held), "", 0, "", "text/markdown", "stated"), 0.0)
+        registry.activate(Detail(key, REVISION, held[0].facts, len(held), "", 0, "", "text/markdown", "stated"), 0.0)
         pieces = [each.chunk for each in held]
         # the fit reads places and vectors alone, so the text need only be as long
         text = ParsedDocument("\n" * held[-1].chunk.end, "markdown", "text/markdown")

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from localstack import opensearch
-from localstack.handover import push
 from localstack.home import Home
 from localstack.launcher import down, read_processes, up
 from localstack.progress import Progress
+from localstack.seed import push
 
 VAULT = "handbook"
 FOREIGN = ("EMBEDDING_", "CHAT_", "INDEX_", "OPENSEARCH_", "AWS_", "RAGDROP_")

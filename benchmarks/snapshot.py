@@ -97,7 +97,7 @@ class Filled:
         self.revisions.write_chunks(kept, INDEX, chunks, vectors)
         facts = Facts(f"Document {path}", "v1", "2026-01-01T00:00:00Z", tags=("a", "b"), char_count=start)
         detail = Detail(key, head.revision, facts, len(chunks), "0" * 64, start, "etag", "text/plain", "stated")
-        assert self.registry.flip(detail, now_s) is not None
+        assert self.registry.activate(detail, now_s) is not None
         self.registry.add_to_tenant(TENANT, vault="team", documents=0, chunks=0)
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from localstack.demo import demo
 from localstack.home import SHARED, Home, homes, read_json
 from localstack.index_node import running_node
+from localstack.launch_options import INDEXES, home_for
 from localstack.launcher import down, read_processes, up
 from localstack.processes import LaunchError
 from localstack.progress import Progress
-from localstack.wishes import INDEXES, home_for
 
 
 def main(arguments: list[str] | None = None) -> int:

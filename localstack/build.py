@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from localstack.home import BUILD, REPOSITORY, SHARED, TEMPLATE, Home
+from localstack.launch_options import architecture, python_runtime
 from localstack.processes import LaunchError, tail
-from localstack.wishes import architecture, python_runtime
 
 STAMP = BUILD / "built.sha256"
 SAM = SHARED / "env/sam/bin/sam"

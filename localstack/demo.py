@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from localstack.deploy import Emulated
-from localstack.handover import ragdrop_json
 from localstack.home import REPOSITORY, Home
 from localstack.processes import LaunchError
 from localstack.progress import Progress
+from localstack.seed import ragdrop_json
 
 VAULT = "handbook"
 SAMPLE = REPOSITORY / "localstack/sample-vault"

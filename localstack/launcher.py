@@ -13,12 +13,13 @@ from typing import Any
 from localstack.build import build, build_digest, is_built
 from localstack.deploy import Emulated, defaults_of, deploy, deployment_digest, local_api_url
 from localstack.function_environments import write_env_json
-from localstack.handover import check_ingest, make_tenant_and_key, upload_tokenizer, warm_up
 from localstack.home import BUILD, TEMPLATE, Home, exclusive, read_json, write_json
 from localstack.index_node import await_named, forget_node, running_node, start_node, stop_node
+from localstack.launch_options import LaunchOptions, read_launch_options
 from localstack.ports import HOST
 from localstack.processes import Process, stop
 from localstack.progress import Progress
+from localstack.seed import check_ingest, make_tenant_and_key, upload_tokenizer, warm_up
 from localstack.services import (
     Service,
     answerer,
@@ -30,7 +31,6 @@ from localstack.services import (
     move_queues,
     port_for,
 )
-from localstack.wishes import Wishes, read_wishes
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Launcher:
     """Brings one home's stack up.  Everything that takes time and depends on nothing else runs side by side."""
 
     home: Home
-    wishes: Wishes
+    options: LaunchOptions
     tenant: str
     progress: Progress
     processes: dict[str, Process] = field(default_factory=dict)
@@ -97,9 +97,9 @@ class Launcher:
     def _start_models(self) -> dict[str, int]:
         """Start the model servers that the caller did not name another for; stop those no longer wanted."""
         ports: dict[str, int] = {}
-        if self.wishes.embedding_url is None:
+        if self.options.embedding_url is None:
             ports["embedding"] = self._start("embedding", embedding).port
-        if self.wishes.chat_url is None:
+        if self.options.chat_url is None:
             near = f"http://{HOST}:{ports['embedding']}/v1" if "embedding" in ports else None
             ports["answerer"] = self._start("answerer", partial(answerer, embedding_url=near)).port
         with self._noting:
@@ -110,14 +110,14 @@ class Launcher:
 
     def _start_index(self) -> str:
         """The index's address.  The embedded one needs no server; one that the caller named has to answer."""
-        if self.wishes.index_url is None:
+        if self.options.index_url is None:
             if (running := running_node(self.home)) is not None:
                 return running
             with self.progress.step("opensearch (its first start fetches it)"):
                 return start_node(self.home)
-        if self.wishes.index_url.startswith("http"):
-            await_named(self.wishes.index_url)
-        return self.wishes.index_url
+        if self.options.index_url.startswith("http"):
+            await_named(self.options.index_url)
+        return self.options.index_url
 
     def _build(self) -> str:
         with exclusive(BUILD / "build.lock"):
@@ -131,9 +131,9 @@ class Launcher:
         environment = aws_environment(ports["emulator"])
         emulated = Emulated(environment["AWS_ENDPOINT_URL"], environment)
         local = {name: f"http://{HOST}:{port}/v1" for name, port in ports.items()}
-        embedding_url = self.wishes.embedding_url or local["embedding"]
-        chat_url = self.wishes.chat_url or local["answerer"]
-        named = self.wishes.parameters(index_url=index_url, embedding_url=embedding_url, chat_url=chat_url)
+        embedding_url = self.options.embedding_url or local["embedding"]
+        chat_url = self.options.chat_url or local["answerer"]
+        named = self.options.parameters(index_url=index_url, embedding_url=embedding_url, chat_url=chat_url)
         parameters = defaults_of(TEMPLATE.read_text("utf-8")) | named
         digest = deployment_digest(built, parameters)
         before = read_json(self.home.stack_file)
@@ -158,7 +158,7 @@ class Launcher:
             "deployed": digest,
         }
         write_json(self.home.stack_file, stack)
-        if self.wishes.embedding_url is None:
+        if self.options.embedding_url is None:
             upload_tokenizer(self.home, emulated, outputs["StateBucket"])
         with self.progress.step("tenant, key and first calls"):
             stack["api_key"] = make_tenant_and_key(self.home, stack)
@@ -173,7 +173,7 @@ class Launcher:
 
 def up(home: Home, *, index: str, tenant: str, progress: Progress) -> dict[str, Any]:
     """Bring *home*'s stack up as the caller's environment asks for; see Launcher.up."""
-    return Launcher(home, read_wishes(os.environ, home, index=index), tenant, progress).up()
+    return Launcher(home, read_launch_options(os.environ, home, index=index), tenant, progress).up()
 
 
 def down(home: Home, progress: Progress) -> None:

@@ -117,11 +117,11 @@ class MemoryRegistry(MemoryPointers, MemoryKeys):
             if head and head.revision == revision and head.status is Status.PENDING:
                 self._heads[key] = replace(head, lease_until_s=0.0)
 
-    def flip(self, detail: Detail, now_s: float) -> Head | None:
-        with self._call("flip"):
+    def activate(self, detail: Detail, now_s: float) -> Head | None:
+        with self._call("activate"):
             self._details.setdefault(detail.key, {})[detail.revision] = detail
             self._checkpoints.pop((detail.key, detail.revision), None)
-            changes = head_changes.flipped(detail, now_s)
+            changes = head_changes.activated(detail, now_s)
             if head := self._heads.get(detail.key):
                 changes["live_version_id"] = head.version_id
                 changes["live_sidecar_version_id"] = head.sidecar_version_id

@@ -34,7 +34,7 @@ class Examined:
     verdict: Verdict
     took_ms: float
 
-    def told(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
         verdict = self.verdict
         return {
@@ -59,7 +59,7 @@ def doctor(context: typer.Context, *, skip_accuracy: SkipAccuracy = False, as_js
             _say(found[-1])
     failed = [each.name for each in found if each.verdict.grade == "failed"]
     if as_json:
-        say_object({"healthy": not failed, "steps": [each.told() for each in found]})
+        say_object({"healthy": not failed, "steps": [each.to_dict() for each in found]})
     else:
         say(f"failed: {', '.join(failed)}" if failed else "nothing failed", style=STYLES["failed" if failed else "ok"])
     if failed:

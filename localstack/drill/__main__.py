@@ -13,8 +13,8 @@ from pathlib import Path
 from localstack.drill.account import account
 from localstack.drill.behind_breakers import lines_since
 from localstack.drill.expectations import FaultCase, cases, expected
+from localstack.drill.harness import Harness, harness
 from localstack.drill.losses import LOSSES, suffered
-from localstack.drill.rig import Rig, rig
 from localstack.drill.round import drill, problems, warm_up
 from localstack.home import REPOSITORY
 from localstack.opensearch import UnavailableError
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="ragdrop-drill-") as folder:
         Path(folder).chmod(0o755)  # a root user's node runs as another one
         try:
-            with rig(Path(folder), Progress()) as made:
+            with harness(Path(folder), Progress()) as made:
                 warm_up(made)
                 for case in chosen:
                     row, happened = one_row(made, case)
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if wrong else 0
 
 
-def one_row(made: Rig, case: FaultCase) -> tuple[str, list[str]]:
+def one_row(made: Harness, case: FaultCase) -> tuple[str, list[str]]:
     """One round as a row of the table; where it was not as expected, all that happened in it, line by line."""
     begun_s = time.time()
     wanted, seen = expected(case), drill(made, case)

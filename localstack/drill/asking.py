@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from localstack.drill.rig import Rig
+from localstack.drill.harness import Harness
 
 QUESTION = "How long should on-call wait before promoting the standby database?"
 LIMIT_S = 29.0  # the gateway's
@@ -46,26 +46,28 @@ class DrillReply:
         return self.status == httpx.codes.OK and self.level == 1 and not self.body.get("degraded")
 
 
-def search(rig: Rig) -> DrillReply:
+def search(harness: Harness) -> DrillReply:
     """One search."""
-    return _post(rig, "query", "/search", {"query": QUESTION, "min_relevance": 0})
+    return _post(harness, "query", "/search", {"query": QUESTION, "min_relevance": 0})
 
 
-def ask(rig: Rig) -> DrillReply:
+def ask(harness: Harness) -> DrillReply:
     """One question."""
-    return _post(rig, "generate", "/ask", {"query": QUESTION, "min_relevance": 0})
+    return _post(harness, "generate", "/ask", {"query": QUESTION, "min_relevance": 0})
 
 
-def health(rig: Rig) -> str:
+def health(harness: Harness) -> str:
     """The status of the index in `/health`."""
-    response = httpx.get(f"{rig.url('query')}/health", headers={"x-api-key": rig.key}, timeout=LIMIT_S, trust_env=False)
+    response = httpx.get(
+        f"{harness.url('query')}/health", headers={"x-api-key": harness.key}, timeout=LIMIT_S, trust_env=False
+    )
     return str(response.json()["dependencies"]["index"]["status"])
 
 
-def _post(rig: Rig, function: str, path: str, body: dict[str, Any]) -> DrillReply:
+def _post(harness: Harness, function: str, path: str, body: dict[str, Any]) -> DrillReply:
     sent_at_s, begun = time.time(), time.monotonic()
-    headers = {"x-api-key": rig.key}
-    url = rig.url(function) + path
+    headers = {"x-api-key": harness.key}
+    url = harness.url(function) + path
     try:
         response = httpx.post(url, json=body, headers=headers, timeout=LIMIT_S + 10, trust_env=False)
     except httpx.TransportError as exc:

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import httpx
 
 from localstack.drill.asking import DrillReply, ask, health, search
-from localstack.drill.rig import TENANT, Rig, on_another_port, sweep, with_settings
+from localstack.drill.harness import TENANT, Harness, on_another_port, sweep, with_settings
 
 INDEXES = "ragdrop-*"
 RECOVERY_S = 60.0
@@ -25,7 +25,7 @@ class Loss:
     """One loss: *within* holds while callers ask, and mends it at its end; *level* is what searches should have."""
 
     name: str
-    within: Callable[[Rig], AbstractContextManager[Rig]]
+    within: Callable[[Harness], AbstractContextManager[Harness]]
     level: int = 2
 
     @property
@@ -63,75 +63,77 @@ class SeenLoss:
         )
 
 
-def suffered(rig: Rig, loss: Loss) -> SeenLoss:
+def suffered(harness: Harness, loss: Loss) -> SeenLoss:
     """Take away, ask, give back, and ask until all is well."""
-    with loss.within(rig) as changed:
+    with loss.within(harness) as changed:
         found, answer, index = search(changed), ask(changed), health(changed)
     begun = time.monotonic()
     while time.monotonic() - begun < RECOVERY_S:
-        if search(rig).well and ask(rig).well:
+        if search(harness).well and ask(harness).well:
             return SeenLoss(found, answer, index, time.monotonic() - begun)
         time.sleep(POLL_S)
     return SeenLoss(found, answer, index, None)
 
 
-def _node(rig: Rig, method: str, path: str, body: object = None) -> None:
-    httpx.request(method, f"{rig.index_url}{path}", json=body, timeout=TIMEOUT_S, trust_env=False).raise_for_status()
+def _node(harness: Harness, method: str, path: str, body: object = None) -> None:
+    httpx.request(
+        method, f"{harness.index_url}{path}", json=body, timeout=TIMEOUT_S, trust_env=False
+    ).raise_for_status()
 
 
-def _names(rig: Rig) -> list[str]:
-    url = f"{rig.index_url}/_cat/indices/{INDEXES}"
+def _names(harness: Harness) -> list[str]:
+    url = f"{harness.index_url}/_cat/indices/{INDEXES}"
     rows = httpx.get(url, params={"format": "json", "h": "index"}, timeout=TIMEOUT_S, trust_env=False).json()
     return [str(row["index"]) for row in rows]
 
 
 @contextmanager
-def _missing(rig: Rig) -> Iterator[Rig]:
-    for name in _names(rig):
-        _node(rig, "DELETE", f"/{name}")
-    yield rig
-    sweep(rig.stack)
+def _missing(harness: Harness) -> Iterator[Harness]:
+    for name in _names(harness):
+        _node(harness, "DELETE", f"/{name}")
+    yield harness
+    sweep(harness.stack)
 
 
 @contextmanager
-def _empty(rig: Rig) -> Iterator[Rig]:
-    _node(rig, "POST", f"/{INDEXES}/_delete_by_query?refresh=true", {"query": {"match_all": {}}})
-    yield rig
-    sweep(rig.stack)
+def _empty(harness: Harness) -> Iterator[Harness]:
+    _node(harness, "POST", f"/{INDEXES}/_delete_by_query?refresh=true", {"query": {"match_all": {}}})
+    yield harness
+    sweep(harness.stack)
 
 
 @contextmanager
-def _closed(rig: Rig) -> Iterator[Rig]:
-    _node(rig, "POST", f"/{INDEXES}/_close")
-    yield rig
-    _node(rig, "POST", f"/{INDEXES}/_open?wait_for_active_shards=1")
+def _closed(harness: Harness) -> Iterator[Harness]:
+    _node(harness, "POST", f"/{INDEXES}/_close")
+    yield harness
+    _node(harness, "POST", f"/{INDEXES}/_open?wait_for_active_shards=1")
 
 
 @contextmanager
-def _refused(rig: Rig) -> Iterator[Rig]:
-    rig.proxies["index"].set("401")
-    yield rig
-    rig.proxies["index"].set("pass")
+def _refused(harness: Harness) -> Iterator[Harness]:
+    harness.proxies["index"].set("401")
+    yield harness
+    harness.proxies["index"].set("pass")
 
 
-def _embedded(content: bytes | None) -> Callable[[Rig], AbstractContextManager[Rig]]:
+def _embedded(content: bytes | None) -> Callable[[Harness], AbstractContextManager[Harness]]:
     """The same apps on the embedded index, whose file holds *content*; there is none where that is None."""
 
     @contextmanager
-    def within(rig: Rig) -> Iterator[Rig]:
-        with TemporaryDirectory(dir=rig.folder) as folder:
-            for name in _names(rig) if content is not None else ():
+    def within(harness: Harness) -> Iterator[Harness]:
+        with TemporaryDirectory(dir=harness.folder) as folder:
+            for name in _names(harness) if content is not None else ():
                 file = Path(folder, TENANT, f"{name}.db")
                 file.parent.mkdir(exist_ok=True)
                 file.write_bytes(content or b"")
-            with with_settings(rig, {"INDEX_URL": f"sqlite:///{folder}"}) as changed:
+            with with_settings(harness, {"INDEX_URL": f"sqlite:///{folder}"}) as changed:
                 yield changed
 
     return within
 
 
-def _another_model(rig: Rig) -> AbstractContextManager[Rig]:
-    return with_settings(rig, {"EMBEDDING_MODEL": "another-model"})
+def _another_model(harness: Harness) -> AbstractContextManager[Harness]:
+    return with_settings(harness, {"EMBEDDING_MODEL": "another-model"})
 
 
 LOSSES = (

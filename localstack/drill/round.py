@@ -12,7 +12,7 @@ import httpx
 from localstack.drill.asking import LIMIT_S, DrillReply, ask, search
 from localstack.drill.behind_breakers import POLL_S, await_shared, late, touched, while_open
 from localstack.drill.expectations import OUTAGES, Expected, FaultCase, opens_for_questions, opens_for_searches
-from localstack.drill.rig import OPEN_S, Rig
+from localstack.drill.harness import OPEN_S, Harness
 from localstack.processes import LaunchError
 
 TOGETHER = 5  # questions at once: as many failures as open a breaker
@@ -57,28 +57,28 @@ class Seen:
         return max(each.taken_s for each in (*self.first, self.then, *self.asks, self.ask))
 
 
-def drill(rig: Rig, case: FaultCase) -> Seen:
+def drill(harness: Harness, case: FaultCase) -> Seen:
     """Set the fault, ask, take it away, and ask until all is well."""
-    hit = [rig.proxies[name] for name in case.dependencies]
+    hit = [harness.proxies[name] for name in case.dependencies]
     if "dynamodb" in case.dependencies:  # a key serves for a minute after it was looked up: here it begins anew
-        rig = replace(rig, key=rig.new_key())
-        wait_until_well(rig)
-    await_shared(rig)
+        harness = replace(harness, key=harness.new_key())
+        wait_until_well(harness)
+    await_shared(harness)
     begun_s = time.time()
     for proxy in hit:
         proxy.set(case.fault)
     asked = "chat" in case.dependencies or opens_for_questions(case) is not None
     with ThreadPoolExecutor(TOGETHER) as pool:
-        first = _until_open(pool, lambda: search(rig), may_open=opens_for_searches(case) is not None)
-        asks = _until_open(pool, lambda: ask(rig), may_open=case.fault in OUTAGES) if asked else ()
-    *more, then = while_open(rig, "query", lambda: search(rig), opens_for_searches(case), begun_s)
-    *more_asks, answer = while_open(rig, "generate", lambda: ask(rig), opens_for_questions(case), begun_s)
-    reached = touched(rig, case, begun_s, (then, answer))
-    missing = late(rig, case, begun_s, then, answer)
+        first = _until_open(pool, lambda: search(harness), may_open=opens_for_searches(case) is not None)
+        asks = _until_open(pool, lambda: ask(harness), may_open=case.fault in OUTAGES) if asked else ()
+    *more, then = while_open(harness, "query", lambda: search(harness), opens_for_searches(case), begun_s)
+    *more_asks, answer = while_open(harness, "generate", lambda: ask(harness), opens_for_questions(case), begun_s)
+    reached = touched(harness, case, begun_s, (then, answer))
+    missing = late(harness, case, begun_s, then, answer)
     for proxy in hit:
         proxy.set("pass")
-    recovered_s, unwell = _recovery(rig)
-    restarted = not all(process.running for process in rig.apps.values())
+    recovered_s, unwell = _recovery(harness)
+    restarted = not all(process.running for process in harness.apps.values())
     all_asks = (*asks, *more_asks)
     return Seen((*first, *more), then, all_asks, answer, missing, reached, recovered_s, restarted, unwell)
 
@@ -116,31 +116,31 @@ def problems(seen: Seen, wanted: Expected) -> list[str]:
     return found
 
 
-def warm_up(rig: Rig) -> None:
+def warm_up(harness: Harness) -> None:
     """Let both functions open the snapshot: one that was never fetched cannot stand in while S3 is down too.
 
     Raises:
         LaunchError: They did not answer, or not from it.
     """
-    wait_until_well(rig)
-    rig.proxies["index"].set("refuse")
-    replies = search(rig), ask(rig)
-    rig.proxies["index"].set("pass")
+    wait_until_well(harness)
+    harness.proxies["index"].set("refuse")
+    replies = search(harness), ask(harness)
+    harness.proxies["index"].set("pass")
     if any(each.body.get("served_by") != "snapshot" for each in replies):
         raise LaunchError(f"the drill's stack did not answer from its snapshot: {replies}")
-    wait_until_well(rig)
+    wait_until_well(harness)
 
 
-def wait_until_well(rig: Rig) -> None:
+def wait_until_well(harness: Harness) -> None:
     """Ask until the answers are whole.
 
     Raises:
         LaunchError: They are not, in a minute.
     """
     begun = time.monotonic()
-    while not (search(rig).well and ask(rig).well):
+    while not (search(harness).well and ask(harness).well):
         if time.monotonic() - begun > START_S:
-            raise LaunchError(f"the drill's stack never answered well: {search(rig)}, {ask(rig)}")
+            raise LaunchError(f"the drill's stack never answered well: {search(harness)}, {ask(harness)}")
         time.sleep(POLL_S)
 
 
@@ -154,14 +154,14 @@ def _until_open(pool: Executor, one: Callable[[], DrillReply], *, may_open: bool
     return tuple(found)
 
 
-def _recovery(rig: Rig) -> tuple[float | None, tuple[DrillReply, ...]]:
+def _recovery(harness: Harness) -> tuple[float | None, tuple[DrillReply, ...]]:
     """Seconds until searches and answers are whole again, None where that takes too long; what was not whole."""
     unwell: list[DrillReply] = []
     begun = time.monotonic()
     while time.monotonic() - begun < RECOVERY_S:
-        reply = search(rig)
+        reply = search(harness)
         if reply.well:
-            reply = ask(rig)
+            reply = ask(harness)
         if reply.well:
             return time.monotonic() - begun, tuple(unwell)
         unwell.append(reply)

@@ -68,9 +68,9 @@ def claimed(registry: Registry, key: DocumentKey, claim: Claim | None = None) ->
 
 
 def indexed(registry: Registry, key: DocumentKey, *, title: str = "Pumps") -> Head:
-    """The head after a claim and its flip."""
+    """The head after a claim and its activation."""
     head = claimed(registry, key)
-    assert registry.flip(detail_of(key, head.revision, title=title), NOW_S) is not None
+    assert registry.activate(detail_of(key, head.revision, title=title), NOW_S) is not None
     return now(registry, key)
 
 

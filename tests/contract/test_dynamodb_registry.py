@@ -217,7 +217,7 @@ def test_a_head_stays_under_one_kilobyte() -> None:
             examples.claim_of("v" * 32, message_id="m" * 36, sequencer="0" * 18), sidecar_version_id="s" * 32
         )
         head = examples.claimed(registry, key, claim)
-        registry.flip(examples.detail_of(key, head.revision, title="t" * 999), examples.NOW_S)
+        registry.activate(examples.detail_of(key, head.revision, title="t" * 999), examples.NOW_S)
         head = examples.claimed(registry, key, claim)
         failure = Failure("EMBEDDING_SERVICE_ERROR", "e" * 999, 5, "2026-01-01T00:00:00Z")
         registry.fail(key, head.revision, failure, keep_live=True)

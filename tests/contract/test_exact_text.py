@@ -54,7 +54,7 @@ def test_whatever_the_text_and_the_expansion_what_is_shown_is_the_text_between_i
     world: World, text: str
 ) -> None:
     world.put("team/any.md", text)
-    parsed = world.app.documents.keep_documents.text(world.caller, world.key("team/any.md"))
+    parsed = world.app.documents.document_service.text(world.caller, world.key("team/any.md"))
 
     for expand in ("auto", "neighbours", "document"):
         [document] = world.search("alpha", expand=expand).documents

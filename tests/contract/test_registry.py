@@ -1,4 +1,4 @@
-"""What every Registry does with documents: claim, flip, fail, tombstone."""
+"""What every Registry does with documents: claim, activate, fail, tombstone."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_claim_keeps_the_live_revision_and_its_facts(registry: Registry, key: 
 
 def test_a_flip_of_the_revision_seen_does_not_make_a_claim_lose(registry: Registry, key: DocumentKey) -> None:
     seen = claimed(registry, key)
-    registry.flip(detail_of(key, seen.revision), NOW_S)
+    registry.activate(detail_of(key, seen.revision), NOW_S)
 
     head = registry.claim(key, seen, claim_of("v2"))
 
@@ -125,7 +125,7 @@ def test_a_flip_makes_the_revision_answer_and_tells_what_was_before(registry: Re
     head = claimed(registry, key)
     detail = detail_of(key, head.revision)
 
-    before = registry.flip(detail, NOW_S + 5)
+    before = registry.activate(detail, NOW_S + 5)
 
     assert before == head
     after = now(registry, key)
@@ -146,7 +146,7 @@ def test_a_flip_of_a_claim_without_sidecar_has_none_live(registry: Registry, key
     indexed(registry, key)
     head = claimed(registry, key, without)
 
-    registry.flip(detail_of(key, head.revision), NOW_S)
+    registry.activate(detail_of(key, head.revision), NOW_S)
 
     assert now(registry, key).live_sidecar_version_id is None
 
@@ -155,19 +155,19 @@ def test_a_flip_of_a_superseded_revision_is_refused_and_changes_nothing(registry
     old = claimed(registry, key)
     head = claimed(registry, key, claim_of("v2"))
 
-    assert registry.flip(detail_of(key, old.revision), NOW_S) is None
+    assert registry.activate(detail_of(key, old.revision), NOW_S) is None
     assert registry.head(key) == head
 
 
 def test_a_flip_repeated_is_no_loss(registry: Registry, key: DocumentKey) -> None:
     head = indexed(registry, key)
 
-    assert registry.flip(detail_of(key, head.revision), NOW_S + 1) == head
+    assert registry.activate(detail_of(key, head.revision), NOW_S + 1) == head
     assert registry.head(key) == head
 
 
 def test_a_flip_of_what_was_never_claimed_is_refused(registry: Registry, key: DocumentKey) -> None:
-    assert registry.flip(detail_of(key, 1), NOW_S) is None
+    assert registry.activate(detail_of(key, 1), NOW_S) is None
     assert registry.head(key) is None
 
 
@@ -190,7 +190,7 @@ def test_a_tombstone_makes_a_running_revision_lose_its_flip(registry: Registry, 
     running = claimed(registry, key)
     dead = buried(registry, key)
 
-    assert registry.flip(detail_of(key, running.revision), NOW_S) is None
+    assert registry.activate(detail_of(key, running.revision), NOW_S) is None
     assert registry.head(key) == dead
     assert (dead.status, dead.revision) == (Status.DELETED, running.revision + 1)
 
@@ -206,13 +206,13 @@ def test_a_tombstone_leaves_nothing_that_answers(registry: Registry, key: Docume
     assert (dead.version_id, dead.message_id, dead.sequencer) == (None, None, "0B")
 
 
-@pytest.mark.parametrize("flips", [True, False])
+@pytest.mark.parametrize("activates", [True, False])
 def test_a_tombstone_of_a_head_that_changed_since_is_refused(
-    registry: Registry, key: DocumentKey, *, flips: bool
+    registry: Registry, key: DocumentKey, *, activates: bool
 ) -> None:
     seen = claimed(registry, key)
-    if flips:
-        registry.flip(detail_of(key, seen.revision), NOW_S)
+    if activates:
+        registry.activate(detail_of(key, seen.revision), NOW_S)
     else:
         claimed(registry, key, claim_of("v2"))
     head = registry.head(key)

@@ -13,7 +13,7 @@ from ragdrop.ports import Registry
 from tests.contract.aws_fixtures import registry_engine
 from tests.contract.registry_examples import FAILURE, NOW_S, claim_of, detail_of, new_tenant_name
 
-STEPS = ("claim", "claim", "flip", "flip", "fail", "fail and keep", "tombstone", "give back", "forget", "page")
+STEPS = ("claim", "claim", "activate", "activate", "fail", "fail and keep", "tombstone", "give back", "forget", "page")
 Step = tuple[str, int, bool]  # what, which document, and whether by what was seen a step earlier
 
 
@@ -24,8 +24,8 @@ def take(registry: Registry, step: str, key: DocumentKey, seen: Head | None, num
     match step:
         case "claim":
             return registry.claim(key, seen, claim_of(f"v{number}", now_s=now_s, sequencer=f"{number:04X}"))
-        case "flip":
-            return registry.flip(detail_of(key, revision, title=f"Title {number}", chunk_count=number), now_s)
+        case "activate":
+            return registry.activate(detail_of(key, revision, title=f"Title {number}", chunk_count=number), now_s)
         case "fail" | "fail and keep":
             return registry.fail(key, revision, FAILURE, keep_live=step == "fail and keep")
         case "tombstone":

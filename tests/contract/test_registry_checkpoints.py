@@ -76,7 +76,7 @@ def test_a_checkpoint_that_was_forgotten_cannot_be_moved(registry: Registry, key
 
 def test_the_flip_ends_the_checkpoint(registry: Registry, key: DocumentKey) -> None:
     revision = begun(registry, key)
-    registry.flip(detail_of(key, revision), NOW_S)
+    registry.activate(detail_of(key, revision), NOW_S)
 
     assert registry.checkpoint(key, revision) is None
     assert not registry.advance(key, revision, FIRST, FIRST.moved({}))

@@ -36,10 +36,10 @@ def promoted(key: DocumentKey, revision: int, level: PromotionLevel) -> Detail:
     return replace(detail, facts=replace(detail.facts, promotion_level=level))
 
 
-def flipped(registry: Registry, key: DocumentKey, level: PromotionLevel = "standard") -> None:
+def activated(registry: Registry, key: DocumentKey, level: PromotionLevel = "standard") -> None:
     detail = promoted(key, claimed(registry, key).revision, level)
     registry.point(detail)
-    assert registry.flip(detail, NOW_S) is not None
+    assert registry.activate(detail, NOW_S) is not None
 
 
 def paths(registry: Registry, key: DocumentKey, name: str = "grösse + 1 😀") -> tuple[str, ...]:
@@ -51,17 +51,17 @@ def test_a_promoted_document_is_listed_by_vault_and_path_within_its_tenant(
     registry: Registry, key: DocumentKey
 ) -> None:
     other = replace(key, vault="alpha")
-    flipped(registry, key, "critical")
-    flipped(registry, other, "important")
-    flipped(registry, replace(key, path="plain.md"))
-    flipped(registry, replace(key, tenant=new_tenant_name()), "critical")
+    activated(registry, key, "critical")
+    activated(registry, other, "important")
+    activated(registry, replace(key, path="plain.md"))
+    activated(registry, replace(key, tenant=new_tenant_name()), "critical")
 
     assert registry.promoted(key.tenant, soon()) == [Promoted(other, "important"), Promoted(key, "critical")]
 
 
 def test_a_document_that_is_standard_again_leaves_the_list(registry: Registry, key: DocumentKey) -> None:
-    flipped(registry, key, "critical")
-    flipped(registry, key)
+    activated(registry, key, "critical")
+    activated(registry, key)
     registry.unpoint(now(registry, key))
 
     assert registry.promoted(key.tenant, soon()) == []
@@ -71,8 +71,8 @@ def test_a_document_that_is_standard_again_leaves_the_list(registry: Registry, k
 def test_a_clean_up_that_looked_too_early_leaves_a_later_revisions_pointer(
     registry: Registry, key: DocumentKey
 ) -> None:
-    flipped(registry, key, "critical")
-    flipped(registry, key)
+    activated(registry, key, "critical")
+    activated(registry, key)
     seen = now(registry, key)
     registry.point(promoted(key, claimed(registry, key).revision, "critical"))
 
@@ -84,9 +84,9 @@ def test_a_clean_up_that_looked_too_early_leaves_a_later_revisions_pointer(
 def test_a_document_that_comes_back_keeps_its_name_though_a_clean_up_of_its_death_is_late(
     registry: Registry, key: DocumentKey
 ) -> None:
-    flipped(registry, key)
+    activated(registry, key)
     dead = buried(registry, key)
-    flipped(registry, key)
+    activated(registry, key)
 
     registry.unpoint(dead)
 
@@ -102,8 +102,8 @@ def test_a_pointer_of_an_older_revision_does_not_replace_a_newer_one(registry: R
 
 def test_of_a_deleted_or_withdrawn_document_no_pointer_stays(registry: Registry, key: DocumentKey) -> None:
     other = replace(key, path="other/größe + 1 😀.txt")
-    flipped(registry, key, "critical")
-    flipped(registry, other, "critical")
+    activated(registry, key, "critical")
+    activated(registry, other, "critical")
     assert paths(registry, key) == (key.path, other.path)
 
     registry.unpoint(buried(registry, key))
@@ -115,7 +115,7 @@ def test_of_a_deleted_or_withdrawn_document_no_pointer_stays(registry: Registry,
 
 
 def test_a_pending_replacement_takes_no_pointer_away(registry: Registry, key: DocumentKey) -> None:
-    flipped(registry, key, "critical")
+    activated(registry, key, "critical")
     claimed(registry, key)
 
     registry.unpoint(now(registry, key))
@@ -125,7 +125,7 @@ def test_a_pending_replacement_takes_no_pointer_away(registry: Registry, key: Do
 
 
 def test_a_purge_takes_the_pointers_along(registry: Registry, key: DocumentKey) -> None:
-    flipped(registry, key, "critical")
+    activated(registry, key, "critical")
     buried(registry, key)
     registry.forget_document(key)
 
@@ -136,8 +136,8 @@ def test_a_purge_takes_the_pointers_along(registry: Registry, key: DocumentKey) 
 def test_many_names_are_read_at_once_and_one_without_documents_is_left_out(
     registry: Registry, key: DocumentKey
 ) -> None:
-    flipped(registry, key)
-    flipped(registry, replace(key, path="PK.md"))
+    activated(registry, key)
+    activated(registry, replace(key, path="PK.md"))
     names = [Name(key.tenant, key.vault, name) for name in ("grösse + 1 😀", "pk", "nothing")]
 
     assert registry.named_and_heads(names, [], soon())[0] == {names[0]: (key.path,), names[1]: ("PK.md",)}
@@ -147,7 +147,7 @@ def test_many_names_are_read_at_once_and_one_without_documents_is_left_out(
 
 
 def test_names_and_heads_are_read_together(registry: Registry, key: DocumentKey) -> None:
-    flipped(registry, key)
+    activated(registry, key)
     absent, name = replace(key, path="absent.md"), Name(key.tenant, key.vault, "grösse + 1 😀")
 
     paths_by_name, heads = registry.named_and_heads([name], [key, absent], soon())
@@ -160,11 +160,11 @@ def test_names_and_heads_are_read_together(registry: Registry, key: DocumentKey)
 def test_a_name_has_room_for_twenty_paths_and_a_path_that_goes_makes_room(registry: Registry, key: DocumentKey) -> None:
     keys = [replace(key, path=f"{number:02d}/README.md") for number in range(MAX_PATHS_OF_A_NAME + 1)]
     for each in keys:
-        flipped(registry, each)
+        activated(registry, each)
     assert paths(registry, key, "readme") == tuple(each.path for each in keys[:-1])
 
     registry.unpoint(buried(registry, keys[0]))
-    flipped(registry, keys[-1])
-    flipped(registry, keys[-1])
+    activated(registry, keys[-1])
+    activated(registry, keys[-1])
 
     assert paths(registry, key, "readme") == tuple(each.path for each in keys[1:])

@@ -43,5 +43,5 @@ def test_a_revision_still_running_does_not_bring_a_forgotten_document_back(
     running = claimed(registry, key)
     registry.forget_document(key)
 
-    assert registry.flip(detail_of(key, running.revision), NOW_S) is None
+    assert registry.activate(detail_of(key, running.revision), NOW_S) is None
     assert registry.head(key) is None

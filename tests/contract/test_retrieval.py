@@ -181,7 +181,7 @@ def test_critical_documents_obey_vaults_and_doc_types_and_no_other_filter(world:
 def test_the_text_of_a_result_is_always_the_parsed_text_between_its_offsets(world: World) -> None:
     text = "\n\n\n".join(f"## Part {n}\n\nalpha beta {n}. " + f"filler {n} words \n" * 40 for n in range(12)) + "\n\n"
     world.put("team/long.md", text)
-    parsed = world.app.documents.keep_documents.text(world.caller, world.key("team/long.md"))
+    parsed = world.app.documents.document_service.text(world.caller, world.key("team/long.md"))
 
     for expand in ("auto", "neighbours", "document"):
         [document] = world.search("alpha beta 7", expand=expand).documents

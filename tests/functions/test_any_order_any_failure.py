@@ -99,7 +99,7 @@ class Histories(RuleBasedStateMachine):
         path = data.draw(st.sampled_from([path for path in PATHS if self.exists[path]]))
         key = self.world.key(path)
         self.unchecked = True
-        self.world.app.documents.keep_documents.delete(self.world.caller, key)
+        self.world.app.documents.document_service.delete(self.world.caller, key)
         self.exists[path] = self.must_stay[path] = False
         self.told(path)
         assert path not in self.found()

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from localstack.home import read_json
-from localstack.wishes import PASSED_ON
+from localstack.launch_options import PASSED_ON
 from tests.chat_server import chat_server
 from tests.integration.stub_embeddings import DIMENSION, StubEmbeddings
 from tests.stacks import LocalStack, run_launcher

@@ -16,7 +16,7 @@ from tests.world import World
 
 
 def broken(world: World, path: str) -> tuple[str, ...]:
-    return world.app.documents.keep_documents.record(world.caller, world.key(path)).broken_links
+    return world.app.documents.document_service.record(world.caller, world.key(path)).broken_links
 
 
 def test_a_link_resolves_by_path_suffix_case_escape_folder_name_and_root(world: World) -> None:
@@ -47,7 +47,7 @@ def test_documents_with_broken_links_can_be_listed(world: World) -> None:
     world.put("team/b.md", "[x](a.md)")
     filters = DetailFilters(broken_links=True)
 
-    page = world.app.documents.keep_documents.page(
+    page = world.app.documents.document_service.page(
         world.caller, vault=None, prefix="", status=None, cursor=None, limit=100, filters=filters
     )
 
@@ -80,5 +80,5 @@ def _live(world: World, key: DocumentKey, file: Path, parser: TextParser) -> Det
         key, head.revision, facts, 0, "", 0, "", "text/markdown", "detected", tuple(link.target for link in links)
     )
     world.registry.point(detail)
-    world.registry.flip(detail, world.now_s)
+    world.registry.activate(detail, world.now_s)
     return detail

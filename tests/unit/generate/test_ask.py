@@ -74,7 +74,7 @@ def test_a_document_that_is_deleted_while_the_model_writes_does_not_stand_in_the
     world.put("team/pump.md", "The pump's code is QX-5521.")
 
     def reply(messages: Sequence[Message]) -> str:
-        world.app.documents.keep_documents.delete(world.caller, world.key("team/pump.md")) if len(
+        world.app.documents.document_service.delete(world.caller, world.key("team/pump.md")) if len(
             world.chat.asked
         ) == 1 else None
         return "The pump's code is QX-5521. [1]"

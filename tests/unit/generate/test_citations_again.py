@@ -36,7 +36,7 @@ def ask(world: World) -> Answer:
 
 def read(world: World, key: str, version: str, start: int, end: int, caller: Caller | None = None) -> str:
     found = DocumentKey.parse(key)
-    return world.app.documents.keep_documents.text(
+    return world.app.documents.document_service.text(
         caller or world.caller, found, start=start, end=end, version_id=version
     )
 
@@ -57,7 +57,7 @@ def test_every_citation_and_chunk_of_an_answer_can_be_read_again_after_any_chang
     world.put("team/other.md", texts[0])
     answer = ask(world)
     assert answer.id is not None
-    receipt = world.app.generate.keep_receipts.read(world.caller, answer.id, Deadline.after(10)).body
+    receipt = world.app.generate.store_receipts.read(world.caller, answer.id, Deadline.after(10)).body
 
     for kind, text in changes:
         change(world, kind, text)

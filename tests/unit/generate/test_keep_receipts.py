@@ -35,7 +35,7 @@ def ask(world: World, text: str = "pump code", caller: Caller | None = None, **f
 
 def read(world: World, answer: Answer, caller: Caller | None = None) -> Receipt:
     assert answer.id is not None
-    return world.app.generate.keep_receipts.read(caller or world.caller, answer.id, Deadline.after(10))
+    return world.app.generate.store_receipts.read(caller or world.caller, answer.id, Deadline.after(10))
 
 
 def test_a_receipt_says_what_was_asked_answered_cited_and_found(asked: World) -> None:
@@ -161,7 +161,7 @@ def test_a_question_that_found_nothing_is_not_shown_to_a_narrower_key_than_the_o
 @pytest.mark.parametrize("receipt_id", ["", "nothing", "A" * 32, "0" * 32, "x" * 5_000])
 def test_an_id_that_was_never_given_out_is_not_found(asked: World, receipt_id: str) -> None:
     with pytest.raises(NotFoundError):
-        asked.app.generate.keep_receipts.read(asked.caller, receipt_id, Deadline.after(10))
+        asked.app.generate.store_receipts.read(asked.caller, receipt_id, Deadline.after(10))
 
 
 def test_another_tenants_receipt_is_not_found(asked: World) -> None:

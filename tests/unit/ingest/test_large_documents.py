@@ -52,9 +52,9 @@ def test_the_record_tells_how_many_chunks_are_done_while_the_rest_is_unknown(wor
     one_part_at_a_time(world)
     world.put(PATH, text_of("alpha"))
 
-    half = record_shape(world.app.documents.keep_documents.record(world.caller, world.key(PATH)), "r")
+    half = record_shape(world.app.documents.document_service.record(world.caller, world.key(PATH)), "r")
     finish(world)
-    done = record_shape(world.app.documents.keep_documents.record(world.caller, world.key(PATH)), "r")
+    done = record_shape(world.app.documents.document_service.record(world.caller, world.key(PATH)), "r")
 
     assert half.chunks_total is None
     assert half.chunks_done is not None

@@ -48,7 +48,7 @@ def test_reingesting_a_shorter_document_removes_its_stale_chunks(world: World) -
 def test_a_deleted_document_is_never_returned_even_while_its_chunks_are_still_indexed(world: World) -> None:
     world.put("team/pump.md", "The pump's code is QX-5521.")
 
-    world.app.documents.keep_documents.delete(world.caller, world.key("team/pump.md"))
+    world.app.documents.document_service.delete(world.caller, world.key("team/pump.md"))
 
     assert world.texts("pump code") == []
     assert world.chunk_count() == 1  # the chunk is still there: the registry hid it
@@ -222,7 +222,7 @@ def test_a_delete_while_a_revision_is_being_written_makes_it_lose_its_flip(world
     refresh = world.index.refresh
 
     def delete_first(*args: object) -> None:
-        world.app.documents.keep_documents.delete(world.caller, world.key("team/pump.md"))
+        world.app.documents.document_service.delete(world.caller, world.key("team/pump.md"))
         refresh(*args)
 
     world.index.refresh = delete_first

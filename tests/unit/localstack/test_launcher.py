@@ -11,19 +11,19 @@ import pytest
 from localstack.deploy import defaults_of, deployment_digest
 from localstack.function_environments import write_env_json
 from localstack.home import SHARED, TEMPLATE, Home, homes, read_json, write_json
+from localstack.launch_options import PASSED_ON, home_for, read_launch_options
 from localstack.processes import LaunchError, Process, start_time
 from localstack.services import move_queues, port_for
-from localstack.wishes import PASSED_ON, home_for, read_wishes
 
 HOME = Home(Path("base"), "embedded")
 
 
 def wanted(environment: dict[str, str], *, index: str = "embedded") -> dict[str, str]:
-    wishes = read_wishes(environment, HOME, index=index)
-    return wishes.parameters(
-        index_url=wishes.index_url or "http://127.0.0.1:9",
-        embedding_url=wishes.embedding_url or "local-embedding",
-        chat_url=wishes.chat_url or "local-chat",
+    options = read_launch_options(environment, HOME, index=index)
+    return options.parameters(
+        index_url=options.index_url or "http://127.0.0.1:9",
+        embedding_url=options.embedding_url or "local-embedding",
+        chat_url=options.chat_url or "local-chat",
     )
 
 
@@ -63,11 +63,11 @@ def test_saved_queues_get_their_addresses_on_the_port_in_force(tmp_path: Path) -
 
 def test_a_model_service_without_what_must_be_known_of_it_is_refused_by_name() -> None:
     with pytest.raises(LaunchError, match="EMBEDDING_DIMENSION must be set"):
-        read_wishes({"EMBEDDING_URL": "http://e/v1", "EMBEDDING_MODEL": "m"}, HOME, index="embedded")
+        read_launch_options({"EMBEDDING_URL": "http://e/v1", "EMBEDDING_MODEL": "m"}, HOME, index="embedded")
 
 
 def test_opensearch_without_an_address_asks_for_a_node_of_its_own() -> None:
-    assert read_wishes({}, HOME, index="opensearch").index_url is None
+    assert read_launch_options({}, HOME, index="opensearch").index_url is None
 
 
 def test_opensearch_takes_the_node_that_is_named() -> None:

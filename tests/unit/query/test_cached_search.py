@@ -23,7 +23,7 @@ def test_the_same_question_is_answered_from_memory_after_one_look_at_the_registr
 def test_a_deleted_document_is_never_served_from_memory(world: World) -> None:
     world.put("team/a.md", "alpha")
     world.search("alpha")
-    world.app.documents.keep_documents.delete(world.caller, world.key("team/a.md"))
+    world.app.documents.document_service.delete(world.caller, world.key("team/a.md"))
 
     assert world.texts("alpha") == []
 

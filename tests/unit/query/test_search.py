@@ -88,7 +88,7 @@ def test_a_registry_that_does_not_answer_is_an_error_and_not_an_empty_result(wor
 def test_superseded_revisions_that_fill_the_candidates_lead_to_one_second_round(world: World) -> None:
     world.put("team/live.md", "alpha")
     world.put("team/gone.md", "\n\n".join(f"# H{n}\n\n" + "alpha " * 120 for n in range(60)))
-    world.app.documents.keep_documents.delete(world.caller, world.key("team/gone.md"))
+    world.app.documents.document_service.delete(world.caller, world.key("team/gone.md"))
     before = world.index.calls.count("candidates")
 
     found = world.search("alpha")

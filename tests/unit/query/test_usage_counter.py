@@ -51,11 +51,11 @@ def test_a_record_tells_how_often_answers_held_the_document(world: World) -> Non
     world.put("team/a.md", "alpha")
     world.telemetry.add_use(world.key("team/a.md"), 3, "2026-01-02T03:04:05Z")
 
-    assert world.app.documents.keep_documents.record(world.caller, world.key("team/a.md")).usage == DocumentUsage(
+    assert world.app.documents.document_service.record(world.caller, world.key("team/a.md")).usage == DocumentUsage(
         3, "2026-01-02T03:04:05Z"
     )
     world.telemetry.fail_with = DatabaseError("down", service="telemetry")
-    assert world.app.documents.keep_documents.record(world.caller, world.key("team/a.md")).usage is None
+    assert world.app.documents.document_service.record(world.caller, world.key("team/a.md")).usage is None
 
 
 def test_unused_documents_are_those_that_no_answer_held_since_and_that_are_not_younger(world: World) -> None:
@@ -70,7 +70,7 @@ def test_unused_documents_are_those_that_no_answer_held_since_and_that_are_not_y
 
 def unused(world: World, since: str) -> list[str]:
     filters = DetailFilters(unused_since=since)
-    page = world.app.documents.keep_documents.page(
+    page = world.app.documents.document_service.page(
         world.caller, vault=None, prefix="", status=None, cursor=None, limit=10, filters=filters
     )
     return [head.key.path for head in page.heads]

@@ -28,7 +28,7 @@ def ask(world: World) -> Any:
 
 
 def put(world: World, name: str) -> None:
-    world.app.documents.keep_documents.put(
+    world.app.documents.document_service.put(
         world.caller, world.key(name), b"alpha", media_type="text/plain", metadata={}
     )
 
@@ -90,7 +90,7 @@ def test_documents_are_counted_as_they_are_written_and_refused_over_the_limit(wo
     with pytest.raises(RateLimitedError) as raised:
         put(world, "team/c.md")
     with pytest.raises(RateLimitedError):
-        world.app.documents.keep_documents.upload_form(world.caller, world.key("team/c.md"), media_type="text/plain")
+        world.app.documents.document_service.upload_form(world.caller, world.key("team/c.md"), media_type="text/plain")
 
     assert (raised.value.details["limited"], raised.value.details["until"]) == ("documents", NIGHT)
     assert world.documents.head("acme/team/c.md") is None

@@ -37,7 +37,7 @@ def test_a_dropped_file_is_in_force_and_listed_as_settings(world: World, path: s
     head = world.head(path)
     assert settings(world, "team").min_relevance == 0.25
     assert (head.status, head.live_version_id, head.doc_type) == (Status.INDEXED, version_id, "settings")
-    page = world.app.documents.keep_documents.page(
+    page = world.app.documents.document_service.page(
         world.caller, vault=None, prefix="", status=None, cursor=None, limit=10
     )
     assert [listed.key.vault_path for listed in page.heads] == [path]
@@ -118,11 +118,11 @@ def test_events_in_any_order_and_twice_end_with_what_the_bucket_holds(order: tup
 def test_a_file_that_failed_half_way_is_applied_when_its_message_comes_again(world: World) -> None:
     drop(world, OWN, ingest=False, min_relevance=0.25)
     message = world.message(world.change(OWN))
-    flip = world.registry.flip
-    world.registry.flip = lambda *_: (_ for _ in ()).throw(DatabaseError("gone", service="registry"))  # type: ignore[method-assign]
+    activate = world.registry.activate
+    world.registry.activate = lambda *_: (_ for _ in ()).throw(DatabaseError("gone", service="registry"))  # type: ignore[method-assign]
 
     assert world.deliver(message) == [message]
-    world.registry.flip = flip  # type: ignore[method-assign]
+    world.registry.activate = activate  # type: ignore[method-assign]
     assert world.deliver(message) == []
 
     assert world.head(OWN).status is Status.INDEXED
@@ -195,7 +195,7 @@ def test_a_category_that_the_settings_do_not_list_is_left_out_with_a_warning(wor
     world.put("other/c.md", "---\ncategory: gossip\n---\ngamma")
 
     records = [
-        world.app.documents.keep_documents.record(world.caller, world.key(name)).detail
+        world.app.documents.document_service.record(world.caller, world.key(name)).detail
         for name in ("team/a.md", "team/b.md", "other/c.md")
     ]
     assert [detail.facts.category for detail in records if detail] == ["howto", None, "gossip"]
@@ -220,7 +220,7 @@ def test_documents_cut_by_older_settings_are_listed_as_outdated_and_a_reindex_br
 
 
 def outdated(world: World) -> list[str]:
-    page = world.app.documents.keep_documents.page(
+    page = world.app.documents.document_service.page(
         world.caller, vault=None, prefix="", status=None, cursor=None, limit=10, filters=DetailFilters(outdated=True)
     )
     return [head.key.vault_path for head in page.heads]

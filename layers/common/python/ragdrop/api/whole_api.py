@@ -40,7 +40,7 @@ def core_routes(
         search_router(lambda: app.query.search, reader),
         ask_router(lambda: app.generate.ask, reader),
         documents_router(
-            lambda: app.documents.keep_documents,
+            lambda: app.documents.document_service,
             lambda: app.documents.retry_documents,
             lambda: app.documents.purge_documents,
             lambda: app.documents.write_once,
@@ -57,7 +57,7 @@ def query_api(app: App) -> FastAPI:
     reader, writer = (authenticated(app.tenants.directory, role) for role in ("reader", "writer"))
     routers = [
         *core_routes(app, reader=reader, writer=writer, anyone=maybe_authenticated(app.tenants.directory)),
-        answers_router(lambda: app.generate.keep_receipts, reader),
+        answers_router(lambda: app.generate.store_receipts, reader),
         chat_router(
             lambda: app.generate.converse, lambda: app.generate.condense_conversation, app.tenants.directory, reader
         ),

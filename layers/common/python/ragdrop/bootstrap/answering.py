@@ -210,7 +210,7 @@ class GenerateParts:
         )
 
     @cached_property
-    def keep_receipts(self) -> StoreReceipts:
+    def store_receipts(self) -> StoreReceipts:
         """Receipts of answers."""
         from ragdrop.generate.receipts import StoreReceipts
 
@@ -248,7 +248,7 @@ class GenerateParts:
             prepare=self.prepare_prompt,
             registry=self.ports.guarded_registry,
             chat=self.ports.guarded_chat,
-            receipts=self.keep_receipts,
+            receipts=self.store_receipts,
             bucket=self.ports.settings.document_bucket,
             prices=self.ports.settings.chat_prices,
             tracer=self.ports.tracer,

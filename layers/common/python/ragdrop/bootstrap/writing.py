@@ -159,7 +159,7 @@ class DocumentParts:
         return WriteOnce(self.ports.kept_replies, clock=self.ports.clock)
 
     @cached_property
-    def keep_documents(self) -> DocumentService:
+    def document_service(self) -> DocumentService:
         """Documents over HTTP."""
         from ragdrop.documents.service import CheckLinks, DocumentService
 
@@ -188,7 +188,7 @@ class DocumentParts:
         from ragdrop.documents.purge import PurgeDocuments
 
         return PurgeDocuments(
-            keep=self.keep_documents,
+            keep=self.document_service,
             documents=self.ports.documents,
             state=self.ports.state,
             registry=self.ports.registry,

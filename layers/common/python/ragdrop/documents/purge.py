@@ -60,8 +60,8 @@ class PurgeDocuments:
     def __call__(self, caller: Caller, key: DocumentKey, deadline: Deadline) -> Purged:
         """Delete, then remove all that is kept; cut off in between, the same call removes the rest.
 
-        The tombstone comes first: from then on nothing answers, and a revision still being written loses its flip.  The
-        head goes last, as it says what is left to do.
+        The tombstone comes first: from then on nothing answers, and a revision that is still being written cannot be
+        activated.  The head goes last, because it says what is left to do.
 
         Raises:
             DocumentNotFoundError: Nothing is kept of such a document, or the vault is out of the key's scope.

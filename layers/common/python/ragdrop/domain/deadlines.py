@@ -59,7 +59,7 @@ class Deadline:
 
 
 @dataclass(frozen=True, slots=True)
-class TimeShare:
+class StageBudget:
     """One of *parts* equal parts of the time left, at most *cap_s* seconds: a streamed answer has minutes."""
 
     parts: int
@@ -68,20 +68,20 @@ class TimeShare:
     def of(self, deadline: Deadline) -> Deadline:
         """When the stage must have ended.
 
-        >>> TimeShare(5, 8.0).of(Deadline.after(20.0, clock=lambda: 100.0)).remaining_s()
+        >>> StageBudget(5, 8.0).of(Deadline.after(20.0, clock=lambda: 100.0)).remaining_s()
         4.0
         """
         return deadline.share(self.parts).within(self.cap_s)
 
 
-CONDENSE = TimeShare(4, 8.0)  # without it: the conversation's last words
-FOLDERS = TimeShare(2, 15.0)  # without it: all folders alike
-EMBED = TimeShare(5, 8.0)  # without it: words alone
-CANDIDATES = TimeShare(4, 8.0)  # without them: the snapshot
-SNAPSHOT = TimeShare(2, 15.0)  # to fetch it; what is missing then comes with the next request
-RERANK = TimeShare(4, 8.0)  # without it: the order that there is
-TEXTS = TimeShare(4, 8.0)  # without them: the snapshot
-LINKS = TimeShare(4, 8.0)  # without them: an answer without links
+CONDENSE = StageBudget(4, 8.0)  # without it: the conversation's last words
+FOLDERS = StageBudget(2, 15.0)  # without it: all folders alike
+EMBED = StageBudget(5, 8.0)  # without it: words alone
+CANDIDATES = StageBudget(4, 8.0)  # without them: the snapshot
+SNAPSHOT = StageBudget(2, 15.0)  # to fetch it; what is missing then comes with the next request
+RERANK = StageBudget(4, 8.0)  # without it: the order that there is
+TEXTS = StageBudget(4, 8.0)  # without them: the snapshot
+LINKS = StageBudget(4, 8.0)  # without them: an answer without links
 
 
 REQUEST_ID: ContextVar[str | None] = ContextVar("ragdrop_request_id", default=None)

@@ -52,7 +52,7 @@ class ActivateRevisions:
     def activate(self, written: WrittenRevision, deadline: Deadline) -> None:
         """Let a refreshed revision answer, unless it was superseded; then remove what it replaces."""
         self._registry.point(written.detail)
-        before = self._registry.flip(written.detail, self._clock())
+        before = self._registry.activate(written.detail, self._clock())
         if before is not None:
             self._metrics.put({"IndexedDocuments": 1})
             self.count(written.tenant, written.key, before, detail=written.detail)

@@ -122,7 +122,7 @@ class IndexRevision:
         return self._write_chunks.vectors((cut for each in several for cut in each.cuts), known, deadline)
 
     def index(self, prepared: Iterable[ParsedRevision], vectors: Known, deadline: Deadline) -> None:
-        """Put the chunks of several documents into the index, in shared requests; they wait for the flips.
+        """Put the chunks of several documents into the index, in shared requests; they wait for the activations.
 
         Raises:
             DependencyError: The index failed; the same call may succeed later.
@@ -141,7 +141,7 @@ class IndexRevision:
         return WrittenRevision(detail, prepared.tenant, tuple(cut.target for cut in prepared.cuts))
 
     def catch_up(self, written: WrittenRevision, tenant: Tenant, deadline: Deadline) -> None:
-        """Write a flipped revision to the indexes that its tenant has got since it was written."""
+        """Write an activated revision to the indexes that its tenant has got since it was written."""
         missing = [target for target in tenant.targets if target not in written.targets]
         kept = self._revisions.open(written.key, written.detail.revision) if missing else None
         for target in missing if kept is not None else ():

@@ -22,13 +22,13 @@ from ragdrop.ports.message_queue import Continuation, Delivery
 from ragdrop.ports.registry import Checkpoint, HopLimits
 from ragdrop.tenants.settings_in_force import chunking_in_force
 
-MIN_TIME_FOR_A_PART_S = 15.0  # with less left no part is begun; the last one also waits for refresh and flip
+MIN_TIME_FOR_A_PART_S = 15.0  # with less left no part is begun; the last one also waits for refresh and activation
 PACE = 2.0  # the next part may take twice as long as the slowest so far
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenRevision:
-    """A revision whose chunks are written, to these indexes of its tenant, and wait for their flip."""
+    """A revision whose chunks are written, to these indexes of its tenant, and wait for their activation."""
 
     detail: Detail
     tenant: Tenant

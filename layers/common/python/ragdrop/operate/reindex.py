@@ -1,7 +1,7 @@
 """Reindex: build a new index beside the old one, tenant by tenant, and switch without a gap.
 
-From `begin` until `drop_previous` ingest writes every revision to both indexes, and catches up after its flip if the
-reindex began meanwhile.  So what a copy here reads after `begin` is either live, or somebody else writes it.
+From `begin` until `drop_previous` ingest writes every revision to both indexes, and catches up after the activation if
+the reindex began meanwhile.  So what a copy reads after `begin` is either live, or another worker writes it.
 """
 
 from __future__ import annotations

@@ -18,13 +18,13 @@ from ragdrop.ports.credentials import KeyRegistry
 
 
 class PointerRegistry(Protocol):
-    """Pointers are written before a flip and removed after it: there may be too many, never too few.
+    """Pointers are written before an activation and removed after it: there may be too many, never too few.
 
     Readers check the heads of what they find.  All reads are consistent.
     """
 
     def point(self, detail: Detail) -> None:
-        """Note a revision that is about to be flipped: under its name, and where it is promoted, in its tenant's list.
+        """Note a revision before its activation: under its name and, if it is promoted, in its tenant's list.
 
         A name has room for 20 paths; one more is not noted.
         """
@@ -142,14 +142,14 @@ class DocumentRegistry(Protocol):
         ...
 
     def detail(self, key: DocumentKey, revision: int) -> Detail | None:
-        """What is kept of one revision; None where it neither began nor was flipped, or was forgotten."""
+        """What is kept of one revision; None where it neither began nor was activated, or was forgotten."""
         ...
 
     def begin(self, detail: Detail, checkpoint: Checkpoint) -> None:
-        """Keep the detail of a large revision before its flip, with its first checkpoint."""
+        """Keep the detail of a large revision before its activation, with its first checkpoint."""
 
     def checkpoint(self, key: DocumentKey, revision: int) -> Checkpoint | None:
-        """How far a large revision is; None where it never began, was flipped, or was forgotten."""
+        """How far a large revision is; None where it never began, was activated, or was forgotten."""
         ...
 
     def advance(self, key: DocumentKey, revision: int, before: Checkpoint, after: Checkpoint) -> bool:
@@ -169,19 +169,19 @@ class DocumentRegistry(Protocol):
     def give_back(self, key: DocumentKey, revision: int) -> None:
         """End the lease of *revision*, so that another message may claim; nothing happens if it was superseded."""
 
-    def flip(self, detail: Detail, now_s: float) -> Head | None:
+    def activate(self, detail: Detail, now_s: float) -> Head | None:
         """Write the detail, then make its revision the live one if it is still the last claimed.
 
         Returns the head as it was before, or None where the revision was superseded.
         """
 
     def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> Head | None:
-        """Record that *revision* failed; the live one is withdrawn unless *keep_live*.  Returns as `flip` does."""
+        """Record that *revision* failed; the live one is withdrawn unless *keep_live*.  Returns as `activate` does."""
 
     def tombstone(self, key: DocumentKey, seen: Head, sequencer: str | None, now_s: float) -> Head | None:
         """Claim the next revision as deleted, if the head is still as *seen*: from here on nothing of it answers.
 
-        Returns the new head, or None where another write was first, a flip of the revision seen included.
+        Returns the new head, or None where another write was first, an activation of the revision seen included.
         """
 
     def forget(self, key: DocumentKey, before_revision: int) -> None:

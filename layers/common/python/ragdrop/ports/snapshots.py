@@ -86,12 +86,14 @@ class Snapshot:
         }
 
 
-def told(metadata: Mapping[str, str], *, etag: str, packed_bytes: int) -> Snapshot | None:
+def from_metadata(metadata: Mapping[str, str], *, etag: str, packed_bytes: int) -> Snapshot | None:
     """Read what `Snapshot.metadata` wrote; None of another format, or of something else.
 
     >>> one = Snapshot("i", 8, 1, 2.5, chunks=3, documents=1, live_chunks=4, sha256="ab")
-    >>> told(one.metadata(), etag="", packed_bytes=0) == one, told({"format": "0"}, etag="", packed_bytes=0)
-    (True, None)
+    >>> from_metadata(one.metadata(), etag="", packed_bytes=0) == one
+    True
+    >>> from_metadata({"format": "0"}, etag="", packed_bytes=0) is None
+    True
     """
     if metadata.get("format") != str(FORMAT_VERSION):
         return None

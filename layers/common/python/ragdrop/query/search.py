@@ -280,6 +280,6 @@ def _explanation(
         folders_selected=[*question.query.folders, *question.query.prefer_folders, *question.folders.selected],
         folders_available=list(question.folders.available),
         scopes=scopes_told(question.scopes.each()),
-        settings=question.settings.told(),
+        settings=question.settings.to_dict(),
         left_out=left_out,
     )

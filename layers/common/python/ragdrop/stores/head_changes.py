@@ -46,7 +46,7 @@ def claimed(seen: Head | None, claim: Claim) -> Changes:
     return _with_sequencer(changes, claim.sequencer)
 
 
-def flipped(detail: Detail, now_s: float) -> Changes:
+def activated(detail: Detail, now_s: float) -> Changes:
     """The revision answers.  The live S3 versions are those of the claim: the registry copies them within the write."""
     return {
         "status": Status.INDEXED,
@@ -78,7 +78,7 @@ def failed(failure: Failure, *, keep_live: bool) -> Changes:
 
 
 def buried(seen: Head, sequencer: str | None, now_s: float) -> Changes:
-    """The next revision is taken as deleted: a revision still running loses its flip, nothing answers."""
+    """The next revision is taken as deleted: a revision still running loses its activation, nothing answers."""
     changes: Changes = {
         "status": Status.DELETED,
         "revision": seen.revision + 1,
@@ -105,7 +105,7 @@ def taken_by(head: Head, changes: Changes) -> bool:
 
 
 def finished_as(head: Head, revision: int, changes: Changes) -> bool:
-    """Whether *head* shows that a flip or failure of *revision* is done already: again a repeated write is no loss.
+    """Whether *head* shows that *revision* is already activated or failed, so that a repeated write changes nothing.
 
     What the head was before is not known then; the one that was found stands for it.
     """

@@ -41,8 +41,8 @@ class ApplySettings:
     def __call__(self, claimed: Head, stored: StoredObject, tenant: Tenant) -> bool:
         """Apply the version *stored* under the revision *claimed*; False where the version is gone by now.
 
-        The settings go first and the flip last: a crash between both is repeated, and an older revision never replaces
-        what a newer one kept.
+        The settings are written first and activated last: a crash between the two is repeated, and an older revision
+        never replaces what a newer one stored.
 
         Raises:
             InvalidSettingsError: The file cannot be applied; what was in force before is in force still.
@@ -58,7 +58,7 @@ class ApplySettings:
             raise refusal(problems)
         kept = KeptSettings(values, claimed.revision, stored.version_id)
         self._registry.keep_settings(key.tenant, key.vault, kept)
-        self._registry.flip(self._detail(claimed, stored, body, values), self._clock())
+        self._registry.activate(self._detail(claimed, stored, body, values), self._clock())
         self._registry.forget(key, claimed.revision)
         self._directory.forget(key.tenant)
         return True

@@ -46,10 +46,10 @@ class SettingsInForce:
     values: Tunables = field(default_factory=Tunables)
     origins: Mapping[str, Origin] = field(default_factory=dict)
 
-    def told(self) -> dict[str, dict[str, Value | None]]:
+    def to_dict(self) -> dict[str, dict[str, Value | None]]:
         """Every setting with its value and where it came from, for `debug.settings`.
 
-        >>> SettingsInForce(Tunables(), {"fusion": "vault"}).told()["fusion"]
+        >>> SettingsInForce(Tunables(), {"fusion": "vault"}).to_dict()["fusion"]
         {'value': 'blend', 'from': 'vault'}
         """
         return {
@@ -77,7 +77,7 @@ def in_force(
             document: its vault.
         request: Settings that the request gives by name; None leaves one as it is.
 
-    >>> in_force(Tunables(), Tenant("acme", None), request={"min_relevance": 0.2}).told()["min_relevance"]
+    >>> in_force(Tunables(), Tenant("acme", None), request={"min_relevance": 0.2}).to_dict()["min_relevance"]
     {'value': 0.2, 'from': 'request'}
     """
     named = set(vaults)

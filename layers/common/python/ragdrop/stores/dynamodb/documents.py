@@ -1,4 +1,4 @@
-"""Heads and details in DynamoDB: claim, flip, fail and tombstone as conditional writes."""
+"""Heads and details in DynamoDB: claim, activate, fail and tombstone as conditional writes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class DynamoDbDocuments(DynamoDbPointers):
         return detail_of(item, key) if item else None
 
     def begin(self, detail: Detail, checkpoint: Checkpoint) -> None:
-        """Keep the detail and the first checkpoint in one item, which the flip replaces."""
+        """Keep the detail and the first checkpoint in one item, which the activation replaces."""
         self._table.put(detail_item(detail) | checkpoint_attributes(checkpoint))
 
     def checkpoint(self, key: DocumentKey, revision: int) -> Checkpoint | None:
@@ -97,8 +97,8 @@ class DynamoDbDocuments(DynamoDbPointers):
     def claim(self, key: DocumentKey, seen: Head | None, claim: Claim) -> Head | None:
         """Take the next revision; None where another claim or tombstone was first.
 
-        The condition is on the revision alone: a flip of the revision seen is no reason to lose, as its writer may
-        have looked at S3 before the change that this claim is for.
+        The condition is on the revision alone.  An activation of the revision seen is no conflict: its writer may have
+        read S3 before the change that this claim is for.
         """
         changes = head_changes.claimed(seen, claim)
         if seen is None:
@@ -110,11 +110,11 @@ class DynamoDbDocuments(DynamoDbPointers):
         update = Update({"lease_until_s": 0.0}, expected={"revision": revision, "status": Status.PENDING})
         self._table.update((document_pk(key), HEAD_SK), update, returning="NONE")
 
-    def flip(self, detail: Detail, now_s: float) -> Head | None:
+    def activate(self, detail: Detail, now_s: float) -> Head | None:
         """Write the detail, then make its revision the live one."""
         self._table.put(detail_item(detail))
         copies = {"live_version_id": "version_id", "live_sidecar_version_id": "sidecar_version_id"}
-        return self._finish(detail.key, detail.revision, head_changes.flipped(detail, now_s), copies)
+        return self._finish(detail.key, detail.revision, head_changes.activated(detail, now_s), copies)
 
     def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> Head | None:
         """Record a failure of a revision that is still pending."""

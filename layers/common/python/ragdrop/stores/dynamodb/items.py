@@ -87,7 +87,7 @@ def head_of(item: Item) -> Head:
     tenant, *middle, path = item["PK"].removeprefix("D#").split("/", 2)
     known = _known(Head, item)
     for name in ("version_id", "sidecar_version_id", "live_version_id", "live_sidecar_version_id"):
-        known[name] = known.get(name) or None  # a flip copies what is missing as an empty string
+        known[name] = known.get(name) or None  # an activation copies what is missing as an empty string
     known["lease_until_s"] = float(known.get("lease_until_s", 0))
     if error := known.get("error"):
         known["error"] = Failure(**_known(Failure, error))

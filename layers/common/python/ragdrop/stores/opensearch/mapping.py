@@ -21,7 +21,7 @@ FACT_DEFAULTS = tuple(
 KNOWN_FACTS = frozenset(name for name, _ in FACT_DEFAULTS)
 Documents: TypeAlias = dict[str, tuple[DocumentKey, int, Facts]]
 SHARDS = 6  # divides among 1, 2, 3 and 6 data nodes; a query touches only those of its tenant's routing values
-REFRESH_INTERVAL = "30s"  # only a safety net: writers refresh before they flip, so nothing waits for it
+REFRESH_INTERVAL = "30s"  # only a safety net: writers refresh before they activate, so nothing waits for it
 
 # Like Lucene's own English analyzer, and accents do not matter, as in the embedded index: "Warmepumpe" finds
 # "Wärmepumpe", its ä written as one character or as two.  The standard tokenizer keeps swift.fuzzy and retry_after_s

@@ -29,7 +29,7 @@ from ragdrop.errors import DatabaseError, IndexLostError
 from ragdrop.stores.index_queries import check_dimension, has_direction, match_expression
 from ragdrop.stores.sqlite.files import SqliteFiles
 from ragdrop.stores.sqlite.filters import Condition, condition
-from ragdrop.stores.sqlite.schema import BM25, HIT_COLUMNS, check_stored_dimension, hit, insert, told
+from ragdrop.stores.sqlite.schema import BM25, HIT_COLUMNS, check_stored_dimension, facts_from_json, hit, insert
 from ragdrop.stores.sqlite.vectors import FLOAT32, VectorFormat
 
 CHUNKS_A_TRANSACTION = 256  # some tens of milliseconds, so that other writers do not wait long
@@ -143,7 +143,7 @@ class SqliteChunkIndex:
             return [
                 replace(
                     hit(index.tenant, row[:-2], 0.0 if row[-1] <= -2.0 else max(-1.0, min(1.0, row[-1]))),
-                    links=told(row[-2])[1] if row[-2] else (),
+                    links=facts_from_json(row[-2])[1] if row[-2] else (),
                 )
                 for row in rows
             ]
@@ -167,7 +167,7 @@ class SqliteChunkIndex:
         with self.files.reading(index, deadline) as connection:
             rows = [] if connection is None else list(connection.execute(_REVISIONS, (*after, limit)))
         found = [
-            IndexedRevision(DocumentKey(index.tenant, vault, path), revision, told(facts)[0].indexed_at)
+            IndexedRevision(DocumentKey(index.tenant, vault, path), revision, facts_from_json(facts)[0].indexed_at)
             for path, vault, revision, facts in rows
         ]
         return RevisionPage(found, json.dumps(rows[-1][:3]) if len(rows) == limit else None)

@@ -157,7 +157,7 @@ def hit(tenant: str, row: tuple[Any, ...], score: float, cosine: float | None = 
         IndexLostError: The row is damaged.
     """
     id_, vault, path, revision, ordinal, start, stop, page, headings, stored, text = row
-    facts, links, context = told(stored)
+    facts, links, context = facts_from_json(stored)
     try:
         size = stop - start
         chunk = Chunk(ordinal, start, stop, text[:size], _headings(headings), page, context, text[size:])
@@ -178,14 +178,14 @@ def facts_json(facts: Facts, links: tuple[Link, ...] = (), context: str = "") ->
 
 
 @lru_cache(maxsize=512)  # the chunks of a document mostly tell the same, and decoding it was half the time of a hit
-def told(text: str) -> tuple[Facts, tuple[Link, ...], str]:
+def facts_from_json(text: str) -> tuple[Facts, tuple[Link, ...], str]:
     """Read what `facts_json` wrote: facts, links, context.
 
     Raises:
         IndexLostError: The text is damaged.
 
     >>> facts = Facts("Pump", "v1", "2024-05-01T00:00:00Z", tags=("a",), attributes={"game": "go"})
-    >>> told(facts_json(facts, context="| a |")) == (facts, (), "| a |")
+    >>> facts_from_json(facts_json(facts, context="| a |")) == (facts, (), "| a |")
     True
     """
     try:

@@ -16,7 +16,7 @@ from backports import zstd
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import CircuitOpenError, DatabaseError
 from ragdrop.ports import ObjectStore
-from ragdrop.ports.snapshots import Snapshot, snapshot_name, told
+from ragdrop.ports.snapshots import Snapshot, from_metadata, snapshot_name
 
 PIECE_BYTES = 8 << 20  # of a download: what is lost where a request ends in the middle of one
 BLOCK_BYTES = 1 << 20
@@ -110,7 +110,7 @@ class SnapshotFiles:
 
     def _newest(self, tenant: str, held: Local | None, deadline: Deadline) -> Local | None:
         found = self._state.head(snapshot_name(tenant))
-        snapshot = found and told(found.metadata, etag=found.etag, packed_bytes=found.size_bytes)
+        snapshot = found and from_metadata(found.metadata, etag=found.etag, packed_bytes=found.size_bytes)
         if not snapshot:
             return None
         if held is not None and held.snapshot.etag == snapshot.etag:

@@ -17,7 +17,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError
 from ragdrop.ports import ChunkIndex, ObjectStore
-from ragdrop.ports.snapshots import MEDIA_TYPE, Snapshot, SnapshotDraft, snapshot_name, told
+from ragdrop.ports.snapshots import MEDIA_TYPE, Snapshot, SnapshotDraft, from_metadata, snapshot_name
 from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from ragdrop.stores.sqlite.snapshot_files import fetch, unpack
 from ragdrop.stores.sqlite.vectors import INT8
@@ -135,7 +135,7 @@ class SqliteDraft:
 def stored(state: ObjectStore, tenant: str) -> Snapshot | None:
     """What the tenant's snapshot says of itself, by one HeadObject; None where there is none that can be read."""
     found = state.head(snapshot_name(tenant))
-    return None if found is None else told(found.metadata, etag=found.etag, packed_bytes=found.size_bytes)
+    return None if found is None else from_metadata(found.metadata, etag=found.etag, packed_bytes=found.size_bytes)
 
 
 def _pack(source: Path, target: Path) -> str:

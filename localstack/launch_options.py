@@ -49,7 +49,7 @@ PASSED_ON = {
 
 
 @dataclass(frozen=True)
-class Wishes:
+class LaunchOptions:
     """Addresses that the caller named; None means the local stand-in: for the index, an OpenSearch node of its own."""
 
     embedding_url: str | None
@@ -60,8 +60,8 @@ class Wishes:
     def parameters(self, *, index_url: str, embedding_url: str, chat_url: str) -> dict[str, str]:
         """The template's parameters that are not their defaults, given where index and models answer.
 
-        >>> wishes = Wishes(None, None, None, {"CHAT_API_KEY": "k"})
-        >>> wishes.parameters(index_url="i", embedding_url="e", chat_url="c")["ChatApiKey"]
+        >>> options = LaunchOptions(None, None, None, {"CHAT_API_KEY": "k"})
+        >>> options.parameters(index_url="i", embedding_url="e", chat_url="c")["ChatApiKey"]
         'k'
         """
         local: dict[str, str] = {}
@@ -108,7 +108,7 @@ def named_index(environment: Mapping[str, str], *, index: str) -> str | None:
     return own.rstrip("/") if own else None
 
 
-def read_wishes(environment: Mapping[str, str], home: Home, *, index: str) -> Wishes:
+def read_launch_options(environment: Mapping[str, str], home: Home, *, index: str) -> LaunchOptions:
     """What *environment* asks for.
 
     Args:
@@ -130,7 +130,7 @@ def read_wishes(environment: Mapping[str, str], home: Home, *, index: str) -> Wi
     index_url = named_index(environment, index=index)
     if index_url is None and index == "embedded":
         index_url = f"sqlite:///{home.index}"
-    return Wishes(embedding_url, chat_url, index_url, passed)
+    return LaunchOptions(embedding_url, chat_url, index_url, passed)
 
 
 def python_runtime() -> str:

@@ -16,8 +16,8 @@ import httpx
 
 from localstack.deploy import Emulated
 from localstack.home import REPOSITORY, SHARED, Home
+from localstack.launch_options import TOKENIZER_KEY
 from localstack.processes import POLL_S, LaunchError
-from localstack.wishes import TOKENIZER_KEY
 from ragdrop.client import RagdropClient
 from ragdrop.errors import RagdropError
 from ragdrop_cli.canary import Canary

@@ -16,7 +16,6 @@ import httpx
 
 from localstack.deploy import Emulated
 from localstack.drill.proxy import FaultProxies, FaultProxy
-from localstack.handover import push, ragdrop_json
 from localstack.home import REPOSITORY, Home
 from localstack.launcher import down, up
 from localstack.opensearch import start as start_node
@@ -24,6 +23,7 @@ from localstack.opensearch import stop as stop_node
 from localstack.ports import HOST, choose_port
 from localstack.processes import LaunchError, Process, await_health, start, stop
 from localstack.progress import Progress
+from localstack.seed import push, ragdrop_json
 from localstack.services import clean_environment
 
 SAMPLE = REPOSITORY / "localstack/sample-vault"
@@ -43,7 +43,7 @@ FOREIGN = ("EMBEDDING_", "CHAT_", "INDEX_", "AWS_", "RAGDROP_")  # what would na
 
 
 @dataclass(frozen=True)
-class Rig:
+class Harness:
     """What runs: *proxies* by dependency, *apps* and their *logs* by function.
 
     *key* is one of the drill's tenant; *new_key* makes another.  *index_url* is the node itself, past its proxy.
@@ -67,7 +67,7 @@ class Rig:
 
 
 @contextmanager
-def rig(folder: Path, progress: Progress) -> Iterator[Rig]:
+def harness(folder: Path, progress: Progress) -> Iterator[Harness]:
     """Everything, up and with the sample vault indexed; stopped at the end.
 
     Raises:
@@ -100,24 +100,24 @@ def rig(folder: Path, progress: Progress) -> Iterator[Rig]:
             ending.callback(stop, apps[function])
         logs = {function: _log(folder, function) for function in apps}
         key = str(stack["api_key"])
-        yield Rig(before, apps, logs, key, lambda: _new_key(home), node.url, stack, environment, folder, home)
+        yield Harness(before, apps, logs, key, lambda: _new_key(home), node.url, stack, environment, folder, home)
 
 
 @contextmanager
-def with_settings(rig: Rig, settings: Mapping[str, str]) -> Iterator[Rig]:
+def with_settings(harness: Harness, settings: Mapping[str, str]) -> Iterator[Harness]:
     """The same with apps of their own that run with other *settings*."""
     with ExitStack() as ending:
         apps = {}
-        for function in rig.apps:
-            folder = rig.folder / f"changed-{function}"
+        for function in harness.apps:
+            folder = harness.folder / f"changed-{function}"
             folder.mkdir(exist_ok=True)
-            apps[function] = _serve(function, {**rig.environment, **settings, "TMPDIR": str(folder)}, folder)
+            apps[function] = _serve(function, {**harness.environment, **settings, "TMPDIR": str(folder)}, folder)
             ending.callback(stop, apps[function])
-        yield replace(rig, apps=apps)
+        yield replace(harness, apps=apps)
 
 
 @contextmanager
-def on_another_port(rig: Rig) -> Iterator[Rig]:
+def on_another_port(harness: Harness) -> Iterator[Harness]:
     """The same after the stack went down and came up while something else listened on the emulator's port.
 
     `up` sends a document through S3, the queue and ingest before it returns.
@@ -126,19 +126,19 @@ def on_another_port(rig: Rig) -> Iterator[Rig]:
         LaunchError: The stack did not come up, or did not ingest.
     """
     progress = Progress()
-    down(rig.home, progress)
+    down(harness.home, progress)
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        other.bind((HOST, _port(rig.stack["endpoint_url"])))
+        other.bind((HOST, _port(harness.stack["endpoint_url"])))
         other.listen()
-        stack = up(rig.home, index="opensearch", tenant=TENANT, progress=progress)
-    if stack["endpoint_url"] == rig.stack["endpoint_url"]:
+        stack = up(harness.home, index="opensearch", tenant=TENANT, progress=progress)
+    if stack["endpoint_url"] == harness.stack["endpoint_url"]:
         raise LaunchError("the emulator came up on a port that something else listens on")
     for name in SERVERS:
-        rig.proxies[name].lead_to(_port(stack[f"{name}_url"]))
+        harness.proxies[name].lead_to(_port(stack[f"{name}_url"]))
     for service in ("dynamodb", "s3"):
-        rig.proxies[service].lead_to(_port(stack["endpoint_url"]))
-    yield replace(rig, stack=stack)
+        harness.proxies[service].lead_to(_port(stack["endpoint_url"]))
+    yield replace(harness, stack=stack)
 
 
 def _new_key(home: Home) -> str:
