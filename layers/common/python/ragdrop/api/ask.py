@@ -41,15 +41,20 @@ def ask_router(ask: AskPart, caller: Callable[..., Caller]) -> APIRouter:
         With `stream` the answer comes as server-sent events: `retrieval` at once, then `token` and `citation` (only
         once checked), then `done` with the whole answer, or `error`.
         """
-        start = time.perf_counter()
-        question = question_of(body)
         if not body.stream:
-            return ask_response(ask()(question, who, deadline), request, start)
-        stream = ask().stream(question, who, deadline)
+            return answer(ask(), body, request, who, deadline)
+        start = time.perf_counter()
+        stream = ask().stream(question_of(body), who, deadline)
         first = next(stream)  # what fails before anything was said is an error like any other
         return EventStream(events(itertools.chain([first], stream), request, start))
 
     return router
+
+
+def answer(ask: Answering, body: AskRequest, request: Request, who: Caller, deadline: Deadline) -> AskResponse:
+    """The whole answer to a request."""
+    start = time.perf_counter()
+    return ask_response(ask(question_of(body), who, deadline), request, start)
 
 
 def question_of(body: AskRequest) -> Question:

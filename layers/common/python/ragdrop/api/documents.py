@@ -146,17 +146,8 @@ def _add_reading(router: APIRouter, keep: Callable[[], DocumentService], reader:
         """
         given = {name: value for name, value in request.query_params.items() if name.startswith(ATTRIBUTE)}
         _only(request, {*ListParameters.model_fields, *given})
-        page = keep().page(
-            who,
-            vault=asked.vault,
-            prefix=asked.prefix,
-            status=asked.status,
-            cursor=asked.cursor,
-            limit=asked.limit,
-            filters=asked.filters({name.removeprefix(ATTRIBUTE): value for name, value in given.items()}),
-        )
-        documents = [listed(head) for head in page.heads]
-        return DocumentList(request_id=request.state.request_id, documents=documents, cursor=page.cursor)
+        attributes = {name.removeprefix(ATTRIBUTE): value for name, value in given.items()}
+        return list_of(keep(), who, asked, attributes, request.state.request_id)
 
     @router.get(PATH, response_model=DocumentRecord | DocumentText, summary="Read a document's record or text")
     def get_document(
@@ -178,9 +169,7 @@ def _add_reading(router: APIRouter, keep: Callable[[], DocumentService], reader:
         if not asked.wants_text:
             record = record_shape(keep().record(who, key, version_id=asked.version), request_id)
             return _unless_known(record, record.etag, response, if_none_match)
-        start, end = asked.bounds
-        text = keep().text(who, key, start=start, end=end, version_id=asked.version)
-        return _unless_known(text_shape(key, start, text, request_id), None, response, if_none_match)
+        return _unless_known(text_of(keep(), who, key, asked, request_id), None, response, if_none_match)
 
 
 def _add_writing(
@@ -272,6 +261,30 @@ def _add_deleting(
             return delete_receipt(key, keep().delete(who, key), request_id, time.time())
 
         return write.once(remove, DeleteReceipt)
+
+
+def list_of(
+    keep: DocumentService, who: Caller, asked: ListParameters, attributes: Mapping[str, str], request_id: str
+) -> DocumentList:
+    """One page of the documents that *asked* and *attributes* select."""
+    page = keep.page(
+        who,
+        vault=asked.vault,
+        prefix=asked.prefix,
+        status=asked.status,
+        cursor=asked.cursor,
+        limit=asked.limit,
+        filters=asked.filters(attributes),
+    )
+    return DocumentList(request_id=request_id, documents=[listed(head) for head in page.heads], cursor=page.cursor)
+
+
+def text_of(
+    keep: DocumentService, who: Caller, key: DocumentKey, asked: ReadParameters, request_id: str
+) -> DocumentText:
+    """The parsed text of a document, or the part that *asked* names."""
+    start, end = asked.bounds
+    return text_shape(key, start, keep.text(who, key, start=start, end=end, version_id=asked.version), request_id)
 
 
 def _unless_known(

@@ -62,26 +62,29 @@ def health_router(
         ] = False,
     ) -> HealthShape:
         """How the service is, looked at within two seconds; a look is shown to others for two seconds more."""
-        found = check()(tenant=None if who is None else who.tenant, deep=deep and who is not None)
-        if found.status == "unavailable":
+        shown = health_of(check(), directory, request.state.request_id, who, deep=deep)
+        if shown.status == "unavailable":
             response.status_code = UNAVAILABLE
-        brief = {
-            "request_id": request.state.request_id,
-            "healthy": found.healthy,
-            "status": found.status,
-            "version": __version__,
-        }
-        if who is None:
-            return HealthShape.model_validate(brief)
-        registry_is_up = found.dependencies["registry"].status == "healthy"
-        tenant = directory.tenant(who.tenant) if registry_is_up else None
-        return HealthShape.model_validate(
-            {
-                **brief,
-                "dependencies": {name: asdict(each) for name, each in found.dependencies.items()},
-                "indexed_documents": None if tenant is None else tenant.documents,
-                "latency_ms": found.latency_ms,
-            }
-        )
+        return shown
 
     return router
+
+
+def health_of(
+    check: CheckHealth, directory: TenantDirectory, request_id: str, who: Caller | None, *, deep: bool = False
+) -> HealthShape:
+    """How the service is; all of it for a caller with a key."""
+    found = check(tenant=None if who is None else who.tenant, deep=deep and who is not None)
+    brief = {"request_id": request_id, "healthy": found.healthy, "status": found.status, "version": __version__}
+    if who is None:
+        return HealthShape.model_validate(brief)
+    registry_is_up = found.dependencies["registry"].status == "healthy"
+    tenant = directory.tenant(who.tenant) if registry_is_up else None
+    return HealthShape.model_validate(
+        {
+            **brief,
+            "dependencies": {name: asdict(each) for name, each in found.dependencies.items()},
+            "indexed_documents": None if tenant is None else tenant.documents,
+            "latency_ms": found.latency_ms,
+        }
+    )

@@ -203,13 +203,21 @@ class UnhandledErrorMiddleware:
         try:
             await self._app(scope, receive, watched)
         except Exception as exc:
-            frames = traceback.format_tb(exc.__traceback__)[-6:]
-            logger.error("a request failed unexpectedly", extra={"error": type(exc).__name__, "frames": frames})
+            log_unhandled(exc)
             if started:
                 raise
             request_id = scope["state"]["request_id"]
-            body = error_body("INTERNAL_ERROR", "something went wrong inside ragdrop", {}, request_id, scope["path"])
+            body = error_body("INTERNAL_ERROR", UNHANDLED, {}, request_id, scope["path"])
             await JSONResponse(body, 500)(scope, receive, send)
+
+
+UNHANDLED = "something went wrong inside ragdrop"
+
+
+def log_unhandled(exc: Exception) -> None:
+    """Log where an unhandled error came from; never its message, which may hold a document's text."""
+    frames = traceback.format_tb(exc.__traceback__)[-6:]
+    logger.error("a request failed unexpectedly", extra={"error": type(exc).__name__, "frames": frames})
 
 
 def error_body(code: str, message: str, details: dict[str, Any], request_id: str, path: str = "") -> dict[str, Any]:
@@ -223,11 +231,17 @@ def error_body(code: str, message: str, details: dict[str, Any], request_id: str
 
 def body_of_error(exc: errors.RagdropError, request: Request) -> dict[str, Any]:
     """What a caller is told of *exc*, as a response or as an event."""
+    message, details = shown_of_error(exc)
+    return error_body(exc.code, message, details, request.state.request_id, request.scope["path"])
+
+
+def shown_of_error(exc: errors.RagdropError) -> tuple[str, dict[str, Any]]:
+    """Message and details of *exc* as callers see them: when to try again, and nothing of the deployment's settings."""
     details = dict(exc.details)
     if STATUS[exc.code] in {429, 503}:
         details.setdefault("retry_after_s", RETRY_AFTER_S)
     message = "the deployment is not set up right" if isinstance(exc, errors.ConfigurationError) else exc.message
-    return error_body(exc.code, message, details, request.state.request_id, request.scope["path"])
+    return message, details
 
 
 def _response(request: Request, exc: errors.RagdropError) -> JSONResponse:

@@ -156,13 +156,21 @@ def search_router(search: SearchPart, caller: Callable[..., Caller]) -> APIRoute
         deadline: Annotated[Deadline, Depends(deadline_of)],
     ) -> SearchResponse:
         """Find the documents that answer a question, best first."""
-        start = time.perf_counter()
-        found = search()(query_of(body), who, deadline)
+        found, shown = find(search(), body, request, who, deadline)
         if found.cause is not None:
             response.headers["retry-after"] = str(found.cause.details.get("retry_after_s", RETRY_AFTER_S))
-        return _response(found, request, start)
+        return shown
 
     return router
+
+
+def find(
+    search: Searching, body: SearchRequest, request: Request, who: Caller, deadline: Deadline
+) -> tuple[Retrieval, SearchResponse]:
+    """What *search* found, and how it is shown."""
+    start = time.perf_counter()
+    found = search(query_of(body), who, deadline)
+    return found, _response(found, request, start)
 
 
 def _response(found: Retrieval, request: Request, start_s: float) -> SearchResponse:

@@ -78,12 +78,13 @@ def stats_router(stats: Callable[[], ReadStats], caller: Callable[..., Caller]) 
         detail: Annotated[bool, Query(description="Adds `errors` and `hours`.")] = False,  # noqa: FBT002
     ) -> StatsShape:
         """What the tenant holds, and what its queries came to; counts of the last ten seconds may be missing."""
-        return _shape(stats()(who, time_range), request.state.request_id, time_range, detail=detail)
+        return stats_shape(stats()(who, time_range), request.state.request_id, time_range, detail=detail)
 
     return router
 
 
-def _shape(found: TenantStats, request_id: str, time_range: TimeRange, *, detail: bool) -> StatsShape:
+def stats_shape(found: TenantStats, request_id: str, time_range: TimeRange, *, detail: bool = False) -> StatsShape:
+    """The figures of a tenant; with *detail* its errors and hours."""
     queries = found.queries
     told = (queries.prompt_tokens, queries.completion_tokens)
     more: dict[str, Any] = {}

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 import anyio
 import anyio.to_thread
 
+from ragdrop.api.mcp.backend import Backend
 from ragdrop.api.mcp.requests import RagContextIndex
 from ragdrop.api.mcp.results import Indexed
-from ragdrop.client import RagdropClient
 from ragdrop.domain.keys import DocumentKey, chunk_id
 from ragdrop.errors import DependencyError, RagdropError
 
@@ -32,7 +32,7 @@ async def in_thread(call: Callable[[], T]) -> T:
     return await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
 
 
-async def index(client: RagdropClient, asked: RagContextIndex, wait_s: float, progress: Progress) -> Indexed:
+async def index(client: Backend, asked: RagContextIndex, wait_s: float, progress: Progress) -> Indexed:
     """Write the document and wait up to *wait_s* seconds until it is found.
 
     Cancelling ends the waiting, not the indexing: what was written stays.
@@ -88,7 +88,7 @@ def facts_of(asked: RagContextIndex) -> dict[str, Any]:
     return {name: value for name, value in stated.items() if value}
 
 
-async def _settled(client: RagdropClient, status_url: str, until_s: float, progress: Progress) -> dict[str, Any] | None:
+async def _settled(client: Backend, status_url: str, until_s: float, progress: Progress) -> dict[str, Any] | None:
     """The record once it is no longer pending, or as it was last seen; None where it never could be read."""
     seen: dict[str, Any] | None = None
     delay_s, asked, missed = FIRST_POLL_S, 1, 0

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ragdrop.api.mcp.backend import Backend
 from ragdrop.api.mcp.requests import RagContextSearch, RagQuery
 from ragdrop.api.mcp.results import Answered, Passage, PassageMetadata, Passages
-from ragdrop.client import RagdropClient
 
 ALWAYS_SHOWN = 1.0
 
 
-def query(client: RagdropClient, asked: RagQuery) -> Answered:
+def query(client: Backend, asked: RagQuery) -> Answered:
     """Ask; a critical document that is always shown has the relevance 1.0.
 
     Raises:
@@ -36,7 +36,7 @@ def query(client: RagdropClient, asked: RagQuery) -> Answered:
     return Answered.model_validate(reply)
 
 
-def search(client: RagdropClient, asked: RagContextSearch) -> Passages:
+def search(client: Backend, asked: RagContextSearch) -> Passages:
     """Search; the matching chunks of the documents found, best first, at most `limit`.
 
     Raises:

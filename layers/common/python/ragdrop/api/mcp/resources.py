@@ -20,7 +20,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from ragdrop.client import RagdropClient
+from ragdrop.api.mcp.backend import Backend
 from ragdrop.errors import InvalidParamsError
 
 SCHEME = "ragdrop"
@@ -58,7 +58,7 @@ def place_of(uri: str) -> tuple[str, str]:
     return vault, path
 
 
-def list_resources(client: RagdropClient, cursor: str | None) -> ListResourcesResult:
+def list_resources(client: Backend, cursor: str | None) -> ListResourcesResult:
     """One page of the documents that answer, by vault and path.
 
     Raises:
@@ -80,7 +80,7 @@ def templates() -> ListResourceTemplatesResult:
     return ListResourceTemplatesResult(resource_templates=[template])
 
 
-def read_resource(client: RagdropClient, uri: str) -> ReadResourceResult:
+def read_resource(client: Backend, uri: str) -> ReadResourceResult:
     """The parsed text of a document, of a very long one the first 400,000 characters.
 
     Raises:

@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from fastapi import APIRouter, Depends, FastAPI, Request
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
-from ragdrop.api.http import CALLER_IN_SCOPE, authenticated, create_api, deadline_of, handed_over
-from ragdrop.api.mcp.server import Context, build
-from ragdrop.api.mcp.server import McpCaller as AgentCaller
-from ragdrop.api.whole_api import core_routes
-from ragdrop.client import RagdropClient
-from ragdrop.client.in_process import HOST, InProcessTransport
+from ragdrop.api.http import CALLER_IN_SCOPE, authenticated, create_api, deadline_of
+from ragdrop.api.mcp.direct import DirectApi
+from ragdrop.api.mcp.server import Context, McpCaller, build
 from ragdrop.domain.tenants import Caller
 
 if TYPE_CHECKING:
@@ -22,14 +19,13 @@ if TYPE_CHECKING:
 MARGIN_S = 2.0  # for the last look at a document's record and the answer
 
 
-def mcp_router(api: ASGIApp, caller: Callable[..., Caller]) -> APIRouter:
-    """The route; tools work through *api*, in process, on behalf of the caller that *caller* found."""
+def mcp_router(app: "App", caller: Callable[..., Caller]) -> APIRouter:
+    """The route; tools call what the routes call, on behalf of the caller that *caller* found."""
 
-    def agent(context: Context) -> AgentCaller:
+    def agent(context: Context) -> McpCaller:
         request = cast("Request", context.request)  # what the transport was served with
-        extra = {name: request.scope[name] for name in (CALLER_IN_SCOPE, "aws.context") if name in request.scope}
-        client = RagdropClient(HOST, "in-process", transport=InProcessTransport(api, request.scope, extra))
-        return AgentCaller(client, deadline_of(request).remaining_s() - MARGIN_S)
+        direct = DirectApi(app, request, request.scope[CALLER_IN_SCOPE])
+        return McpCaller(direct, deadline_of(request).remaining_s() - MARGIN_S)
 
     router = APIRouter(tags=["mcp"])
     server = build(agent)
@@ -59,8 +55,6 @@ class _Exchange(Response):
 
 
 def mcp_api(app: "App") -> FastAPI:
-    """The one route of agents; it checks the key, the routes behind it take the caller that it found."""
-    reader, writer = (handed_over(role) for role in ("reader", "writer"))
-    behind = create_api(core_routes(app, reader=reader, writer=writer, anyone=reader))
-    route = mcp_router(behind, authenticated(app.tenants.directory, "reader"))
+    """The one route of agents; it checks the key."""
+    route = mcp_router(app, authenticated(app.tenants.directory, "reader"))
     return create_api([route], allow_origins=app.ports.settings.cors_allow_origins)

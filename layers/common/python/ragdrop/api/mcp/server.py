@@ -30,10 +30,10 @@ from mcp_types import (
 from ragdrop import __version__
 from ragdrop.api.mcp import resources as documents
 from ragdrop.api.mcp import resources as prompts
+from ragdrop.api.mcp.backend import Backend
 from ragdrop.api.mcp.failures import protocol_error
 from ragdrop.api.mcp.indexing import in_thread
 from ragdrop.api.mcp.tools import TOOLS, Call
-from ragdrop.client import RagdropClient
 from ragdrop.errors import RagdropError
 
 INSTRUCTIONS = (
@@ -49,7 +49,7 @@ T = TypeVar("T")
 class McpCaller:
     """On whose behalf a request is served: a client with their key, and seconds that it may wait for an indexing."""
 
-    client: RagdropClient
+    client: Backend
     wait_s: float
 
 
@@ -112,7 +112,7 @@ async def _told(work: Awaitable[T]) -> T:
         raise protocol_error(exc) from exc
 
 
-def serve(client: RagdropClient, wait_s: float) -> None:
+def serve(client: Backend, wait_s: float) -> None:
     """Serve until standard input ends; the tools work through *client*.
 
     An indexing waits up to *wait_s* seconds, tells how far it is, and ends when the client cancels it.

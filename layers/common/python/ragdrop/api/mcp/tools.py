@@ -12,9 +12,9 @@ from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel, ValidationError
 
 from ragdrop.api.mcp import indexing, questions, requests, results
+from ragdrop.api.mcp.backend import Backend
 from ragdrop.api.mcp.failures import invalid, tool_error
 from ragdrop.api.mcp.indexing import Progress, in_thread
-from ragdrop.client import RagdropClient
 from ragdrop.errors import RagdropError
 
 
@@ -22,7 +22,7 @@ from ragdrop.errors import RagdropError
 class Call:
     """What a tool works with: a client, seconds that it may wait, and somebody to tell how far it is."""
 
-    client: RagdropClient
+    client: Backend
     wait_s: float
     progress: Progress
 

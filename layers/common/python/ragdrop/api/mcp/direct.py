@@ -1,0 +1,138 @@
+"""The tools' way to the parts of this process: the functions that the routes call, on behalf of one request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from fastapi import Request
+from pydantic import BaseModel, ValidationError
+
+from ragdrop.api.ask import answer
+from ragdrop.api.document_headers import object_metadata
+from ragdrop.api.document_shapes import accepted, record_shape
+from ragdrop.api.documents import ListParameters, ReadParameters, list_of, text_of
+from ragdrop.api.health import health_of
+from ragdrop.api.http import UNHANDLED, allowed, deadline_of, log_unhandled, shown_of_error
+from ragdrop.api.mcp.backend import Reply
+from ragdrop.api.mcp.failures import invalid
+from ragdrop.api.requests import AskRequest, SearchRequest
+from ragdrop.api.search import find
+from ragdrop.api.stats import stats_shape
+from ragdrop.client.routes import given
+from ragdrop.domain.documents import Status
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.tenants import Caller
+from ragdrop.errors import RagdropError
+from ragdrop.operate.stats import TimeRange
+
+if TYPE_CHECKING:
+    from ragdrop.bootstrap import App
+
+
+@dataclass(frozen=True)
+class DirectApi:
+    """What tools ask of the API, for the caller of one request."""
+
+    app: App
+    request: Request
+    who: Caller
+
+    def ask(self, query: str, **fields: object) -> Reply:
+        """Answer a question: `fields` are those of `POST /ask`; None means "not given"."""
+
+        def work() -> BaseModel:
+            body = AskRequest.model_validate(given(query=query, **fields))
+            return answer(self.app.generate.ask, body, self.request, self.who, deadline_of(self.request))
+
+        return self._served(work)
+
+    def search(self, query: str, **fields: object) -> Reply:
+        """Find documents: `fields` are those of `POST /search`; None means "not given"."""
+
+        def work() -> BaseModel:
+            body = SearchRequest.model_validate(given(query=query, **fields))
+            return find(self.app.query.search, body, self.request, self.who, deadline_of(self.request))[1]
+
+        return self._served(work)
+
+    def put_document(
+        self, vault: str, path: str, body: bytes, *, media_type: str, facts: Mapping[str, Any] | None = None
+    ) -> Reply:
+        """Store *body* as a document; the reply's `status_url` goes into `status`."""
+
+        def work() -> BaseModel:
+            who = allowed(self.who, "writer")
+            key = DocumentKey.checked(who.tenant, vault, path)
+            metadata = object_metadata({}, json.dumps(facts, ensure_ascii=False) if facts else None)
+            service = self.app.documents.document_service
+            stored = service.put(who, key, body, media_type=media_type, metadata=metadata)
+            return accepted(self.request, key, stored.version_id, Status.PENDING)
+
+        return self._served(work)
+
+    def status(self, status_url: str) -> Reply:
+        """The record behind a `status_url`."""
+        parts = urlsplit(status_url)
+        vault, _, path = unquote(parts.path).partition("/documents/")[2].partition("/")
+        version = parse_qs(parts.query).get("version", [None])[0]
+
+        def work() -> BaseModel:
+            key = DocumentKey.checked(self.who.tenant, vault, path)
+            record = self.app.documents.document_service.record(self.who, key, version_id=version)
+            return record_shape(record, self._id)
+
+        return self._served(work)
+
+    def documents(self, *, page_size: int, cursor: str | None) -> Iterator[Reply]:
+        """The page of the listing behind *cursor*."""
+
+        def work() -> BaseModel:
+            asked = ListParameters(limit=page_size, cursor=cursor)
+            return list_of(self.app.documents.document_service, self.who, asked, {}, self._id)
+
+        yield self._served(work)
+
+    def get_document(self, vault: str, path: str, *, span: tuple[int, int]) -> Reply:
+        """The parsed `text` of a document between two code points."""
+
+        def work() -> BaseModel:
+            key = DocumentKey.checked(self.who.tenant, vault, path)
+            asked = ReadParameters(span=f"{span[0]}-{span[1]}")
+            return text_of(self.app.documents.document_service, self.who, key, asked, self._id)
+
+        return self._served(work)
+
+    def health(self) -> Reply:
+        """How the service is, and each thing that it depends on."""
+        check, directory = self.app.operate.check_health, self.app.tenants.directory
+        return self._served(lambda: health_of(check, directory, self._id, self.who))
+
+    def stats(self, time_range: str) -> Reply:
+        """Figures of a time."""
+        read, known = self.app.operate.read_stats, cast("TimeRange", time_range)  # checked with the tool's arguments
+        return self._served(lambda: stats_shape(read(self.who, known), self._id, known))
+
+    @property
+    def _id(self) -> str:
+        return str(self.request.state.request_id)
+
+    def _served(self, work: Callable[[], BaseModel]) -> Reply:
+        """The reply of *work*; what fails is what the API shows of it.
+
+        Raises:
+            RagdropError: With the message and the details that callers see.
+        """
+        try:
+            return work().model_dump(mode="json", exclude_unset=True)
+        except ValidationError as exc:
+            raise invalid(exc) from exc
+        except RagdropError as exc:
+            exc.message, exc.details = shown_of_error(exc)
+            raise
+        except Exception as exc:
+            log_unhandled(exc)
+            raise RagdropError(UNHANDLED) from exc
