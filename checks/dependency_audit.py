@@ -38,7 +38,7 @@ class Audit:
         >>> audit.add({"dependencies": [{"name": "a", "skip_reason": "not found"}, {"name": "b", "version": "1",
         ...     "vulns": [{"id": "PYSEC-1", "fix_versions": ["2"]}]}]})
         >>> audit.verdict()
-        (1, 'VULNERABLE: b 1 has PYSEC-1, mended in 2; NOT AUDITED: 1 of 2 packages: a')
+        (1, 'VULNERABLE: b 1 has PYSEC-1, fixed in 2; NOT AUDITED: 1 of 2 packages: a')
         """
         for each in report["dependencies"]:
             if "skip_reason" in each:
@@ -46,8 +46,8 @@ class Audit:
                 continue
             self.audited.add(each["name"])
             for found in each["vulns"]:
-                mended = f", mended in {', '.join(found['fix_versions'])}" if found["fix_versions"] else ""
-                self.vulnerable.add(f"{each['name']} {each['version']} has {found['id']}{mended}")
+                fixed = f", fixed in {', '.join(found['fix_versions'])}" if found["fix_versions"] else ""
+                self.vulnerable.add(f"{each['name']} {each['version']} has {found['id']}{fixed}")
 
     def verdict(self, *, required: bool = False) -> tuple[int, str]:
         """The exit code and what to say; *required* makes a package that could not be looked up an error.

@@ -64,7 +64,7 @@ def build(home: Home, digest: str) -> None:
 
 
 def archive(folder: Path) -> None:
-    """Pack *folder* into `NAME.zip` beside it: sam would pack it anew at each deployment, three times as slowly."""
+    """Pack *folder* into `NAME.zip` beside it: sam would pack it again at each deployment, three times as slowly."""
     with zipfile.ZipFile(folder.with_name(f"{folder.name}.zip"), "w") as packed:
         for path in sorted(each for each in folder.rglob("*") if each.is_file()):
             entry = zipfile.ZipInfo(

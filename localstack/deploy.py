@@ -138,7 +138,7 @@ def with_archives(template: str) -> str:
 
 
 def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str]) -> None:
-    """Deploy the build with *parameters*, then mend what the emulator leaves out.
+    """Deploy the build with *parameters*, then fix what the emulator leaves out.
 
     Raises:
         LaunchError: sam failed; the message has the end of its output.

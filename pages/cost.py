@@ -104,6 +104,6 @@ def table() -> str:
 
 
 def page() -> str:
-    """The whole page, with the table between its marks made anew."""
+    """The whole page, with the table between its marks made again."""
     text = PAGE.read_text("utf-8")
     return re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", f"{BEGIN}\n{table()}\n{END}", text, flags=re.DOTALL)

@@ -1,4 +1,4 @@
-"""`ragdrop doctor`: look at a deployment from inside and from outside, and say of each thing how to mend it."""
+"""`ragdrop doctor`: look at a deployment from inside and from outside, and say of each thing how to fix it."""
 
 from __future__ import annotations
 

@@ -42,9 +42,7 @@ Rollback = Annotated[
 DropOld = Annotated[bool, typer.Option("--drop-old", help="Remove the index before the last switch: no way back then.")]
 Outdated = Annotated[
     bool,
-    typer.Option(
-        "--outdated", help="Build anew though nothing changed: what settings files cut otherwise comes along."
-    ),
+    typer.Option("--outdated", help="Rebuild even if nothing changed, so that sizes of settings files take effect."),
 ]
 Abort = Annotated[bool, typer.Option("--abort", help="Give up the index that is being built, and remove it.")]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ragdrop.operate.write_snapshot import WrittenSnapshot
 
 LONGEST_S = 3_600.0
-Full = Annotated[bool, typer.Option("--full", help="Write it anew instead of changing the last one.")]
+Full = Annotated[bool, typer.Option("--full", help="Write it again instead of changing the last one.")]
 
 
 def snapshot(

@@ -22,7 +22,7 @@ TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class Loss:
-    """One loss: *within* holds while callers ask, and mends it at its end; *level* is what searches should have."""
+    """One loss: *within* holds while callers ask, and fixes it at its end; *level* is what searches should have."""
 
     name: str
     within: Callable[[Harness], AbstractContextManager[Harness]]

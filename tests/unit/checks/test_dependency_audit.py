@@ -20,7 +20,7 @@ def test_a_vulnerability_fails_and_names_its_id_and_where_it_is_mended() -> None
     found = {"id": "PYSEC-2026-1", "fix_versions": ["1.2"]}
     audit.add({"dependencies": [{"name": "a", "version": "1.1", "vulns": [found]}]})
 
-    assert audit.verdict() == (1, "VULNERABLE: a 1.1 has PYSEC-2026-1, mended in 1.2")
+    assert audit.verdict() == (1, "VULNERABLE: a 1.1 has PYSEC-2026-1, fixed in 1.2")
 
 
 def test_two_versions_of_a_package_are_both_asked_for(tmp_path: Path) -> None:

@@ -1,3 +1,3 @@
-"""ragdrop: drop a file in S3, ask questions over HTTP, get answers whose every citation was checked."""
+"""ragdrop: drop a file in S3, ask questions over HTTP, get answers with checked citations."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""Settings: the only reader of the environment.  Frozen, typed, range-checked; every problem is reported at once."""
+"""Settings: the only reader of the environment. Frozen, typed, range-checked; all problems are reported together."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Every error that ragdrop raises on purpose; the branch says who must act.
 
 * RagdropError
-  + CallerError                 the caller can mend it         -> 4xx, logged at INFO
+  + CallerError                 the caller can fix it         -> 4xx, logged at INFO
     - InvalidParamsError            INVALID_PARAMS
     - InvalidDocTypeError           INVALID_DOC_TYPE
     - UnauthenticatedError          UNAUTHENTICATED
@@ -57,7 +57,7 @@ class RagdropError(Exception):
 
 
 class CallerError(RagdropError):
-    """The caller can mend it."""
+    """The caller can fix it."""
 
 
 class InvalidParamsError(CallerError):

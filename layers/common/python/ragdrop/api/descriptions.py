@@ -1,4 +1,4 @@
-"""What the fields of requests and replies mean, by name: one sentence holds wherever a name stands for one thing."""
+"""Descriptions of request and response fields, by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generate: questions answered over HTTP; it retrieves in process, no Lambda calls another."""
+"""The generate function's API: answer questions over HTTP, with the search in process."""
 
 from __future__ import annotations
 

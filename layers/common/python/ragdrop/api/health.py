@@ -1,4 +1,4 @@
-"""`GET /health`: whether the service can answer, and how each of its dependencies is."""
+"""`GET /health`: the state of the service and of each dependency."""
 
 from collections.abc import Callable
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""The HTTP edge: errors to status and body by one table, keys to callers in one place, a request id on everything."""
+"""The HTTP edge: map errors to status and body, keys to callers, and give every request an id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cross-origin requests: which web pages may call the API from a browser, by the setting CORS_ALLOW_ORIGINS."""
+"""ASGI middleware: CORS, HEAD and OPTIONS, and counts that are written before the reply ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document whole: every error of every route, a word on every field, examples; and its page, `/docs`."""
+"""The complete OpenAPI document with errors, descriptions and examples, and its page `/docs`."""
 
 from __future__ import annotations
 

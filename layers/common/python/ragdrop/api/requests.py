@@ -1,4 +1,4 @@
-"""What search and ask take: every field of docs/api.md, strictly typed; unknown fields are refused."""
+"""Requests of search and ask: every field of docs/api.md, strictly typed, unknown fields refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the query function serves: /search from its start, every other route from the first call of one on."""
+"""The query function's API: `/search` at once, the other routes at their first call."""
 
 from __future__ import annotations
 

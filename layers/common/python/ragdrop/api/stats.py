@@ -1,4 +1,4 @@
-"""`GET /stats`: what a tenant holds, and what its queries came to."""
+"""`GET /stats`: documents of a tenant, and figures of its queries."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -55,9 +55,9 @@ class StatsShape(BaseModel):
     cache_hit_rate: float | None
     fallback_rate: float | None
     abstention_rate: float | None
-    error_rate: float | None = Field(description="Queries that failed, but those that the caller could mend.")
+    error_rate: float | None = Field(description="Queries that failed, but those that the caller could fix.")
     queries_by_agent: dict[str, int] = Field(description="The twenty that asked most; `other` are all others.")
-    errors_by_code: dict[str, int] = Field(description="Errors told, those that the caller could mend too.")
+    errors_by_code: dict[str, int] = Field(description="Errors told, those that the caller could fix too.")
     tokens: TokensShape
     cost: float | None = Field(description="In the currency of CHAT_PRICES; null without a price.")
     errors: list[ErrorShape] = Field(default_factory=list, description="With `detail=1`.")

@@ -1,4 +1,4 @@
-"""Server-sent events as a response that ends its source: who leaves stops the model."""
+"""Server-sent events of an answer; a caller who disconnects stops the model."""
 
 from __future__ import annotations
 

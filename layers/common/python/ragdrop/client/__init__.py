@@ -1,4 +1,4 @@
-"""A client of ragdrop's HTTP API: the bodies as the API sent them, its errors as the classes of ragdrop.errors."""
+"""The client of ragdrop's HTTP API: replies as received, errors as classes of ragdrop.errors."""
 
 from __future__ import annotations
 

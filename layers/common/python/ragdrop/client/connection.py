@@ -1,4 +1,4 @@
-"""One connection pool of the client: sends a request, tries again where that is safe, reads the reply."""
+"""The client's connection pool: send a request, retry it if that is safe, read the reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A streamed answer as the client gives it: typed events, read from the bytes of server-sent events."""
+"""Typed events of a streamed answer, parsed from server-sent events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes back from the API: replies as received, and the errors that its bodies stand for."""
+"""Replies of the API as received, and the errors in their bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a request is sent again, and after how long."""
+"""Rules of the client's retries: which requests, and after which delay."""
 
 from __future__ import annotations
 

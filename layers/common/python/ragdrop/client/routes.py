@@ -1,4 +1,4 @@
-"""Where the client's requests go: the address and key as given, and the routes of documents."""
+"""Routes and headers of the client's requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file over the limit of a request: posted with a presigned form straight into the bucket, past the API."""
+"""Uploads of large files: a presigned form posts the file straight into the bucket."""
 
 from __future__ import annotations
 

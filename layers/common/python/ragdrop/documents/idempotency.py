@@ -1,4 +1,4 @@
-"""A write that carries a key of the caller's own is done once; sent again it is answered as it was the first time."""
+"""Idempotent writes: repeat the first reply for a repeated key."""
 
 from __future__ import annotations
 

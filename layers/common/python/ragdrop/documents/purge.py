@@ -1,4 +1,4 @@
-"""Purge: a document goes for good, from every place that keeps something of it, counted per place."""
+"""Purge: remove a document from every store, and count what was removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retry: let ingest look once more at a document that failed."""
+"""Retry: let ingest recheck a failed document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents over HTTP: put, read, list and delete; the bucket is written, ingest does the rest."""
+"""DocumentService: put, read, list and delete documents in the bucket."""
 
 from __future__ import annotations
 

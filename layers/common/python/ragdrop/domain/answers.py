@@ -1,4 +1,4 @@
-"""An answer, what was shown to the model for it, and what it stands on."""
+"""Questions and answers: the answer, the sources shown to the model, and the citations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a score is worth: cosines and BM25 scores on one scale in [0, 1], where 0.7 is the operating point."""
+"""Calibration: map cosines and BM25 scores to one scale in [0, 1], with the operating point at 0.7."""
 
 from __future__ import annotations
 

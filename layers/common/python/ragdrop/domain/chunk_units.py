@@ -1,4 +1,4 @@
-"""Where a text may be cut: rows, messages, functions, sentences, and groups of them that fit a chunk."""
+"""Units of a text that a chunk may consist of: rows, messages, functions, sentences."""
 
 from __future__ import annotations
 

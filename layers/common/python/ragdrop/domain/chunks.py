@@ -1,4 +1,4 @@
-"""Chunks: pieces of a revision's parsed text, as they are written to the index and as they come back."""
+"""Chunks: parts of a revision's parsed text, as written to an index and as returned from it."""
 
 from __future__ import annotations
 

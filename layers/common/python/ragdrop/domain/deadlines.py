@@ -1,4 +1,4 @@
-"""How much time a request has left."""
+"""Deadlines of requests, and the share of each stage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a document: its facts, its head in the registry, and the detail of one revision."""
+"""Values of a document: its facts, its head in the registry, and the detail of a revision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of things: the tenant, vault and path of a document, its S3 key, and the ids of its chunks."""
+"""Keys: tenant, vault and path of a document, its S3 key, and ids of chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents that were found by a link, and the order in which links are followed: pure."""
+"""Linked documents: which targets to read, and in which order. Pure."""
 
 from __future__ import annotations
 

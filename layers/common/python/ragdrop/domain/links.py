@@ -1,4 +1,4 @@
-"""Links between documents: what a link as written may mean, and which of the documents there are it means."""
+"""Links between documents: the possible targets of a link as written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of models: how many tokens each can read."""
+"""Embedding spaces, and the context windows of known models."""
 
 from __future__ import annotations
 

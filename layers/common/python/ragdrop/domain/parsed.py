@@ -1,4 +1,4 @@
-"""A document as its parser understood it."""
+"""A parsed document: text, headings, tables, pages, warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pointers to documents: who is promoted, and which paths have a name.  Hints only: a reader checks the heads."""
+"""Pointers to promoted documents and to documents by name. Hints only: readers check the heads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question to the documents, with everything that narrows, widens and orders what may answer it."""
+"""Query: a question with its filters, scopes and options."""
 
 from __future__ import annotations
 

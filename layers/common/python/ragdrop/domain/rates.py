@@ -1,4 +1,4 @@
-"""How many requests a tenant and each of its credentials may make in a minute."""
+"""Request limits a minute of a tenant and its credentials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Receipts: what an answer was asked, said and stood on, as it is kept for 30 days."""
+"""Receipts of answers, stored for 30 days."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was found for a question, and the pure steps between candidates and documents."""
+"""Retrieval: found documents and chunks, and the pure steps from candidates to documents."""
 
 from __future__ import annotations
 

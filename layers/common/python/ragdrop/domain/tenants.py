@@ -1,4 +1,4 @@
-"""Tenants, their keys, and the index that answers for them."""
+"""Tenants, callers, and the active index of a tenant."""
 
 from __future__ import annotations
 

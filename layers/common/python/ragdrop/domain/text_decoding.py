@@ -1,4 +1,4 @@
-"""Bytes that claim to be text: what their marks say of the encoding, and whether they look like text at all."""
+"""Decoding rules: byte order marks, and bytes that are no text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times as callers and records see them: RFC 3339 in UTC."""
+"""RFC 3339 times in UTC, and durations."""
 
 from __future__ import annotations
 

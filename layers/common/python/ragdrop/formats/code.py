@@ -1,4 +1,4 @@
-"""Source code, unchanged; its language by Pygments, its functions and classes as headings."""
+"""Source code, unchanged: the language by Pygments, functions and classes as headings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which reader suits a file: by its bytes, by its name where they leave a choice."""
+"""Choose the reader of a file, by its bytes and, if these leave a choice, by its name."""
 
 from __future__ import annotations
 

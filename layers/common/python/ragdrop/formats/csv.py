@@ -1,4 +1,4 @@
-"""CSV and its relatives as one Markdown table; the separator is found by looking."""
+"""CSV and TSV as one Markdown table; the separator is detected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DOCX by mammoth, which knows what Word's styles mean: its HTML is read like any other page."""
+"""DOCX by mammoth: Word styles become HTML, which is read like a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What mammoth passes over in a Word document: formulas, page headers and footers, and what is left out."""
+"""Parts of a Word document that mammoth ignores: formulas, page headers and footers, and content that is left out."""
 
 from __future__ import annotations
 

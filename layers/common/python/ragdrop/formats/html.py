@@ -1,4 +1,4 @@
-"""HTML as a browser reads it, by selectolax: text, headings, lists, tables, links; no scripts, menus, hidden parts."""
+"""HTML by selectolax: text, headings, lists, tables and links, without scripts, menus and hidden parts."""
 
 from __future__ import annotations
 

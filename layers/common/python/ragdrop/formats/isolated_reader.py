@@ -1,4 +1,4 @@
-"""Reads a document in a process of its own, which is stopped when it takes too much time or memory."""
+"""Read documents in a child process with limits of time and memory."""
 
 from __future__ import annotations
 

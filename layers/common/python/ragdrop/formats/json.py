@@ -1,4 +1,4 @@
-"""JSON and JSON Lines as text: one line a value, its path first; records with a blank line between them."""
+"""JSON and JSON Lines as text: one line a value with its path, a blank line between records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where headings, tables and code of a Markdown text are: by markdown-it, by a line scan where the text is long."""
+"""Headings, tables, code and links of a Markdown text: by markdown-it, for long texts by a line scan."""
 
 from __future__ import annotations
 

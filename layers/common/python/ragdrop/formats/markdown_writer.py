@@ -1,4 +1,4 @@
-"""Builds the parsed text of a structured format as Markdown, and notes where its headings and tables are."""
+"""Write the parsed text of a structured format as Markdown, with the places of headings and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file is, told by its bytes; its name only decides where the bytes leave a choice."""
+"""Recognise the format of a file by its bytes; its name decides only if bytes leave a choice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PDF by PDFium: the text of its pages, its outline as headings, and what was wrong with it."""
+"""PDF by PDFium: text of the pages, outline as headings, and warnings."""
 
 from __future__ import annotations
 

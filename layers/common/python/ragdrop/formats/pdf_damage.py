@@ -1,4 +1,4 @@
-"""Damage in a PDF that a forgiving reader passes over in silence: streams that are broken or no pictures after all."""
+"""Damage in a PDF that PDFium ignores, and the order and lines of a page's text."""
 
 from __future__ import annotations
 

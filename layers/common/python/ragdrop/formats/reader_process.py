@@ -1,4 +1,4 @@
-"""The child process that reads documents: limits itself, then answers one document after the other over its pipes."""
+"""The child process that reads documents: limit itself, then serve one document after the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chunks that end where the content does: at headings, paragraphs, functions, messages, rows; sizes in model tokens."""
+"""Split a text into chunks at headings, paragraphs, functions, messages and rows; sizes in model tokens."""
 
 from __future__ import annotations
 

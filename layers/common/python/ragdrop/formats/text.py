@@ -1,4 +1,4 @@
-"""Markdown and plain text: the parsed text is the decoded object, unchanged, so that quotes stand verbatim in it."""
+"""Markdown and plain text: the parsed text is the decoded object, so quotes are verbatim."""
 
 from __future__ import annotations
 

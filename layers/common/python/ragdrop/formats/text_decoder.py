@@ -1,4 +1,4 @@
-"""Decodes text: by its marks, by what it declares, as UTF-8, else by what charset-normalizer makes of a sample."""
+"""Decode text: by its marks, its declaration, as UTF-8, else as charset-normalizer guesses."""
 
 from __future__ import annotations
 

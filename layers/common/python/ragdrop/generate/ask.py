@@ -1,4 +1,4 @@
-"""Ask: search, show what fits to the chat model, check its answer as it comes, look once more, answer."""
+"""Ask: search, show the model what fits, check the answer as it streams, check the heads again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The token budget of a prompt: which documents are shown to the model, and in what order."""
+"""The token budget of a prompt: which documents the model is shown, and in what order."""
 
 from __future__ import annotations
 

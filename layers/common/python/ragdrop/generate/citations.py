@@ -1,4 +1,4 @@
-"""Citations: an answer is read as it comes, every sentence is checked; a marker leaves once its sentence was."""
+"""Citations: check every sentence of a streamed answer and release its markers after the check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One sentence of an answer: whether it claims anything, and what the chunks that were shown say of it."""
+"""Check one sentence of an answer: whether it makes a claim, and which chunk supports it."""
 
 from __future__ import annotations
 

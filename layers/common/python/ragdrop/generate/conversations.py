@@ -1,4 +1,4 @@
-"""A conversation with a chat client, and the one question that is left of it."""
+"""Condense a conversation with a chat client to one question."""
 
 from __future__ import annotations
 

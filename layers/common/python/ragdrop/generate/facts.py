@@ -1,4 +1,4 @@
-"""Numbers with their units, and dates, as a text states them: what an answer must not change."""
+"""Numbers with units, and dates, in a text: an answer must not change them."""
 
 from __future__ import annotations
 

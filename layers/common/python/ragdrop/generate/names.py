@@ -1,4 +1,4 @@
-"""Names in a sentence: capitalised words that must stand in its evidence."""
+"""Names in a sentence: capitalised words that its evidence must contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Negation and opposites: whether a sentence says of its words what the evidence says of them."""
+"""Negation and opposites: whether a sentence contradicts its evidence."""
 
 from __future__ import annotations
 

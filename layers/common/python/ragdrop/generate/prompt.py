@@ -1,4 +1,4 @@
-"""Prepare a prompt: what was found, what of it fits the budget, and the messages that show it to the model."""
+"""Prepare a prompt: search, fit the budget, render the messages; condense conversations."""
 
 from __future__ import annotations
 

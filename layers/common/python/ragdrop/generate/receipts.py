@@ -1,4 +1,4 @@
-"""Keep receipts: what every answer was asked, said and stood on, for 30 days."""
+"""Store receipts: questions, answers and their evidence, for 30 days."""
 
 from __future__ import annotations
 

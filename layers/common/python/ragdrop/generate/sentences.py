@@ -1,4 +1,4 @@
-"""Sentences and words of a text, by rules that need no model."""
+"""Split a text into sentences and words, by rules without a model."""
 
 from __future__ import annotations
 

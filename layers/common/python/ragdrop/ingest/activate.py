@@ -1,4 +1,4 @@
-"""Activate: a conditional write in the registry lets a revision answer; what can never answer again is removed."""
+"""Activate revisions by a conditional write in the registry, and remove superseded ones."""
 
 from __future__ import annotations
 

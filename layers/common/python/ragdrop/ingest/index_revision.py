@@ -1,4 +1,4 @@
-"""Index one version of an object: parse, chunk, embed, write; nothing is visible until its revision is activated."""
+"""Index one version of an object: parse, chunk, embed, write. Readers see nothing until the activation."""
 
 from __future__ import annotations
 

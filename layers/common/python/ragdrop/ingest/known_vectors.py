@@ -1,4 +1,4 @@
-"""Vectors that need not be computed again: those of the live revision, or of another document with the same text."""
+"""Reuse vectors of the live revision, or of another document with the same text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts of a document from what it says of itself; a bad value becomes a warning, never a failure."""
+"""Facts of a document from front matter, sidecars and object metadata; a bad value is a warning."""
 
 from __future__ import annotations
 

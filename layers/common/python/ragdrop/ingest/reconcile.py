@@ -1,4 +1,4 @@
-"""Reconcile a batch of messages: each says that keys changed, and each key is made to agree with the bucket."""
+"""Reconcile a batch of messages: make each changed key agree with the bucket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reconcile one key: see what the bucket holds, claim a revision, read the document; or write a tombstone."""
+"""Reconcile one key: read the bucket, claim a revision, parse the document, or write a tombstone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules by which a key is made to agree with the bucket: when to act, when to leave it, what is obsolete."""
+"""Rules of reconciliation: when to act, when to leave a key alone, what is superseded. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Give messages back to the queue: each comes again later and later, until SQS moves it to the dead-letter queue."""
+"""Return messages to the queue with growing delays, until SQS moves them to the dead-letter queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A revision as the state bucket keeps it: its text by range, its parts, and the chunks of each part."""
+"""A revision in the state bucket: its text by range, its parts, the chunks of each part."""
 
 from __future__ import annotations
 

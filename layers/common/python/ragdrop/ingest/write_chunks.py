@@ -1,4 +1,4 @@
-"""Write parts of revisions into indexes: cut, embed what has no vector yet, index, keep the chunks."""
+"""Write parts of revisions to indexes: chunk, embed new texts, index, store the chunks."""
 
 from __future__ import annotations
 

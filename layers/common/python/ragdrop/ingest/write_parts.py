@@ -1,4 +1,4 @@
-"""A large document, part by part: over several invocations, from the checkpoint on, until its last part is written."""
+"""Write a large document part by part, over several invocations, from its checkpoint on."""
 
 from __future__ import annotations
 

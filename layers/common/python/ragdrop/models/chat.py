@@ -1,4 +1,4 @@
-"""Answers from any endpoint that speaks the OpenAI protocol, whole or streamed, by the first model that can."""
+"""Chat completions of OpenAI-compatible endpoints, whole or streamed, from the first model that works."""
 
 from __future__ import annotations
 

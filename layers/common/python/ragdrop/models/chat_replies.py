@@ -1,4 +1,4 @@
-"""What chat endpoints answer, read with care: whole replies, the events of a stream, and refusals."""
+"""Parse replies of chat endpoints: whole replies, stream events, refusals."""
 
 from __future__ import annotations
 

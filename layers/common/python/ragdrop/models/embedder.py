@@ -1,4 +1,4 @@
-"""Embeddings from any endpoint that speaks the OpenAI protocol."""
+"""Embeddings of OpenAI-compatible endpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTTP to endpoints that speak the OpenAI protocol: one client, retries within the deadline, keys read at first use."""
+"""HTTP to OpenAI-compatible endpoints: one client, retries within the deadline, keys read at first use."""
 
 from __future__ import annotations
 

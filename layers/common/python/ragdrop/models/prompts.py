@@ -1,4 +1,4 @@
-"""Prompts from Jinja files, rendered in a sandbox where an undefined name is an error."""
+"""Render prompts from Jinja files, in a sandbox that refuses undefined names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reranking by any endpoint that takes `POST /rerank` as Jina's, Cohere's, vLLM's and llama.cpp's servers do."""
+"""Rerank by an endpoint with `POST /rerank`, as Jina, Cohere, vLLM and llama.cpp offer it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calibrate a tenant: learn from its own titles and headings what scores of its embedding model are worth."""
+"""Calibrate a tenant: learn the scale of its model's scores from its titles and headings."""
 
 from __future__ import annotations
 

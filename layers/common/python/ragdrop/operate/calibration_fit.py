@@ -1,4 +1,4 @@
-"""Fit a calibration to what a tenant's own documents show: no labels, no questions of users."""
+"""Fit a calibration to a tenant's documents, without labels or questions of users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Examine: the steps of `ragdrop doctor` that look at a deployment from inside, over its ports."""
+"""Diagnose: the steps of `ragdrop doctor` that check a deployment from inside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check health: every dependency is asked at once, each behind its breaker, within two seconds or five."""
+"""Check health: ask every dependency in parallel, behind its breaker, within two or five seconds."""
 
 from __future__ import annotations
 

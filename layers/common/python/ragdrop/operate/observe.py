@@ -1,4 +1,4 @@
-"""Observe queries: of each one structured log line, its metrics and its counts; what fails here fails no query."""
+"""Observe queries: one log line, metrics and counts each; a failure here fails no query."""
 
 from __future__ import annotations
 

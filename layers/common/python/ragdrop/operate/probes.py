@@ -1,4 +1,4 @@
-"""Probes: the cheapest question that each dependency can be asked, and the smallest piece of real work."""
+"""Probes: the cheapest request to each dependency, and the smallest piece of real work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rebuild an index that lost documents, from chunks and vectors of the state bucket: nothing is embedded."""
+"""Rebuild an index that lost documents from the state bucket, without embedding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remove derived state: texts and chunks of revisions that stopped answering 30 days ago go from the state bucket."""
+"""Remove texts and chunks from the state bucket 30 days after their revision was replaced."""
 
 from __future__ import annotations
 

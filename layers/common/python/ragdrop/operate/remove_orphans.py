@@ -1,4 +1,4 @@
-"""Remove orphans: chunks of revisions that can never answer, which a crash or a lost clean-up left in the index."""
+"""Remove chunks of superseded revisions that a crash or a failed clean-up left in the index."""
 
 from __future__ import annotations
 

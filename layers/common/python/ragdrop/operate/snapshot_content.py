@@ -1,4 +1,4 @@
-"""What goes into a snapshot: the kept chunks of live revisions, several documents read at once."""
+"""Select and read the content of a snapshot: chunks of live revisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read stats: a tenant's documents, and what its queries came to over a time range: a sum of hours, no scan."""
+"""Read stats: sum the hourly counts of a tenant over a time range."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Statistics:
 
     @property
     def errors_by_code(self) -> dict[str, int]:
-        """How often each code was told, those that the caller could mend too; the most frequent first."""
+        """How often each code was told, those that the caller could fix too; the most frequent first."""
         counts: dict[str, int] = {}
         for error in self.errors:
             counts[error.code] = counts.get(error.code, 0) + error.count

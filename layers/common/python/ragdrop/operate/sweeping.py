@@ -1,4 +1,4 @@
-"""What a sweep finds: keys on which the bucket and the registry disagree, losses that look like a mistake, orphans."""
+"""Findings of a sweep: differences between bucket and registry, suspicious losses, orphans."""
 
 from __future__ import annotations
 

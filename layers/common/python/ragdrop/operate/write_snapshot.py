@@ -1,4 +1,4 @@
-"""Write a tenant's snapshot: from the texts and vectors that the state bucket keeps, never from the index."""
+"""Write a tenant's snapshot from the texts and vectors in the state bucket."""
 
 from __future__ import annotations
 

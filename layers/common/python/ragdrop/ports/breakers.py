@@ -1,4 +1,4 @@
-"""The circuit breaker of one dependency, pure: when it opens, when one trial may pass, what counts against it."""
+"""Circuit breakers: the pure state machine, and the port that shares it."""
 
 from __future__ import annotations
 

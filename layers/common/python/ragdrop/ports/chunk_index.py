@@ -1,4 +1,4 @@
-"""The chunk index: what may hold the answer."""
+"""The chunk index: write, refresh, search, remove."""
 
 from __future__ import annotations
 

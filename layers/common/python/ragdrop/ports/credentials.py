@@ -1,4 +1,4 @@
-"""Tokens (JWT) of an identity provider: what they must say, and what their claims allow."""
+"""API keys, tokens of identity providers, and request counts."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class KeyRegistry(Protocol):
         ...
 
     def put_api_key(self, key: ApiKey) -> None:
-        """Write a key, or write it anew."""
+        """Write a key, or write it again."""
         ...
 
     def api_keys(self, tenant: str) -> list[ApiKey]:

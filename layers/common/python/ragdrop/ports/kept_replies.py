@@ -1,4 +1,4 @@
-"""Replies kept under a caller's own key, so that a write that is sent twice is done once."""
+"""Replies stored under an idempotency key."""
 
 from __future__ import annotations
 

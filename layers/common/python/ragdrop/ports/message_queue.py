@@ -1,4 +1,4 @@
-"""What a batch of queue messages says: which keys changed."""
+"""The ingest queue, and the changes that its messages report."""
 
 from __future__ import annotations
 

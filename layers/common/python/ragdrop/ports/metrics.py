@@ -1,4 +1,4 @@
-"""What one query came to, in ids, counts and codes: what its log line, its counters and its metrics are made of."""
+"""Metrics and tracing, and the report of a query that they are made of."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ STAGES = {"embedding": "embed", "index": "retrieve", "registry": "registry", "ch
 class QueryFailure:
     """What failed: a component of the service, in which operation, with which public code, at which stage.
 
-    `by_caller` says that the caller can mend it: then the service did not fail.
+    `by_caller` says that the caller can fix it: then the service did not fail.
     """
 
     component: str

@@ -1,4 +1,4 @@
-"""What a bucket tells of its objects besides their bytes."""
+"""Buckets: objects, versions, preconditions."""
 
 from __future__ import annotations
 

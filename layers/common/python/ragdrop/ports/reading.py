@@ -1,4 +1,4 @@
-"""From bytes to chunks."""
+"""Parsers and splitters: from bytes to chunks."""
 
 from __future__ import annotations
 

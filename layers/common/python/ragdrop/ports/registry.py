@@ -1,4 +1,4 @@
-"""Pointers of the registry: lists that lead to documents without a search."""
+"""The registry: heads, details, tenants, keys and pointers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots: what a tenant's documents look like without the index, and which of them a bounded snapshot holds."""
+"""Snapshots: their metadata, and which documents a bounded snapshot holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixed latency buckets: counts of them add up over hours and environments, and percentiles are read from the sums."""
+"""Telemetry: hourly counts, use counts, latency buckets and shared query vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The visited cache: which documents' links a session has followed already."""
+"""The visited cache: documents whose links a session has followed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How changes come from the bucket to ingest."""
+"""The wiring from bucket to ingest, and verdicts on it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def wiring_verdict(wiring: Wiring) -> Verdict:
         return Verdict("failed", "the queue has no dead-letter queue", "deploy template.yaml again: sam deploy")
     if wiring.dead_letters:
         detail = f"{wiring.dead_letters} changes were given up on"
-        return Verdict("warning", detail, "ragdrop ls --failed, mend the cause, then ragdrop retry --dead-letter")
+        return Verdict("warning", detail, "ragdrop ls --failed, fix the cause, then ragdrop retry --dead-letter")
     return Verdict("ok", f"all events arrive; {wiring.waiting} messages wait, none was given up on")
 
 

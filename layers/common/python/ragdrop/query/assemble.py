@@ -1,4 +1,4 @@
-"""Assembly: one round trip for neighbours, whole documents and critical ones, put together by their offsets."""
+"""Read neighbours, whole documents and critical documents in one round trip, and join their texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Assembly: chunks put together into the exact text they were cut from, by their offsets."""
+"""Join chunks into the exact text that they were cut from, by their offsets."""
 
 from __future__ import annotations
 

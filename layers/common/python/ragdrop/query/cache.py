@@ -1,4 +1,4 @@
-"""Cached search: the same question again is answered from memory, if the registry says that its answer still holds."""
+"""CachedSearch: repeat an answer from memory if the registry confirms its documents."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class CachedSearch:
 
     An answer is served only while every document of it is at the revision that it was made from, by a consistent read
     of their heads: what was deleted or replaced is never served.  The tenant's generation is part of the key, so a new
-    document is seen as soon as the tenant's item is read anew.
+    document is seen as soon as the tenant's item is read again.
 
     Args:
         search: Finds what is not remembered.

@@ -1,4 +1,4 @@
-"""Candidates: what the index found in every scope, each hit checked against the registry."""
+"""Candidates: hits of the index in every scope, each checked against the registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coverage: how much of a question, by the weight of its words, stands in a chunk and the headings over it."""
+"""Coverage: the share of a question, by weight of its words, that a chunk and its headings contain."""
 
 from __future__ import annotations
 

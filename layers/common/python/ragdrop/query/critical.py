@@ -1,4 +1,4 @@
-"""Critical documents: put first whatever their score, within a share of the document budget."""
+"""Critical documents: first whatever their score, within a share of the document budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fallback chain: the index, then the snapshot, then the word that nothing was searched."""
+"""The fallback chain: the index, the snapshot, then an empty result that names the cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Follow links: from the documents found to those that they link to, breadth first, within a budget."""
+"""Follow links from found documents, breadth first, within a budget."""
 
 from __future__ import annotations
 

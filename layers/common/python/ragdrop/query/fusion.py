@@ -1,4 +1,4 @@
-"""Fusion of vector and lexical hits into one ranking."""
+"""Fuse vector and lexical hits into one ranking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rank folders: the chat model says which folders a question is about; whatever goes wrong, all of them count alike."""
+"""Rank folders by the chat model and candidates by a reranker; without them the search continues."""
 
 from __future__ import annotations
 

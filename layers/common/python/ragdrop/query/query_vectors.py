@@ -1,4 +1,4 @@
-"""Query vectors: the vector of a question from the environment's own cache, from the shared one, or from the model."""
+"""The vector of a question: from this environment's cache, the shared cache, or the model."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def question_vector(vectors: EmbedQuestion, question: ResolvedQuery, deadline: D
     """The vector of *question*, within its share of the time.
 
     Raises:
-        DependencyError: It could not be had, and the question allows no fallback; or waiting does not mend it, as where
+        DependencyError: It could not be had, and the question allows no fallback; or waiting does not fix it, as where
             the dimension is wrong.
     """
     tenant = question.tenant

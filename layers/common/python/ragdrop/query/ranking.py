@@ -1,4 +1,4 @@
-"""From fused chunks to ranked documents: threshold on calibrated relevance, then boosts, then order."""
+"""Rank documents: threshold on calibrated relevance, then boosts, then order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fused chunk is worth on the calibrated scale, by what is known of it."""
+"""The calibrated relevance of a fused chunk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scopes: which vaults and folders of a tenant a query may look into, and which it would rather."""
+"""Scopes of a query: the vaults and folders that it may search, and those that it prefers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search: candidates of every scope, verified, fused, judged, ordered, and put together with the critical documents."""
+"""Search: candidates of every scope, verified, fused, judged, ordered and assembled."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Search:
         return self._rank_folders(query.text, question.tenant.name, question.scopes.whole, deadline)
 
     def _reranked(self, query: Query, fused: list[Fused], deadline: Deadline) -> tuple[list[Fused], list[str]]:
-        """The candidates in the reranker's order, their scores dealt out anew in it: boosts and folders still count."""
+        """The candidates in the order of the reranker, with the same scores in it: boosts and folders still count."""
         if not self._rerank.is_on:
             return fused, []
         moved = self._rerank(query.text, fused, deadline, text_of=lambda one: one.hit.chunk.in_context)

@@ -1,4 +1,4 @@
-"""What a query means for one tenant: its scopes, the settings in force, how many documents, what scores are worth."""
+"""Resolve a query for a tenant: scopes, settings in force, limit, calibration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Usage counter: which documents answers held, counted in the environment and written a few at a time."""
+"""Count which documents answers used, in the environment, and write the counts in small batches."""
 
 from __future__ import annotations
 

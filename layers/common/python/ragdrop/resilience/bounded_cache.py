@@ -1,4 +1,4 @@
-"""A cache with three bounds: how many values, how large they are together, and how old one may be."""
+"""A cache bounded by number, total weight and age of its values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Breakers: every call to a dependency that questions need, let through or refused by what all environments know."""
+"""Breakers that all environments share: allow or refuse a call to a dependency."""
 
 from __future__ import annotations
 

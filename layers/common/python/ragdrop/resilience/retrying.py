@@ -1,4 +1,4 @@
-"""When a call is tried again and after how long, pure: backoff with full jitter, `Retry-After`, and a budget."""
+"""Retry rules: backoff with full jitter, `Retry-After`, and a budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long each stage of a request took, told to the tracer too where there is one."""
+"""Stages of a request: time them, run them in parallel, and write before the reply ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every chunk index asks of a vector before it uses it."""
+"""Checks and lexical expressions that every chunk index shares."""
 
 from __future__ import annotations
 

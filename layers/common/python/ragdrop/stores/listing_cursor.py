@@ -1,4 +1,4 @@
-"""The cursor of a listing: opaque to callers, bound to the tenant and the filters it was given out for."""
+"""The cursor of a listing: opaque, and bound to its tenant and filters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operators do with tenants and keys; never over HTTP."""
+"""Administer tenants and keys, for operators only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Apply settings files: a valid one holds for its tenant or vault, after an invalid one the last valid one goes on."""
+"""Apply settings files to a tenant or a vault; an invalid file leaves the last valid one in force."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Daily budget: how many tokens and documents a tenant may use in a day, by the counts that stats are made of."""
+"""Daily budgets of tokens and documents, from the counts of the statistics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tenant goes for good, from every place that keeps something of it, counted per place."""
+"""Delete a tenant from every store, and count what was removed."""
 
 from __future__ import annotations
 

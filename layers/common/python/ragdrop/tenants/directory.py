@@ -1,4 +1,4 @@
-"""Who asks, and what is known of their tenant: looked up in the registry, kept for seconds."""
+"""TenantDirectory: callers and tenants, read from the registry and cached for seconds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 class _Cache(Generic[T]):
     """Values for some seconds, at most MAX_CACHED of them; the oldest goes first.
 
-    A value that could not be loaded anew serves on for *stale_s* seconds.
+    A value that could not be loaded again serves on for *stale_s* seconds.
     """
 
     def __init__(self, ttl_s: float, clock: Callable[[], float], *, stale_s: float = 0.0) -> None:
@@ -60,7 +60,7 @@ class _Cache(Generic[T]):
         return value
 
     def forget(self, name: str) -> None:
-        """Load *name* anew the next time."""
+        """Load *name* again the next time."""
         with self._lock:
             self._held.pop(name, None)
 
@@ -123,5 +123,5 @@ class TenantDirectory:
         return self._tenants.get(name, self._registry.tenant)
 
     def forget(self, name: str) -> None:
-        """Read the tenant's item anew the next time."""
+        """Read the tenant's item again the next time."""
         self._tenants.forget(name)

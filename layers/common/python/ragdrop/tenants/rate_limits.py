@@ -1,4 +1,4 @@
-"""Limits of requests a minute, by tenant and by credential: counted in the environment, shared once a second."""
+"""Request limits a minute, counted in the environment and shared once a second."""
 
 from __future__ import annotations
 

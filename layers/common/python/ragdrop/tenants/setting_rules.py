@@ -1,4 +1,4 @@
-"""Which settings a file may change, and what each may hold: one rule each, the same for files and the environment."""
+"""Rules of settings: which a file may change, and their allowed values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings files: `.ragdrop.json` of a tenant or a vault, read strictly, every problem told at once."""
+"""Settings files: parse `.ragdrop.json` strictly and report all problems together."""
 
 from __future__ import annotations
 

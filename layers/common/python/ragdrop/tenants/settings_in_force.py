@@ -1,4 +1,4 @@
-"""The settings in force: request over vault over tenant over environment, and where each came from."""
+"""Settings in force: request over vault over tenant over environment, with their origin."""
 
 from __future__ import annotations
 

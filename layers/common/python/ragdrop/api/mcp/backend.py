@@ -1,4 +1,4 @@
-"""What tools and resources need of ragdrop: `RagdropClient` offers it over HTTP, `DirectApi` in process."""
+"""Backend: what MCP tools and resources need, from `RagdropClient` over HTTP or `DirectApi` in process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools' way to the parts of this process: the functions that the routes call, on behalf of one request."""
+"""DirectApi: the functions that the routes call, for the MCP tools of one request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors as agents get them: a tool that failed says so with the API's own code; reading fails as the protocol does."""
+"""Errors for agents: results of failed tools with the API's codes, and errors of the protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rag_context_index`: writes a document, then waits until it is found, it failed, or the time is over."""
+"""`rag_context_index`: write a document and wait until it is indexed, failed, or the time is over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rag_query` and `rag_context_search`: arguments become a request of the API, its reply becomes a result."""
+"""`rag_query` and `rag_context_search`: turn arguments into a request of the API, and its reply into a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Structured results of the MCP tools (docs/mcp.md, "Tools"): the fields of the API's replies that agents get."""
+"""Structured results of the MCP tools (docs/mcp.md, "Tools"): fields of the API's replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The MCP server: the same tools, resources and prompt whatever carries it; it works through a client of the API."""
+"""The MCP server: tools, resources and prompt over a `Backend`, for HTTP and standard input."""
 
 from __future__ import annotations
 

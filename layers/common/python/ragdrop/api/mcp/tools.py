@@ -1,4 +1,4 @@
-"""The five tools: name, words, schemas, and what each does with a client of the API."""
+"""The five tools: name, description, schemas and function of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the SDK reads DynamoDB's answers: refused where they are no JSON, and taken as they are where that is enough."""
+"""AWS clients: SDK sessions, timeouts, and errors of unreadable answers."""
 
 from __future__ import annotations
 

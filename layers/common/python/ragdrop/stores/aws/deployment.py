@@ -1,4 +1,4 @@
-"""A deployed CloudFormation stack of ragdrop's, as its outputs and the environment of its functions tell it."""
+"""Read a deployed CloudFormation stack: outputs and environment of its functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets by reference: a Secrets Manager ARN or `ssm:NAME` on AWS, a literal on the laptop; read at first use."""
+"""Read secrets by reference: a Secrets Manager ARN, `ssm:NAME`, or a literal on the laptop."""
 
 from __future__ import annotations
 

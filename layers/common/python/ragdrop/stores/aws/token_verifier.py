@@ -18,7 +18,7 @@ from ragdrop.errors import IssuerError, UnauthenticatedError
 from ragdrop.ports.credentials import ALGORITHMS, CLOCK_SKEW_S, MAX_TOKEN_CHARACTERS, REFUSED, TokenRules, caller_of
 
 JWKS_MAX_AGE_S = 3_600.0  # of the keys: one that the issuer took back is believed no longer than that
-MIN_AGE_S = 60.0  # an unknown key id asks for them anew no oftener: made-up tokens must not load the issuer
+MIN_AGE_S = 60.0  # an unknown key id asks for them again no more often: made-up tokens must not load the issuer
 MAX_STALE_S = 86_400.0  # while the issuer does not answer
 TIMEOUT_S = 2.0
 MAX_BYTES = 1_000_000

@@ -1,4 +1,4 @@
-"""Requests a minute in the telemetry table: one item a tenant and minute, `L#tenant`, an attribute a credential."""
+"""Items of the telemetry and visited tables that expire: request counts, visited links, stored replies."""
 
 from __future__ import annotations
 

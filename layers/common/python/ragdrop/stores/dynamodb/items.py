@@ -1,4 +1,4 @@
-"""How the registry's facts look as DynamoDB items: pure translations, tolerant of attributes they do not know."""
+"""Convert registry values to DynamoDB items and back; unknown attributes are ignored."""
 
 from __future__ import annotations
 

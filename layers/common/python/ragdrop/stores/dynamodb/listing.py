@@ -1,4 +1,4 @@
-"""Lists of documents from the table's `listing` index: shards and statuses merged in order of vault and path."""
+"""List documents from the table's `listing` index, merged in order of vault and path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""API keys in DynamoDB: an item a key, by its hash, and one beside its tenant's others that names it."""
+"""Tenants, API keys and folders in DynamoDB."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index as a thing: made on first use, checked for what ragdrop needs of the server."""
+"""Create an OpenSearch index at first use, and check the server's version and plugins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who ragdrop is to OpenSearch: a signature for AWS domains, or a user and a password."""
+"""Authenticate to OpenSearch: a signature for AWS domains, or user and password."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes in bulk: cut to size, sent, every item's answer inspected."""
+"""Bulk writes: split by size, send, check every item's answer."""
 
 from __future__ import annotations
 

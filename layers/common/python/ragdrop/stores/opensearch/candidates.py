@@ -1,4 +1,4 @@
-"""Candidates from OpenSearch: which searches a list of queries makes, and what their answers mean."""
+"""Candidates from OpenSearch: build the searches of a query and parse their answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ChunkIndex on OpenSearch: one node, a managed domain or a cluster, the same code."""
+"""ChunkIndex on OpenSearch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What went wrong at OpenSearch, in ragdrop's words; messages carry types and numbers, never the server's own text."""
+"""Translate OpenSearch errors; messages have types and numbers, never the server's text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a chunk is written to OpenSearch and read back: the index's mapping, a chunk's document, a document's hit."""
+"""The mapping of the index, and the conversion between chunks and OpenSearch documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of given revisions the chunk nearest to a vector, from OpenSearch: exact, and all in one `_msearch`."""
+"""Find the nearest chunk of each given revision, exactly, in one `_msearch`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The searches that ragdrop sends to OpenSearch, as JSON objects.  Pure: what is asked, not how it is sent."""
+"""Build the searches that ragdrop sends to OpenSearch, as JSON. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which revisions an OpenSearch index holds, page by page: what the sweep compares with the registry."""
+"""List the revisions of an OpenSearch index page by page, for the sweep."""
 
 from __future__ import annotations
 

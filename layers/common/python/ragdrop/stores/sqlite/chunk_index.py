@@ -1,4 +1,4 @@
-"""The embedded ChunkIndex: one SQLite file a tenant and index, exact vector search and BM25 under any filter."""
+"""The embedded ChunkIndex: one SQLite file a tenant, exact vector search and BM25 with filters."""
 
 # ruff: noqa: S608 - the parts of a statement are constants of this package, every value is bound
 

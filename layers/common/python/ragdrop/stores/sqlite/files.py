@@ -1,4 +1,4 @@
-"""The files of the embedded index: made once, opened when needed, shared by threads and processes."""
+"""Files of the embedded index: created once, opened on demand, shared by threads and processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots on this environment's own disk: fetched when wanted, in pieces if need be, and bounded in bytes."""
+"""Snapshots on the local disk: downloaded on demand, by ranges, bounded in bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ChunkIndex that answers while the real one is down: a tenant's snapshot on this environment's own disk."""
+"""The ChunkIndex of an outage: a tenant's snapshot on the local disk."""
 
 # ruff: noqa: ARG002 - what writes is refused, whatever it is given
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Snapshots as SQLite files of the embedded index's schema, with 8-bit vectors, packed into one object a tenant."""
+"""Write snapshots: SQLite files with the schema of the embedded index and 8-bit vectors, compressed."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class SqliteSnapshots:
             try:
                 fetch(self._state, snapshot_name(index.tenant), packed, last.packed_bytes, deadline)
                 unpack(packed, path, last.sha256)
-            except DatabaseError:  # replaced or damaged: it is made anew, which needs nothing of it
+            except DatabaseError:  # replaced or damaged: it is made again, which needs nothing of it
                 path.unlink(missing_ok=True)
                 return None
             finally:
