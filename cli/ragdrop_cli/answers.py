@@ -45,6 +45,7 @@ def show_results(body: Mapping[str, Any]) -> None:
     _show_documents(body.get("results"))
     if not body.get("results"):
         say("Nothing found.")
+        _show_nearest(body)
     _show_documents(body.get("critical"), "Always included")
     _show_documents(body.get("linked"), "Linked")
     matches, indexed, latency_ms = body.get("total_matches"), body.get("total_indexed"), body.get("latency_ms")
@@ -59,6 +60,20 @@ def _show_documents(documents: Sequence[Mapping[str, Any]] | None, title: str = 
         say(title, style="bold")
     for number, document in enumerate(documents or [], start=1):
         _show_document(number, document)
+
+
+def _show_nearest(body: Mapping[str, Any]) -> None:
+    """The closest documents where nothing answers, and how to widen the search."""
+    nearest = body.get("nearest") or []
+    if not nearest:
+        return
+    say()
+    say("Closest documents, which may not answer it", style="bold")
+    for document in nearest:
+        score = document.get("score")
+        shown = f"{score:.2f}" if isinstance(score, int | float) else ""
+        say(joined(shown, f"{document.get('vault')}/{document.get('path')}", document.get("title")), indent=4)
+    say("Ask in other words, or search with --min-relevance 0 to see more.", style="dim")
 
 
 def _show_candidate(candidate: Mapping[str, Any]) -> None:
@@ -94,6 +109,7 @@ def show_sources(body: Mapping[str, Any]) -> None:
     """Print what stands under an answer: why there is none, a footnote for each citation, and flags."""
     if body.get("abstained"):
         say(f"(no answer: {body.get('abstain_reason')})", style="dim")
+        _show_nearest(body)
     citations = body.get("citations") or []
     if citations:
         say()

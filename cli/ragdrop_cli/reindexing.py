@@ -31,7 +31,7 @@ def build(wanted: ActiveIndex, *, anew: bool = False) -> Step:
 
     def step(deployment: Deployment, tenant: Tenant) -> Told:
         now = tenant.active
-        if not anew and tenant.building is None and (now.space, now.chunking) == (wanted.space, wanted.chunking):
+        if not anew and tenant.building is None and now.make == wanted.make:
             # asked here too: one that was just switched is not in the way of a command that goes on with the others
             return Told([f"{now.name} is as wanted already"], {"changed": False, "index": now.name})
         command = f"ragdrop reindex --tenant {tenant.name}"

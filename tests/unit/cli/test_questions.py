@@ -59,6 +59,18 @@ def test_an_answer_is_followed_by_a_footnote_with_key_span_headings_and_quote(ra
     assert '"The pump\'s code is QX-5521."' in result.stdout
 
 
+def test_where_nothing_was_found_the_closest_documents_are_shown_and_how_to_see_more(ragdrop: CommandLine) -> None:
+    nearest = [{"vault": "team", "path": "notes/pump.md", "title": "Pumps", "score": 0.412}]
+    nothing = {**FOUND, "results": [], "nearest": nearest, "total_matches": 0, "abstained": True}
+    answer(ragdrop, "/search", json.dumps(nothing).encode())
+
+    result = ragdrop.run("search", "ships")
+
+    assert "Nothing found.\n\nClosest documents, which may not answer it\n" in result.stdout
+    assert "0.41  team/notes/pump.md  Pumps" in result.stdout
+    assert "--min-relevance 0" in result.stdout
+
+
 def test_only_the_fields_that_were_given_are_sent(ragdrop: CommandLine) -> None:
     answer(ragdrop, "/ask", json.dumps(ANSWER).encode())
 

@@ -141,10 +141,10 @@ def test_a_change_of_metadata_embeds_nothing_of_a_long_text(world: World) -> Non
 
 
 def test_a_copy_of_a_long_text_embeds_nothing(world: World) -> None:
-    world.put(PATH, text_of("alpha"))
+    world.put("team/one.md", f"# Alpha\n\n{text_of('alpha')}")
     embedded = world.embedder.texts_embedded
 
-    world.put("team/copy.txt", text_of("alpha"))
+    world.put("team/copy.md", f"# Alpha\n\n{text_of('alpha')}")
 
     assert world.embedder.texts_embedded == embedded
-    assert world.head("team/copy.txt").status is Status.INDEXED
+    assert world.head("team/copy.md").status is Status.INDEXED

@@ -74,7 +74,7 @@ def test_few_pairs_leave_a_known_model_near_its_shipped_curve() -> None:
     found = fitted(tenant(), far, NOTHING, at=AT)
 
     assert found is not None
-    assert shipped < found.vector.operating_point < shipped + 0.05
+    assert shipped < found.vector.operating_point < shipped + 0.06
 
 
 def test_many_pairs_outweigh_the_curve_of_a_model_that_nobody_knows() -> None:

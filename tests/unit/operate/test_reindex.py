@@ -52,6 +52,20 @@ def test_an_index_of_the_same_make_is_left_alone(world: World) -> None:
     assert world.app.operate.reindex.run(TENANT, replace(tenant_of(world).active, name="other")) is None
 
 
+def test_an_index_without_titles_in_its_vectors_keeps_to_that_until_it_is_reindexed(world: World) -> None:
+    now = tenant_of(world)
+    world.registry.move_indexes(now, active=replace(now.active, titled=False), building=None, previous=None)
+    look_again(world)
+    world.put("team/sailing.md", "---\ntitle: Sailing\n---\nA short note about the tide.")
+    without = world.embedder.texts_embedded
+
+    report = world.app.operate.reindex.run(TENANT, replace(tenant_of(world).active, titled=True))
+
+    assert report is not None
+    assert tenant_of(world).active.titled
+    assert world.embedder.texts_embedded == without + 1
+
+
 def test_vectors_of_unchanged_texts_are_not_computed_again(world: World) -> None:
     world.put("team/a.md", "A short note about the tide.")
     embedded = world.embedder.texts_embedded

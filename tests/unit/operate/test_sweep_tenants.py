@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import EmbeddingServiceError, ObjectStoreError
@@ -46,12 +47,32 @@ def test_a_tenant_that_has_doubled_since_its_fit_is_calibrated_again_after_its_s
 def test_a_fit_that_fails_does_not_fail_the_sweep() -> None:
     world = World()
     fill(world, 0, 20)
+    tenant = world.registry.tenant(TENANT)
+    assert tenant is not None
+    assert tenant.calibration is not None
+    old = replace(tenant.calibration, documents=10, pairs=10)
+    world.registry.put_calibration(TENANT, old)
     world.embedder.fail_with = EmbeddingServiceError("down", service="embedding")
 
     done = sweep(world)
 
     assert done.sound
-    assert pairs(world) is None
+    assert pairs(world) == 10
+
+
+def test_ingest_calibrates_a_tenant_with_its_twentieth_document_and_again_when_it_has_doubled() -> None:
+    world = World()
+    fill(world, 0, 19)
+    before = pairs(world)
+    fill(world, 19, 20)
+    first = pairs(world)
+    fill(world, 20, 40)
+
+    assert (before, first, pairs(world)) == (None, 20, 40)
+    world.now_s += 60  # readers hold the tenant for some seconds
+    explanation = world.search("The keeper of mark 3x", debug=True).explanation
+    assert explanation is not None
+    assert (explanation.calibration["basis"], explanation.calibration["documents"]) == ("fitted", 40)
 
 
 def fill(world: World, first: int, end: int) -> None:

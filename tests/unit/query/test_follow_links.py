@@ -127,8 +127,8 @@ def test_several_hits_that_link_to_a_document_raise_its_order_and_not_its_score(
         world.put(
             f"team/{root}.md", f"root {root} [one](once.md) [many](many.md)" if root == "a" else "root [m](many.md)"
         )
-    world.put("team/once.md", "pump rain")
-    world.put("team/many.md", "pump rain wind")
+    world.put("team/once.md", "# pump rain")
+    world.put("team/many.md", "# pump rain wind")
 
     first, second = follow(world, *(f"team/{root}.md" for root in "abcdef")).documents
 

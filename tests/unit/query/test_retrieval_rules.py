@@ -17,7 +17,7 @@ from ragdrop.query.cache import answer_name
 from ragdrop.query.critical import within_share
 from ragdrop.query.explanations import MAX_BYTES, Decision, explained
 from ragdrop.query.fusion import Fused
-from ragdrop.query.ranking import Boosts, rank
+from ragdrop.query.ranking import Boosts, Cutoff, rank
 from ragdrop.query.scopes import Scopes, auto_limit
 from tests.world import World
 
@@ -69,9 +69,45 @@ def test_twice_the_limit_but_at_least_30_candidates_are_asked_for_of_each_scope_
 def test_at_most_200_candidates_count_after_merging() -> None:
     fused = [Fused(hit(f"{n}.md"), 1 - n / 1_000, 0.5, None) for n in range(MAX_CANDIDATES + 50)]
 
-    ranked = rank(fused, relevance=lambda _: 1.0, threshold=0.5, boosts=Boosts(0.0, 0.0), weight=lambda _: 1.0)
+    ranked = rank(
+        fused, relevance=lambda _: 1.0, cut=Cutoff(0.5), boosts=Boosts(0.0, 0.0), weight=lambda _: 1.0
+    ).results
 
     assert len(ranked) == MAX_CANDIDATES == 200
+
+
+NEAR = Cutoff(0.7, near_best=0.6)
+
+
+def judged_by(scores: dict[str, tuple[float, float]], cut: Cutoff) -> tuple[list[str], list[str]]:
+    """Results and nearest documents of candidates with these fused scores and relevances."""
+    fused = [Fused(hit(path), score, 0.5, None) for path, (score, _) in scores.items()]
+    relevance = {path: relevant for path, (_, relevant) in scores.items()}
+    found = rank(
+        fused, relevance=lambda one: relevance[one.hit.key.path], cut=cut, boosts=Boosts(), weight=lambda _: 1.0
+    )
+    return [one.key.path for one in found.results], [one.key.path for one in found.nearest]
+
+
+def test_a_document_near_the_best_is_a_result_where_one_reaches_the_threshold() -> None:
+    scores = {"a.md": (1.0, 0.75), "b.md": (0.65, 0.3), "c.md": (0.5, 0.3)}
+
+    assert judged_by(scores, NEAR) == (["a.md", "b.md"], [])
+    assert judged_by(scores, Cutoff(0.7)) == (["a.md"], [])
+
+
+def test_where_none_reaches_the_threshold_the_three_nearest_are_told_as_such() -> None:
+    scores = {f"{name}.md": (1.0 - place / 10, 0.6) for place, name in enumerate("abcd")}
+
+    assert judged_by(scores, NEAR) == ([], ["a.md", "b.md", "c.md"])
+
+
+def test_noise_is_no_nearest_document() -> None:
+    assert judged_by({"a.md": (1.0, 0.01)}, NEAR) == ([], [])
+
+
+def test_a_caller_who_sets_min_relevance_gets_nothing_under_it() -> None:
+    assert judged_by({"a.md": (1.0, 0.89), "b.md": (0.99, 0.95)}, Cutoff(0.9)) == (["b.md"], [])
 
 
 def test_of_near_identical_documents_a_critical_one_ranks_before_an_important_one() -> None:
@@ -84,7 +120,7 @@ def test_of_near_identical_documents_a_critical_one_ranks_before_an_important_on
         promoted("c.md", "critical", 0.99),
     ]
 
-    ranked = rank(fused, relevance=lambda _: 1.0, threshold=0.5, boosts=Boosts(), weight=lambda _: 1.0)
+    ranked = rank(fused, relevance=lambda _: 1.0, cut=Cutoff(0.5), boosts=Boosts(), weight=lambda _: 1.0).results
 
     assert [one.key.path for one in ranked] == ["c.md", "a.md", "b.md"]
     assert {one.found().score for one in ranked} == {1.0}  # what is shown stays on the scale

@@ -199,7 +199,7 @@ class Settings(BaseModel):
         plan = ChunkingPlan.fitting(
             self.max_passage_tokens, tokens=self.chunk_tokens, overlap=self.chunk_overlap_tokens
         )
-        return ActiveIndex(index_name(space), space, plan)
+        return ActiveIndex(index_name(space), space, plan, titled=True)
 
     def token_rules(self) -> TokenRules | None:
         """What tokens must say, where JWT_ISSUER names who makes them."""

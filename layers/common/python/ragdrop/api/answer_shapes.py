@@ -8,7 +8,7 @@ from typing import Any, Literal
 from fastapi import Request
 from pydantic import BaseModel, Field
 
-from ragdrop.api.search import DebugShape, Flags, debug_shape, flags
+from ragdrop.api.search import DebugShape, Flags, NearestShape, debug_shape, flags, nearest_shapes
 from ragdrop.domain.answers import Answer, CheckedSentence, Citation, Shown
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.documents import PromotionLevel
@@ -128,6 +128,7 @@ class AskResponse(Flags):
     linked_docs: list[LinkedSourceShape]
     excluded: list[ExcludedShape]
     unsupported: list[UnsupportedShape]
+    nearest: list[NearestShape]
     model: str | None
     usage: UsageShape
     cost: float | None = Field(description="By the price table of the deployment; null where the model has no price.")
@@ -158,6 +159,7 @@ def ask_response(answer: Answer, request: Request, start_s: float) -> AskRespons
         references_basis="cited" if cited else "all",
         **shown_fields(answer.shown),
         unsupported=[_unsupported(claim) for claim in answer.unsupported],
+        nearest=nearest_shapes(answer.retrieval.closest) if answer.abstain_reason else [],
         model=answer.model,
         usage=UsageShape(prompt_tokens=answer.prompt_tokens, completion_tokens=answer.completion_tokens),
         cost=answer.cost,

@@ -17,7 +17,7 @@ from ragdrop.api.answer_shapes import ask_response, cited_claims
 from ragdrop.api.ask import AskPart
 from ragdrop.api.http import body_of_error, deadline_of
 from ragdrop.api.streams import EVENT_STREAM, EventStream
-from ragdrop.domain.answers import Answer, Citation, Question
+from ragdrop.domain.answers import Answer, Citation, Question, closest_text
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
 from ragdrop.domain.tenants import Caller, Tenant
@@ -180,7 +180,7 @@ class ChatReply:
         """A `chat.completion`."""
         message = {
             "role": "assistant",
-            "content": answer.text,
+            "content": _said(answer),
             "refusal": None,
             "annotations": annotations_of(answer),
         }
@@ -254,7 +254,13 @@ def _left_to_say(answer: Answer, said: str) -> str:
     """What has not been said of an answer: an abstention comes at the end, whatever was let out before it."""
     if answer.abstain_reason is None:
         return ""
-    return f"\n\n{answer.text}" if said.strip() else answer.text
+    return f"\n\n{_said(answer)}" if said.strip() else _said(answer)
+
+
+def _said(answer: Answer) -> str:
+    """The answer, or the abstention with the closest documents."""
+    hint = closest_text(answer.retrieval.closest) if answer.abstain_reason else ""
+    return f"{answer.text}\n\n{hint}" if hint else answer.text
 
 
 def _finish_reason(answer: Answer) -> str:

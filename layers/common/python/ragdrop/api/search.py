@@ -1,7 +1,7 @@
 """`POST /search`."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -62,6 +62,18 @@ class LinkedShape(DocumentShape):
     linked_from: str = Field(description="`vault/path` of the document that links to it.")
     link_depth: int
     link_text: str
+
+
+class NearestShape(BaseModel):
+    """A document below the threshold, the closest one where nothing answers: a hint, never evidence."""
+
+    vault: str
+    path: str
+    key: str
+    title: str
+    summary: str | None
+    heading_path: list[str]
+    score: float | None
 
 
 class Timings(BaseModel):
@@ -127,6 +139,7 @@ class DebugShape(BaseModel):
     folders: FoldersShape
     scopes: list[dict[str, Any]]
     settings: dict[str, Any]
+    calibration: dict[str, Any]
 
 
 class SearchResponse(Flags):
@@ -135,6 +148,7 @@ class SearchResponse(Flags):
     results: list[DocumentShape]
     critical: list[DocumentShape] = []
     linked: list[LinkedShape] = []
+    nearest: list[NearestShape] = []
     total_char_count: int = Field(description="Characters of the texts of all documents given.")
     context: str | None = None
     debug: DebugShape | None = None
@@ -183,6 +197,7 @@ def _response(found: Retrieval, request: Request, start_s: float) -> SearchRespo
         results=[_document(document) for document in found.documents],
         critical=[_document(document) for document in found.critical],
         linked=[_linked(document) for document in found.linked],
+        nearest=nearest_shapes(found.nearest),
         total_char_count=sum(len(document.text) for document in (*found.critical, *found.documents, *found.linked)),
         abstained=found.abstained,
         abstain_reason="no_relevant_context" if found.abstained else None,
@@ -209,6 +224,22 @@ def flags(found: Retrieval, request: Request, start_s: float) -> dict[str, Any]:
         "latency_ms": round((time.perf_counter() - start_s) * 1_000, 3),
         "timings_ms": found.timings_ms,
     }
+
+
+def nearest_shapes(found: Sequence[FoundDocument]) -> list[NearestShape]:
+    """Closest documents on the wire."""
+    return [
+        NearestShape(
+            vault=one.key.vault,
+            path=one.key.path,
+            key=one.key.s3_key,
+            title=one.facts.title,
+            summary=one.facts.summary,
+            heading_path=list(one.chunks[0].hit.chunk.heading_path) if one.chunks else [],
+            score=one.score,
+        )
+        for one in found
+    ]
 
 
 def _document(found: FoundDocument) -> DocumentShape:
@@ -290,4 +321,5 @@ def debug_shape(found: Explanation) -> DebugShape:
         folders=FoldersShape(selected=found.folders_selected, available=found.folders_available),
         scopes=found.scopes,
         settings=found.settings,
+        calibration=found.calibration,
     )

@@ -134,18 +134,10 @@ class OperateParts:
             look_at_wiring=self.ports.wiring.look,
         )
 
-    @cached_property
+    @property
     def calibrate(self) -> Calibrate:
         """What scores of a tenant's embedding model are worth."""
-        from ragdrop.operate.calibrate import Calibrate, SampleDocuments
-
-        return Calibrate(
-            registry=self.ports.registry,
-            index=self.ports.index,
-            embedder=self.ports.embedder,
-            sample=SampleDocuments(registry=self.ports.registry, revisions=self.ports.revisions),
-            clock=self.ports.clock,
-        )
+        return self.ingest.calibrate
 
     @cached_property
     def read_content(self) -> ReadContent:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ragdrop.ingest.reconcile import ReconcileBatch
     from ragdrop.ingest.write_chunks import CopyRevision, WriteChunks
     from ragdrop.ingest.write_parts import WriteParts
+    from ragdrop.operate.calibrate import Calibrate
 
 
 @dataclass
@@ -104,6 +105,19 @@ class IngestParts:
         )
 
     @cached_property
+    def calibrate(self) -> Calibrate:
+        """What scores of a tenant's embedding model are worth."""
+        from ragdrop.operate.calibrate import Calibrate, SampleDocuments
+
+        return Calibrate(
+            registry=self.ports.registry,
+            index=self.ports.index,
+            embedder=self.ports.embedder,
+            sample=SampleDocuments(registry=self.ports.registry, revisions=self.ports.revisions),
+            clock=self.ports.clock,
+        )
+
+    @cached_property
     def reconcile(self) -> ReconcileBatch:
         """Ingest."""
         from ragdrop.ingest.reconcile import ReconcileBatch
@@ -141,6 +155,7 @@ class IngestParts:
             write_parts=self.write_parts,
             live=self.live,
             redelivery=redelivery,
+            calibrate=self.calibrate.if_due,
         )
 
 

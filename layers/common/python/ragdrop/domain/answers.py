@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -26,6 +26,17 @@ ABSTENTIONS: dict[AbstainReason, str] = {
     "insufficient_information": "The documents that were found do not hold enough to answer this question.",
     "ambiguous_question": "The question can be understood in several ways; please say more precisely what you mean.",
 }
+
+
+def closest_text(documents: Sequence[FoundDocument]) -> str:
+    """What an abstention adds for people: the closest documents, and how to widen the search; empty without any."""
+    if not documents:
+        return ""
+    lines = [f"- {document.key.vault_path}: {document.facts.title}" for document in documents]
+    return "\n".join(["Closest documents, which may not answer it:", *lines, WIDEN])
+
+
+WIDEN = "Ask in other words, name what it is about, or lower min_relevance to see more."
 
 
 @dataclass(frozen=True, slots=True)

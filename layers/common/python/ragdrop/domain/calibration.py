@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:  # tenants carry a calibration
     from ragdrop.domain.models import EmbeddingSpace
@@ -93,6 +93,18 @@ class Calibration:
         if lexical is not None and self.lexical is not None:
             return self.lexical(lexical)
         return 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is told of it in `debug.calibration`."""
+        return {
+            "basis": self.basis,
+            "model": self.space.model,
+            "operating_point": self.vector.operating_point,
+            "noise_floor": round(self.noise_floor, 4),
+            "documents": self.documents,
+            "pairs": self.pairs,
+            "fitted_at": self.fitted_at or None,
+        }
 
     @property
     def noise_floor(self) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from ragdrop.domain.chunk_units import CHARACTERS_PER_TOKEN
 from ragdrop.domain.documents import Facts, PromotionLevel
 from ragdrop.domain.keys import DocumentKey, chunk_id
 from ragdrop.domain.links import Link
@@ -34,6 +35,7 @@ class Chunk:
     `context` is what must be read before it to understand it, and stands elsewhere: the header of the table whose rows
     it holds.  It counts for embedding, lexical search and prompts, not for offsets and quotes.  `after` is the white
     space between this chunk and the next, which no chunk holds: with it the text can be put together again exactly.
+    `above` is the document's title and the headings over the chunk, as they are embedded with it.
     """
 
     ordinal: int
@@ -44,11 +46,34 @@ class Chunk:
     page: int | None = None
     context: str = ""
     after: str = ""
+    above: str = ""
 
     @property
     def in_context(self) -> str:
-        """What is embedded, searched by words, and shown to the chat model."""
+        """What is searched by words, and shown to the chat model."""
         return f"{self.context}\n{self.text}" if self.context else self.text
+
+    @property
+    def passage(self) -> str:
+        """What is embedded."""
+        return f"{self.above}\n{self.in_context}" if self.above else self.in_context
+
+
+BEGIN_CHARACTERS = 400  # of a chunk: a title that stands there is embedded already
+
+
+def under(title: str, chunk: Chunk, *, tokens: int) -> Chunk:
+    r"""*chunk* with *title* and its headings as `above`, shortened to about *tokens* from the right.
+
+    A title or heading with which the chunk itself begins is not repeated.
+
+    >>> under("Pumps", Chunk(0, 0, 4, "Oil.", ("Pumps", "Care")), tokens=24).passage
+    'Pumps > Care\nOil.'
+    """
+    begin = " ".join(chunk.text[:BEGIN_CHARACTERS].casefold().split())
+    parts = dict.fromkeys(" ".join(part.split()) for part in (title, *chunk.heading_path))
+    told = [part for part in parts if part and part.casefold() not in begin]
+    return replace(chunk, above=" > ".join(told)[: tokens * CHARACTERS_PER_TOKEN].rstrip(" >"))
 
 
 def with_white_space(chunks: Sequence[Chunk], text: str) -> list[Chunk]:

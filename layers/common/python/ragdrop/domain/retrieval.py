@@ -16,6 +16,7 @@ NOTHING_SEARCHED = 3  # the fallback level from which on there are no results
 MAX_CANDIDATES = 200
 MAX_VERIFIED = 100  # one BatchGetItem takes at most 100 keys
 CHUNKS_PER_DOCUMENT = 3
+MAX_NEAREST = 3
 
 ScoreBasis = Literal["hybrid", "lexical"]
 ServedBy = Literal["index", "snapshot", "cache", "none"]
@@ -57,7 +58,8 @@ class FoundDocument:
 class Retrieval:
     """What a search found, and how.
 
-    `documents` are the results, best first, without those that stand in `critical`.  `total_matches` counts documents
+    `documents` are the results, best first, without those that stand in `critical`; `nearest` are the closest documents
+    where there is no result, which are no evidence.  `total_matches` counts documents
     over the threshold, before the limit, the critical ones among them too; `total_indexed` is None where the registry
     did not answer; times are in milliseconds; `fallback_level` is 1 to 4 (docs/api.md); `cause` says why nothing was
     searched; `snapshot_coverage` is the share in [0, 1] of the tenant's chunks that the snapshot holds; `degraded` says
@@ -71,6 +73,7 @@ class Retrieval:
     warnings: list[str] = field(default_factory=list)
     critical: list[FoundDocument] = field(default_factory=list)
     linked: list[LinkedDocument] = field(default_factory=list)
+    nearest: list[FoundDocument] = field(default_factory=list)
     degraded: bool = False
     fallback_level: int = 1
     circuit_breaker_open: bool = False
@@ -89,6 +92,11 @@ class Retrieval:
         From level 3 on nothing was searched, and "nothing found" would be a lie.
         """
         return self.total_matches == 0 and not self.unsearched
+
+    @property
+    def closest(self) -> list[FoundDocument]:
+        """The documents to show where there is no answer, at most 3."""
+        return self.nearest or self.documents[:MAX_NEAREST]
 
     @property
     def unsearched(self) -> bool:
@@ -166,6 +174,7 @@ class Explanation:
     folders_available: list[str]
     scopes: list[dict[str, Any]]
     settings: dict[str, Any]
+    calibration: dict[str, Any]
     left_out: int = 0
 
 

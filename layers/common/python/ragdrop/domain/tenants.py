@@ -99,13 +99,20 @@ class KeptSettings:
 class ActiveIndex:
     """The index that answers for a tenant: its concrete name and how its vectors and chunks were made.
 
-    `routes` is the number of routing values a tenant is spread over (docs/opensearch.md), 1 to 64.
+    `routes` is the number of routing values a tenant is spread over (docs/opensearch.md), 1 to 64.  `titled` says that
+    chunks are embedded with title and headings; indexes of older versions are not.
     """
 
     name: str
     space: EmbeddingSpace
     chunking: ChunkingPlan
     routes: int = 1
+    titled: bool = False
+
+    @property
+    def make(self) -> tuple[EmbeddingSpace, ChunkingPlan, bool]:
+        """What two indexes with the same vectors of the same chunks have in common, whatever their names."""
+        return self.space, self.chunking, self.titled
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Head
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.languages import language_warning, uncovered
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import rfc3339
@@ -56,6 +57,13 @@ class ParsedRevision:
     def key(self) -> DocumentKey:
         """The document."""
         return self.detail.key
+
+
+def _of_language(text: str, tenant: Tenant) -> list[str]:
+    """A warning where the tenant's embedding model does not cover the language of *text*."""
+    model = tenant.active.space.model
+    found = uncovered(text, model)
+    return [] if found is None else [language_warning(found, model, what="the text")]
 
 
 class IndexRevision:
@@ -177,7 +185,7 @@ class IndexRevision:
             media_type=document.media_type,
             content_type_basis=basis,
             links=tuple(link.target for link in document.links),
-            warnings=(*problems, *warnings),
+            warnings=(*problems, *warnings, *_of_language(document.text, tenant)),
         )
         return document, detail
 

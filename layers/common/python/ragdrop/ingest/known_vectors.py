@@ -42,7 +42,7 @@ class KnownVectors:
         Model and prefixes are part of the key, so that vectors of another space are never taken.
         """
         return {
-            (target.space, chunk.in_context): vector
+            (target.space, chunk.passage): vector
             for source in sources
             for target in targets
             for chunk, vector in source.chunks_between(target.name, *(span or ()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
@@ -21,6 +21,16 @@ from ragdrop.tenants.directory import TenantDirectory
 logger = logging.getLogger(__name__)
 
 MIN_TIME_FOR_A_RECORD_S = 20.0  # with less left no record is begun: it would be cut off and come back later than this
+
+MIN_TIME_FOR_A_FIT_S = 30.0  # with less left the next batch, or the sweep, calibrates
+
+
+class CalibrateIfDue(Protocol):
+    """Calibrates a tenant where that is due; never raises for a tenant that cannot be fitted."""
+
+    def __call__(self, name: str, deadline: Deadline, *, least_s: float) -> None:
+        """Calibrate the tenant *name*, where *least_s* are left."""
+        ...
 
 
 class Parsed(NamedTuple):
@@ -50,6 +60,7 @@ class ReconcileBatch:
         write_parts: WriteParts,
         live: ActivateRevisions,
         redelivery: Redelivery,
+        calibrate: CalibrateIfDue,
     ) -> None:
         self._directory = directory
         self._reconcile_key = reconcile_key
@@ -57,12 +68,14 @@ class ReconcileBatch:
         self._write_parts = write_parts
         self._live = live
         self._redelivery = redelivery
+        self._calibrate = calibrate
 
     def __call__(self, deliveries: Sequence[Delivery], deadline: Deadline) -> list[Delivery]:
         """Reconcile all keys of a batch; the deliveries that failed and must come again.
 
         Documents that fit into one invocation share embedding requests and one refresh of the index.  Then each
-        revision is activated; after them the large documents continue while there is time.
+        revision is activated; after them the large documents continue while there is time.  At last a tenant that grew
+        enough is calibrated, so that its scores are worth something from its first twenty documents on.
         """
         for name in {change.key.partition("/")[0] for delivery in deliveries for change in delivery.changes}:
             self._directory.forget(name)  # a reindex that has begun must be seen by every batch that begins after it
@@ -71,6 +84,8 @@ class ReconcileBatch:
         failed = [*begun.failed, *failed, *self._activate(written, deadline)]
         for delivery, work in begun.large:
             failed += self._continue(delivery, work, deadline)
+        for name in {each.key.tenant for _, each in written}:
+            self._calibrate(name, deadline, least_s=MIN_TIME_FOR_A_FIT_S)
         return list({delivery.message_id: delivery for delivery in failed}.values())
 
     def _begin(self, deliveries: Sequence[Delivery], deadline: Deadline) -> Begun:

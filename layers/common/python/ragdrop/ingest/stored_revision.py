@@ -155,7 +155,7 @@ def block_name(index: str, number: int, parts: int) -> str:
 
 def pack(chunks: Sequence[Chunk], vectors: Sequence[Vector]) -> bytes:
     """The block of these chunks; their text is not in it."""
-    places = [(c.start, c.end, c.heading_path, c.page, c.context) for c in chunks]
+    places = [(c.start, c.end, c.heading_path, c.page, c.context, c.above) for c in chunks]
     first = chunks[0].ordinal if chunks else 0
     head = json.dumps({"first": first, "places": places}, ensure_ascii=False).encode()
     body = b"".join(_little_endian(vector).tobytes() for vector in vectors)
@@ -173,8 +173,16 @@ def unpack(packed: bytes, text: str, offset: int = 0) -> list[tuple[Chunk, Vecto
     numbers = _little_endian(array("f", body[4 + size :]))
     dimension = len(numbers) // max(len(places), 1)
     within = [
-        Chunk(first + i, start - offset, end - offset, text[start - offset : end - offset], tuple(path), page, *context)
-        for i, (start, end, path, page, *context) in enumerate(places)
+        Chunk(
+            first + i,
+            start - offset,
+            end - offset,
+            text[start - offset : end - offset],
+            tuple(path),
+            page,
+            **dict(zip(("context", "above"), later, strict=False)),  # blocks of older versions have fewer
+        )
+        for i, (start, end, path, page, *later) in enumerate(places)
     ]
     chunks = (replace(c, start=c.start + offset, end=c.end + offset) for c in with_white_space(within, text))
     vectors = (numbers[i * dimension : (i + 1) * dimension] for i in range(len(within)))

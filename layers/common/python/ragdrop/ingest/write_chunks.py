@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ragdrop.domain.chunks import Chunk, IndexedChunk, Vector
+from ragdrop.domain.chunks import Chunk, IndexedChunk, Vector, under
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.links import Link, followable
@@ -18,6 +18,8 @@ from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ingest.stored_revision import StoredRevision
 from ragdrop.ports import ChunkIndex, Embedder, Splitter
 from ragdrop.tenants.settings_in_force import chunking_in_force
+
+ABOVE_TOKENS = 24  # a chunk that fills the model's window loses so much of its end at most, which the next one repeats
 
 Place = tuple[EmbeddingSpace, str]
 """What a vector belongs to: a space and a text."""
@@ -41,7 +43,7 @@ class Cut:
     @property
     def places(self) -> list[Place]:
         """What must have a vector, in order of the chunks."""
-        return [(self.target.space, chunk.in_context) for chunk in self.chunks]
+        return [(self.target.space, chunk.passage) for chunk in self.chunks]
 
 
 class WriteChunks:
@@ -71,11 +73,12 @@ class WriteChunks:
         """
         plan = chunking_in_force(tenant, kept.key.vault, target)
         code = document.content_type == "code"
-        chunks = self._splitter.split(
+        cut = self._splitter.split(
             document,
             max_tokens=plan.code_max_tokens if code else plan.max_tokens,
             overlap_tokens=plan.code_overlap_tokens if code else plan.overlap_tokens,
         )
+        chunks = [under(facts.title, chunk, tokens=ABOVE_TOKENS) for chunk in cut] if target.titled else cut
         if not chunks and len(kept.parts) == 1:
             raise EmptyDocumentError("there is no text in this document")
         offset = kept.parts[number][0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,11 +14,20 @@ from ragdrop.domain.documents import Head
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import rfc3339
-from ragdrop.errors import ConflictError, InvalidParamsError
+from ragdrop.errors import ConflictError, DependencyError, InvalidParamsError
 from ragdrop.ingest.revision_store import RevisionStore
-from ragdrop.operate.calibration_fit import MIN_PAIRS, OFF_TOPIC_QUESTIONS, ObservedScores, fitted, usable_titles
+from ragdrop.operate.calibration_fit import (
+    MIN_PAIRS,
+    OFF_TOPIC_QUESTIONS,
+    ObservedScores,
+    fitted,
+    is_due,
+    usable_titles,
+)
 from ragdrop.ports import ChunkIndex, Embedder, Registry
 from ragdrop.query.relevance import in_force
+
+logger = logging.getLogger(__name__)
 
 RANDOM_CHUNKS = 20  # a pseudo-query
 LEXICAL_QUERIES = 100
@@ -56,6 +66,7 @@ class Calibrate:
         self._embedder = embedder
         self._sample = sample
         self._clock = clock
+        self._in_vain: dict[str, int] = {}  # documents of tenants that could not be fitted
 
     def __call__(
         self, name: str, deadline: Deadline, *, dry_run: bool = False, progress: Progress = _silent
@@ -88,6 +99,25 @@ class Calibrate:
             )
         written = not dry_run and self._registry.put_calibration(name, after)
         return Calibrated(name, in_force(tenant), after, written)
+
+    def if_due(self, name: str, deadline: Deadline, *, least_s: float) -> None:
+        """Calibrate a tenant that grew, or changed its model, since its last fit; what cannot be fitted stays as it is.
+
+        With less than *least_s* left the next call does it.  A tenant that could not be fitted is tried again once it
+        has a fifth more documents.
+        """
+        tenant = self._registry.tenant(name)
+        if tenant is None or not is_due(tenant) or deadline.remaining_s() < least_s:
+            return
+        if tenant.documents < 1.2 * self._in_vain.get(name, 0):
+            return
+        try:
+            fit = self(name, deadline).after
+        except (ConflictError, DependencyError) as exc:
+            self._in_vain[name] = tenant.documents
+            logger.warning("a tenant could not be calibrated", extra={"tenant": name, "code": exc.code})
+            return
+        logger.info("a tenant was calibrated", extra={"tenant": name, "pairs": fit.pairs})
 
     def _evidence(self, tenant: Tenant, sample: Sample, deadline: Deadline) -> tuple[ObservedScores, ObservedScores]:
         """Raw scores of the vector and of the lexical part."""

@@ -19,14 +19,14 @@ MIN_LEXICAL_SEPARATION = 0.9
 MIN_GAP = 1e-3  # between noise and operating point: a curve needs a width
 GROWTH = 2  # a tenant is fitted again once it has so many times the documents of the last fit
 MIN_DOCUMENTS = 20  # the automatic fit leaves smaller tenants to the shipped curve
-OPERATING_SHARE = 0.25
+OPERATING_SHARE = 0.05
 """Where the operating point lies between the off-topic ceiling (0) and the typical own cosine (1).
 
-Well under the middle, as titles and headings are nearer to their chunks than users' questions are.  docs/calibration.md
-shows what other shares do.
+Near the ceiling: titles and headings are nearer to their chunks than questions in users' own words, which come close to
+off-topic ones (docs/adr/0013-own-words.md).
 """
 LEXICAL_SHARE = 0.1  # a title repeats the very words of its text, and BM25 adds them up: far over any question
-PRIOR_PAIRS: dict[Basis, int] = {"measured": 200, "estimated": 30, "generic": 8}
+PRIOR_PAIRS: dict[Basis, int] = {"measured": 100, "estimated": 30, "generic": 8}
 """What a shipped curve weighs, in pseudo-queries: the better known the model, the less one tenant moves it."""
 
 
@@ -59,14 +59,16 @@ class ObservedScores:
 def fit_curve(evidence: ObservedScores, *, share: float = OPERATING_SHARE) -> Curve:
     """The curve that these scores alone ask for, its operating point at *share* of the way to the typical own score.
 
-    The off-topic ceiling is the upper quartile of the off-topic scores (a tenant may well answer a few of those
-    questions), or the median of the random ones where that is higher.  The median off-topic score is worth 0.05.
+    The off-topic ceiling lies as far over the upper quartile of the off-topic scores as their median lies under it: a
+    tenant may well answer a few of those questions.  It is the median of the random scores where that is higher.  The
+    median off-topic score is worth 0.05.
 
     >>> fit_curve(ObservedScores(own=(0.7,) * 4, random=(0.1,) * 4, off_topic=(0.2,) * 4)).operating_point
-    0.325
+    0.225
     """
     noise = median(evidence.off_topic)
-    ceiling = max(quantiles(evidence.off_topic, n=4, method="inclusive")[2], median(evidence.random or (noise,)))
+    upper = quantiles(evidence.off_topic, n=4, method="inclusive")[2]
+    ceiling = max(2 * upper - noise, median(evidence.random or (noise,)))
     own = max(median(evidence.own), ceiling)
     point = ceiling + share * (own - ceiling)
     odds = math.log(OPERATING_RELEVANCE / (1 - OPERATING_RELEVANCE))

@@ -87,12 +87,12 @@ class Reindex:
         """Name the new index in the tenant's item: from here on ingest writes to both."""
         tenant = self._tenant(name)
         if tenant.building is not None:
-            if _same_make(tenant.building, wanted):
+            if tenant.building.make == wanted.make:
                 return tenant
             raise ConflictError(
                 f"a reindex of {name!r} to {tenant.building.name!r} is under way: let it end, or abort it", tenant=name
             )
-        if _same_make(tenant.active, wanted) and not anew:
+        if tenant.active.make == wanted.make and not anew:
             return None
         if tenant.previous is not None:
             raise ConflictError(
@@ -227,8 +227,3 @@ class Reindex:
         if not found.vector or found.vector[0].score < MIN_SELF_COSINE:
             message = f"{building.name!r} does not find {key.vault_path!r} by its own vector"
             raise DatabaseError(message, service="index")
-
-
-def _same_make(one: ActiveIndex, other: ActiveIndex) -> bool:
-    """Whether two indexes hold the same vectors of the same chunks, whatever their names."""
-    return (one.space, one.chunking) == (other.space, other.chunking)

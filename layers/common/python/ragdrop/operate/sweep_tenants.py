@@ -11,9 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.errors import ConflictError, DependencyError
+from ragdrop.errors import DependencyError
 from ragdrop.operate.calibrate import Calibrate
-from ragdrop.operate.calibration_fit import is_due
 from ragdrop.operate.rebuild_index import RebuildIndex
 from ragdrop.operate.sweep import Sweep
 from ragdrop.operate.sweeping import SweepReport
@@ -77,7 +76,7 @@ class SweepTenants:
             logger.info("a tenant was swept", extra=_counts(report))
             if not report.finished:
                 break
-            self._refit(name, deadline)
+            self._calibrate.if_due(name, deadline, least_s=CALIBRATION_S)
             self._snapshot(name, deadline, done)
         return done
 
@@ -101,18 +100,6 @@ class SweepTenants:
         if written is not None:
             counts = {"chunks": written.snapshot.chunks, "added": written.added, "removed": written.removed}
             logger.info("a snapshot was written", extra={"tenant": name, **counts})
-
-    def _refit(self, name: str, deadline: Deadline) -> None:
-        """Calibrate a tenant where that is due; what cannot be fitted now stays as it is and fails no sweep."""
-        tenant = self._registry.tenant(name)
-        if tenant is None or not is_due(tenant) or deadline.remaining_s() < CALIBRATION_S:
-            return
-        try:
-            fit = self._calibrate(name, deadline).after
-        except (ConflictError, DependencyError) as exc:
-            logger.warning("a tenant could not be calibrated", extra={"tenant": name, "code": exc.code})
-            return
-        logger.info("a tenant was calibrated", extra={"tenant": name, "pairs": fit.pairs})
 
 
 def _counts(report: SweepReport) -> dict[str, object]:

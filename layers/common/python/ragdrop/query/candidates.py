@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ragdrop.domain.chunks import CandidateQuery, Candidates, Hit, Vector
+from ragdrop.domain.chunks import CandidateQuery, Candidates, Filters, Hit, Vector
 from ragdrop.domain.deadlines import CANDIDATES, Deadline
 from ragdrop.domain.documents import Heads
 from ragdrop.domain.keys import DocumentKey
@@ -29,6 +29,7 @@ class CandidateRequest:
         limit: Live documents wanted.
         critical: Documents whose heads are read with those of the candidates, so that they can be put first.
         beside: A further query whose vector hits are given as `beside`: how near the critical documents are.
+        dated: Further scopes: documents of the dates that the question names.
     """
 
     text: str
@@ -37,6 +38,7 @@ class CandidateRequest:
     limit: int
     critical: tuple[DocumentKey, ...] = ()
     beside: CandidateQuery | None = None
+    dated: tuple[Filters, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,9 @@ class FindCandidates:
             DatabaseError: The index did not answer in any scope, or no hit could be verified.
         """
         asked = candidate_limit(wanted.limit)
-        queries = [CandidateQuery(wanted.text, wanted.vector, each, asked) for each in wanted.scopes.each()]
+        queries = [
+            CandidateQuery(wanted.text, wanted.vector, each, asked) for each in (*wanted.scopes.each(), *wanted.dated)
+        ]
         answers, heads = self._round(queries, wanted, tenant, deadline, timer)
         if not any(found.vector or found.lexical for found in answers):
             self._raise_if_index_is_lost(tenant, deadline)

@@ -10,13 +10,17 @@ from functools import lru_cache
 from itertools import accumulate
 
 from ragdrop.domain.chunks import Hit
+from ragdrop.domain.languages import content_of, segmented
 
 COMMON_SIZE = 60
 """Chunks that a word's rarity is counted over, where fewer were found: two full lists of candidates."""
 
 _WORD = re.compile(r"[^\W_]+")
+_NAME = re.compile(r"(?<=\S )[^\W\d_a-z]\w+|\w*\d\w*")
 _SUFFIXES = ("ing", "ied", "ies", "ed", "es", "s", "e")
 _MIN_STEM = 3
+STEM_LETTERS = 5  # of a word in Cyrillic or Arabic script, whose endings are many
+_INFLECTED = re.compile(r"[\u0400-\u04ff\u0600-\u06ff\u0370-\u03ff]")
 # What questions are put with and not about.  A word of another language is no worse than any other: it counts.
 _ENGLISH = (
     "a about all am an and any are as at be been being but by can could did do does for from get had has have he "
@@ -47,7 +51,7 @@ def coverage(question: str, hits: Sequence[Hit]) -> dict[str, float]:
     >>> list(coverage("Who won the cup?", [held]).values())
     [0.0]
     """
-    wanted = {_stem(word) for word in _WORD.findall(question.casefold()) if word not in FUNCTION_WORDS}
+    wanted = content_words(question)
     held = _held(wanted, {hit.chunk_id: hit for hit in hits})
     size = max(len(held), COMMON_SIZE)
     weights = {}
@@ -58,7 +62,30 @@ def coverage(question: str, hits: Sequence[Hit]) -> dict[str, float]:
     return {id_: math.fsum(sorted(weights[word] for word in words)) / whole for id_, words in held.items()}
 
 
-def _held(stems: set[str], hits: Mapping[str, Hit]) -> dict[str, set[str]]:
+def agreement(question: str, hits: Sequence[Hit], covered: Mapping[str, float]) -> float:
+    """How much the words of *hits* say about *question*, in [0, 1]: the most that one of them has *covered* of it.
+
+    1 where one holds a name or number of the question: who names a thing is answered where it is named.  A capital
+    letter makes a name, but for the first word.
+    """
+    names = frozenset(_stem(word.casefold()) for word in _NAME.findall(question)) - FUNCTION_WORDS
+    if names and any(_held(names, {hit.chunk_id: hit for hit in hits}).values()):
+        return 1.0
+    return max(covered.values(), default=0.0)
+
+
+def content_words(text: str) -> frozenset[str]:
+    """The stems of the words of *text* that are no function words.
+
+    >>> sorted(content_words("How many backups are there?"))
+    ['backup', 'man']
+    """
+    told, not_about = content_of(text)
+    words = (word for word in _WORD.findall(told.casefold()) if word not in FUNCTION_WORDS and word not in not_about)
+    return frozenset(_stem(word) for word in words)
+
+
+def _held(stems: frozenset[str], hits: Mapping[str, Hit]) -> dict[str, set[str]]:
     """Of each chunk, by its id, those of *stems* that are the stem of a word of it.
 
     All chunks are searched as one text, and only a word that begins with a stem is cut out: most do not.
@@ -81,16 +108,18 @@ def _held(stems: set[str], hits: Mapping[str, Hit]) -> dict[str, set[str]]:
 
 
 def _text_of(hit: Hit) -> str:
-    return "\n".join((hit.chunk.in_context, *hit.chunk.heading_path, hit.facts.title)).casefold()
+    return segmented("\n".join((hit.chunk.in_context, *hit.chunk.heading_path, hit.facts.title))).casefold()
 
 
 @lru_cache(maxsize=16_384)  # the same words come with every question
 def _stem(word: str) -> str:
-    """*word* without an English ending, never shorter than 3 letters.
+    """*word* without an English ending, never shorter than 3 letters; of another script its first letters.
 
-    >>> [_stem(word) for word in ("makes", "making", "copies", "QX", "is")]
-    ['mak', 'mak', 'cop', 'QX', 'is']
+    >>> [_stem(word) for word in ("makes", "making", "copies", "QX", "is", "командой", "команды")]
+    ['mak', 'mak', 'cop', 'QX', 'is', 'коман', 'коман']
     """
+    if not word.isascii() and _INFLECTED.match(word):
+        return word[:STEM_LETTERS]
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= _MIN_STEM:
             return word[: -len(suffix)]

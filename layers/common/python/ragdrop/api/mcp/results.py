@@ -68,6 +68,15 @@ class LinkedSource(Result):
     link_depth: int | None
 
 
+class Nearest(Result):
+    """A document below the threshold, the closest one where nothing answers: a hint, never evidence."""
+
+    vault: str
+    path: str
+    title: str
+    score: float | None
+
+
 class Answered(Flags):
     """An answer whose citations were checked."""
 
@@ -78,6 +87,7 @@ class Answered(Flags):
     abstained: bool
     abstain_reason: Literal["no_relevant_context", "insufficient_information", "ambiguous_question"] | None
     answer_id: str | None = Field(description="Of the receipt, kept 30 days.")
+    nearest: list[Nearest] = Field(default=[], description="The closest documents, where nothing answers.")
 
 
 class PassageMetadata(Result):
@@ -104,6 +114,7 @@ class Passages(Flags):
 
     results: list[Passage]
     total_indexed: int | None = Field(description="Live documents of the project; null where it cannot be known.")
+    nearest: list[Nearest] = Field(default=[], description="The closest documents, where nothing was found.")
 
 
 class Indexed(Result):

@@ -19,6 +19,7 @@ import apsw
 from ragdrop.domain.chunks import Chunk, Hit, IndexedChunk
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.languages import segmented
 from ragdrop.domain.links import Link
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import IndexLostError
@@ -146,7 +147,7 @@ def insert(connection: apsw.Connection, chunk: IndexedChunk, vectors: VectorForm
     words = (piece.in_context, facts.title, "\n".join(piece.heading_path), "\n".join(facts.tags))
     connection.execute(
         "INSERT INTO lexical (rowid, text, title, headings, tags) VALUES (?, ?, ?, ?, ?)",
-        (number, *(storable(field) for field in words)),
+        (number, *(segmented(storable(field)) for field in words)),
     )
 
 

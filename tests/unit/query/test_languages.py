@@ -1,0 +1,90 @@
+"""Questions and documents in languages that the embedding model does not cover are found by words, and it is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.languages import language_of
+from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
+from tests.world import TENANT, World
+
+ENGLISH_MODEL = {"EMBEDDING_MODEL": "all-MiniLM-L6-v2"}
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("How do I get my money back?", "en"),
+        ("money back", None),
+        ("Wie bekomme ich mein Geld zurück?", "de"),
+        ("¿Cuándo se inauguró el puente?", "es"),
+        ("Quand le pont est-il ouvert ?", "fr"),
+        ("Quando è stato aperto il ponte?", "it"),
+        ("Quando foi aberta a ponte?", "pt"),
+        ("Wanneer is de brug geopend?", "nl"),
+        ("Когда был открыт мост?", "ru"),
+        ("متى تم افتتاح الجسر؟", "ar"),
+        ("大桥是什么时候开通的？", "zh"),
+        ("橋はいつ開通しましたか", "ja"),
+        ("สะพานเปิดเมื่อไร", "th"),
+    ],
+)
+def test_a_short_question_tells_its_language_by_script_and_stop_words(text: str, language: str | None) -> None:
+    assert language_of(text) == language
+
+
+def test_a_question_that_the_model_does_not_cover_is_answered_by_words_and_says_so() -> None:
+    world = World(settings=ENGLISH_MODEL)
+    world.put("team/bruecke.md", "# Die Brücke\n\nDie Brücke wurde im Jahr 1931 für den Verkehr geöffnet.")
+    calls = world.embedder.calls
+
+    found = world.search("Wann wurde die Brücke geöffnet?")
+
+    assert [document.key.path for document in found.documents] == ["bruecke.md"]
+    assert found.warnings == [
+        "the question is in German, and all-MiniLM-L6-v2 covers English: words alone decide",
+    ]
+    assert (found.score_basis, found.fallback_level, found.degraded) == ("lexical", 1, False)
+    assert world.embedder.calls == calls
+
+
+def test_a_foreign_question_in_such_a_language_finds_nothing() -> None:
+    world = World(settings=ENGLISH_MODEL)
+    world.put("team/bruecke.md", "# Die Brücke\n\nDie Brücke wurde im Jahr 1931 für den Verkehr geöffnet.")
+
+    question = "Wer hat im Jahr 1998 die Meisterschaft im Handball gewonnen?"
+    assert world.search(question, min_relevance=0.7).abstained
+    assert not world.search("Wann wurde die Brücke für den Verkehr geöffnet?", min_relevance=0.7).abstained
+
+
+def test_ingest_warns_of_a_document_that_the_model_does_not_cover() -> None:
+    world = World(settings=ENGLISH_MODEL)
+    world.put("team/most.md", "# Мост\n\nМост был открыт для движения в 1931 году.")
+
+    head = world.head("team/most.md")
+    detail = world.registry.detail(DocumentKey(TENANT, "team", "most.md"), head.revision)
+
+    assert detail is not None
+    assert detail.warnings == ("the text is in Russian, and all-MiniLM-L6-v2 covers English: words alone decide",)
+
+
+@pytest.mark.parametrize(
+    ("question", "path"),
+    [("糖尿病有什么症状？", "a.md"), ("大桥什么时候开通？", "b.md")],
+)
+def test_chinese_words_are_found_although_no_blank_divides_them(tmp_path: Path, question: str, path: str) -> None:
+    world = World(settings=ENGLISH_MODEL, index=SqliteChunkIndex(tmp_path))
+    world.put("team/a.md", "# 健康\n\n糖尿病的常见症状包括口渴和疲劳。")
+    world.put("team/b.md", "# 交通\n\n这座大桥于1931年正式开通。")
+
+    assert world.search(question, min_relevance=0.0).documents[0].key.path == path
+
+
+def test_endings_of_russian_words_do_not_hide_a_document(tmp_path: Path) -> None:
+    world = World(settings=ENGLISH_MODEL, index=SqliteChunkIndex(tmp_path))
+    world.put("team/a.md", "# Команда\n\nНашей командой руководит Анна Смирнова.")
+
+    assert not world.search("Кто руководит командой?", min_relevance=0.7).abstained
