@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from localstack.home import Home
+from localstack.models import multilingual
 from localstack.models.weights import DIMENSION, MODEL_NAME
 from localstack.processes import LaunchError
 
 TOKENIZER_KEY = f"tokenizers/{MODEL_NAME}.json"
 ANSWERER_MODEL = "ragdrop-extractive"
+LOCAL_MODEL = "RAGDROP_LOCAL_MODEL"  # the variable by which `make demo MODEL=` says which local model it wants
 INDEXES = ("embedded", "opensearch")
 
 # Environment variable -> template parameter, for what is passed on as it stands.
@@ -49,6 +51,51 @@ PASSED_ON = {
 
 
 @dataclass(frozen=True)
+class LocalModel:
+    """A local embedding model: the environment that runs it, and what the template is told of it."""
+
+    environment: str
+    name: str
+    parameters: Mapping[str, str]
+    tokenizer_key: str = ""
+
+
+LOCAL_MODELS = {
+    "english": LocalModel(
+        "models",
+        MODEL_NAME,
+        {"EmbeddingModel": MODEL_NAME, "EmbeddingDimension": str(DIMENSION)},
+        TOKENIZER_KEY,
+    ),
+    "multilingual": LocalModel(
+        "multilingual",
+        multilingual.NAME,
+        {
+            "EmbeddingModel": multilingual.NAME,
+            "EmbeddingDimension": str(multilingual.DIMENSION),
+            "EmbeddingQueryPrefix": multilingual.QUERY_PREFIX,
+            "EmbeddingPassagePrefix": multilingual.PASSAGE_PREFIX,
+        },
+    ),
+}
+
+
+def local_model_of(environment: Mapping[str, str]) -> str:
+    """The name of the local model that is wanted.
+
+    Raises:
+        LaunchError: There is no such model.
+
+    >>> local_model_of({}), local_model_of({"RAGDROP_LOCAL_MODEL": "multilingual"})
+    ('english', 'multilingual')
+    """
+    wanted = environment.get(LOCAL_MODEL) or "english"
+    if wanted not in LOCAL_MODELS:
+        raise LaunchError(f"There is no local model named {wanted!r}: MODEL is one of {', '.join(LOCAL_MODELS)}.")
+    return wanted
+
+
+@dataclass(frozen=True)
 class LaunchOptions:
     """Addresses that the caller named; None means the local stand-in: for the index, an OpenSearch node of its own."""
 
@@ -56,6 +103,7 @@ class LaunchOptions:
     chat_url: str | None
     index_url: str | None
     passed_on: Mapping[str, str]
+    local_model: LocalModel = LOCAL_MODELS["english"]
 
     def parameters(self, *, index_url: str, embedding_url: str, chat_url: str) -> dict[str, str]:
         """The template's parameters that are not their defaults, given where index and models answer.
@@ -66,7 +114,7 @@ class LaunchOptions:
         """
         local: dict[str, str] = {}
         if self.embedding_url is None:
-            local |= {"EmbeddingModel": MODEL_NAME, "EmbeddingDimension": str(DIMENSION)}
+            local |= self.local_model.parameters
         if self.chat_url is None:
             local |= {"ChatModels": ANSWERER_MODEL}
         passed = {parameter: self.passed_on.get(name, "") for name, parameter in PASSED_ON.items()}
@@ -79,23 +127,25 @@ class LaunchOptions:
             "Architecture": architecture(),
             "IndexUrl": index_url,
             "EmbeddingUrl": embedding_url,
-            "EmbeddingTokenizer": TOKENIZER_KEY if self.embedding_url is None else "",
+            "EmbeddingTokenizer": self.local_model.tokenizer_key if self.embedding_url is None else "",
             "ChatUrl": chat_url,
         }
 
 
 def home_for(base: Path, environment: Mapping[str, str], *, index: str) -> Home:
-    """The stack below *base* that belongs to the wanted index: one a local engine, one a server that is named.
+    """The stack below *base* that belongs to the wanted index and local model; a server that is named has its own.
 
     >>> home_for(Path("x"), {}, index="opensearch").name
     'opensearch'
     >>> home_for(Path("x"), {"OPENSEARCH_URL": "http://127.0.0.1:9200"}, index="opensearch").name
     'opensearch-ade0fef1'
     """
+    model = local_model_of(environment)
+    stack = index if model == "english" else f"{index}-{model}"
     named = named_index(environment, index=index)
     if named is None:
-        return Home(base, index)
-    return Home(base, f"{index}-{hashlib.sha256(named.encode()).hexdigest()[:8]}")
+        return Home(base, stack)
+    return Home(base, f"{stack}-{hashlib.sha256(named.encode()).hexdigest()[:8]}")
 
 
 def named_index(environment: Mapping[str, str], *, index: str) -> str | None:
@@ -130,7 +180,7 @@ def read_launch_options(environment: Mapping[str, str], home: Home, *, index: st
     index_url = named_index(environment, index=index)
     if index_url is None and index == "embedded":
         index_url = f"sqlite:///{home.index}"
-    return LaunchOptions(embedding_url, chat_url, index_url, passed)
+    return LaunchOptions(embedding_url, chat_url, index_url, passed, LOCAL_MODELS[local_model_of(environment)])
 
 
 def python_runtime() -> str:

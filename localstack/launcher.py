@@ -98,10 +98,12 @@ class Launcher:
         """Start the model servers that the caller did not name another for; stop those no longer wanted."""
         ports: dict[str, int] = {}
         if self.options.embedding_url is None:
-            ports["embedding"] = self._start("embedding", embedding).port
+            ports["embedding"] = self._start("embedding", partial(embedding, model=self.options.local_model)).port
         if self.options.chat_url is None:
             near = f"http://{HOST}:{ports['embedding']}/v1" if "embedding" in ports else None
-            ports["answerer"] = self._start("answerer", partial(answerer, embedding_url=near)).port
+            ports["answerer"] = self._start(
+                "answerer", partial(answerer, model=self.options.local_model, embedding_url=near)
+            ).port
         with self._noting:
             for name in {"embedding", "answerer"} & self.processes.keys() - ports.keys():
                 stop(self.processes.pop(name))
@@ -158,7 +160,7 @@ class Launcher:
             "deployed": digest,
         }
         write_json(self.home.stack_file, stack)
-        if self.options.embedding_url is None:
+        if self.options.embedding_url is None and self.options.local_model.tokenizer_key:
             upload_tokenizer(self.home, emulated, outputs["StateBucket"])
         with self.progress.step("tenant, key and first calls"):
             stack["api_key"] = make_tenant_and_key(self.home, stack)

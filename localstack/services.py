@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from localstack.home import REPOSITORY, SHARED, Home
+from localstack.launch_options import LocalModel
 from localstack.ports import HOST, choose_port
 from localstack.processes import Process, await_health, start
 
@@ -71,11 +72,13 @@ def move_queues(home: Home, port: int) -> None:
             path.write_text(moved, encoding="utf-8")
 
 
-def embedding(home: Home, port: int) -> Service:
+def embedding(home: Home, port: int, model: LocalModel) -> Service:
     """The local embedding server."""
     command = (
-        *_models_python(),
+        *_models_python(model),
         "localstack.models.embedding_server",
+        "--model",
+        model.name,
         "--port",
         str(port),
         "--home",
@@ -84,15 +87,15 @@ def embedding(home: Home, port: int) -> Service:
     return Service("embedding", command, f"http://{HOST}:{port}/health", {"HOME": str(home.root)})
 
 
-def answerer(home: Home, port: int, *, embedding_url: str | None) -> Service:
+def answerer(home: Home, port: int, model: LocalModel, *, embedding_url: str | None) -> Service:
     """The local answerer; given a local embedding server it also compares meanings."""
-    extra = ("--embedding-url", embedding_url) if embedding_url else ()
-    command = (*_models_python(), "localstack.models.answerer", "--port", str(port), *extra)
+    extra = ("--embedding-url", embedding_url, "--embedding-model", model.name) if embedding_url else ()
+    command = (*_models_python(model), "localstack.models.answerer", "--port", str(port), *extra)
     return Service("answerer", command, f"http://{HOST}:{port}/health", {"HOME": str(home.root)})
 
 
-def _models_python() -> tuple[str, ...]:
-    return (str(SHARED / "env/models/bin/python"), "-m")
+def _models_python(model: LocalModel) -> tuple[str, ...]:
+    return (str(SHARED / "env" / model.environment / "bin/python"), "-m")
 
 
 def launch(service: Service, home: Home, port: int) -> Process:

@@ -1,4 +1,4 @@
-"""The laptop's chat service: `POST /v1/chat/completions`, answered with sentences quoted from the sources."""
+"""The laptop's chat service: `POST /v1/chat/completions`, answered with a passage quoted from the sources."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def answer(message: str, similarity: Similarity | None = None) -> str:
     quotes = pick_quotes(task, similarity) if task else []
     if not quotes:
         return INSUFFICIENT
-    return "\n".join(f"{quote.text} [{quote.number}]" for quote in quotes)
+    return "".join(f"{quote.text} [{quote.number}]{quote.after}" for quote in quotes).rstrip()
 
 
 def answerer_app(similarity: Similarity | None = None) -> Starlette:

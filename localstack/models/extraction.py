@@ -1,67 +1,105 @@
-"""Picks the sentences of the sources that best answer a question, word for word; no model writes anything."""
+"""Picks the passage of the sources that best answers a question, word for word; no model writes anything."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-from localstack.models.sentences import passages
+from localstack.models.sentences import Block, blocks
 from localstack.models.sources import ShownSource, Task
 from localstack.models.words import roots
 
 Similarity = Callable[[str, Sequence[str]], Sequence[float] | None]
 
-MAX_QUOTES = 3
-SHORTLIST = 12  # candidates whose meaning is compared; 40 gave the same answers on that set at three times the work
-# Chosen on 500 SQuAD 2.0 questions, each with its own paragraph and the four nearest others, so that eight (words)
-# and nine (blended) of ten answerable ones get the right sentence; questions made to look answerable mostly pass.
+MAX_SENTENCES = 6  # of a passage
+MAX_ITEMS = 6
+MAX_CHARACTERS = 900
+MAX_PARTS = 2  # questions that ask for several things
+NEAR = 0.5  # share of the best sentence's score that one beside it needs
+SHORTLIST = 40  # blocks whose meaning is compared
+BLOCK_CHARACTERS = 500  # of a block that are compared: a small model reads no more
+# Chosen on the tuning half of the questions in users' own words and on 500 SQuAD 2.0 questions: docs/quality.md.
 MIN_SCORE_WORDS = 0.35
-MIN_SCORE_BLENDED = 0.40
-NEAR_BEST = 0.9
-COSINE_SHARE = 0.5
-ABSENT_NAME = 0.8  # factor where the question names something, or a number, that the source never mentions
+MIN_SCORE_BLENDED = 0.17
+MIN_SCORE_NAMED = 0.36  # where the question names something or a number: it is about that and nothing else
+WORDS_SHARE = 0.35
+ABSENT_NAME = 0.2  # factor where the question names something, or a number, that the source never mentions
 IN_HEADING, IN_NEIGHBOUR = 0.7, 0.35  # worth of a question word that stands near the sentence, not in it
 TYPE_BONUS = 0.1
+STEPS_BONUS = 0.03  # for a list; for a title that says so: HOW_TO_BONUS
+HOW_TO_BONUS = 0.08
+LIST_SHARE = 0.6  # of the best score that the list of steps of such a document needs
+INTRODUCTION_BONUS = 0.2  # for the begin of a document whose title says all that is asked for
+RANK_STEP = 0.02  # less for each place of the document among those that were found
 _SENTINELS = re.compile(r"\b(?:INSUFFICIENT_INFORMATION|AMBIGUOUS_QUESTION)\b")
+_ASKED = re.compile(r"\b(?:who|whom|whose|what|when|where|which|why|how)\b", re.IGNORECASE)
 _NUMBER_ASKED = re.compile(
-    r"\b(?:how (?:many|much|long|often|old|far|big|large|high|fast)|when"
-    r"|what (?:year|date|time|port|percent\w*|number))\b",
+    r"\b(?:how (?:many|much|long|often|old|far|big|large|high|fast|late|soon)|when"
+    r"|(?:what|which) (?:year|date|time|port|percent\w*|number|day))\b",
     re.IGNORECASE,
 )
 _NAME_ASKED = re.compile(r"\b(?:who|whom|whose)\b", re.IGNORECASE)
-_NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|hundred|thousand|million|billion"
-    r"|half|twice)\b",
+_STEPS_ASKED = re.compile(
+    r"\b(?:how (?:do|can|could|should|would|to)|what (?:do|should|can|must) (?:i|we|you)|what now|steps?)\b",
     re.IGNORECASE,
 )
+_HOW_TO = re.compile(r"\b(?:how|runbook|guide|tutorial|steps|set ?up|install|troubleshooting)\b", re.IGNORECASE)
+_SEVERAL = re.compile(r"\?\s+(?=\w)|,?\s+and\s+(?=(?:who|whom|what|when|where|which|why|how)\b)", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|hundred|thousand|million|billion"
+    r"|half|twice|once|daily|weekly|monthly|yearly)\b",
+    re.IGNORECASE,
+)
+_DAYS = frozenset({"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"})  # no names
+_DATE = re.compile(
+    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d{4}\b"
+)
+_NAME = re.compile(
+    r"(?<!^)(?<![.!?] )\b[A-Z][a-z]+|\b(?:person|people|colleague|manager|keeper|lead|everybody|anybody)\b"
+)
 _NAMED = re.compile(r"\b\d[\w.,]*\w|\b\d\b|(?<=\S )\b[A-Z]\w+")
-_NAME = re.compile(r"(?<!^)(?<![.!?] )\b[A-Z][a-z]+")
 
 
 @dataclass(frozen=True)
 class Quote:
-    """A passage of source *number*, verbatim, with its score in [0, 1]."""
+    """A sentence of source *number*, verbatim, with its score in [0, 1], and what separates it from the next one."""
 
     text: str
     number: int
     score: float
+    after: str = "\n"
 
 
 @dataclass(frozen=True)
-class _Candidate:
-    text: str
-    number: int
-    own: frozenset[str]
-    near: frozenset[str]
-    above: frozenset[str]
-    source: frozenset[str]
+class Passage:
+    """A block of a source with the words over it."""
+
+    source: ShownSource
+    block: Block
+    above: str
+    near: tuple[Block, ...]
+    is_first: bool = False
+
+    @cached_property
+    def text(self) -> str:
+        """What is compared with the question."""
+        return f"{self.above}: {' '.join(self.block.units)}"[:BLOCK_CHARACTERS]
+
+    @cached_property
+    def own(self) -> list[frozenset[str]]:
+        """The roots of each of its sentences."""
+        return [frozenset(roots(unit)) for unit in self.block.units]
 
 
 def pick_quotes(task: Task, similarity: Similarity | None = None) -> list[Quote]:
-    """The one to three passages that answer best, best first; none where nothing answers well enough.
+    """The passage that answers best, in reading order; none where nothing answers well enough.
+
+    Who, when and how many get the one sentence, how-to questions the list of steps, others up to six sentences that
+    stand together.  A question that asks for several things gets a passage for each.
 
     Args:
         task: Question and sources.
@@ -72,81 +110,200 @@ def pick_quotes(task: Task, similarity: Similarity | None = None) -> list[Quote]
     ['The API listens on port 8443.']
 
     """
-    candidates = [candidate for source in task.sources for candidate in _candidates(source)]
-    wanted = frozenset(roots(task.question))
-    if not candidates or not wanted:
-        return []
-    weights = _weights(wanted, candidates)
-    scored = [(_score(candidate, weights, task.question), candidate) for candidate in candidates]
-    scored.sort(key=lambda pair: -pair[0])
-    scored = scored[:SHORTLIST]
-    cosines = similarity(task.question, [candidate.text for _, candidate in scored]) if similarity else None
-    if cosines is not None:
-        scored = [
-            ((1 - COSINE_SHARE) * score + COSINE_SHARE * max(cosine, 0.0), candidate)
-            for (score, candidate), cosine in zip(scored, cosines, strict=True)
-        ]
-    names = named(task.question)
-    scored = [(score if names <= candidate.source else score * ABSENT_NAME, candidate) for score, candidate in scored]
-    scored.sort(key=lambda pair: -pair[0])
-    return _best(scored, MIN_SCORE_WORDS if cosines is None else MIN_SCORE_BLENDED)
+    passages = [passage for source in task.sources for passage in _passages(source)]
+    found: dict[tuple[int, str], Quote] = {}
+    for part in _SEVERAL.split(task.question)[:MAX_PARTS]:
+        for quote in _picked(part, task.question, passages, similarity):
+            found.setdefault((quote.number, quote.text), quote)
+    return list(found.values())
 
 
 def named(question: str) -> frozenset[str]:
-    """Roots of the numbers and of the capitalised words of *question*, its first word apart.
+    """Roots of the numbers and of the capitalised words of *question*, its first word, days and months apart.
 
     >>> sorted(named("When did Larkspur move to Postgres 16?"))
     ['16', 'larkspur', 'postgr']
     """
-    return frozenset(root for word in _NAMED.findall(question) for root in roots(word))
+    told = _NAMED.findall(_DATE.sub("", question))
+    return frozenset(root for word in told if word not in _DAYS for root in roots(word))
 
 
-def _candidates(source: ShownSource) -> list[_Candidate]:
-    texts = [text for text in passages(source.text) if not _SENTINELS.search(text)]
-    bags = [frozenset(roots(text)) for text in texts]
-    above = frozenset(roots(f"{source.title} {source.heading}"))
-    whole = above.union(*bags)
+def _passages(source: ShownSource) -> list[Passage]:
+    whole = (block for block in blocks(source.text) if not any(map(_SENTINELS.search, block.units)))
+    found = [part for block in whole for part in (_rows(block) if block.kind == "table" else [block])]
     return [
-        _Candidate(text, source.number, bags[i], frozenset().union(*bags[max(i - 1, 0) : i + 2]), above, whole)
-        for i, text in enumerate(texts)
+        Passage(
+            source,
+            block,
+            " > ".join(dict.fromkeys(filter(None, (source.title, block.heading or source.heading.split(" > ")[-1])))),
+            tuple(other for other in found[max(at - 1, 0) : at + 2] if other.heading == block.heading),
+            at == 0 and source.is_first,
+        )
+        for at, block in enumerate(found)
     ]
 
 
-def _weights(wanted: frozenset[str], candidates: Sequence[_Candidate]) -> dict[str, float]:
+def _rows(table: Block) -> list[Block]:
+    """Each row by itself, under the table's header."""
+    return [replace(table, units=(unit,), after=("\n",)) for unit in table.units]
+
+
+def _asks(question: str, kind: re.Pattern[str]) -> bool:
+    """Whether the first interrogative of *question* asks for this *kind*: "What do I do when..." does not ask when."""
+    first = _ASKED.search(question)
+    return first is not None and kind.match(question, first.start()) is not None
+
+
+def _picked(question: str, whole: str, passages: Sequence[Passage], similarity: Similarity | None) -> list[Quote]:
+    wanted = frozenset(roots(question))
+    if not passages or not wanted:
+        return []
+    weights = _weights(wanted, passages)
+    worded = [(max(_by_words(passage, weights, question)), at) for at, passage in enumerate(passages)]
+    best = sorted(worded, key=lambda pair: -pair[0])[: SHORTLIST // 2]
+    chosen = sorted({at for _, at in best} | set(range(min(len(passages), SHORTLIST // 2))))
+    shortlist = [passages[at] for at in chosen]
+    cosines = similarity(question, [passage.text for passage in shortlist]) if similarity else None
+    near: Sequence[float | None] = cosines if cosines is not None else [None] * len(chosen)
+    names = named(whole)
+    scored = [
+        (_score(words, cosine) * (1.0 if names <= _roots_of(passage, passages) else ABSENT_NAME), passage)
+        for passage, words, cosine in zip(shortlist, (worded[at][0] for at in chosen), near, strict=True)
+    ]
+    steps = bool(_STEPS_ASKED.search(question))
+    scored = [
+        (
+            score
+            + (_tells_how(passage) if steps else INTRODUCTION_BONUS * _introduces(passage, wanted))
+            - RANK_STEP * passage.source.rank,
+            passage,
+        )
+        for score, passage in scored
+    ]
+    import os
+
+    if os.environ.get("SHOW"):
+        for sc, pa in sorted(scored, key=lambda x: -x[0])[:6]:
+            print("   ", round(sc, 3), pa.source.rank, pa.block.kind, pa.text[:110].replace("\n", " "))
+    score, passage = max(scored, key=lambda pair: pair[0])
+    if steps:
+        _, passage = _list_of_steps(scored, (score, passage))
+    least = MIN_SCORE_WORDS if cosines is None else MIN_SCORE_NAMED if names else MIN_SCORE_BLENDED
+    return _quoted(question, passage, weights, similarity, score) if score >= least else []
+
+
+def _tells_how(passage: Passage) -> float:
+    """What signs that a passage tells how to do something are worth: a list, and a title that says so."""
+    return STEPS_BONUS * (passage.block.kind == "list") + HOW_TO_BONUS * _is_how_to(passage)
+
+
+def _is_how_to(passage: Passage) -> bool:
+    return _HOW_TO.search(passage.source.title) is not None
+
+
+def _introduces(passage: Passage, wanted: frozenset[str]) -> bool:
+    """Whether a passage begins a document whose title says all that is *wanted*."""
+    return passage.is_first and wanted <= frozenset(roots(passage.source.title))
+
+
+def _list_of_steps(scored: Sequence[tuple[float, Passage]], best: tuple[float, Passage]) -> tuple[float, Passage]:
+    """The best list of the document of the *best* passage, where that document tells how to do something."""
+    lists = [
+        each
+        for each in scored
+        if each[1].block.kind == "list"
+        and each[1].source.title == best[1].source.title
+        and each[0] >= LIST_SHARE * best[0]
+    ]
+    return max(lists, key=lambda each: each[0], default=best) if _is_how_to(best[1]) else best
+
+
+def _score(words: float, cosine: float | None) -> float:
+    return words if cosine is None else (1 - WORDS_SHARE) * max(cosine, 0.0) + WORDS_SHARE * words
+
+
+def _roots_of(passage: Passage, passages: Iterable[Passage]) -> frozenset[str]:
+    """The roots of all that stands in the document of a passage, and over it."""
+    same = (other for other in passages if other.source.title == passage.source.title)
+    return frozenset(roots(passage.above)).union(*(own for other in same for own in other.own))
+
+
+def _weights(wanted: frozenset[str], passages: Sequence[Passage]) -> dict[str, float]:
     """Share of each question word in the question's meaning: rare words count more (BM25's idf)."""
-    counts = Counter(root for candidate in candidates for root in candidate.own & wanted)
-    total = len(candidates)
+    sentences = [own for passage in passages for own in passage.own]
+    counts = Counter(root for own in sentences for root in own & wanted)
+    total = len(sentences)
     idf = {root: math.log(1 + (total - counts[root] + 0.5) / (counts[root] + 0.5)) for root in wanted}
     whole = sum(idf.values())
     return {root: value / whole for root, value in idf.items()}
 
 
-def _score(candidate: _Candidate, weights: dict[str, float], question: str) -> float:
-    """Weighted coverage of the question by the passage, its heading and its neighbours, in [0, 1]."""
-    covered = 0.0
-    for root, weight in weights.items():
-        if root in candidate.own:
-            covered += weight
-        elif root in candidate.above:
-            covered += weight * IN_HEADING
-        elif root in candidate.near:
-            covered += weight * IN_NEIGHBOUR
-    if len(candidate.own - weights.keys()) < 1:  # says nothing that the question did not say
-        return covered * 0.3
+def _by_words(passage: Passage, weights: dict[str, float], question: str) -> list[float]:
+    """Weighted coverage of the question by each sentence, its heading and its neighbours, in [0, 1]."""
+    above = frozenset(roots(passage.above))
+    near = frozenset(root for block in passage.near for unit in block.units for root in roots(unit))
+    scores = []
+    for text, own in zip(passage.block.units, passage.own, strict=True):
+        covered = 0.0
+        for root, weight in weights.items():
+            if root in own:
+                covered += weight
+            elif root in above:
+                covered += weight * IN_HEADING
+            elif root in near:
+                covered += weight * IN_NEIGHBOUR
+        if not own - weights.keys():  # says nothing that the question did not say
+            covered *= 0.3
+        elif _is_of_type(question, text):
+            covered += TYPE_BONUS
+        scores.append(min(covered, 1.0))
+    return scores
+
+
+def _is_of_type(question: str, text: str) -> bool:
+    """Whether a number or a name stands in *text* where *question* asks for one."""
     asks = ((_NUMBER_ASKED, _NUMBER), (_NAME_ASKED, _NAME))
-    if any(asked.search(question) and given.search(candidate.text) for asked, given in asks):
-        covered += TYPE_BONUS
-    return min(covered, 1.0)
+    return any(_asks(question, asked) and given.search(text) for asked, given in asks)
 
 
-def _best(scored: Sequence[tuple[float, _Candidate]], min_score: float) -> list[Quote]:
-    top = scored[0][0]
-    if top < min_score:
-        return []
-    quotes: list[Quote] = []
-    for score, candidate in scored:
-        if len(quotes) == MAX_QUOTES or score < max(min_score, top * NEAR_BEST):
+def _quoted(
+    question: str, passage: Passage, weights: dict[str, float], similarity: Similarity | None, score: float
+) -> list[Quote]:
+    """The sentences of a passage that answer, in order."""
+    block, number = passage.block, passage.source.number
+    units = list(block.units)
+    cosines = similarity(question, [f"{passage.above}: {unit}" for unit in units]) if similarity else None
+    words = _by_words(passage, weights, question)
+    scores = [_score(words[at], cosines[at] if cosines else None) for at in range(len(units))]
+    best = max(range(len(units)), key=scores.__getitem__)
+    wants_one = _asks(question, _NUMBER_ASKED) or _asks(question, _NAME_ASKED)
+    if block.kind == "list" and not wants_one:
+        chosen = _items(best, block)
+    elif wants_one or block.kind != "text":
+        chosen = range(best, best + 1)
+    else:
+        chosen = _around(best, units, scores)
+    lead = [Quote(block.lead, number, score)] if block.lead and block.kind == "list" and len(chosen) > 1 else []
+    head = [Quote(block.lead, number, score)] if block.lead and block.kind == "table" else []
+    return [*lead, *head, *(Quote(units[at], number, scores[at], block.after[at]) for at in chosen)]
+
+
+def _items(best: int, block: Block) -> range:
+    """The first items of a list, six at most, or those from the *best* one on where it comes later."""
+    ends = [at + 1 for at, after in enumerate(block.after) if after == "\n"]
+    starts = [0, *ends]
+    first = 0 if best < ends[min(len(ends), MAX_ITEMS) - 1] else max(start for start in starts if start <= best)
+    last = [end for end in ends if end > first][:MAX_ITEMS][-1]
+    return range(first, last)
+
+
+def _around(best: int, units: Sequence[str], scores: Sequence[float]) -> range:
+    """The run of sentences around the *best* one that say half as much of the answer, as far as there is room."""
+    first, last = best, best
+    while last - first + 1 < MAX_SENTENCES:
+        ways = [at for at in (first - 1, last + 1) if 0 <= at < len(units) and scores[at] >= NEAR * scores[best]]
+        at = max(ways, key=lambda at: (scores[at], at), default=None)
+        if at is None or sum(map(len, units[min(first, at) : max(last, at) + 1])) > MAX_CHARACTERS:
             break
-        if all(candidate.text not in quote.text and quote.text not in candidate.text for quote in quotes):
-            quotes.append(Quote(candidate.text, candidate.number, score))
-    return quotes
+        first, last = min(first, at), max(last, at)
+    return range(first, last + 1)

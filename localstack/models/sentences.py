@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
 
 MAX_CHARS = 400
 _FENCE = re.compile(r"\s*(```|~~~)")
@@ -11,6 +13,7 @@ _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _RULE = re.compile(r"[-*_=:|\s]+$")  # a thematic break, an underline of a heading, the second row of a table
 _LEAD = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?|>\s?)*")
 _STARTS_BLOCK = re.compile(r"\s*(?:[-*+]\s|>|\||\[[^\]\d][^\]]*\]\s)")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
 _NUMBERED = re.compile(r"\s*(\d{1,3})[.)]\s")
 _PAIR = re.compile(r"\s*[\"'\w][\w \"'/.-]{0,40}:\s")
 _END = re.compile(r"[.!?][\"')\]\u2019\u201d*_`]*\s+(?=[\"'(\[\u201c\u2018*_`]*[^\Wa-z])|[\u3002\uff01\uff1f]")
@@ -21,49 +24,110 @@ _ABBREVIATION = re.compile(
 _MARKER = re.compile(r"\[\d+(?:\s*,\s*\d+)*\]")
 
 
+Kind = Literal["text", "list", "table", "code"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A paragraph, list, table or piece of code: its sentences, each verbatim, in order.
+
+    `after` is what stands between a sentence and the next: a blank, or a line end behind an item, row or line.
+    `heading` is the last heading of the text before it; `lead` the sentence that announces a list, or a table's header.
+    """
+
+    kind: Kind
+    units: tuple[str, ...]
+    after: tuple[str, ...]
+    heading: str = ""
+    lead: str = ""
+
+
+def blocks(text: str) -> list[Block]:
+    r"""The blocks of *text* in order; headings are no blocks.
+
+    What looks like a citation marker is cut out, since it would be taken for one of the answer; a part longer than
+    MAX_CHARS is cut at a blank.
+
+    >>> [(each.kind, each.heading, each.lead, each.units) for each in blocks("# A\n\nOne. Two.\n\nDo:\n- x\n- y\n")]
+    [('text', 'A', '', ('One.', 'Two.')), ('list', 'A', 'Do:', ('x', 'y'))]
+    """
+    found: list[Block] = []
+    heading, open_block = "", None
+    for kind, run in _runs(text):
+        units = list(_units(run))
+        if kind == "heading" or not units:
+            heading, open_block = (" ".join(run.split()), None) if kind == "heading" else (heading, None)
+            continue
+        after = (*(" " for _ in units[1:]), "\n")
+        if open_block is not None and open_block.kind == kind != "text":
+            found[-1] = open_block = replace(
+                open_block, units=(*open_block.units, *units), after=(*open_block.after, *after)
+            )
+            continue
+        lead = ""
+        if kind == "list" and found and found[-1].heading == heading and found[-1].units[-1].endswith(":"):
+            lead = found[-1].units[-1]
+            found[-1:] = [replace(found[-1], units=found[-1].units[:-1])] if len(found[-1].units) > 1 else []
+        open_block = Block(kind, tuple(units), after, heading, lead)
+        found.append(open_block)
+    return [_with_header(block) if block.kind == "table" else block for block in found]
+
+
 def passages(text: str) -> Iterator[str]:
     r"""Sentences, list items, table rows and code lines of *text*, each a verbatim part of it, in order.
-
-    Headings give no passage. A sentence keeps its soft line breaks. What looks like a citation marker is cut
-    out, since it would be taken for one of the answer; a part longer than MAX_CHARS is cut at a blank.
 
     >>> list(passages("# Ports\n\n- The API uses 8443.\n- Dr. No uses\n  80. It is open.[3]\n"))
     ['The API uses 8443.', 'Dr. No uses\n  80.', 'It is open.']
     """
-    for block in _blocks(text):
-        for sentence in _sentences(block):
-            for piece in _MARKER.split(sentence):
-                yield from _windows(piece.strip())
+    for block in blocks(text):
+        yield from (part for part in (block.lead, *block.units) if part)
 
 
-def _blocks(text: str) -> Iterator[str]:
-    """Runs of lines that belong together, as they stand; lines of code stand alone, headings and rules are left out."""
+def _with_header(table: Block) -> Block:
+    """A table's first row is its header, where it has further rows."""
+    if len(table.units) < 2:
+        return table
+    return replace(table, lead=table.units[0], units=table.units[1:], after=table.after[1:])
+
+
+def _units(run: str) -> Iterator[str]:
+    for sentence in _sentences(run):
+        for piece in _MARKER.split(sentence):
+            yield from _windows(piece.strip())
+
+
+def _runs(text: str) -> Iterator[tuple[Kind | Literal["heading"], str]]:
+    """Runs of lines that belong together, as they stand, and their kind; a line of code stands alone."""
     run = before = fence = ""
+    kind: Kind = "text"
     numbered = False
     for line in text.splitlines(keepends=True):
         mark = _FENCE.match(line)
         if mark and (not fence or mark[1] == fence):
             fence = "" if fence else mark[1]
         elif fence:
-            yield line
+            yield "code", line
             continue
         elif line.strip() and not any(rule.match(line) for rule in (_HEADING, _RULE)):
             number = _NUMBERED.match(line)
             item = number is not None and (numbered or number[1] == "1")  # as in Markdown, "80. " may just be wrapped
             if run and (item or _STARTS_BLOCK.match(line) or (_PAIR.match(line) and _PAIR.match(before))):
-                yield run
+                yield kind, run
                 run = ""
             numbered = number is not None if not run else numbered
+            if not run:
+                kind = "table" if line.lstrip().startswith("|") else "list" if item or _ITEM.match(line) else "text"
             lead = _LEAD.match(line)
             run += line[lead.end() :] if lead and not run else line
             before = line
             continue
         if run:
-            yield run
-        run = ""
-        before = ""
+            yield kind, run
+        run = before = ""
+        if _HEADING.match(line) and not fence:
+            yield "heading", line.strip().lstrip("#").strip()
     if run:
-        yield run
+        yield kind, run
 
 
 def _sentences(block: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _HEAD = re.compile(r"\ASources follow between ([0-9a-f]{12}) lines\.")
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
@@ -13,12 +13,18 @@ _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 
 @dataclass(frozen=True)
 class ShownSource:
-    """One chunk as it stood in the prompt; *number* is the n of its marker."""
+    """One chunk as it stood in the prompt; *number* is the n of its marker.
+
+    *rank* is the place of its document among those that were found, from 0; 1 for one that is always shown.  *is_first*
+    says that no chunk of its document stands before it.
+    """
 
     number: int
     title: str
     heading: str
     text: str
+    rank: int = 0
+    is_first: bool = True
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,16 @@ def read_task(message: str) -> Task | None:
     if not found or not label or not question.strip():
         return None
     chunks = re.compile(rf"^<chunk-{head[1]}((?: \w+=\"[^\"]*\")*)>\n", re.MULTILINE)
-    return Task(question.strip(), tuple(each for match in found for each in _sources(chunks, match[1], match[2])))
+    ranks, place = [], 0
+    for match in found:
+        critical = _values(match[1]).get("level") == "critical"
+        ranks.append(1 if critical else place)
+        place += not critical
+    parts = zip(ranks, found, strict=True)
+    return Task(
+        question.strip(),
+        tuple(replace(each, rank=rank) for rank, match in parts for each in _sources(chunks, match[1], match[2])),
+    )
 
 
 def _sources(chunks: re.Pattern[str], attributes: str, body: str) -> Iterator[ShownSource]:
@@ -72,7 +87,11 @@ def _sources(chunks: re.Pattern[str], attributes: str, body: str) -> Iterator[Sh
         heading = values.get("heading", heading)
         number = values.get("n", "")
         yield ShownSource(
-            int(number) if number.isdecimal() else 0, title, heading, body[start.end() : end].removesuffix("\n")
+            int(number) if number.isdecimal() else 0,
+            title,
+            heading,
+            body[start.end() : end].removesuffix("\n"),
+            is_first=start is starts[0],
         )
 
 

@@ -181,7 +181,7 @@ def test_both_servers_list_their_model(embeddings: httpx.Client, answerer: httpx
 def test_the_answerer_quotes_and_cites(answerer: httpx.Client) -> None:
     answer = chat(answerer).json()
 
-    assert answer["choices"][0]["message"]["content"] == "Its secret code is QX-5521. [1]"
+    assert answer["choices"][0]["message"]["content"] == "The pump is green. [1] Its secret code is QX-5521. [1]"
     assert answer["choices"][0]["finish_reason"] == "stop"
     assert answer["usage"]["total_tokens"] > 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from localstack.models.answerer import INSUFFICIENT, answer
-from localstack.models.extraction import MAX_QUOTES, pick_quotes
+from localstack.models.extraction import MAX_SENTENCES, pick_quotes
 from localstack.models.sources import ShownSource, Task
 
 PUMP = ShownSource(
@@ -44,7 +44,7 @@ def test_at_most_three_sentences_are_quoted_and_none_twice() -> None:
 
     found = ask("What is the port of the pump?", *sources)
 
-    assert 1 <= len(found) <= MAX_QUOTES
+    assert 1 <= len(found) <= MAX_SENTENCES
     assert len(set(found)) == len(found)
 
 
@@ -75,7 +75,7 @@ def prompt(question: str, text: str) -> str:
 def test_the_answer_carries_the_marker_of_the_source_and_says_that_it_is_extractive() -> None:
     text = "The pump's code is\nQX-5521. It is blue."
 
-    assert answer(prompt("What is the code of the pump?", text)) == "The pump's code is\nQX-5521. [4]"
+    assert answer(prompt("What is the code of the pump?", text)) == "The pump's code is\nQX-5521. [4] It is blue. [4]"
 
 
 def test_the_answer_is_the_bare_sentinel_where_nothing_answers() -> None:
