@@ -5,8 +5,9 @@
 With --documents only N documents of each collection, drawn by chance, and the questions that they answer.
 --write keeps the record and draws docs/calibration.svg.
 
-Issue 6, acceptance 3: of SciFact's relevant pairs the median is at least 0.7, at most 2 % of random pairs pass 0.7; at
-least 95 % of the questions of another collection find nothing, at least 90 % of a collection's own find something.
+Required: of SciFact's relevant pairs the median is at least 0.7, at most 2 % of random pairs pass 0.7; at least 85 % of
+the questions of another collection find nothing, at least 90 % of a collection's own find something.  The 85 %
+were 95 before the operating point was lowered for questions in users' own words (docs/adr/0013-own-words.md).
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from benchmarks.grids import tell
 from benchmarks.plots import draw
 from ragdrop.domain.calibration import OPERATING_RELEVANCE
 
-REQUIRED_OWN, REQUIRED_FOREIGN, REQUIRED_RANDOM = 0.90, 0.95, 0.02
+REQUIRED_OWN, REQUIRED_FOREIGN, REQUIRED_RANDOM = 0.90, 0.85, 0.02
 
 
 def broken(measured: Sequence[Measured]) -> list[str]:
-    """What of acceptance 3 does not hold for the fitted calibrations."""
+    """What is required and does not hold for the fitted calibrations."""
     wrong = []
     for each in measured:
         if each.name == "scifact":

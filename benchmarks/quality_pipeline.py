@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from benchmarks.local_embeddings import DIMENSION, LocalEmbeddings
 from benchmarks.stores_in_memory import stores_in_memory
 from ragdrop.bootstrap import App, Ports, compose
 from ragdrop.config import Settings
-from ragdrop.domain.chunks import CandidateQuery, Candidates, Filters
+from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Filters, Hit
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.queries import Query
@@ -63,6 +63,15 @@ class Pushed:
         vector = self._model.embed([question])[0]
         asked = CandidateQuery(question, vector, Filters(), limit)
         return self.app.ports.index.candidates(self._index, [asked], soon())[0]
+
+    def chunks(self, paths: Iterable[str]) -> Iterator[Hit]:
+        """The chunks of the documents at *paths*."""
+        keys = [DocumentKey(TENANT, self.collection.name, path) for path in paths]
+        for key in keys:
+            head = self.app.ports.registry.head(key)
+            if head is not None and head.live_revision is not None:
+                wanted = ChunkRange(key, head.live_revision, 0, head.chunk_count)
+                yield from self.app.ports.index.read(self._index, [wanted], soon())[0]
 
     def search(self, question: str, limit: int) -> list[str]:
         """Ids of the documents that ragdrop's search gives, best first, all of its settings at their defaults.

@@ -104,6 +104,8 @@ TABLES: Sequence[ReportTable] = (
     ReportTable("search", "docs/performance.md", *of_grids("search")),
     ReportTable("streaming", "docs/performance.md", *of_grids("streaming")),
     ReportTable("retrieval", "docs/quality.md", *of_grids("quality")),
+    ReportTable("own-words-tuning", "docs/quality.md", *of_grids("own_words_tuning")),
+    ReportTable("own-words-final", "docs/quality.md", *of_grids("own_words_final")),
     ReportTable("links", "docs/quality.md", *of_grids("links")),
     ReportTable("chunking", "docs/quality.md", *of_grids("chunking")),
     ReportTable("answers", "docs/quality.md", *of_grids("answers")),
