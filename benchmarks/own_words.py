@@ -73,10 +73,14 @@ def folder_of(vault: str) -> Path | None:
 
 def questions_of(vault: str, *, final: bool) -> OwnWords:
     """One half of the questions: those with even numbers where it is *final*."""
-    lines = (HERE / "questions" / f"{vault}.tsv").read_text("utf-8").splitlines()
     foreign = (HERE / "questions" / f"{vault}-foreign.txt").read_text("utf-8").splitlines()
-    asked = [(text, paths.split(";")) for text, _, paths in (line.partition("\t") for line in lines)]
-    return OwnWords(asked[final::2], foreign[final::2])
+    return OwnWords(whole_list(vault)[final::2], foreign[final::2])
+
+
+def whole_list(name: str) -> list[tuple[str, list[str]]]:
+    """The questions of the list *name*, each with the documents that answer it."""
+    lines = (HERE / "questions" / f"{name}.tsv").read_text("utf-8").splitlines()
+    return [(text, paths.split(";")) for text, _, paths in (line.partition("\t") for line in lines)]
 
 
 def documents_of(folder: Path) -> list[CollectionDocument]:

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.collections import Collection
 from benchmarks.local_embeddings import LocalEmbeddings
-from benchmarks.own_words import SAMPLE_VAULT, OwnWordsOutcome, documents_of, measure
+from benchmarks.own_words import SAMPLE_VAULT, OwnWordsOutcome, asking, documents_of, measure, whole_list
 from benchmarks.quality_pipeline import TENANT, Pushed, pushed, soon
 from localstack.models.answerer import answer
 from ragdrop.domain.answers import Answer, Question
@@ -59,6 +59,13 @@ def test_most_questions_find_their_document_and_few_get_no_answer(
     assert (within(1) >= first, within(3) >= among_three) == (True, True)
     assert sum(one.ask_abstained for one in found) <= abstained
     assert answered(foreign) == []
+
+
+def test_a_visitor_of_the_demo_finds_most_of_what_they_ask_for(handbook: Pushed) -> None:
+    found = list(asking(handbook, whole_list("demo")))
+
+    assert sum(one.place is not None and one.place < 3 for one in found) >= 25
+    assert sum(one.ask_abstained for one in found) <= 3
 
 
 def answered(outcomes: Sequence[OwnWordsOutcome]) -> list[str]:
