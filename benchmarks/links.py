@@ -10,24 +10,26 @@ import argparse
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection as Several
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.collection_chunks import REVISION, index_ref, indexed_chunks
-from benchmarks.collections import CollectionDocument, data_folder, load
+from benchmarks.collections import Collection, CollectionDocument, data_folder, load
 from benchmarks.grids import Grid, tell
 from benchmarks.local_embeddings import LocalEmbeddings
 from ragdrop.domain.chunks import CandidateQuery, Filters, IndexedChunk, Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Heads, Status
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.links import Link
+from ragdrop.domain.links import Link, followable
 from ragdrop.domain.models import EmbeddingSpace
-from ragdrop.domain.pointers import Name
+from ragdrop.domain.pointers import Name, folded_name
 from ragdrop.domain.retrieval import FoundChunk, FoundDocument, candidate_limit
 from ragdrop.domain.tenants import ActiveIndex, Caller, ChunkingPlan, Tenant
+from ragdrop.ingest.mentions import mentions
 from ragdrop.query.follow_links import FollowLinks, LinkRequest
 from ragdrop.query.fusion import fuse
 from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
@@ -39,18 +41,20 @@ _WORDS = re.compile(r"\w+")
 
 
 class AllLive:
-    """The registry's part that following links asks: every document is live, none is found by its name."""
+    """The registry's part that following links asks: every document is live; *paths* are found by their names."""
+
+    def __init__(self, paths: Sequence[str] = ()) -> None:
+        self._named: dict[str, tuple[str, ...]] = {}
+        for path in paths:
+            self._named[folded_name(path)] = (*self._named.get(folded_name(path), ()), path)
 
     def named_and_heads(
-        self,
-        names: Collection[Name],  # noqa: ARG002
-        keys: Collection[DocumentKey],
-        deadline: Deadline,
+        self, names: Several[Name], keys: Several[DocumentKey], deadline: Deadline
     ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
-        """No paths, as the links are exact ones; a live head of each."""
-        return {}, self.heads(keys, deadline)
+        """The paths of each name, and a live head of each key."""
+        return {name: self._named[name.name] for name in names if name.name in self._named}, self.heads(keys, deadline)
 
-    def heads(self, keys: Collection[DocumentKey], deadline: Deadline) -> Heads:  # noqa: ARG002
+    def heads(self, keys: Several[DocumentKey], deadline: Deadline) -> Heads:  # noqa: ARG002
         """A live head of each."""
         return Heads({key: Head(key, Status.INDEXED, REVISION, live_revision=REVISION) for key in keys})
 
@@ -77,6 +81,19 @@ def linked(documents: Sequence[CollectionDocument]) -> dict[str, list[str]]:
     return found
 
 
+def by_title(collection: Collection) -> Collection:
+    """The collection with its documents' titles for ids, as files in a folder are called."""
+    titles = {each.id: each.title.replace("/", "-") for each in collection.documents}
+    documents = [replace(each, id=titles[each.id]) for each in collection.documents]
+    relevant = {id_: {titles[name]: grade for name, grade in held.items()} for id_, held in collection.relevant.items()}
+    return replace(collection, documents=documents, relevant=relevant)
+
+
+def as_links(ids: Mapping[str, Sequence[str]]) -> dict[str, list[Link]]:
+    """Relative links to the files of the documents named."""
+    return {id_: [Link(f"{target}.md") for target in targets] for id_, targets in ids.items()}
+
+
 def both_ways(links: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """The links and, behind them, who links here.
 
@@ -100,17 +117,20 @@ def main() -> int:
     if folder is None:
         print("links: skipped, RAGDROP_EVAL_DATA is not set")
         return 0
-    collection = load(folder / "hotpotqa-500")
+    collection = by_title(load(folder / "hotpotqa-500"))
     links = linked(collection.documents)
     with LocalEmbeddings() as model, tempfile.TemporaryDirectory() as place:
         chunks = indexed_chunks(collection, model, tenant=TENANT)
         questions = list(collection.questions)
         vectors = dict(zip(questions, model.embed([collection.questions[id_] for id_ in questions]), strict=True))
-        one_way = _Vault(chunks, links, Path(place) / "one")
-        two_ways = _Vault(chunks, both_ways(links), Path(place) / "two")
+        named = {each.id: mentions(each.text) for each in collection.documents}
+        one_way = _Vault(chunks, as_links(links), Path(place) / "one")
+        two_ways = _Vault(chunks, as_links(both_ways(links)), Path(place) / "two")
+        by_mention = _Vault(chunks, named, Path(place) / "named")
         direct = {id_: one_way.search(collection.questions[id_], vectors[id_]) for id_ in questions}
         shares = {
-            name: _share(way, one_way, two_ways, direct, vectors, collection.relevant) for name, way in _ways().items()
+            name: _share(way, (one_way, two_ways, by_mention), direct, vectors, collection.relevant)
+            for name, way in _ways().items()
         }
     rows = [(name, str(size), f"{share:.3f}") for (name, size), share in shares.items()]
     grid = Grid(("in the context", "documents at most", "all that is needed is there"), rows)
@@ -121,17 +141,16 @@ def main() -> int:
 class _Vault:
     """The collection in an embedded index of its own, with these links."""
 
-    def __init__(self, chunks: Sequence[IndexedChunk], links: Mapping[str, Sequence[str]], folder: Path) -> None:
+    def __init__(self, chunks: Sequence[IndexedChunk], links: Mapping[str, Sequence[Link]], folder: Path) -> None:
         self._index = SqliteChunkIndex(folder)
         self._ref = index_ref(TENANT)
         with_links = [
             chunk
             if chunk.chunk.ordinal
-            else replace(
-                chunk, links=tuple(Link(f"{id_}.md") for id_ in links[chunk.key.path.removesuffix(".md")][:100])
-            )
+            else replace(chunk, links=followable(links[chunk.key.path.removesuffix(".md")]))
             for chunk in chunks
         ]
+        self._registry = AllLive([f"{id_}.md" for id_ in links])
         self._links = {chunk.key: chunk.links for chunk in with_links if not chunk.chunk.ordinal}
         self._index.upsert(self._ref, with_links, Deadline.after(600))
         space = EmbeddingSpace(self._ref.name, self._ref.dimension)
@@ -149,7 +168,7 @@ class _Vault:
     def follow(self, roots: Sequence[FoundDocument], vector: Vector, *, bonus: float, **options: Any) -> list[str]:
         """The paths of what the roots link to."""
         follow = FollowLinks(
-            registry=AllLive(),  # type: ignore[arg-type]
+            registry=self._registry,  # type: ignore[arg-type]
             index=self._index,
             visited=MemoryVisitedCache(),
             clock=lambda: 0.0,
@@ -170,20 +189,22 @@ class _Vault:
         return replace(found, chunks=(FoundChunk(first, found.score),))
 
 
-Way = Callable[[_Vault, _Vault, list[FoundDocument], Vector], list[str]]
+Vaults = tuple[_Vault, _Vault, _Vault]
+"""With links one way, with links both ways, and with mentions in place of links."""
+Way = Callable[[Vaults, list[FoundDocument], Vector], list[str]]
 
 
 def _ways() -> dict[tuple[str, int], Way]:
     """What is put into the context, by name and size."""
 
     def only(count: int) -> Way:
-        return lambda _one, _two, found, _vector: [document.key.path for document in found[:count]]
+        return lambda _vaults, found, _vector: [document.key.path for document in found[:count]]
 
-    def with_links(count: int, docs: int, depth: int, bonus: float, *, back: bool = False) -> Way:
-        def way(one: _Vault, two: _Vault, found: list[FoundDocument], vector: Vector) -> list[str]:
-            vault, options = two if back else one, {"max_docs": docs, "max_depth": depth}
+    def with_links(count: int, docs: int, depth: int, bonus: float, *, vault: int = 0) -> Way:
+        def way(vaults: Vaults, found: list[FoundDocument], vector: Vector) -> list[str]:
             direct = [document.key.path for document in found[:count]]
-            return direct + vault.follow(found[:count], vector, bonus=bonus, **options)
+            linked_too = vaults[vault].follow(found[:count], vector, bonus=bonus, max_docs=docs, max_depth=depth)
+            return direct + linked_too
 
         return way
 
@@ -193,22 +214,24 @@ def _ways() -> dict[tuple[str, int], Way]:
         for bonus in (0.0, 0.05, 0.1):
             shown = f"{name}, {bonus} for several hits"
             ways[shown, size] = with_links(direct, docs, 1, bonus)
-            ways[f"{shown}, backlinks too", size] = with_links(direct, docs, 1, bonus, back=True)
+            ways[f"{shown}, backlinks too", size] = with_links(direct, docs, 1, bonus, vault=1)
         ways[f"{name}, 0.05 for several hits, depth 2", size] = with_links(direct, docs, 2, 0.05)
+        ways[f"{name} by mentions", size] = with_links(direct, docs, 1, 0.05, vault=2)
+    ways["5 direct, 3 linked", 8] = with_links(5, 3, 1, 0.05)
+    ways["5 direct, 3 linked by mentions", 8] = with_links(5, 3, 1, 0.05, vault=2)
     return ways
 
 
 def _share(
     way: Way,
-    one_way: _Vault,
-    two_ways: _Vault,
+    vaults: Vaults,
     direct: Mapping[str, list[FoundDocument]],
     vectors: Mapping[str, Vector],
     relevant: Mapping[str, Mapping[str, float]],
 ) -> float:
     """The share of questions whose relevant documents are all in the context."""
     whole = [
-        {f"{id_}.md" for id_ in relevant[question]} <= set(way(one_way, two_ways, found, vectors[question]))
+        {f"{id_}.md" for id_ in relevant[question]} <= set(way(vaults, found, vectors[question]))
         for question, found in direct.items()
     ]
     return sum(whole) / len(whole)

@@ -53,3 +53,17 @@ def test_a_failed_replacement_keeps_answering_where_the_settings_say_so(deployme
     assert listed(deployment)["demo/handbook/pump.md"]["status"] == "failed"
     _, found = deployment.post("query", {"query": "pump", "min_relevance": 0})
     assert [result["path"] for result in found["results"]] == ["pump.md"]
+
+
+def test_names_in_texts_are_followed_as_links_where_the_settings_say_so(deployment: Deployment) -> None:
+    deployment.put_object("demo/handbook/seal-kit.md", "Rubber rings and grease.")
+    deployment.put_object("demo/handbook/pump.md", "A pump wants a Seal Kit.")
+    asked = {"query": "pump", "min_relevance": 0, "limit": 1}
+
+    _, before = deployment.post("query", asked)
+    deployment.put_object(TEAM, '{"link_mentions": true}')
+    deployment.put_object("demo/handbook/pump.md", "Any pump wants a Seal Kit.")
+    _, after = deployment.post("query", asked)
+
+    assert [each["path"] for each in before["linked"]] == []
+    assert [each["path"] for each in after["linked"]] == ["seal-kit.md"]

@@ -58,6 +58,15 @@ def test_a_path_as_written_goes_before_one_that_differs_in_case(world: World) ->
     assert leads_to(world, "b.md", "B.md") == ["notes/b.md", "notes/B.md"]
 
 
+def test_a_name_with_blanks_leads_to_a_file_with_hyphens_behind_one_with_blanks(world: World) -> None:
+    world.put("team/deep/pump-guide.md", "words")
+    assert leads_to(world, "[[Pump Guide]]") == ["deep/pump-guide.md"]
+
+    world.put("team/deep/Pump Guide.md", "words")
+
+    assert leads_to(world, "[[Pump Guide]]") == ["deep/Pump Guide.md"]
+
+
 def test_of_more_links_than_one_batch_has_room_for_the_names_come_first(world: World) -> None:
     paths = [f"notes/p{number}.md" for number in range(60)]
     for path in paths:

@@ -87,14 +87,15 @@ def candidates(wanted: Reference, source: DocumentKey, named: Mapping[Name, tupl
     """The documents that a link may mean, likeliest first; whether one is there its head says.
 
     A path as written comes first, then one that differs in case only, then for a wikilink the nearest that ends so.  A
-    path that the list of its name would hold, were it there, is left out.
+    path that the list of its name would hold, were it there, is left out.  Blanks may be hyphens in a file's name.
     """
     held = [path for name in wanted.names for path in named.get(name, ())]
     by_case = {_folded(path): path for path in reversed(held)}
     found = [path for path in wanted.paths if path in held]
     found += [by_case[_folded(path)] for path in wanted.paths if _folded(path) in by_case]
     if wanted.ending is not None:
-        ends = [path for path in held if _ends(path, wanted.ending)]
+        hyphenated = "-".join(wanted.ending.split())
+        ends = [path for path in held if _ends(path, wanted.ending) or _ends(path, hyphenated)]
         found += sorted(ends, key=lambda path: (-_shared_folders(path, source.path), path.count("/"), path))
     whole = {name.name for name in wanted.names if 0 < len(named.get(name, ())) < MAX_PATHS_OF_A_NAME}
     found += [path for path in wanted.paths if folded_name(path) not in whole]
@@ -112,7 +113,7 @@ def _wikilink(target: str, source: DocumentKey) -> Reference | None:
     last = inner.rsplit("/", 1)[-1]
     folder = source.path.rpartition("/")[0]
     paths = [path for base in (folder, "") for path in (_joined(base, inner), _joined(base, f"{inner}.md"))]
-    names = (unicodedata.normalize("NFC", last).casefold(), folded_name(last))
+    names = (unicodedata.normalize("NFC", last).casefold(), folded_name(last), "-".join(folded_name(last).split()))
     keys = tuple(dict.fromkeys(Name(source.tenant, source.vault, name) for name in names))
     return Reference(source.vault, tuple(dict.fromkeys(path for path in paths if path)), keys, inner)
 

@@ -15,6 +15,7 @@ from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DocumentTooLargeError
 from ragdrop.ingest.known_vectors import KnownVectors
+from ragdrop.ingest.mentions import mentions
 from ragdrop.ingest.metadata import MAX_SIDECAR_BYTES, facts_of, read_sidecar
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ingest.stored_revision import StoredRevision
@@ -22,7 +23,7 @@ from ragdrop.ingest.write_chunks import CopyRevision, Cut, Known, WriteChunks
 from ragdrop.ingest.write_parts import Unfinished, WrittenRevision
 from ragdrop.ports import ObjectStore, Parser, Registry, StoredObject
 from ragdrop.ports.registry import Checkpoint
-from ragdrop.tenants.settings_in_force import categories_in_force
+from ragdrop.tenants.settings_in_force import categories_in_force, mentions_in_force
 
 MAX_OBJECT_BYTES = 50 * 1024 * 1024
 
@@ -187,6 +188,10 @@ class IndexRevision:
             links=tuple(link.target for link in document.links),
             warnings=(*problems, *warnings, *_of_language(document.text, tenant)),
         )
+        if mentions_in_force(tenant, claimed.key.vault):
+            document = replace(
+                document, links=(*document.links, *mentions(document.text, body_start=document.body_start))
+            )
         return document, detail
 
     def _sidecar(self, found: CurrentVersions) -> bytes | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragdrop.errors import InvalidSettingsError
-from ragdrop.tenants.setting_rules import RULES
+from ragdrop.tenants.setting_rules import RULES, Flag
 
 MAX_SETTINGS_BYTES = 64 * 1024
 MAX_WORDS = 100
@@ -16,6 +16,8 @@ MAX_WORD_CHARACTERS = 100
 MAX_PROMPT_CHARACTERS = 20_000
 SHOWN_CHARACTERS = 60  # of a wrong value
 WORD_LISTS = ("doc_types", "categories")
+FLAGS: Mapping[str, Flag] = {"link_mentions": Flag()}
+"""What only settings files say: no deployment and no request does."""
 PROMPTS = ("system_prompt", "prompt_template")
 SECTIONS: Mapping[str, Mapping[str, str]] = {
     "retrieval": {
@@ -28,6 +30,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "max_depth": "max_link_depth",
         "max_linked_docs": "max_linked_docs",
         "across_vaults": "links_across_vaults",
+        "mentions": "link_mentions",
     },
     "boosting": {"critical": "boost_critical", "important": "boost_important"},
     "context": {
@@ -154,8 +157,9 @@ def _problem(written: str, name: str, value: object, *, of_tenant: bool) -> Prob
 
 
 def _rule(name: str) -> tuple[str, Callable[[object], bool]]:
-    if name in RULES:
-        return RULES[name].allowed, RULES[name].admits
+    rule = RULES.get(name) or FLAGS.get(name)
+    if rule is not None:
+        return rule.allowed, rule.admits
     if name in WORD_LISTS:
         return WORDS_ALLOWED, _are_words
     if name in PROMPTS:

@@ -101,6 +101,11 @@ def categories_in_force(tenant: Tenant, vault: str) -> tuple[str, ...]:
     return tuple(given.get("categories", ()))
 
 
+def mentions_in_force(tenant: Tenant, vault: str) -> bool:
+    """Whether names in the text of *vault*'s documents count as links to the documents of these names."""
+    return bool({**tenant.settings_of(None), **tenant.settings_of(vault)}.get("link_mentions", False))
+
+
 def chunking_in_force(tenant: Tenant, vault: str, index: ActiveIndex) -> ChunkingPlan:
     """What documents of *vault* are cut by for *index*: its own plan, but for what settings files change."""
     given = {**tenant.settings_of(None), **tenant.settings_of(vault)}
