@@ -39,12 +39,14 @@ BY_NAME_ONLY = {
     "load",
     "soak",
     "parity",
+    "peers_own_words",
     "peers_quality",
     "quality",
     "scale",
 }  # minutes of embedding the first time, or a whole stack
 UNTIMED = (
     "peers_quality",
+    "peers_own_words",
     "parity",
     "change",
     "soak",

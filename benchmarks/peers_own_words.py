@@ -1,0 +1,131 @@
+"""Questions in users' own words beside other frameworks: the same files, questions, embedding model and node.
+
+    RAGDROP_EVAL_DATA=… python -m benchmarks.peers_own_words [--write] [--vault NAME ...]
+
+All 200 questions of `benchmarks/own_words.py`, both halves; `make bench-env` installs the frameworks.  They get each
+file as it is, with its first heading for a title.  ragdrop takes part twice: at its defaults, where a question that it
+refuses counts as missed, and with `min_relevance` 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchmarks.collections import Collection, data_folder
+from benchmarks.grids import Grid, tell
+from benchmarks.local_embeddings import LocalEmbeddings
+from benchmarks.own_words import VAULTS, documents_of, folder_of, whole_list
+from benchmarks.peers.contenders import CONFIGURATIONS, running, title
+from benchmarks.peers.embeddings import embedding_server
+from benchmarks.peers.node import shared_node
+from benchmarks.quality_pipeline import TENANT, Pushed, pushed, soon
+from ragdrop.domain.queries import Query
+
+LIMIT = 10
+COLUMNS = ("contender", "first", "among 3", *VAULTS)
+
+
+def heading_of(text: str, path: str) -> str:
+    r"""The first heading of a file, else its path.
+
+    >>> heading_of("---\ntitle: x\n---\n# Pumps\n", "a.md"), heading_of("words", "a.md")
+    ('Pumps', 'a.md')
+    """
+    return next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), path)
+
+
+def found_by_ragdrop(place: Pushed, questions: Sequence[str], **options: Any) -> list[list[str]]:
+    """The paths of the documents that each question finds."""
+    return [
+        [
+            document.key.path
+            for document in place.app.query.uncached_search(Query(text, **options), place.caller, soon()).documents
+        ]
+        for text in questions
+    ]
+
+
+def hits(found: Sequence[Sequence[str]], wanted: Sequence[tuple[str, Sequence[str]]]) -> tuple[int, int]:
+    """How many questions have a right document first, and among three.
+
+    >>> hits([["a", "b"], ["c"], []], [("?", ["b"]), ("?", ["c"]), ("?", ["d"])])
+    (1, 2)
+    """
+    places = [
+        next((at for at, path in enumerate(dict.fromkeys(paths)) if path in right), None)
+        for paths, (_, right) in zip(found, wanted, strict=True)
+    ]
+    return sum(at == 0 for at in places), sum(at is not None and at < 3 for at in places)
+
+
+def measure(vault: str, model: LocalEmbeddings, node: str, embeddings: str) -> dict[str, tuple[int, int]]:
+    """First and among three, by contender."""
+    folder = folder_of(vault)
+    assert folder is not None
+    files, wanted = documents_of(folder), whole_list(vault)
+    questions = [text for text, _ in wanted]
+    counted: dict[str, tuple[int, int]] = {}
+    texts = {str(number): text for number, text in enumerate(questions)}
+    with pushed(Collection(vault, files, texts, {}, {}), model) as place:
+        place.app.operate.calibrate(TENANT, soon())
+        counted["ragdrop"] = hits(found_by_ragdrop(place, questions), wanted)
+        everything = found_by_ragdrop(place, questions, min_relevance=0.0)
+        counted["ragdrop, `min_relevance` 0"] = hits(everything, wanted)
+    documents = [
+        {"id": each.path, "title": heading_of(each.text, each.path), "text": each.text.strip()}
+        for each in files
+        if each.text.strip()
+    ]
+    for name, configurations in CONFIGURATIONS.items():
+        with running(name, opensearch_url=node, embedding_url=embeddings, label=vault) as contender:
+            added = False
+            for configuration in configurations:
+                told = contender.switch(configuration)
+                if not added or not told["shared"]:
+                    contender.peer.ask("add", documents=documents, timeout_s=3_600)
+                    added = True
+                found = contender.peer.ask("search", queries=questions, limit=LIMIT, timeout_s=3_600)["results"]
+                counted[title(name, configuration)] = hits(found, wanted)
+                print(f"{vault}: {title(name, configuration)} measured", file=sys.stderr, flush=True)
+    return counted
+
+
+def rows(measured: Mapping[str, Mapping[str, tuple[int, int]]]) -> list[list[str]]:
+    """A row a contender: both sums, then both numbers of each vault.
+
+    >>> rows({"a": {"x": (1, 2)}, "b": {"x": (3, 4)}})
+    [['x', '4', '6', '1 · 2', '3 · 4']]
+    """
+    contenders = list(next(iter(measured.values())))
+    made = []
+    for name in contenders:
+        each = [counted[name] for counted in measured.values()]
+        sums = [str(sum(pair[place] for pair in each)) for place in (0, 1)]
+        made.append([name, *sums, *(f"{first} · {three}" for first, three in each)])
+    return made
+
+
+def main() -> int:
+    """Measure and print; nothing to do without the data."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers_own_words")
+    parser.add_argument("--write", action="store_true", help="keep the record")
+    parser.add_argument("--vault", action="append", choices=VAULTS, help="only this one; default: all")
+    options = parser.parse_args()
+    if options.write and options.vault:
+        parser.error("a record is of the whole: --write goes without --vault")
+    if data_folder() is None:
+        print("peers_own_words: skipped, RAGDROP_EVAL_DATA is not set")
+        return 0
+    vaults = options.vault or VAULTS
+    with LocalEmbeddings() as model, shared_node() as node, embedding_server() as embeddings:
+        measured = {vault: measure(vault, model, node, embeddings) for vault in vaults}
+    columns = (*COLUMNS[:3], *vaults)
+    tell("peers_own_words", [Grid(columns, rows(measured))], write=options.write)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
