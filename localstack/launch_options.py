@@ -45,6 +45,7 @@ PASSED_ON = {
     "INGEST_CONCURRENCY": "IngestConcurrency",
     "KEEP_LAST_GOOD": "KeepLastGood",
     "CITATION_POLICY": "CitationPolicy",
+    "VERIFIER": "Verifier",
     "LOG_LEVEL": "LogLevel",
     "CORS_ALLOW_ORIGINS": "CorsAllowOrigins",
 }

@@ -63,7 +63,8 @@ def test_every_form_of_marker_names_its_source(marker: str) -> None:
 def test_a_sentence_may_stand_on_two_sources_together() -> None:
     answer = cite("The red pump holds 7 litres and was built by Kelly [1][2].", SEGMENTS, bucket="b")
 
-    assert [citation.status for citation in answer.citations] == ["verified", "verified"]
+    assert [citation.status for citation in answer.citations] == ["supported", "supported"]
+    assert [(claim.status, claim.reason) for claim in answer.claims] == [("supported", "several")]
 
 
 def test_with_drop_the_unsupported_sentence_goes_with_its_full_stop() -> None:

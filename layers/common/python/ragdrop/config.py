@@ -57,6 +57,8 @@ class Settings(BaseModel):
     rerank_model: str | None = None
     rerank_api_key: str | None = None
 
+    verifier: Literal["vectors", "chat", "rules"] = "vectors"
+
     jwt_issuer: str | None = None
     jwt_audience: str | None = None
     jwt_jwks_url: str | None = None

@@ -9,7 +9,7 @@ from fastapi import Request
 from pydantic import BaseModel, Field
 
 from ragdrop.api.search import DebugShape, Flags, NearestShape, debug_shape, flags, nearest_shapes
-from ragdrop.domain.answers import Answer, CheckedSentence, Citation, Shown
+from ragdrop.domain.answers import STANDING, Answer, CheckedSentence, Citation, ClaimStatus, Shown
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.documents import PromotionLevel
 from ragdrop.domain.receipts import citation_fields
@@ -32,7 +32,7 @@ class CitationShape(BaseModel):
     chunk_id: str
     chunk_hash: str
     support: float
-    status: Literal["verified", "unsupported"]
+    status: ClaimStatus
     attributed: bool
 
 
@@ -61,7 +61,7 @@ class ClaimShape(BaseModel):
     start: int
     end: int
     text: str
-    status: Literal["verified", "unsupported", "no_claim"]
+    status: ClaimStatus
     markers: list[int]
     reason: str | None
     support: float | None
@@ -127,6 +127,7 @@ class AskResponse(Flags):
     sources: list[SourceShape]
     linked_docs: list[LinkedSourceShape]
     excluded: list[ExcludedShape]
+    sentences: list[ClaimShape]
     unsupported: list[UnsupportedShape]
     nearest: list[NearestShape]
     model: str | None
@@ -158,6 +159,7 @@ def ask_response(answer: Answer, request: Request, start_s: float) -> AskRespons
         references=[_reference(hits[chunk_id]) for chunk_id in cited or hits if chunk_id in hits],
         references_basis="cited" if cited else "all",
         **shown_fields(answer.shown),
+        sentences=[_claim(claim) for claim in answer.claims],
         unsupported=[_unsupported(claim) for claim in answer.unsupported],
         nearest=nearest_shapes(answer.retrieval.closest) if answer.abstain_reason else [],
         model=answer.model,
@@ -240,18 +242,18 @@ def _claim(claim: CheckedSentence) -> ClaimShape:
 
 
 def bedrock_citations(answer: Answer) -> list[dict[str, Any]]:
-    """One entry a cited sentence that was verified; `span` counts code points of the answer, `end` exclusive."""
+    """One entry a cited sentence that has evidence; `span` counts code points of the answer, `end` exclusive."""
     return [
         {
             "generatedResponsePart": {
                 "textResponsePart": {"text": claim.text, "span": {"start": claim.start, "end": claim.end}}
             },
             "retrievedReferences": [
-                _bedrock_reference(citation) for citation in citations if citation.status == "verified"
+                _bedrock_reference(citation) for citation in citations if citation.status in STANDING
             ],
         }
         for claim, citations in cited_claims(answer)
-        if claim.status == "verified"
+        if claim.status in STANDING
     ]
 
 

@@ -17,7 +17,7 @@ from ragdrop.api.answer_shapes import ask_response, cited_claims
 from ragdrop.api.ask import AskPart
 from ragdrop.api.http import body_of_error, deadline_of
 from ragdrop.api.streams import EVENT_STREAM, EventStream
-from ragdrop.domain.answers import Answer, Citation, Question, closest_text
+from ragdrop.domain.answers import STANDING, Answer, Citation, Question, closest_text
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
 from ragdrop.domain.tenants import Caller, Tenant
@@ -241,7 +241,7 @@ def annotations_of(answer: Answer) -> list[dict[str, Any]]:
         }
         for claim, citations in cited_claims(answer)
         for citation in citations
-        if claim.status == "verified" and citation.status == "verified"
+        if claim.status in STANDING and citation.status in STANDING
     ]
 
 

@@ -242,14 +242,14 @@ class GenerateParts:
     @cached_property
     def unobserved_ask(self) -> Ask:
         """Ask."""
-        from ragdrop.generate.ask import Ask
+        from ragdrop.generate.ask import Ask, ReadAnswer
 
         return Ask(
             prepare=self.prepare_prompt,
             registry=self.ports.guarded_registry,
             chat=self.ports.guarded_chat,
             receipts=self.store_receipts,
-            bucket=self.ports.settings.document_bucket,
+            read_answer=ReadAnswer(bucket=self.ports.settings.document_bucket, verifier=self.ports.claim_verifier),
             prices=self.ports.settings.chat_prices,
             tracer=self.ports.tracer,
         )

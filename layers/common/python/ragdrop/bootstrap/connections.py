@@ -12,8 +12,8 @@ from ragdrop.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from ragdrop.models.http import OpenAiHttp
-    from ragdrop.ports import ChunkIndex, ObjectStore
-    from ragdrop.ports.models import Reranker
+    from ragdrop.ports import ChatModel, ChunkIndex, Embedder, ObjectStore
+    from ragdrop.ports.models import ClaimVerifier, Reranker
     from ragdrop.resilience.retrying import Retries
 
 SQLITE_SCHEME = "sqlite:///"
@@ -86,3 +86,14 @@ def _secret(reference: str | None) -> Callable[[], str | None]:
     from ragdrop.stores.aws.secrets import read_secret
 
     return partial(read_secret, reference)
+
+
+def claim_verifier(settings: Settings, embedder: Embedder, chat: ChatModel) -> ClaimVerifier | None:
+    """Make what judges claims that rules leave open, as VERIFIER says; None for `rules`."""
+    from ragdrop.models.verifiers import ChatVerifier, SentenceVectorVerifier
+    from ragdrop.query.relevance import for_space
+
+    if settings.verifier == "chat":
+        return ChatVerifier(chat)
+    space = settings.seed_index().space
+    return SentenceVectorVerifier(embedder, space, for_space(space).vector) if settings.verifier == "vectors" else None

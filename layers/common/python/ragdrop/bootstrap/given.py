@@ -21,7 +21,7 @@ from ragdrop.ports.breakers import BreakerStore
 from ragdrop.ports.credentials import RequestCounts, TokenVerifier
 from ragdrop.ports.kept_replies import KeptReplies
 from ragdrop.ports.metrics import Metrics, Tracer
-from ragdrop.ports.models import ModelList, Reranker
+from ragdrop.ports.models import ClaimVerifier, ModelList, Reranker
 from ragdrop.ports.receipts import Receipts
 from ragdrop.ports.registry import HopLimits
 from ragdrop.ports.snapshots import SnapshotWriter
@@ -53,6 +53,7 @@ class GivenPorts(TypedDict, total=False):
     chat: ChatModel
     chat_models: ModelList
     reranker: Reranker | None
+    claim_verifier: ClaimVerifier | None
     prompter: Prompter
     breaker_store: BreakerStore
     parser: Parser

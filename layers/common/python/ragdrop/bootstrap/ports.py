@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ragdrop.ports.credentials import RequestCounts, TokenVerifier
     from ragdrop.ports.kept_replies import KeptReplies
     from ragdrop.ports.metrics import Metrics, Tracer
-    from ragdrop.ports.models import ModelList, Prompter, Reranker
+    from ragdrop.ports.models import ClaimVerifier, ModelList, Prompter, Reranker
     from ragdrop.ports.reading import Parser, Splitter
     from ragdrop.ports.receipts import Receipts
     from ragdrop.ports.registry import HopLimits
@@ -57,16 +57,14 @@ class Ports:
         return cls(settings, function=function, clock=clock)
 
     def replace(self, **given: Unpack[GivenPorts]) -> Ports:
-        """Copy these ports with other adapters in place of some: fakes in tests.
-
-        Adapters that were not given are built again, over the given ones.
+        """Copy these ports with other adapters in place of some; the others are built again, over the given ones.
 
         Raises:
             TypeError: There is no port of that name.
         """
-        for name in given:
-            if not isinstance(getattr(Ports, name, None), cached_property):
-                raise TypeError(f"there is no port named {name!r}")
+        unknown = [name for name in given if not isinstance(getattr(Ports, name, None), cached_property)]
+        if unknown:
+            raise TypeError(f"there is no port named {unknown[0]!r}")
         ports = Ports(self.settings, function=self.function, clock=self.clock)
         ports._given = {**self._given, **given}
         ports.__dict__.update(ports._given)
@@ -103,13 +101,9 @@ class Ports:
     @cached_property
     def metrics(self) -> Metrics:
         """Metrics, as lines of the function's log; nobody reads them elsewhere."""
-        if not self.function:
-            from ragdrop.stores.aws.telemetry import NoMetrics
+        from ragdrop.stores.aws.telemetry import EmfMetrics, NoMetrics
 
-            return NoMetrics()
-        from ragdrop.stores.aws.telemetry import EmfMetrics
-
-        return EmfMetrics(function=self.function, stage=self.settings.stage)
+        return EmfMetrics(function=self.function, stage=self.settings.stage) if self.function else NoMetrics()
 
     @cached_property
     def tracer(self) -> Tracer | None:
@@ -196,8 +190,8 @@ class Ports:
         """The embedding service."""
         from ragdrop.models.embedder import OpenAiEmbedder
 
-        size, concurrency = self.settings.embedding_batch_size, self.settings.embedding_concurrency
-        return OpenAiEmbedder(self.embedding_http, batch_size=size, concurrency=concurrency)
+        size, at_once = self.settings.embedding_batch_size, self.settings.embedding_concurrency
+        return OpenAiEmbedder(self.embedding_http, batch_size=size, concurrency=at_once)
 
     @cached_property
     def embedding_models(self) -> ModelList:
@@ -235,6 +229,13 @@ class Ports:
         return reranker(self.settings)
 
     @cached_property
+    def claim_verifier(self) -> ClaimVerifier | None:
+        """What judges claims that rules leave open, behind the breakers of the service that it asks."""
+        from ragdrop.bootstrap.connections import claim_verifier
+
+        return claim_verifier(self.settings, self.guarded_embedder, self.guarded_chat)
+
+    @cached_property
     def prompter(self) -> Prompter:
         """The prompt templates."""
         from ragdrop.models.prompts import JinjaPrompter
@@ -254,9 +255,8 @@ class Ports:
         from ragdrop.ports.breakers import BreakerRules
         from ragdrop.resilience.breakers import Breakers
 
-        rules = BreakerRules(
-            self.settings.breaker_threshold, self.settings.breaker_window_s, self.settings.breaker_open_s
-        )
+        settings = self.settings
+        rules = BreakerRules(settings.breaker_threshold, settings.breaker_window_s, settings.breaker_open_s)
         return Breakers(self.breaker_store, rules, metrics=self.metrics, clock=self.clock)
 
     @cached_property

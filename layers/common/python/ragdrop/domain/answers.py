@@ -13,7 +13,11 @@ from ragdrop.domain.retrieval import FoundDocument, Retrieval
 
 AnswerStyle = Literal["brief", "normal", "detailed"]
 Group = Literal["critical", "relevant", "linked"]
-ClaimStatus = Literal["verified", "unsupported", "no_claim"]
+ClaimStatus = Literal["verified", "supported", "contradicted", "unsupported", "not_a_claim"]
+"""Of a sentence: its evidence states it; there is evidence, but whether it says just this is not certain; the evidence
+says otherwise; there is none; nothing is claimed."""
+STANDING: frozenset[ClaimStatus] = frozenset({"verified", "supported"})
+"""The statuses of sentences that have evidence."""
 AbstainReason = Literal["no_relevant_context", "insufficient_information", "ambiguous_question"]
 
 # What the prompt asks the model to say when it cannot answer; never shown to a caller.
@@ -95,7 +99,7 @@ class Citation:
     quote: str
     chunk_hash: str
     support: float
-    status: Literal["verified", "unsupported"]
+    status: ClaimStatus
     attributed: bool = False
 
 
@@ -128,8 +132,10 @@ class Shown:
 class CheckedSentence:
     """A sentence of an answer: code points `start` to `end` of the answer's text, and what was found of it.
 
-    `reason` is what does not stand in the evidence (`words, number, date, name, negation, quote, unknown_marker`), None
-    where nothing is wrong; `support` is the best share found, None for a sentence that claims nothing (`no_claim`).
+    `reason` is what does not stand in the evidence (`words, number, date, name, negation, quote, unknown_marker`), or
+    which relation differs or is not certain (`cause, order, comparison, roles, condition, attribution, modality,
+    quantifier, several`), None where it is verified; `support` is the best share of words found, None for a sentence
+    that claims nothing (`not_a_claim`).
     `attributed` says that it has no marker of the model's, and its evidence was found all the same.
     """
 
@@ -170,8 +176,8 @@ class Answer:
 
     @property
     def unsupported(self) -> list[CheckedSentence]:
-        """The claims that their sources do not support; spans are of `text`."""
-        return [claim for claim in self.claims if claim.status == "unsupported"]
+        """The claims that their sources do not support, or contradict; spans are of `text`."""
+        return [claim for claim in self.claims if claim.status in {"unsupported", "contradicted"}]
 
 
 def sentinel(text: str) -> AbstainReason | None:

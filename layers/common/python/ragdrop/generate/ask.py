@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -10,15 +11,20 @@ from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, Citation,
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Retrieval, verified
 from ragdrop.domain.tenants import Caller
+from ragdrop.errors import DependencyError
 from ragdrop.generate.budget import CUT
 from ragdrop.generate.citations import AnswerReader
 from ragdrop.generate.prompt import PreparedPrompt, PreparePrompt
 from ragdrop.generate.receipts import StoreReceipts
 from ragdrop.ports import ChatModel, Completion, Prompt, Registry
 from ragdrop.ports.metrics import Tracer
+from ragdrop.ports.models import ClaimVerifier, OpenClaim, Opinion
 from ragdrop.resilience.stages import Timer
 
+logger = logging.getLogger(__name__)
+
 TRIES = 2  # a document that changes while the model writes makes the answer begin again, once
+NOT_VERIFIED = "the verifier did not answer: sentences in other words than their source count as unsupported"
 CHANGED = "a cited document changed while the answer was written"
 
 
@@ -46,6 +52,47 @@ class Answering(Protocol):
         ...
 
 
+class AskVerifier:
+    """A verifier for the claims of one answer; after a failure it is not asked again.
+
+    `warning` says so, None as long as it answers.
+    """
+
+    def __init__(self, verifier: ClaimVerifier, deadline: Deadline) -> None:
+        self._verifier = verifier
+        self._deadline = deadline
+        self.warning: str | None = None
+
+    def __call__(self, claim: OpenClaim, *, has_evidence: bool) -> Opinion | None:
+        """What it says of *claim*; None where it does not answer, or could say no more than the rules do."""
+        if self.warning is not None or (has_evidence and not self._verifier.reads_relations):
+            return None
+        try:
+            return self._verifier.opinions([claim], self._deadline)[0]
+        except DependencyError as exc:
+            logger.warning("a claim could not be verified", extra={"service": exc.service, "code": exc.code})
+            self.warning = NOT_VERIFIED
+            return None
+
+
+class ReadAnswer:
+    """Makes what reads one answer and checks it.
+
+    Args:
+        bucket: The document bucket, named in every citation.
+        verifier: Judges what rules leave open; None leaves it open.
+    """
+
+    def __init__(self, *, bucket: str, verifier: ClaimVerifier | None) -> None:
+        self._bucket = bucket
+        self._verifier = verifier
+
+    def __call__(self, prepared: PreparedPrompt, deadline: Deadline) -> AnswerReader:
+        """A reader for the answer to *prepared*."""
+        ask = AskVerifier(self._verifier, deadline) if self._verifier is not None else None
+        return AnswerReader(prepared.shown.segments, bucket=self._bucket, policy=prepared.policy, ask=ask)
+
+
 class Ask:
     """Answer a question from the caller's documents, every citation checked."""
 
@@ -56,7 +103,7 @@ class Ask:
         registry: Registry,
         chat: ChatModel,
         receipts: StoreReceipts,
-        bucket: str,
+        read_answer: ReadAnswer,
         prices: dict[str, tuple[float, float]],
         tracer: Tracer | None,
     ) -> None:
@@ -64,7 +111,7 @@ class Ask:
         self._registry = registry
         self._chat = chat
         self._receipts = receipts
-        self._bucket = bucket
+        self._read_answer = read_answer
         self._prices = prices
         self._tracer = tracer
 
@@ -87,7 +134,7 @@ class Ask:
                 completion = self._chat.complete(
                     prepared.prompt.messages, max_tokens=prepared.answer_tokens, deadline=deadline, model=question.model
                 )
-            reader = self._reader(prepared)
+            reader = self._read_answer(prepared, deadline)
             with timer.stage("check"):
                 reader.feed(completion.text)
                 answer = self._finished(prepared, prepared.prompt, reader, completion)
@@ -112,7 +159,7 @@ class Ask:
         if prepared.prompt is None:
             answer = _abstention("no_relevant_context", prepared.retrieval)
         else:
-            reader = self._reader(prepared)
+            reader = self._read_answer(prepared, deadline)
             completion: Completion | None = None
             with timer.stage("generate"):
                 for piece in self._chat.stream(
@@ -131,9 +178,6 @@ class Ask:
         answer = replace(answer, timings_ms=timer.stages)
         yield self._receipts.keep(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
 
-    def _reader(self, prepared: PreparedPrompt) -> AnswerReader:
-        return AnswerReader(prepared.shown.segments, bucket=self._bucket, policy=prepared.policy)
-
     def _finished(
         self, prepared: PreparedPrompt, prompt: Prompt, reader: AnswerReader, completion: Completion
     ) -> Answer:
@@ -146,7 +190,7 @@ class Ask:
             citations=cited.citations if cited.reason is None else [],
             claims=cited.claims,
             shown=prepared.shown,
-            warnings=_warnings(prepared, completion),
+            warnings=[*_warnings(prepared, completion), *reader.warnings],
             abstain_reason=cited.reason,
             model=completion.model,
             finish_reason=completion.finish_reason,

@@ -7,8 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ragdrop.domain.answers import SENTINELS, AbstainReason, CheckedSentence, Citation, ClaimStatus, Segment, sentinel
-from ragdrop.generate.claims import UNKNOWN_MARKER, Checked, asserts, attribute, best_segment, check, known_words
+from ragdrop.domain.answers import SENTINELS, AbstainReason, CheckedSentence, Citation, Segment, sentinel
+from ragdrop.generate.claims import (
+    UNKNOWN_MARKER,
+    Checked,
+    SecondOpinion,
+    asserts,
+    attribute,
+    best_segment,
+    check,
+    known_words,
+)
 from ragdrop.generate.markers import GROUP, MAY_BE_LINK, held_back, resolve
 from ragdrop.generate.sentences import Span, units
 
@@ -31,7 +40,7 @@ class CitedAnswer:
     @property
     def unsupported(self) -> list[CheckedSentence]:
         """The claims that their sources do not support; spans are of `text`."""
-        return [claim for claim in self.claims if claim.status == "unsupported"]
+        return [claim for claim in self.claims if claim.status in {"unsupported", "contradicted"}]
 
 
 class AnswerReader:
@@ -45,7 +54,15 @@ class AnswerReader:
     numbers the prompt gave to its segments.
     """
 
-    def __init__(self, segments: Sequence[Segment], *, bucket: str, policy: CitationPolicy = "mark") -> None:
+    def __init__(
+        self,
+        segments: Sequence[Segment],
+        *,
+        bucket: str,
+        policy: CitationPolicy = "mark",
+        ask: SecondOpinion | None = None,
+    ) -> None:
+        self._ask = ask
         self._by_number = {segment.number: segment for segment in segments}
         self._marker_of: dict[int, int] = {}  # number of a segment -> its number in the answer
         self._bucket = bucket
@@ -81,6 +98,11 @@ class AnswerReader:
         released = self._read(last=True)
         self._text = self._text.rstrip()
         return released
+
+    @property
+    def warnings(self) -> list[str]:
+        """What went wrong with the check itself."""
+        return [self._ask.warning] if self._ask is not None and self._ask.warning else []
 
     @property
     def answer(self) -> CitedAnswer:
@@ -143,17 +165,18 @@ class AnswerReader:
         span = Span(span.start - removed, span.end - removed) if is_new else span
         said = self._text[span.start : span.end]
         found = resolve(group, list(self._by_number.values()), functools.partial(best_segment, said))
-        checked = check(said, [self._by_number[number] for number in found.numbers], bucket=self._bucket)
-        reason = checked.reason if found.numbers else UNKNOWN_MARKER
-        if reason is not None and self._policy == "drop" and span.start < self._left:
+        checked = check(said, [self._by_number[number] for number in found.numbers], bucket=self._bucket, ask=self._ask)
+        if not found.numbers:
+            checked = replace(checked, status="unsupported", reason=UNKNOWN_MARKER)
+        if not checked.stands and self._policy == "drop" and span.start < self._left:
             return settled  # its sentence was checked and released by a marker before: this marker alone goes
-        if reason is not None and self._policy == "drop":
+        if not checked.stands and self._policy == "drop":
             self._text = self._text[: span.start].rstrip(" ")
             self._since = len(self._text)
             self._after_drop = True
             return [*self._release(), *settled]
-        self._claims.append(self._claim(span, checked, reason=reason, segments=found.numbers))
-        if reason is not None and self._policy == "abstain":
+        self._claims.append(self._claim(span, checked, segments=found.numbers))
+        if not checked.stands and self._policy == "abstain":
             self._refused = True
             return []
         if found.numbers:
@@ -182,16 +205,16 @@ class AnswerReader:
             said = self._text[span.start : span.end]
             if not asserts(said, lambda: self._known_words):
                 if any(letter.isalnum() for letter in said):
-                    self._claims.append(CheckedSentence(span.start, span.end, said, "no_claim"))
+                    self._claims.append(CheckedSentence(span.start, span.end, said, "not_a_claim"))
                 continue
-            checked = attribute(said, list(self._by_number.values()), bucket=self._bucket)
-            if checked.reason is not None and self._policy == "drop":
+            checked = attribute(said, list(self._by_number.values()), bucket=self._bucket, ask=self._ask)
+            if not checked.stands and self._policy == "drop":
                 removed += self._remove(span)
                 continue
             numbers = tuple(citation.marker for citation in checked.citations)
-            self._claims.append(self._claim(span, checked, reason=checked.reason, segments=numbers, attributed=True))
+            self._claims.append(self._claim(span, checked, segments=numbers, attributed=True))
             citations += self._cited(checked)
-            self._refused = self._refused or (checked.reason is not None and self._policy == "abstain")
+            self._refused = self._refused or (not checked.stands and self._policy == "abstain")
         self._since = end - removed  # what is settled is not settled again
         return citations, removed
 
@@ -205,16 +228,20 @@ class AnswerReader:
         return cut
 
     def _claim(
-        self, span: Span, checked: Checked, *, reason: str | None, segments: Sequence[int], attributed: bool = False
+        self, span: Span, checked: Checked, *, segments: Sequence[int], attributed: bool = False
     ) -> CheckedSentence:
         """What the check gave, with markers as the answer numbers them."""
         for number in segments:
             self._marker_of.setdefault(number, len(self._marker_of) + 1)
-        status: ClaimStatus = "verified" if reason is None else "unsupported"
-        markers = tuple(self._marker_of[number] for number in segments)
-        said = self._text[span.start : span.end]
         return CheckedSentence(
-            span.start, span.end, said, status, markers, reason, checked.support, attributed and reason is None
+            span.start,
+            span.end,
+            self._text[span.start : span.end],
+            checked.status,
+            tuple(self._marker_of[number] for number in segments),
+            checked.reason,
+            checked.support,
+            attributed and checked.stands,
         )
 
     def _cited(self, checked: Checked) -> list[Citation]:
@@ -233,7 +260,14 @@ class AnswerReader:
         return [piece] if piece else []
 
 
-def cite(answer: str, segments: Sequence[Segment], *, bucket: str, policy: CitationPolicy = "mark") -> CitedAnswer:
+def cite(
+    answer: str,
+    segments: Sequence[Segment],
+    *,
+    bucket: str,
+    policy: CitationPolicy = "mark",
+    ask: SecondOpinion | None = None,
+) -> CitedAnswer:
     """Resolve and check the markers of a whole *answer*.
 
     Args:
@@ -242,8 +276,9 @@ def cite(answer: str, segments: Sequence[Segment], *, bucket: str, policy: Citat
         bucket: The document bucket, named in every citation.
         policy: What becomes of a sentence that its sources do not support: it stays as it is (`mark`), it goes
             (`drop`), or the whole answer does (`abstain`).
+        ask: Asks a verifier about what the rules leave open.
     """
-    reader = AnswerReader(segments, bucket=bucket, policy=policy)
+    reader = AnswerReader(segments, bucket=bucket, policy=policy, ask=ask)
     reader.feed(answer)
     reader.finish()
     return reader.answer

@@ -7,12 +7,23 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Protocol
 
-from ragdrop.domain.answers import Citation, Segment
+from ragdrop.domain.answers import STANDING, Citation, ClaimStatus, Segment
+from ragdrop.generate.relations import changed_relation, order_is_visible, other_actor, turned_comparison
 from ragdrop.generate.sentences import content_words
-from ragdrop.generate.support import Evidence, evidence, find_folded, joint_problem
+from ragdrop.generate.support import (
+    Evidence,
+    evidence,
+    find_folded,
+    joint_problem,
+    sentence_around,
+    windows_without_conflict,
+)
+from ragdrop.ports.models import OpenClaim, Opinion
 
 UNKNOWN_MARKER = "unknown_marker"
+MAX_PASSAGES = 60  # that a verifier is shown of one claim
 MOST_CANDIDATES = 3  # segments whose sentences are compared with a sentence that names none
 # Content words of sentences that speak of the answer itself: "Here is what I found in the documents:".
 ABOUT_THE_ANSWER = frozenset(
@@ -29,34 +40,124 @@ _HEADING = re.compile(r"^\s*(?:#{1,6}\s|\*\*[^*\n]+\*\*\s*$|__[^_\n]+__\s*$)")
 _MARKUP = re.compile(r"^```\w*\n|\*\*|__|`")
 
 
+STATES_IT = 0.85  # share of a sentence's words from which on its evidence may be said to state it
+_RANK: dict[ClaimStatus, int] = {"verified": 0, "supported": 1, "contradicted": 2, "unsupported": 3, "not_a_claim": 4}
+_CHANGED = frozenset({"number", "date", "name", "negation"})
+
+
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What the check of one claim gave."""
+    """What the check of one claim gave; `reason` is what is wrong, or not certain, None where it is verified."""
 
     citations: list[Citation]
+    status: ClaimStatus
     reason: str | None
     support: float | None
 
+    @property
+    def stands(self) -> bool:
+        """Whether there is evidence for the claim."""
+        return self.status in STANDING
 
-def check(claim: str, cited: Sequence[Segment], *, bucket: str) -> Checked:
-    """Compare *claim* with each segment that it cites, then with all together.
 
-    A citation is verified where its chunk alone supports the claim, or where the chunks do so together and this one
-    holds a share of it.
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What one slice of a chunk says of a claim."""
+
+    evidence: Evidence
+    status: ClaimStatus
+    reason: str | None
+
+
+class SecondOpinion(Protocol):
+    """Asks a verifier; None where it did not answer, or cannot tell more of a claim that has evidence."""
+
+    def __call__(self, claim: OpenClaim, *, has_evidence: bool) -> Opinion | None:
+        """What it says of *claim*."""
+        ...
+
+    @property
+    def warning(self) -> str | None:
+        """Why it stopped answering; None while it answers."""
+        ...
+
+
+def check(claim: str, cited: Sequence[Segment], *, bucket: str, ask: SecondOpinion | None = None) -> Checked:
+    """Compare *claim* with each segment that it cites, then with all together; let a verifier judge what stays open.
+
+    The claim has the best status that one chunk alone gives it.  What several chunks hold only together is `supported`:
+    each sentence of theirs is true by itself, and nobody said that they belong together.
     """
     said = plain(claim)
-    found = [evidence(said, segment.hit.chunk.text, about=_about(segment)) for segment in cited]
-    reason = None if any(one.problem is None for one in found) else next((one.problem for one in found), None)
+    found = [_judge(said, segment) for segment in cited]
+    best = min(found, key=lambda one: (_RANK[one.status], -one.evidence.support), default=None)
+    status: ClaimStatus = best.status if best else "unsupported"
+    reason = best.reason if best else "words"
     together = False
-    if reason is not None and len(found) > 1:
-        slices = [segment.hit.chunk.text[one.start : one.end] for segment, one in zip(cited, found, strict=True)]
+    if _RANK[status] > _RANK["supported"] and len(found) > 1 and all(one.status == "unsupported" for one in found):
+        slices = [
+            segment.hit.chunk.text[one.evidence.start : one.evidence.end]
+            for segment, one in zip(cited, found, strict=True)
+        ]
         together = joint_problem(said, slices, about=" ".join(map(_about, cited))) is None
-        reason = None if together else reason
-    citations = [
-        _citation(segment, one, verified=one.problem is None or (together and one.support > 0), bucket=bucket)
-        for segment, one in zip(cited, found, strict=True)
-    ]
-    return Checked(citations, reason, max((one.support for one in found), default=None))
+    if together:
+        status, reason = "supported", "several"
+        found = [replace(one, status=status) if one.evidence.support > 0 else one for one in found]
+    citations = [_citation(segment, one, bucket=bucket) for segment, one in zip(cited, found, strict=True)]
+    checked = Checked(citations, status, reason, max((one.evidence.support for one in found), default=None))
+    return checked if ask is None else _settled(said, cited, checked, ask=ask, bucket=bucket)
+
+
+def _settled(said: str, segments: Sequence[Segment], checked: Checked, *, ask: SecondOpinion, bucket: str) -> Checked:
+    """*checked*, or what a verifier makes of it where rules leave it open: never against them."""
+    is_open = checked.status == "supported" or (checked.status == "unsupported" and checked.reason == "words")
+    if not is_open:
+        return checked
+    places = [
+        (segment, span)
+        for segment in segments
+        for span in windows_without_conflict(said, segment.hit.chunk.text, about=_about(segment))
+    ][:MAX_PASSAGES]
+    if not places:
+        return checked
+    texts = tuple(segment.hit.chunk.text[span.start : span.end] for segment, span in places)
+    opinion = ask(OpenClaim(said, texts), has_evidence=checked.stands)
+    if opinion is None or opinion.passage is None or _RANK[opinion.status] >= _RANK[checked.status]:
+        return checked
+    segment, span = places[opinion.passage]
+    text = segment.hit.chunk.text[span.start : span.end]
+    relation = changed_relation(said, text)
+    if relation is not None and relation.verdict != "open":
+        return replace(checked, reason=relation.kind)
+    found = Evidence(span.start, span.end, checked.support or 0.0)
+    reason = None if opinion.status == "verified" else "meaning"
+    judged = _Judged(found, opinion.status, reason)
+    others = [each for each in checked.citations if each.marker != segment.number]
+    citations = [_citation(segment, judged, bucket=bucket), *others]
+    citations.sort(key=lambda each: [one.number for one in segments].index(each.marker))
+    return Checked(citations, opinion.status, reason, checked.support)
+
+
+def _judge(said: str, segment: Segment) -> _Judged:
+    text = segment.hit.chunk.text
+    found = evidence(said, text, about=_about(segment))
+    around = sentence_around(text, found.start, found.end)
+    if found.problem == "negation" and turned_comparison(said, around):
+        return _Judged(found, "supported", "comparison")
+    if found.problem is not None:
+        changed = found.problem in _CHANGED and found.support >= STATES_IT
+        return _Judged(found, "contradicted" if changed else "unsupported", found.problem)
+    relation = changed_relation(said, around)
+    if relation is not None and relation.verdict != "open":
+        return _Judged(found, relation.verdict, relation.kind)
+    if other_actor(said, around, text.replace(around, " ")):
+        return _Judged(found, "unsupported", "roles")
+    if relation is not None:
+        return _Judged(found, "supported", relation.kind)
+    if found.support < STATES_IT:
+        return _Judged(found, "supported", "words")
+    visible = order_is_visible(said, around)
+    return _Judged(found, "verified", None) if visible else _Judged(found, "supported", "roles")
 
 
 def asserts(sentence: str, known: Callable[[], frozenset[str]]) -> bool:
@@ -97,8 +198,8 @@ def known_words_of(texts: Sequence[str]) -> frozenset[str]:
     return frozenset(word for text in texts for word in content_words(text))
 
 
-def attribute(claim: str, segments: Sequence[Segment], *, bucket: str) -> Checked:
-    """Find the evidence of a *claim* that names no segment.
+def attribute(claim: str, segments: Sequence[Segment], *, bucket: str, ask: SecondOpinion | None = None) -> Checked:
+    """Find the evidence of a *claim* that names no segment; where rules find none, a verifier may.
 
     The segments that hold most of its words are read, at most MOST_CANDIDATES; one that supports it is cited, else the
     best two where they support it together.
@@ -112,14 +213,19 @@ def attribute(claim: str, segments: Sequence[Segment], *, bucket: str) -> Checke
 
     nearest = sorted(segments, key=worth, reverse=True)[:MOST_CANDIDATES]
     alone = [check(claim, [segment], bucket=bucket) for segment in nearest]
-    supporting = [each for each in alone if each.reason is None]
-    if supporting:
-        return _attributed(max(supporting, key=lambda each: each.support or 0.0))
+    best = min(alone, key=_worst_first, default=Checked([], "unsupported", "words", 0.0))
+    if best.stands:
+        return _attributed(best)
     together = check(claim, nearest[:2], bucket=bucket)
-    if together.reason is None:
+    if together.stands:
         return _attributed(together)
-    best = max(alone, key=lambda each: each.support or 0.0, default=Checked([], "words", 0.0))
-    return replace(best, citations=[])
+    best = replace(best, citations=[])
+    settled = best if ask is None else _settled(said, segments, best, ask=ask, bucket=bucket)
+    return _attributed(settled) if settled.stands else best
+
+
+def _worst_first(checked: Checked) -> tuple[int, float]:
+    return _RANK[checked.status], -(checked.support or 0.0)
 
 
 def _attributed(checked: Checked) -> Checked:
@@ -135,9 +241,9 @@ def best_segment(claim: str, segments: Sequence[Segment]) -> Segment:
     """The segment that supports *claim* best, the first of equals."""
     said = plain(claim)
 
-    def worth(segment: Segment) -> tuple[bool, float]:
-        found = evidence(said, segment.hit.chunk.text, about=_about(segment))
-        return found.problem is None, found.support
+    def worth(segment: Segment) -> tuple[int, float]:
+        found = _judge(said, segment)
+        return -_RANK[found.status], found.evidence.support
 
     return max(segments, key=worth)
 
@@ -156,8 +262,8 @@ def _about(segment: Segment) -> str:
     return " ".join((hit.facts.title, *hit.chunk.heading_path, hit.chunk.context))
 
 
-def _citation(segment: Segment, found: Evidence, *, verified: bool, bucket: str) -> Citation:
-    hit = segment.hit
+def _citation(segment: Segment, judged: _Judged, *, bucket: str) -> Citation:
+    hit, found = segment.hit, judged.evidence
     return Citation(
         marker=segment.number,
         bucket=bucket,
@@ -167,5 +273,5 @@ def _citation(segment: Segment, found: Evidence, *, verified: bool, bucket: str)
         quote=hit.chunk.text[found.start : found.end],
         chunk_hash=hashlib.sha256(hit.chunk.text.encode()).hexdigest(),
         support=found.support,
-        status="verified" if verified else "unsupported",
+        status=judged.status,
     )

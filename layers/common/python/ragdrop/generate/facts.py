@@ -152,6 +152,40 @@ class Quantity:
     unit: str | None = None
 
 
+_MULTIPLES = {
+    "minute": ("s", 60), "h": ("s", 3_600), "day": ("s", 86_400), "week": ("s", 604_800), "ms": ("s", Decimal("0.001")),
+    "decade": ("year", 10), "century": ("year", 100), "km": ("m", 1_000), "cm": ("m", Decimal("0.01")),
+    "mm": ("m", Decimal("0.001")), "kg": ("g", 1_000), "mg": ("g", Decimal("0.001")), "tonne": ("g", 1_000_000),
+    "ml": ("l", Decimal("0.001")),
+}  # fmt: skip
+"""Units as multiples of another: those that are exact."""
+_ONE_OF = re.compile(r"\b(?:an?|per|each|every) ([^\W\d_]+)\b", re.IGNORECASE)
+_TIMES = {"twice": 2, "thrice": 3}
+
+
+def same_amount(one: Quantity, other: Quantity) -> bool:
+    """Whether two quantities are the same amount in other units.
+
+    >>> same_amount(Quantity(Decimal(14), "day"), Quantity(Decimal(2), "week"))
+    True
+    """
+    mine, its = _MULTIPLES.get(one.unit or "", (one.unit, 1)), _MULTIPLES.get(other.unit or "", (other.unit, 1))
+    return mine[0] is not None and mine[0] == its[0] and one.value * mine[1] == other.value * its[1]
+
+
+def implied(text: str) -> list[Quantity]:
+    """Quantities without a number: "a week", "twice".
+
+    >>> [(int(each.value), each.unit) for each in implied("Twice a week.")]
+    [(1, 'week'), (2, None)]
+    """
+    ones = [Quantity(Decimal(1), UNITS[unit]) for unit in map(str.casefold, _ONE_OF.findall(text)) if unit in UNITS]
+    times = [
+        Quantity(Decimal(value)) for word, value in _TIMES.items() if re.search(rf"\b{word}\b", text, re.IGNORECASE)
+    ]
+    return [*ones, *times]
+
+
 @dataclass(frozen=True, slots=True)
 class CalendarDate:
     """A date as far as it is told."""

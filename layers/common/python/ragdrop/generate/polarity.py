@@ -53,7 +53,6 @@ _OPPOSITES = (
     "larger smaller",
     "large small",
     "largest smallest",
-    "before after",
     "above below",
     "over under",
     "always never",

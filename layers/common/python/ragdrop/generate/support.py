@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-from ragdrop.generate.facts import CalendarDate, Quantity, dates, identifiers, quantities
+from ragdrop.generate.facts import CalendarDate, Quantity, dates, identifiers, implied, quantities, same_amount
 from ragdrop.generate.names import changed_places, fold, folded_words, names, stands_in
 from ragdrop.generate.polarity import contradicts
 from ragdrop.generate.sentences import Span, content_words, sentences, stem
@@ -90,6 +90,41 @@ def evidence(claim: str, text: str, *, about: str = "") -> Evidence:
     if misquoted is not None and best.problem is None:
         return Evidence(best.start, best.end, best.support, "quote")
     return best
+
+
+def sentence_around(text: str, start: int, end: int) -> str:
+    """The whole sentences of *text* that the slice from *start* to *end* lies in.
+
+    >>> sentence_around("It may be red. Or not.", 7, 13)
+    'It may be red.'
+    """
+    spans = [span for span in _spans(text) if span.start < end and start < span.end]
+    return text[min(start, spans[0].start) : max(end, spans[-1].end)] if spans else text[start:end]
+
+
+def windows_without_conflict(claim: str, text: str, *, about: str = "") -> list[Span]:
+    """The slices of *text*, one or two sentences each, that hold every number, date and name of *claim*.
+
+    None of them denies it either.  Whether one says it in other words is for a verifier to tell.
+    """
+    plain = _without_capital(_LEAD_IN.sub("", claim))
+    return [
+        window.span
+        for size in (1, 2)
+        for window in _windows(text, size)
+        if _problem(plain, window, about, one_to_one=False) is None
+    ]
+
+
+def _without_capital(claim: str) -> str:
+    """*claim* with a small first letter, unless its first words look like a name: any noun may begin a sentence.
+
+    >>> _without_capital("Parasites weaken them."), _without_capital("Kim Lee left."), _without_capital("IBM left.")
+    ('parasites weaken them.', 'Kim Lee left.', 'IBM left.')
+    """
+    first, _, rest = claim.partition(" ")
+    looks_like_a_name = rest[:1].isupper() or not first[1:].islower()
+    return claim if looks_like_a_name else claim[:1].lower() + claim[1:]
 
 
 def joint_problem(claim: str, slices: Sequence[str], *, about: str = "") -> str | None:
@@ -211,7 +246,9 @@ def _as_often(said: Sequence[Decimal], shown: Sequence[Decimal], given: _Facts) 
 
 def _stated(wanted: Quantity, given: _Facts, text: str) -> bool:
     """Whether the number stands there, with its unit if it has one."""
-    same = [shown for shown in given.quantities if shown.value == wanted.value]
+    if any(same_amount(wanted, shown) for shown in (*given.quantities, *implied(text))):
+        return True
+    same = [shown for shown in (*given.quantities, *implied(text)) if shown.value == wanted.value]
     if wanted.unit is None and same:
         return True
     if any(shown.unit == wanted.unit for shown in same):

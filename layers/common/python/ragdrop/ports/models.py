@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ragdrop.domain.answers import AnswerStyle, Source
+from ragdrop.domain.answers import AnswerStyle, ClaimStatus, Source
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
@@ -130,4 +130,36 @@ class Reranker(Protocol):
 
         No texts cost no call.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OpenClaim:
+    """A sentence that rules leave open, and the passages that may hold its evidence, likeliest first."""
+
+    text: str
+    passages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What a verifier says of a claim, and the place of the passage that it says it by; None where no passage does."""
+
+    status: ClaimStatus
+    passage: int | None = None
+
+
+class ClaimVerifier(Protocol):
+    """Judges what rules leave open.
+
+    `reads_relations` says whether it can tell that a passage states a claim.  One that cannot never says `verified`,
+    and is not asked about claims that have evidence already.
+
+    Raises EmbeddingServiceError or GenerationError, whichever service it asks, CircuitOpenError or DeadlineError.
+    """
+
+    reads_relations: bool
+
+    def opinions(self, claims: Sequence[OpenClaim], deadline: Deadline) -> list[Opinion]:
+        """One opinion a claim, in order."""
         ...

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ragdrop.domain.answers import ClaimStatus
 from ragdrop.domain.documents import PromotionLevel
 
 
@@ -42,7 +43,7 @@ class Citation(Result):
     chunk_id: str
     chunk_hash: str
     support: float
-    status: Literal["verified", "unsupported"]
+    status: ClaimStatus
     attributed: bool = Field(description="The model did not cite it; the check found it among the sources.")
 
 

@@ -1,0 +1,170 @@
+"""Sentences that people wrote against the check: what it accepts, what it marks verified, what it catches.
+
+    RAGDROP_EVAL_DATA=… python -m benchmarks.verification [--write] [--list]
+
+`benchmarks/verification/pairs.txt` holds two hundred sentences over twenty passages, true ones in other words and false
+ones in the passage's own words.  They were written before the rules and nothing is tuned on them.  The sets in
+`verify/` of the evaluation data are those of other people: each is judged in its test half, with two baselines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.collections import data_folder
+from benchmarks.grids import Grid, tell
+from benchmarks.local_embeddings import LocalEmbeddings
+from ragdrop.domain.answers import ClaimStatus, Segment
+from ragdrop.domain.chunks import Chunk, Hit
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Facts
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.models import EmbeddingSpace
+from ragdrop.generate.ask import AskVerifier
+from ragdrop.generate.claims import SecondOpinion, check
+from ragdrop.generate.sentences import content_words
+from ragdrop.models.verifiers import SentenceVectorVerifier
+from ragdrop.query.relevance import for_space
+
+PAIRS = Path(__file__).parent / "verification" / "pairs.txt"
+SPACE = EmbeddingSpace("all-MiniLM-L6-v2", 384)
+SETS = (("conjnli", "dev"), ("sick", "test"), ("monli", "test"), ("breaking-nli", "test"), ("msr-paraphrase", "test"))
+AT_MOST = 600  # pairs of a set, drawn with SEED
+SEED = 20261123
+STANDING = ("verified", "supported")
+OVERLAP = 0.6  # of the baseline that counts words
+TRUE = ("supported", "paraphrase")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A sentence over a passage; `kind` names its fault, empty where it is true."""
+
+    passage: str
+    sentence: str
+    kind: str
+
+
+def written_pairs() -> list[Pair]:
+    """The two hundred."""
+    found, passage = [], ""
+    for line in PAIRS.read_text("utf-8").splitlines():
+        if line.startswith("+ "):
+            found.append(Pair(passage, line[2:], ""))
+        elif line.startswith("- "):
+            kind, _, sentence = line[2:].partition(": ")
+            found.append(Pair(passage, sentence, kind))
+        elif line and not line.startswith(("#", "=")):
+            passage = line
+    return found
+
+
+def open_pairs(data: Path, name: str, split: str) -> list[Pair]:
+    """Pairs of a set of other people: `kind` is the label of what is not true."""
+    lines = (data / "verify" / name / "pairs.jsonl").read_text("utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if row["split"] == split]
+    random.Random(SEED).shuffle(rows)
+    return [
+        Pair(row["premise"], row["hypothesis"], "" if row["label"] in TRUE else row["label"]) for row in rows[:AT_MOST]
+    ]
+
+
+def status_of(pair: Pair, ask: SecondOpinion | None) -> tuple[ClaimStatus, str | None]:
+    """What the check says of a pair, and why."""
+    facts = Facts(title="", version_id="v", indexed_at="2026-01-01T00:00:00Z")
+    chunk = Chunk(0, 0, len(pair.passage), pair.passage)
+    segment = Segment(1, Hit(DocumentKey("bench", "vault", "p.md"), 1, chunk, facts))
+    checked = check(pair.sentence, [segment], bucket="b", ask=ask)
+    return checked.status, checked.reason
+
+
+def counted(name: str, pairs: Sequence[Pair], ask: SecondOpinion | None) -> list[str]:
+    """A row: of the true ones how many stand and are verified, of the false ones how many are caught and verified."""
+    told = [(pair, status_of(pair, ask)[0]) for pair in pairs]
+    true = [status for pair, status in told if not pair.kind]
+    false = [status for pair, status in told if pair.kind]
+    return [
+        name,
+        _share(sum(status in STANDING for status in true), len(true)),
+        _share(true.count("verified"), len(true)),
+        _share(sum(status not in STANDING for status in false), len(false)),
+        _share(false.count("verified"), len(false)),
+    ]
+
+
+def _share(count: int, whole: int) -> str:
+    return f"{count} of {whole}" if whole else "–"
+
+
+def kinds(pairs: Sequence[Pair], ask: SecondOpinion | None) -> Iterator[list[str]]:
+    """A row for each kind of fault."""
+    for kind in dict.fromkeys(pair.kind for pair in pairs if pair.kind):
+        statuses = [status_of(pair, ask)[0] for pair in pairs if pair.kind == kind]
+        yield [
+            kind,
+            str(len(statuses)),
+            str(sum(status not in STANDING for status in statuses)),
+            str(statuses.count("verified")),
+        ]
+
+
+def balanced(pairs: Sequence[Pair], ask: SecondOpinion | None) -> tuple[float, float]:
+    """Balanced accuracy of the check, and of counting shared words."""
+    ours = [(not pair.kind, status_of(pair, ask)[0] in STANDING) for pair in pairs]
+    words = [(not pair.kind, _overlap(pair) >= OVERLAP) for pair in pairs]
+    return _balanced(ours), _balanced(words)
+
+
+def _balanced(outcomes: Sequence[tuple[bool, bool]]) -> float:
+    """The mean of both shares of right ones; one half is chance, and what always saying the same gives."""
+    sides = [[said for is_true, said in outcomes if is_true == side] for side in (True, False)]
+    right = [
+        sum(said == side for said in each) / len(each) for side, each in zip((True, False), sides, strict=True) if each
+    ]
+    return sum(right) / len(right)
+
+
+def _overlap(pair: Pair) -> float:
+    wanted, given = set(content_words(pair.sentence)), set(content_words(pair.passage))
+    return len(wanted & given) / max(1, len(wanted))
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.verification")
+    parser.add_argument("--write", action="store_true", help="keep the record")
+    parser.add_argument("--list", action="store_true", help="show each sentence that went wrong")
+    options = parser.parse_args()
+    pairs, data = written_pairs(), data_folder()
+    with LocalEmbeddings() as model:
+        verifier = SentenceVectorVerifier(model, SPACE, for_space(SPACE).vector)
+        ask = AskVerifier(verifier, Deadline.after(3_600))
+        rows = [counted("hand-written, rules", pairs, None), counted("hand-written, rules and vectors", pairs, ask)]
+        by_kind = list(kinds(pairs, ask))
+        other = []
+        for name, split in SETS if data is not None else ():
+            held = open_pairs(data, name, split)
+            rows.append(counted(f"{name}, {split}", held, ask))
+            both = balanced(held, ask)
+            other.append([name, str(len(held)), *(f"{share:.2f}" for share in both), "0.50"])
+        if options.list:
+            for pair in pairs:
+                status, reason = status_of(pair, ask)
+                if (status in STANDING) == bool(pair.kind):
+                    print(f"{status} {reason or ''} [{pair.kind or 'true'}] {pair.sentence}")
+    told = ("sentences", "true that stand", "true and verified", "false and caught", "false and verified")
+    grids = [Grid(told, rows), Grid(("fault", "sentences", "caught", "verified"), by_kind)]
+    if other:
+        grids.append(Grid(("set", "pairs", "balanced accuracy", "words alone", "one answer for all"), other))
+    tell("verification", grids, write=options.write)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
