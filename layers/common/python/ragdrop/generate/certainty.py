@@ -226,3 +226,50 @@ def _sources(text: str) -> list[frozenset[str]]:
         if who:
             found.append(frozenset(who[:2]))
     return [source for source in found if source]
+
+
+# Operators: the small words that decide what the others say.
+
+_OPERATORS: dict[str, str] = {
+    **dict.fromkeys(NEGATIONS, "not"),
+    **dict.fromkeys(
+        _words_of("fail fails failed refuse refuses refused deny denies denied avoid avoids avoided"), "not"
+    ),
+    **_MODALS,
+    **dict.fromkeys(_ALL, "all"),
+    **dict.fromkeys(_MOST, "most"),
+    **dict.fromkeys(_SOME, "some"),
+    **dict.fromkeys(_ONLY, "only"),
+    **dict.fromkeys(_words_of("if unless provided except otherwise"), "if"),
+    **dict.fromkeys(_words_of("or either"), "or"),
+    **dict.fromkeys(_words_of("almost nearly about around approximately roughly"), "about"),
+    **dict.fromkeys(_words_of("more less fewer than"), "than"),
+    **dict.fromkeys(_words_of("before until till prior"), "before"),
+    **dict.fromkeys(_words_of("after once since following"), "after"),
+    **dict.fromkeys(_words_of("because due owing therefore thus hence"), "because"),
+}
+
+
+def same_operators(claim: str, evidence: str) -> bool:
+    """Whether the small words that decide what a sentence says are those of the clauses that it takes up.
+
+    >>> same_operators("Kim or Lee left.", "Kim and Lee left.")
+    False
+    >>> same_operators("The pump leaks.", "The pump leaks, and the tank may burst.")
+    True
+    """
+    words = content(claim)
+    taken = [
+        each for sentence in plain_sentences(evidence) for each in _CLAUSES.split(sentence) if content(each) & words
+    ]
+    told = " ".join(taken)
+    new = frozenset(tokens(folded(claim))) - frozenset(tokens(folded(evidence)))
+    return _operators(claim) == _operators(told) and not new & _DIRECTIONS
+
+
+_CLAUSES = re.compile(r"[,;:]")
+_DIRECTIONS = _words_of("into onto out off up down from toward towards through across between against under behind")
+
+
+def _operators(text: str) -> frozenset[str]:
+    return frozenset(_OPERATORS[token] for token in tokens(_HAVE_TO.sub("must", folded(text))) if token in _OPERATORS)

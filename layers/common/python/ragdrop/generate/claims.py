@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from ragdrop.domain.answers import STANDING, Citation, ClaimStatus, Segment
+from ragdrop.generate.certainty import same_operators
 from ragdrop.generate.relations import changed_relation, order_is_visible, other_actor, turned_comparison
 from ragdrop.generate.sentences import content_words
 from ragdrop.generate.support import (
@@ -156,8 +157,10 @@ def _judge(said: str, segment: Segment) -> _Judged:
         return _Judged(found, "supported", relation.kind)
     if found.support < STATES_IT:
         return _Judged(found, "supported", "words")
-    visible = order_is_visible(said, around)
-    return _Judged(found, "verified", None) if visible else _Judged(found, "supported", "roles")
+    if not order_is_visible(said, around):
+        return _Judged(found, "supported", "roles")
+    stated = found.support == 1 and same_operators(said, around)
+    return _Judged(found, "verified", None) if stated else _Judged(found, "supported", "words")
 
 
 def asserts(sentence: str, known: Callable[[], frozenset[str]]) -> bool:
