@@ -196,10 +196,12 @@ _ACCORDING = re.compile(r"\baccording to ([^,.;]+)|\bin ([^,.;]+?)['’]s? view"
 
 
 def changed_attribution(claim: str, evidence: str) -> Finding | None:
-    """Whether somebody else is said to say it.
+    """Whether somebody else is said to say it: one of whom the evidence speaks, or one whom it does not know.
 
-    >>> changed_attribution("The driver said that it leaks.", "The owner said that it leaks.")
+    >>> changed_attribution("The driver said that it leaks.", "The owner said to the driver that it leaks.")
     Finding(kind='attribution', verdict='contradicted')
+    >>> changed_attribution("The driver said that it leaks.", "The owner said that it leaks.")
+    Finding(kind='attribution', verdict='unsupported')
     """
     said, shown = _sources(claim), _sources(evidence)
     if not said:
@@ -207,7 +209,10 @@ def changed_attribution(claim: str, evidence: str) -> Finding | None:
     if not shown:
         return Finding("attribution", "open")
     known = frozenset().union(*shown)
-    return None if any(source & known for source in said) else Finding("attribution", "contradicted")
+    if any(source & known for source in said):
+        return None
+    is_told_of = bool(frozenset().union(*said) & content(evidence))
+    return Finding("attribution", "contradicted" if is_told_of else "unsupported")
 
 
 def _sources(text: str) -> list[frozenset[str]]:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from ragdrop.domain.answers import STANDING, Citation, ClaimStatus, Segment
 from ragdrop.generate.certainty import same_operators
+from ragdrop.generate.clauses import Finding
 from ragdrop.generate.relations import changed_relation, order_is_visible, other_actor, turned_comparison
 from ragdrop.generate.sentences import content_words
 from ragdrop.generate.support import (
@@ -43,6 +44,7 @@ _MARKUP = re.compile(r"^```\w*\n|\*\*|__|`")
 
 STATES_IT = 0.85  # share of a sentence's words from which on its evidence may be said to state it
 _RANK: dict[ClaimStatus, int] = {"verified": 0, "supported": 1, "contradicted": 2, "unsupported": 3, "not_a_claim": 4}
+SAID_BY_ANOTHER = Finding("attribution", "unsupported")  # or by the same one under another name
 _CHANGED = frozenset({"number", "date", "name", "negation"})
 
 
@@ -128,7 +130,7 @@ def _settled(said: str, segments: Sequence[Segment], checked: Checked, *, ask: S
     segment, span = places[opinion.passage]
     text = segment.hit.chunk.text[span.start : span.end]
     relation = changed_relation(said, text)
-    if relation is not None and relation.verdict != "open":
+    if relation is not None and relation.verdict != "open" and relation != SAID_BY_ANOTHER:
         return replace(checked, reason=relation.kind)
     found = Evidence(span.start, span.end, checked.support or 0.0)
     reason = None if opinion.status == "verified" else "meaning"
