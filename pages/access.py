@@ -80,6 +80,13 @@ ROWS = (
         "/v1/chat/completions",
         {"model": "vault:theirs", "messages": TURNS},
     ),
+    Row(
+        "POST /v1/verify",
+        "texts of its own",
+        (200,) * 5,
+        "/v1/verify",
+        {"answer": "It runs.", "sources": [{"id": "a", "text": "It runs."}]},
+    ),
     Row("GET /v1/models", "every vault it may see", (200,) * 5, "/v1/models"),
     Row("GET /documents", "every vault it may see", (200,) * 5, "/documents"),
     Row("GET /documents", ANOTHERS, (200,) * 5, "/documents?vault=theirs"),

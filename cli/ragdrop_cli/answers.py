@@ -122,17 +122,35 @@ def show_sources(body: Mapping[str, Any]) -> None:
         say(f"[{marker}] {place}")
         if citation.get("quote"):
             say(f'"{one_line(citation["quote"], limit=2 * EXCERPT_CHARS)}"', indent=4, style="italic")
-    unsupported = body.get("unsupported") or []
-    if unsupported:
+    sentences = body.get("sentences") or []
+    if sentences:
         say()
-        say("Not supported by the sources", style="bold")
-    for sentence in unsupported:
-        say(f'"{one_line(sentence["text"], limit=EXCERPT_CHARS)}" ({sentence["reason"]})', indent=4, style="yellow")
+        say("Sentences", style="bold")
+    for sentence in sentences:
+        _show_sentence(sentence)
     say()
     if body.get("model") == EXTRACTIVE:
         say(EXTRACTIVE_NOTICE, style="dim")
     say(joined(body.get("model"), f"answer {body['answer_id']}" if body.get("answer_id") else ""), style="dim")
     show_flags(body)
+
+
+STYLES = {"verified": "green", "supported": "cyan", "contradicted": "red", "unsupported": "yellow"}
+
+
+def show_verified(body: Mapping[str, Any]) -> None:
+    """Print the body of `POST /v1/verify`: each sentence with its status, and the passage that decided."""
+    for sentence in body.get("sentences") or []:
+        _show_sentence(sentence)
+        for proof in sentence.get("evidence") or []:
+            say(joined(proof["source"], span(proof), f'"{one_line(proof["quote"], limit=EXCERPT_CHARS)}"'), indent=18)
+    show_flags(body)
+
+
+def _show_sentence(sentence: Mapping[str, Any]) -> None:
+    reason = f"({sentence['reason']})" if sentence.get("reason") else ""
+    status = str(sentence.get("status")).replace("_", " ")
+    say(f"{status:13} {joined(sentence['text'], reason)}", indent=4, style=STYLES.get(status, "dim"))
 
 
 def show_flags(body: Mapping[str, Any]) -> None:

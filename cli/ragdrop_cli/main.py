@@ -50,7 +50,7 @@ WHERE = (
 
 PANELS = {
     **dict.fromkeys(("push", "ls", "show", "rm", "retry"), "Documents"),
-    **dict.fromkeys(("search", "ask", "replay", "eval", "mcp"), "Questions"),
+    **dict.fromkeys(("search", "ask", "verify", "replay", "eval", "mcp"), "Questions"),
     **dict.fromkeys(("tenant", "key", "connect", "calibrate", "sweep", "reindex", "snapshot"), "Operating, with AWS"),
     **dict.fromkeys(("stats", "doctor"), "How it is"),
     **dict.fromkeys(("invoke", "completion"), "At your desk"),
@@ -120,6 +120,7 @@ def build() -> typer.Typer:
         (app, "push", push.push, "ragdrop push notes --vault team --wait"),
         (app, "search", questions.search, 'ragdrop search "pump code" --vault team --limit 3'),
         (app, "ask", questions.ask, 'ragdrop ask "What is the code of the pump?" --vault team'),
+        (app, "verify", questions.verify, "ragdrop verify answer.txt --source notes/pump.md"),
         (app, "replay", replay.replay, "ragdrop replay 0123456789abcdef0123456789abcdef"),
         (app, "ls", documents.ls, "ragdrop ls --vault team --failed"),
         (app, "show", documents.show, "ragdrop show team/notes/pump.md"),

@@ -1,12 +1,16 @@
-"""`ragdrop search` and `ragdrop ask`."""
+"""`ragdrop search`, `ragdrop ask` and `ragdrop verify`."""
 
 from __future__ import annotations
 
+import json
+import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ragdrop_cli.answers import show_answer, show_results
+from ragdrop.errors import InvalidParamsError
+from ragdrop_cli.answers import show_answer, show_results, show_verified
 from ragdrop_cli.live_answer import show_stream
 from ragdrop_cli.options import AsJson, ManyVaults
 from ragdrop_cli.output import say_reply
@@ -92,3 +96,53 @@ def ask(
             show_stream(client.ask_stream(query, **fields))
         else:
             show_answer(client.ask(query, **fields))
+
+
+AnswerFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="The answer as text, with --source; or JSON with answer and sources[{id, text}]. - reads standard input.",
+        show_default=False,
+    ),
+]
+SourceFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--source",
+        help="A text that it may stand on; may be given several times. [2] names the second.",
+        dir_okay=False,
+    ),
+]
+
+
+def verify(context: typer.Context, file: AnswerFile, source: SourceFiles = None, *, as_json: AsJson = False) -> None:
+    """Check each sentence of an answer, whoever wrote it, against the texts that it was written from."""
+    text = sys.stdin.read() if file == "-" else _read(Path(file))
+    if source:
+        answer, sources = text, [{"id": str(path), "text": _read(path)} for path in source]
+    else:
+        answer, sources = _given(text)
+    with session_of(context).client() as client:
+        reply = client.verify(answer, sources)
+    if as_json:
+        say_reply(reply)
+    else:
+        show_verified(reply)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise InvalidParamsError(f"{path} cannot be read as text: {exc}") from exc
+
+
+def _given(text: str) -> tuple[str, list[dict[str, str]]]:
+    """Answer and sources of a file in the shape of the API's request."""
+    try:
+        held = json.loads(text)
+        return held["answer"], held["sources"]
+    except (ValueError, KeyError, TypeError) as exc:
+        message = "without --source the file must be JSON with `answer` and `sources`, each with `id` and `text`"
+        raise InvalidParamsError(message) from exc

@@ -16,6 +16,7 @@ from localstack.drill.expectations import FaultCase, cases, expected
 from localstack.drill.harness import Harness, harness
 from localstack.drill.losses import LOSSES, suffered
 from localstack.drill.round import drill, problems, warm_up
+from localstack.drill.verifying import VERIFIER_FAULTS, judged
 from localstack.home import REPOSITORY
 from localstack.opensearch import UnavailableError
 from localstack.processes import LaunchError
@@ -34,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     chosen = [case for case in cases() if options.only in case.name]
     lost = [loss for loss in LOSSES if options.only in loss.name]
+    judging = [fault for fault in VERIFIER_FAULTS if options.only in fault.name]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # then what was started is stopped too
     rows, wrong = [], []
     begun = time.monotonic()
@@ -47,6 +49,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     print(row, flush=True)
                     rows.append(row)
                     wrong += [row, *happened] if happened else []
+                for fault in judging:
+                    status = judged(made, fault)
+                    verdict = "" if status.is_as(fault) else ": **not as expected**"
+                    row = f"| {fault.name} | {fault.expected} | {status}{verdict} |"
+                    print(row, flush=True)
+                    rows.append(row)
+                    wrong += [row] if verdict else []
                 for loss in lost:
                     seen = suffered(made, loss)
                     verdict = "" if seen.is_as(loss) else ": **not as expected**"
@@ -58,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.exit(f"the drill could not be held: {exc}")
     taken_s = time.monotonic() - begun
     print(*wrong, sep="\n", end="\n" if wrong else "")  # once more, where the end of a long log shows them
-    print(f"{len(chosen) + len(lost)} faults, {sum(row in wrong for row in rows)} not as expected, {taken_s:.0f} s")
+    print(f"{len(rows)} faults, {sum(row in wrong for row in rows)} not as expected, {taken_s:.0f} s")
     if options.write:
         write("\n".join([*HEAD, *rows]))
     return 1 if wrong else 0

@@ -56,6 +56,12 @@ def ask(harness: Harness) -> DrillReply:
     return _post(harness, "generate", "/ask", {"query": QUESTION, "min_relevance": 0})
 
 
+def verify(harness: Harness, answer: str, source: str) -> DrillReply:
+    """The check of an answer against one source."""
+    body = {"answer": answer, "sources": [{"id": "source", "text": source}]}
+    return _post(harness, "generate", "/v1/verify", body)
+
+
 def health(harness: Harness) -> str:
     """The status of the index in `/health`."""
     response = httpx.get(

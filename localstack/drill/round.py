@@ -140,7 +140,7 @@ def wait_until_well(harness: Harness) -> None:
     begun = time.monotonic()
     while not (search(harness).well and ask(harness).well):
         if time.monotonic() - begun > START_S:
-            raise LaunchError(f"the drill's stack never answered well: {search(harness)}, {ask(harness)}")
+            raise LaunchError("the drill's stack never answered well")
         time.sleep(POLL_S)
 
 

@@ -6,7 +6,8 @@ import os
 
 from tests.architecture.cloudformation import REPOSITORY, Resource, of_type
 
-STREAMED = ("/ask", "/v1/chat/completions")
+STREAMED = ("/ask", "/v1/{proxy+}")
+METHODS = {"get", "post", "put", "patch", "delete", "head", "options"}
 INTEGRATION = "x-amazon-apigateway-integration"
 
 
@@ -17,8 +18,7 @@ def test_answers_stream_through_the_gateway_only_where_the_parameter_says_so(
 
     assert template["Parameters"]["ResponseStreaming"]["Default"] == "false"
     assert set(paths) == set(STREAMED)
-    for path in STREAMED:
-        integration = paths[path]["post"][INTEGRATION]
+    for integration in (paths[path][method][INTEGRATION] for path in STREAMED for method in METHODS):
         condition, streamed, buffered = integration["uri"]["Fn::If"]
         assert condition == "StreamsResponses"
         assert integration["responseTransferMode"] == {"Fn::If": [condition, "STREAM", "BUFFERED"]}
@@ -33,7 +33,14 @@ def test_the_gateway_may_call_the_routes_that_are_no_events(resources: dict[str,
     permitted = of_type(resources, "AWS::Lambda::Permission").values()
 
     assert {each["FunctionName"]["Ref"] for each in permitted} == {"GenerateFunction.Alias"}
-    assert sorted(each["SourceArn"]["Fn::Sub"].partition("/*/POST")[2] for each in permitted) == sorted(STREAMED)
+    assert sorted(each["SourceArn"]["Fn::Sub"].partition("/*/*")[2] for each in permitted) == ["/ask", "/v1/*"]
+
+
+def test_every_method_of_the_function_that_may_stream_has_one_transfer_mode(resources: dict[str, Resource]) -> None:
+    paths = resources["Api"]["Properties"]["DefinitionBody"]["paths"]
+
+    assert "Events" not in resources["GenerateFunction"]["Properties"], "an event's method is always buffered"
+    assert all(set(paths[path]) == METHODS for path in STREAMED)
 
 
 def test_behind_the_web_adapter_the_handler_is_a_script_that_can_be_run(resources: dict[str, Resource]) -> None:

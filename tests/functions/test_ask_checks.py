@@ -38,7 +38,7 @@ def test_mark_changes_no_words_and_says_what_is_not_supported(asking: Asking) ->
     [bad] = body["unsupported"]
     assert (bad["text"], bad["reason"]) == (FALSE, "number")
     assert body["answer"][bad["start"] : bad["end"]] == FALSE
-    assert [citation["status"] for citation in body["citations"]] == ["verified", "unsupported", "verified"]
+    assert [citation["status"] for citation in body["citations"]] == ["verified", "contradicted", "verified"]
 
 
 def test_drop_removes_the_sentence_and_its_citation(asking: Asking) -> None:
@@ -206,7 +206,7 @@ def test_a_field_that_is_wrong_is_named(asking: Asking, field: str, value: Any) 
 def test_debug_tells_each_claim(asking: Asking) -> None:
     claims = asking.ask("pump", debug=True)["debug"]["claims"]
 
-    assert [claim["status"] for claim in claims] == ["verified", "unsupported", "verified"]
+    assert [claim["status"] for claim in claims] == ["verified", "contradicted", "verified"]
 
 
 def test_what_does_not_fit_an_8000_token_budget_is_listed_and_a_critical_one_that_was_cut_is_told() -> None:

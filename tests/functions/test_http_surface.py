@@ -48,6 +48,7 @@ def test_head_of_what_is_not_there_is_404_without_a_body(client: TestClient) -> 
         ("/documents", "GET, HEAD, OPTIONS"),
         ("/documents/team/pump.md", "GET, HEAD, PUT, DELETE, OPTIONS"),
         ("/v1/models", "GET, HEAD, OPTIONS"),
+        ("/v1/verify", "POST, OPTIONS"),
         ("/openapi.json", "GET, HEAD, OPTIONS"),
     ],
 )

@@ -50,7 +50,7 @@ def test_a_client_set_up_for_http_is_told_everything() -> None:
     with served(mcp_api(world.app)) as url:
         told = asyncio.run(run(url))
 
-    assert len([name for name in told if name.startswith("mcp_rag_")]) == 5
+    assert len([name for name in told if name.startswith("mcp_rag_")]) == 6
 
 
 def test_a_client_set_up_for_standard_streams_starts_the_command_and_is_told_everything() -> None:
@@ -67,7 +67,7 @@ def test_a_client_set_up_for_standard_streams_starts_the_command_and_is_told_eve
     with served(query_api(world.app)) as url:
         told = asyncio.run(run(url))
 
-    assert len([name for name in told if name.startswith("mcp_rag_")]) == 5
+    assert len([name for name in told if name.startswith("mcp_rag_")]) == 6
 
 
 @pytest.mark.parametrize("row", re.findall(r"^\| `(rag_\w+)` \|", PAGE.read_text("utf-8"), re.MULTILINE))

@@ -39,9 +39,10 @@ def test_what_clients_are_told_is_what_the_golden_files_hold(told: dict[str, Any
     assert {path.stem: json.loads(path.read_text("utf-8")) for path in GOLDEN.glob("mcp_*.json")} == told
 
 
-def test_there_are_five_tools(told: dict[str, Any]) -> None:
+def test_there_are_six_tools(told: dict[str, Any]) -> None:
     assert {name for name in told if name.startswith("mcp_rag_")} == {
         "mcp_rag_query",
+        "mcp_rag_verify",
         "mcp_rag_context_search",
         "mcp_rag_context_index",
         "mcp_rag_context_health",

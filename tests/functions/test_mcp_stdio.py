@@ -65,7 +65,7 @@ def test_every_tool_resource_and_prompt_is_there(environment: dict[str, str]) ->
 
     tools, resource, text, failed, prompt = with_desktop(environment, use)
 
-    assert len(tools) == 5
+    assert len(tools) == 6
     assert resource == "ragdrop://team/pump.md"
     assert text.startswith("# Pump")
     assert not failed

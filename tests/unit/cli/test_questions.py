@@ -1,10 +1,12 @@
-"""`ragdrop search` and `ragdrop ask`."""
+"""`ragdrop search`, `ragdrop ask` and `ragdrop verify`."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.unit.cli.world import CommandLine, refused
 
@@ -229,3 +231,58 @@ def test_with_no_stream_and_with_json_the_answer_is_asked_for_whole(ragdrop: Com
     ragdrop.run("ask", "Which?", "--json")
 
     assert [json.loads(request.content) for request in ragdrop.api.requests] == [{"query": "Which?"}] * 2
+
+
+CHECKED = {
+    "sentences": [
+        {
+            "start": 0,
+            "end": 16,
+            "text": "The pump is red.",
+            "status": "contradicted",
+            "reason": "negation",
+            "support": 1.0,
+            "evidence": [{"source": "a.md", "start": 4, "end": 24, "quote": "The pump is not red."}],
+        }
+    ],
+    "warnings": ["the verifier did not answer"],
+}
+
+
+def test_verify_shows_each_sentence_with_its_status_and_the_passage_that_decided(
+    ragdrop: CommandLine, tmp_path: Path
+) -> None:
+    answer(ragdrop, "/v1/verify", json.dumps(CHECKED).encode())
+    Path(tmp_path, "answer.txt").write_text("The pump is red.", "utf-8")
+    Path(tmp_path, "a.md").write_text("Oh. The pump is not red.", "utf-8")
+
+    result = ragdrop.run("verify", str(tmp_path / "answer.txt"), "--source", str(tmp_path / "a.md"))
+
+    assert result.exit_code == 0
+    assert "contradicted  The pump is red.  (negation)\n" in result.stdout
+    assert 'a.md  characters 4-24  "The pump is not red."' in result.stdout
+    assert "warning: the verifier did not answer" in result.stderr
+    sent = json.loads(ragdrop.api.requests[-1].content)
+    assert sent["sources"] == [{"id": str(tmp_path / "a.md"), "text": "Oh. The pump is not red."}]
+
+
+def test_verify_reads_answer_and_sources_of_a_json_file(ragdrop: CommandLine, tmp_path: Path) -> None:
+    answer(ragdrop, "/v1/verify", json.dumps(CHECKED).encode())
+    asked = {"answer": "It is.", "sources": [{"id": "a", "text": "It is."}]}
+    Path(tmp_path, "asked.json").write_text(json.dumps(asked), "utf-8")
+
+    result = ragdrop.run("verify", str(tmp_path / "asked.json"), "--json")
+
+    assert json.loads(result.stdout) == CHECKED
+    assert json.loads(ragdrop.api.requests[-1].content) == asked
+
+
+@pytest.mark.parametrize("content", [b"It is.", b"[]", b'{"answer": "x"}', b"\xff\xfe"])
+def test_verify_says_what_a_file_must_hold(ragdrop: CommandLine, tmp_path: Path, content: bytes) -> None:
+    Path(tmp_path, "answer").write_bytes(content)
+
+    result = ragdrop.run("verify", str(tmp_path / "answer"))
+
+    assert result.exit_code == 1
+    assert "--source" in result.stderr or "cannot be read as text" in result.stderr
+    assert ragdrop.api.requests == []

@@ -117,6 +117,8 @@ WORDS = {
     "linked_docs": "Linked documents whose text the model was shown.",
     "excluded": "Documents that were found and not shown, or not whole.",
     "sentences": "Each sentence of the answer with its status.",
+    "evidence": "Passages that decided, by source.",
+    "source": "The id of the source that it stands in.",
     "unsupported": "Sentences that their sources do not support, or contradict.",
     "claims": "Each sentence of the answer, and what its check gave.",
     "markers": "The markers of the sentence.",
@@ -194,6 +196,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "POST /ask": {"request": {"query": "How long is a backup kept?", "style": "brief"}},
     "POST /v1/chat/completions": {
         "request": {"model": "vault:team", "messages": [{"role": "user", "content": "How long is a backup kept?"}]}
+    },
+    "POST /v1/verify": {
+        "request": {
+            "answer": "The pump holds 7 litres [1]. It is blue.",
+            "sources": [{"id": "pump.md", "text": "The pump is red. It holds 7 litres."}],
+        }
     },
     "POST /uploads": {"request": {"vault": "team", "path": "handbook.pdf", "media_type": "application/pdf"}},
     "PUT /documents/{vault}/{path}": {

@@ -16,6 +16,7 @@ from ragdrop.api.openapi import documented
 from ragdrop.api.receipts import answers_router
 from ragdrop.api.search import search_router
 from ragdrop.api.stats import stats_router
+from ragdrop.api.verify import verify_router
 from ragdrop.domain.tenants import Caller
 
 if TYPE_CHECKING:
@@ -61,5 +62,6 @@ def query_api(app: App) -> FastAPI:
         chat_router(
             lambda: app.generate.converse, lambda: app.generate.condense_conversation, app.tenants.directory, reader
         ),
+        verify_router(lambda: app.generate.verify, reader),
     ]
     return documented(create_api(routers, allow_origins=app.ports.settings.cors_allow_origins))

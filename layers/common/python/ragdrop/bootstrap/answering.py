@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ragdrop.generate.pipeline import ObservedAsk
     from ragdrop.generate.prompt import CondenseConversation, PreparePrompt
     from ragdrop.generate.receipts import StoreReceipts
+    from ragdrop.generate.verify import VerifyAnswer
     from ragdrop.operate.observe import ObserveQueries
     from ragdrop.ports.metrics import Operation
     from ragdrop.query.fallback import SnapshotSearch
@@ -238,6 +239,13 @@ class GenerateParts:
         from ragdrop.generate.prompt import CondenseConversation
 
         return CondenseConversation(self.ports.guarded_chat)
+
+    @cached_property
+    def verify(self) -> VerifyAnswer:
+        """Check answers that others wrote."""
+        from ragdrop.generate.verify import VerifyAnswer
+
+        return VerifyAnswer(self.ports.claim_verifier)
 
     @cached_property
     def unobserved_ask(self) -> Ask:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
@@ -192,6 +192,10 @@ class RagdropClient:
             cursor = page.get("cursor")
             if not cursor:
                 return
+
+    def verify(self, answer: str, sources: Sequence[Mapping[str, str]]) -> Reply:
+        """Check each sentence of *answer* against *sources*, each with `id` and `text`; nothing is kept."""
+        return self._post("/v1/verify", {"answer": answer, "sources": list(sources)}, repeatable=True)
 
     def health(self, *, deep: bool = False) -> Reply:
         """How the service is, and each thing that it depends on; with `deep` the models are tried.

@@ -82,6 +82,7 @@ SNAPSHOT = StageBudget(2, 15.0)  # to fetch it; what is missing then comes with 
 RERANK = StageBudget(4, 8.0)  # without it: the order that there is
 TEXTS = StageBudget(4, 8.0)  # without them: the snapshot
 LINKS = StageBudget(4, 8.0)  # without them: an answer without links
+VERIFY = StageBudget(4, 8.0)  # without it: what rules say of sentences
 
 
 REQUEST_ID: ContextVar[str | None] = ContextVar("ragdrop_request_id", default=None)

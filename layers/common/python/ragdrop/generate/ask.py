@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, Citation, Question, Shown
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deadlines import VERIFY, Deadline
 from ragdrop.domain.retrieval import Retrieval, verified
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DependencyError
@@ -68,7 +68,7 @@ class AskVerifier:
         if self.warning is not None or (has_evidence and not self._verifier.reads_relations):
             return None
         try:
-            return self._verifier.opinions([claim], self._deadline)[0]
+            return self._verifier.opinions([claim], VERIFY.of(self._deadline))[0]
         except DependencyError as exc:
             logger.warning("a claim could not be verified", extra={"service": exc.service, "code": exc.code})
             self.warning = NOT_VERIFIED

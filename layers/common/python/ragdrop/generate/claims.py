@@ -12,13 +12,14 @@ from typing import Protocol
 from ragdrop.domain.answers import STANDING, Citation, ClaimStatus, Segment
 from ragdrop.generate.certainty import same_operators
 from ragdrop.generate.clauses import Finding
+from ragdrop.generate.quotes import find_folded
 from ragdrop.generate.relations import changed_relation, order_is_visible, other_actor, turned_comparison
 from ragdrop.generate.sentences import content_words
 from ragdrop.generate.support import (
     Evidence,
     evidence,
-    find_folded,
     joint_problem,
+    same_but_facts,
     sentence_around,
     windows_without_conflict,
 )
@@ -26,6 +27,7 @@ from ragdrop.ports.models import OpenClaim, Opinion
 
 UNKNOWN_MARKER = "unknown_marker"
 MAX_PASSAGES = 60  # that a verifier is shown of one claim
+MOST_ASKED = 12  # segments whose passages a verifier may be shown
 MOST_CANDIDATES = 3  # segments whose sentences are compared with a sentence that names none
 # Content words of sentences that speak of the answer itself: "Here is what I found in the documents:".
 ABOUT_THE_ANSWER = frozenset(
@@ -148,7 +150,8 @@ def _judge(said: str, segment: Segment) -> _Judged:
     if found.problem == "negation" and turned_comparison(said, around):
         return _Judged(found, "supported", "comparison")
     if found.problem is not None:
-        changed = found.problem in _CHANGED and found.support >= STATES_IT
+        told = found.support if found.problem == "negation" else same_but_facts(said, around)
+        changed = found.problem in _CHANGED and told >= STATES_IT
         return _Judged(found, "contradicted" if changed else "unsupported", found.problem)
     relation = changed_relation(said, around)
     if relation is not None and relation.verdict != "open":
@@ -204,10 +207,19 @@ def known_words_of(texts: Sequence[str]) -> frozenset[str]:
 
 
 def attribute(claim: str, segments: Sequence[Segment], *, bucket: str, ask: SecondOpinion | None = None) -> Checked:
-    """Find the evidence of a *claim* that names no segment; where rules find none, a verifier may.
+    """Find the evidence of a *claim* that names no segment; nothing is cited for one that has none."""
+    found = nearest_evidence(claim, segments, bucket=bucket, ask=ask)
+    cited = [replace(each, attributed=True) for each in found.citations] if found.stands else []
+    return replace(found, citations=cited)
+
+
+def nearest_evidence(
+    claim: str, segments: Sequence[Segment], *, bucket: str, ask: SecondOpinion | None = None
+) -> Checked:
+    """Find what *segments* say of a *claim*: where rules find no evidence, a verifier may.
 
     The segments that hold most of its words are read, at most MOST_CANDIDATES; one that supports it is cited, else the
-    best two where they support it together.
+    best two where they support it together, else the one that comes nearest.
     """
     said = plain(claim)
     wanted = frozenset(content_words(said))
@@ -216,25 +228,20 @@ def attribute(claim: str, segments: Sequence[Segment], *, bucket: str, ask: Seco
         text = segment.hit.chunk.text
         return find_folded(said.rstrip(".!?… "), text) is not None, len(wanted & _words_of(text))
 
-    nearest = sorted(segments, key=worth, reverse=True)[:MOST_CANDIDATES]
+    ranked = sorted(segments, key=worth, reverse=True)[:MOST_ASKED]
+    nearest = ranked[:MOST_CANDIDATES]
     alone = [check(claim, [segment], bucket=bucket) for segment in nearest]
     best = min(alone, key=_worst_first, default=Checked([], "unsupported", "words", 0.0))
     if best.stands:
-        return _attributed(best)
+        return best
     together = check(claim, nearest[:2], bucket=bucket)
     if together.stands:
-        return _attributed(together)
-    best = replace(best, citations=[])
-    settled = best if ask is None else _settled(said, segments, best, ask=ask, bucket=bucket)
-    return _attributed(settled) if settled.stands else best
+        return together
+    return best if ask is None else _settled(said, ranked, best, ask=ask, bucket=bucket)
 
 
 def _worst_first(checked: Checked) -> tuple[int, float]:
     return _RANK[checked.status], -(checked.support or 0.0)
-
-
-def _attributed(checked: Checked) -> Checked:
-    return replace(checked, citations=[replace(each, attributed=True) for each in checked.citations])
 
 
 @lru_cache(maxsize=1_024)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 Reply = Mapping[str, Any]
@@ -17,6 +17,10 @@ class Backend(Protocol):
 
     def search(self, query: str, **fields: object) -> Reply:
         """Find documents."""
+        ...
+
+    def verify(self, answer: str, sources: Sequence[Mapping[str, str]]) -> Reply:
+        """Check an answer against texts."""
         ...
 
     def put_document(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -22,6 +22,7 @@ from ragdrop.api.mcp.failures import invalid
 from ragdrop.api.requests import AskRequest, SearchRequest
 from ragdrop.api.search import find
 from ragdrop.api.stats import stats_shape
+from ragdrop.api.verify import VerifyRequest, verified
 from ragdrop.client.routes import given
 from ragdrop.domain.documents import Status
 from ragdrop.domain.keys import DocumentKey
@@ -56,6 +57,15 @@ class DirectApi:
         def work() -> BaseModel:
             body = SearchRequest.model_validate(given(query=query, **fields))
             return find(self.app.query.search, body, self.request, self.who, deadline_of(self.request))[1]
+
+        return self._served(work)
+
+    def verify(self, answer: str, sources: Sequence[Mapping[str, str]]) -> Reply:
+        """Check an answer against texts."""
+
+        def work() -> BaseModel:
+            body = VerifyRequest.model_validate({"answer": answer, "sources": list(sources)})
+            return verified(self.app.generate.verify, body, self.request, deadline_of(self.request))
 
         return self._served(work)
 

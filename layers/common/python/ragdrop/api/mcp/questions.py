@@ -1,4 +1,4 @@
-"""`rag_query` and `rag_context_search`: turn arguments into a request of the API, and its reply into a result."""
+"""`rag_query`, `rag_context_search`, `rag_verify`: arguments become a request of the API, its reply a result."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ragdrop.api.mcp.backend import Backend
-from ragdrop.api.mcp.requests import RagContextSearch, RagQuery
-from ragdrop.api.mcp.results import Answered, Nearest, Passage, PassageMetadata, Passages
+from ragdrop.api.mcp.requests import RagContextSearch, RagQuery, RagVerify
+from ragdrop.api.mcp.results import Answered, Nearest, Passage, PassageMetadata, Passages, Verified
 from ragdrop.domain.answers import WIDEN
 
 ALWAYS_SHOWN = 1.0
@@ -60,6 +60,25 @@ def search(client: Backend, asked: RagContextSearch) -> Passages:
     found = [_passage(document, chunk) for document in reply["results"] for chunk in document["chunks"]]
     found.sort(key=lambda passage: -(passage.score or 0.0))  # stable: equal ones stay in the order of their documents
     return Passages.model_validate({**reply, "results": found[: asked.limit]})
+
+
+def verify(client: Backend, asked: RagVerify) -> Verified:
+    """Check an answer that somebody else wrote.
+
+    Raises:
+        RagdropError: The API refused or failed.
+    """
+    return Verified.model_validate(client.verify(asked.answer, [each.model_dump() for each in asked.sources]))
+
+
+def verified_text(result: Verified) -> str:
+    """Statuses as text to read: one line a sentence, and the passage that decided."""
+    lines = []
+    for sentence in result.sentences:
+        reason = f" ({sentence.reason})" if sentence.reason else ""
+        lines.append(f"{sentence.status}{reason}: {sentence.text}")
+        lines += [f"    {proof.source}, {proof.start}-{proof.end}: {proof.quote}" for proof in sentence.evidence]
+    return _with_warnings("\n".join(lines), result.warnings)
 
 
 def _passage(document: Mapping[str, Any], chunk: Mapping[str, Any]) -> Passage:

@@ -49,6 +49,24 @@ class RagQuery(Arguments):
     agent: Agent | None = Field(default=None, description="Who asks: a label for metrics.")
 
 
+class RagSource(Arguments):
+    """A text that an answer may stand on."""
+
+    id: Annotated[str, StringConstraints(min_length=1, max_length=900)] = Field(description="Your name for it.")
+    text: Annotated[str, StringConstraints(min_length=1, max_length=500_000)] = Field(description="Its text.")
+
+
+class RagVerify(Arguments):
+    """An answer to be checked."""
+
+    answer: Annotated[str, StringConstraints(min_length=1, max_length=20_000)] = Field(
+        description="The answer. [2] behind a sentence names the second source."
+    )
+    sources: Annotated[list[RagSource], Field(min_length=1, max_length=50)] = Field(
+        description="The texts that it was written from, with different ids."
+    )
+
+
 class RagContextSearch(Arguments):
     """A search for passages."""
 

@@ -91,6 +91,35 @@ class Answered(Flags):
     nearest: list[Nearest] = Field(default=[], description="The closest documents, where nothing answers.")
 
 
+class Proof(Result):
+    """The passage that decided: code points `start` to `end` of the source's text."""
+
+    source: str
+    start: int
+    end: int
+    quote: str
+
+
+class Sentence(Result):
+    """A sentence of the answer: code points `start` to `end` of it."""
+
+    start: int
+    end: int
+    text: str
+    status: ClaimStatus
+    reason: str | None = Field(description="What is wrong, or not certain; null where it is verified.")
+    support: float | None
+    evidence: list[Proof]
+
+
+class Verified(Result):
+    """Each sentence of an answer with its status."""
+
+    sentences: list[Sentence]
+    warnings: list[str]
+    latency_ms: float
+
+
 class PassageMetadata(Result):
     """What the document of a passage says of itself."""
 

@@ -1,4 +1,4 @@
-"""The five tools: name, description, schemas and function of each."""
+"""The six tools: name, description, schemas and function of each."""
 
 from __future__ import annotations
 
@@ -76,6 +76,10 @@ async def _search(call: Call, asked: requests.RagContextSearch) -> BaseModel:
     return await in_thread(partial(questions.search, call.client, asked))
 
 
+async def _verify(call: Call, asked: requests.RagVerify) -> BaseModel:
+    return await in_thread(partial(questions.verify, call.client, asked))
+
+
 async def _index(call: Call, asked: requests.RagContextIndex) -> BaseModel:
     return await indexing.index(call.client, asked, call.wait_s, call.progress)
 
@@ -114,6 +118,16 @@ TOOLS = {
             results.Passages,
             _search,
             questions.passages_text,
+        ),
+        RagTool(
+            "rag_verify",
+            "Check an answer against texts",
+            "Checks each sentence of an answer against the texts that it was written from, yours or anybody's, and "
+            "gives the passage that decided. The project's documents are not searched and nothing is kept.",
+            requests.RagVerify,
+            results.Verified,
+            _verify,
+            questions.verified_text,
         ),
         RagTool(
             "rag_context_index",

@@ -1,0 +1,159 @@
+"""Verify: check an answer that somebody else's model wrote against the texts that it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragdrop.domain.answers import CheckedSentence, Segment
+from ragdrop.domain.chunks import Chunk, Hit
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Facts
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.generate.ask import AskVerifier
+from ragdrop.generate.claims import UNKNOWN_MARKER, Checked, SecondOpinion, asserts, known_words, nearest_evidence
+from ragdrop.generate.markers import GROUP, resolve
+from ragdrop.generate.sentences import sentences, units
+from ragdrop.ports.models import ClaimVerifier
+
+PIECE_CHARACTERS = 2_000  # of a source, about what a chunk has: the best pieces are read closely
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSource:
+    """A text that an answer may stand on, under the caller's own name for it."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Where a sentence's evidence stands: `quote` is code points `start` to `end` of the source's text."""
+
+    source: str
+    start: int
+    end: int
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedSentence:
+    """A sentence of the answer with the passages that decided: none where nothing in the sources comes near it."""
+
+    checked: CheckedSentence
+    evidence: tuple[Proof, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedAnswer:
+    """Every sentence of an answer, in order; `warnings` say what could not be asked."""
+
+    sentences: list[VerifiedSentence]
+    warnings: list[str]
+
+
+class VerifyAnswer:
+    """Check each sentence of a given answer against given sources.
+
+    Args:
+        verifier: Judges what rules leave open; None leaves it open.
+    """
+
+    def __init__(self, verifier: ClaimVerifier | None) -> None:
+        self._verifier = verifier
+
+    def __call__(self, answer: str, sources: Sequence[GivenSource], deadline: Deadline) -> VerifiedAnswer:
+        """The status of each sentence of *answer*.
+
+        A marker such as `[2]` names the second of *sources*, and its sentence must stand there; a sentence without one
+        may stand in any.  Spans are code points of *answer* and of the sources' texts.
+        """
+        ask = AskVerifier(self._verifier, deadline) if self._verifier is not None else None
+        pieces = [_pieces(number, source) for number, source in enumerate(sources, 1)]
+        ids = {number: source.id for number, source in enumerate(sources, 1)}
+        found = [_verified(sentence, pieces, ids, ask) for sentence in marked_sentences(answer, len(sources))]
+        return VerifiedAnswer(found, [ask.warning] if ask is not None and ask.warning else [])
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedSentence:
+    """A sentence of an answer, and the sources that its markers name; `has_unknown` if one names nothing."""
+
+    start: int
+    end: int
+    text: str
+    numbers: tuple[int, ...]
+    has_unknown: bool
+
+
+def marked_sentences(answer: str, count: int) -> list[MarkedSentence]:
+    """The sentences of *answer* over *count* sources; a marker belongs to the sentence before it.
+
+    >>> marked_sentences("It is red. [1] It runs.", 1)[0]
+    MarkedSentence(start=0, end=10, text='It is red.', numbers=(1,), has_unknown=False)
+    """
+    groups = list(GROUP.finditer(answer))
+    plain = list(answer)
+    for group in groups:
+        for place in range(group.start(), group.end()):
+            plain[place] = plain[place] if plain[place].isspace() else " "
+    text = "".join(plain)
+    spans = units(text)
+    numbered = [_segment(number, GivenSource("", ""), 0, 0) for number in range(1, count + 1)]
+    found = []
+    for place, span in enumerate(spans):
+        until = spans[place + 1].start if place + 1 < len(spans) else len(answer)
+        mine = [resolve(group.group(), numbered) for group in groups if span.start <= group.start() < until]
+        numbers = tuple(dict.fromkeys(number for each in mine for number in each.numbers))
+        end = span.start + len(text[span.start : span.end].rstrip())
+        has_unknown = any(each.has_unknown for each in mine)
+        found.append(MarkedSentence(span.start, end, answer[span.start : end], numbers, has_unknown))
+    return found
+
+
+def _verified(
+    sentence: MarkedSentence, pieces: Sequence[Sequence[Segment]], ids: dict[int, str], ask: SecondOpinion | None
+) -> VerifiedSentence:
+    said = GROUP.sub("", sentence.text)
+    named = [segment for number in sentence.numbers for segment in pieces[number - 1]]
+    every = [segment for held in pieces for segment in held]
+    if not asserts(said, lambda: known_words(every)):
+        return VerifiedSentence(_told(sentence, Checked([], "not_a_claim", None, None)))
+    if sentence.has_unknown and not named:
+        return VerifiedSentence(_told(sentence, Checked([], "unsupported", UNKNOWN_MARKER, 0.0)))
+    checked = nearest_evidence(said, named or every, bucket="", ask=ask)
+    shown = [] if checked.reason == "words" and not checked.stands else checked.citations
+    proofs = tuple(Proof(ids[each.marker], each.start, each.end, each.quote) for each in shown)
+    return VerifiedSentence(_told(sentence, checked), proofs)
+
+
+def _told(sentence: MarkedSentence, checked: Checked) -> CheckedSentence:
+    attributed = checked.stands and not sentence.numbers
+    return CheckedSentence(
+        sentence.start,
+        sentence.end,
+        sentence.text,
+        checked.status,
+        sentence.numbers,
+        checked.reason,
+        checked.support,
+        attributed,
+    )
+
+
+def _pieces(number: int, source: GivenSource) -> list[Segment]:
+    """A source in pieces of whole sentences; a sentence that is longer is a piece of its own."""
+    spans = sentences(source.text)
+    starts = [0]
+    for span in spans:
+        if span.end - starts[-1] > PIECE_CHARACTERS and span.start > starts[-1]:
+            starts.append(span.start)
+    ends = [*starts[1:], len(source.text)]
+    return [_segment(number, source, start, end) for start, end in zip(starts, ends, strict=True)]
+
+
+def _segment(number: int, source: GivenSource, start: int, end: int) -> Segment:
+    chunk = Chunk(0, start, end, source.text[start:end])
+    facts = Facts(title="", version_id="", indexed_at="")
+    return Segment(number, Hit(DocumentKey("", "", str(number)), 1, chunk, facts))

@@ -1,0 +1,138 @@
+"""Verify: answers that other models wrote, and what a verifier may add to the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragdrop.domain.answers import ClaimStatus
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.errors import CircuitOpenError, EmbeddingServiceError
+from ragdrop.generate.verify import GivenSource, VerifiedAnswer, VerifyAnswer
+from ragdrop.ports.models import OpenClaim, Opinion
+
+SOURCES = [
+    GivenSource("pump.md", "The pump is red. It holds 7 litres."),
+    GivenSource("bridge.md", "The bridge was closed because the river had risen."),
+]
+IN_OTHER_WORDS = "High water forced the crossing to shut."
+
+
+@dataclass
+class SaysAlways:
+    """A verifier with one opinion, or one error; `asked` are the claims that reached it."""
+
+    status: ClaimStatus = "supported"
+    error: Exception | None = None
+    reads_relations: bool = True
+    asked: list[OpenClaim] = field(default_factory=list)
+
+    def opinions(self, claims: Sequence[OpenClaim], deadline: Deadline) -> list[Opinion]:
+        assert deadline.remaining_s() > 0
+        self.asked += claims
+        if self.error is not None:
+            raise self.error
+        return [Opinion(self.status, 0) for _ in claims]
+
+
+def verify(answer: str, verifier: SaysAlways | None = None, sources: Sequence[GivenSource] = SOURCES) -> VerifiedAnswer:
+    return VerifyAnswer(verifier)(answer, sources, Deadline.after(10))
+
+
+def statuses(found: VerifiedAnswer) -> list[str]:
+    return [each.checked.status for each in found.sentences]
+
+
+def test_a_sentence_of_any_source_is_verified_with_the_place_of_its_quote() -> None:
+    [sentence] = verify("It holds 7 litres.").sentences
+
+    [proof] = sentence.evidence
+    assert sentence.checked.status == "verified"
+    assert (proof.source, proof.quote) == ("pump.md", "It holds 7 litres.")
+    assert SOURCES[0].text[proof.start : proof.end] == proof.quote
+
+
+def test_a_marker_names_a_source_by_its_place_and_no_other_counts() -> None:
+    found = verify("The pump is red [2]. The pump is red. [1] The pump is red [9].")
+
+    assert statuses(found) == ["unsupported", "verified", "unsupported"]
+    assert [each.checked.reason for each in found.sentences] == ["words", None, "unknown_marker"]
+
+
+def test_what_a_source_denies_is_contradicted_and_the_passage_is_shown() -> None:
+    [sentence] = verify("The pump is not red.").sentences
+
+    assert (sentence.checked.status, sentence.checked.reason) == ("contradicted", "negation")
+    assert sentence.evidence[0].quote == "The pump is red."
+
+
+def test_a_greeting_claims_nothing() -> None:
+    assert statuses(verify("Here is what I found:\n\n- The pump is red.")) == ["not_a_claim", "verified"]
+
+
+def test_without_a_verifier_a_sentence_in_other_words_is_unsupported() -> None:
+    assert statuses(verify(IN_OTHER_WORDS)) == ["unsupported"]
+
+
+@pytest.mark.parametrize("status", ["verified", "supported"])
+def test_a_verifier_finds_evidence_in_other_words(status: ClaimStatus) -> None:
+    found = verify(IN_OTHER_WORDS, SaysAlways(status))
+
+    assert statuses(found) == [status]
+
+
+def test_a_verifier_is_not_asked_about_what_rules_decided() -> None:
+    verifier = SaysAlways("verified")
+
+    verify("The pump is red. The pump is not red. It holds 9 litres.", verifier)
+
+    assert verifier.asked == []
+
+
+def test_one_that_cannot_read_relations_is_not_asked_about_what_has_evidence() -> None:
+    verifier = SaysAlways("verified", reads_relations=False)
+
+    found = verify("The pump that holds 7 litres is red.", verifier)
+
+    assert verifier.asked == []
+    assert "verified" not in statuses(found)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [EmbeddingServiceError("down", service="embedding"), CircuitOpenError("open", service="chat", retry_after_s=1)],
+)
+def test_a_verifier_that_is_down_never_makes_anything_better_and_is_asked_once(error: Exception) -> None:
+    verifier = SaysAlways(error=error)
+
+    found = verify(f"{IN_OTHER_WORDS} The ferry sank at dawn. The pump is red.", verifier)
+
+    assert statuses(found) == ["unsupported", "unsupported", "verified"]
+    assert len(verifier.asked) == 1
+    assert len(found.warnings) == 1
+
+
+def test_a_long_source_is_read_in_pieces_and_quoted_at_its_place() -> None:
+    text = (
+        "Nothing is told here of anything at all. " * 400 + "The pump holds 7 litres. " + "The rest is silence. " * 400
+    )
+
+    [sentence] = verify("The pump holds 7 litres.", sources=[GivenSource("long", text)]).sentences
+
+    [proof] = sentence.evidence
+    assert text[proof.start : proof.end] == proof.quote == "The pump holds 7 litres."
+
+
+@given(st.text(max_size=300), st.lists(st.text(min_size=1, max_size=300), min_size=1, max_size=3))
+def test_every_span_is_one_of_the_given_texts(answer: str, texts: list[str]) -> None:
+    sources = [GivenSource(str(place), text) for place, text in enumerate(texts)]
+
+    for sentence in verify(answer, sources=sources).sentences:
+        checked = sentence.checked
+        assert answer[checked.start : checked.end] == checked.text
+        for proof in sentence.evidence:
+            assert texts[int(proof.source)][proof.start : proof.end] == proof.quote
