@@ -43,7 +43,7 @@ PYTEST = RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bi
 test: setup ## tests of every kind, live stacks on both indexes included; under eight minutes on two cores
 	@$(PYTEST) -n 3 -m "not long"
 
-test-rest: setup ## what "make test" leaves out: stacks with other settings, outages, large files, 500 random histories
+test-rest: setup .local/env/peer-langchain/.ready .local/env/peer-llama_index/.ready ## what "make test" leaves out: stacks with other settings, outages, large files, 500 random histories
 	@RAGDROP_STATEFUL_EXAMPLES=500 $(PYTEST) -n 3 -m "long or histories"
 
 test-all: test test-rest ## both, under half an hour

@@ -61,6 +61,7 @@ def asked(server: ChatServer, said: str, policy: str, *, stream: bool) -> dict[s
     if not done["abstained"]:
         assert "".join(data["text"] for name, data in events if name == "token").strip() == done["answer"]
     assert [data for name, data in events if name == "citation"] == done["citations"] or done["abstained"]
+    assert [data for name, data in events if name == "sentence"] == done["sentences"] or done["abstained"]
     return done
 
 

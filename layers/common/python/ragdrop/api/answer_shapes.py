@@ -151,7 +151,7 @@ def ask_response(answer: Answer, request: Request, start_s: float) -> AskRespons
     if answer.retrieval.context is not None:
         optional["context"] = answer.retrieval.context
     if explanation is not None:
-        claims = [_claim(claim) for claim in answer.claims]
+        claims = [claim_shape(claim) for claim in answer.claims]
         optional["debug"] = AskDebugShape(**debug_shape(explanation).model_dump(), claims=claims)
     return AskResponse(
         answer=answer.text,
@@ -159,7 +159,7 @@ def ask_response(answer: Answer, request: Request, start_s: float) -> AskRespons
         references=[_reference(hits[chunk_id]) for chunk_id in cited or hits if chunk_id in hits],
         references_basis="cited" if cited else "all",
         **shown_fields(answer.shown),
-        sentences=[_claim(claim) for claim in answer.claims],
+        sentences=[claim_shape(claim) for claim in answer.claims],
         unsupported=[_unsupported(claim) for claim in answer.unsupported],
         nearest=nearest_shapes(answer.retrieval.closest) if answer.abstain_reason else [],
         model=answer.model,
@@ -228,7 +228,8 @@ def _unsupported(claim: CheckedSentence) -> UnsupportedShape:
     return UnsupportedShape(start=claim.start, end=claim.end, text=claim.text, reason=claim.reason or "words")
 
 
-def _claim(claim: CheckedSentence) -> ClaimShape:
+def claim_shape(claim: CheckedSentence) -> ClaimShape:
+    """A sentence as the API shows it."""
     return ClaimShape(
         start=claim.start,
         end=claim.end,

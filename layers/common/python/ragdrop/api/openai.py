@@ -17,7 +17,7 @@ from ragdrop.api.answer_shapes import ask_response, cited_claims
 from ragdrop.api.ask import AskPart
 from ragdrop.api.http import body_of_error, deadline_of
 from ragdrop.api.streams import EVENT_STREAM, EventStream
-from ragdrop.domain.answers import STANDING, Answer, Citation, Question, closest_text
+from ragdrop.domain.answers import STANDING, Answer, CheckedSentence, Citation, Question, closest_text
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
 from ragdrop.domain.tenants import Caller, Tenant
@@ -78,7 +78,7 @@ def chat_router(
 
 def _begun(stream: Iterator[AskEvent]) -> Iterator[AskEvent]:
     """*stream* from its first word on: what fails before it is an error like any other, with a status."""
-    first = next(event for event in stream if not isinstance(event, SourcesFound | Citation))
+    first = next(event for event in stream if not isinstance(event, SourcesFound | Citation | CheckedSentence))
     return itertools.chain([first], stream)
 
 

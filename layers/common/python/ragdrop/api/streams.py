@@ -18,10 +18,10 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
-from ragdrop.api.answer_shapes import ask_response, citation_shape, shown_fields
+from ragdrop.api.answer_shapes import ask_response, citation_shape, claim_shape, shown_fields
 from ragdrop.api.http import body_of_error
 from ragdrop.api.search import flags
-from ragdrop.domain.answers import Answer, Citation
+from ragdrop.domain.answers import Answer, CheckedSentence, Citation
 from ragdrop.errors import RagdropError
 from ragdrop.generate.ask import AskEvent, SourcesFound
 
@@ -122,6 +122,8 @@ def events(stream: Iterator[AskEvent], request: Request, start_s: float) -> Gene
                 yield sse("token", {"text": event})
             elif isinstance(event, Citation):
                 yield sse("citation", citation_shape(event))
+            elif isinstance(event, CheckedSentence):
+                yield sse("sentence", claim_shape(event))
             elif isinstance(event, SourcesFound):
                 told = flags(event.retrieval, request, start_s)
                 shown = {name: [each.model_dump() for each in held] for name, held in shown_fields(event.shown).items()}

@@ -35,13 +35,20 @@ class Cited:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """A sentence of the answer with its status, as soon as that is known."""
+
+    fields: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Done:
     """The last event: the whole answer, as `POST /ask` gives it without a stream."""
 
     answer: Reply
 
 
-AnswerEvent = Retrieved | Said | Cited | Done
+AnswerEvent = Retrieved | Said | Cited | Judged | Done
 
 
 def is_event_stream(response: httpx.Response) -> bool:
@@ -65,6 +72,8 @@ def answer_events(response: httpx.Response) -> Iterator[AnswerEvent]:
             yield Said(fields["text"])
         elif name == "citation":
             yield Cited(fields)
+        elif name == "sentence":
+            yield Judged(fields)
         elif name == "error":
             raise error_in(fields, {}) or DependencyError("the answer broke off", service=API_SERVICE)
         elif name == "done":

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, Citation, Question, Shown
+from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, CheckedSentence, Citation, Question, Shown
 from ragdrop.domain.deadlines import VERIFY, Deadline
 from ragdrop.domain.retrieval import Retrieval, verified
 from ragdrop.domain.tenants import Caller
@@ -36,8 +36,9 @@ class SourcesFound:
     shown: Shown = field(default_factory=Shown)
 
 
-AskEvent = SourcesFound | str | Citation | Answer
-"""What a streamed answer gives, in order: Found, then text and checked citations, then the whole Answer."""
+AskEvent = SourcesFound | str | Citation | CheckedSentence | Answer
+"""What a streamed answer gives, in order: what was found, then text, checked citations and statuses of sentences, then
+the whole answer."""
 
 
 class Answering(Protocol):

@@ -24,8 +24,8 @@ from ragdrop.generate.sentences import Span, units
 CitationPolicy = Literal["mark", "drop", "abstain"]
 LONGEST_SENTINEL = max(len(word) for word in SENTINELS) + 8  # with the marks that models put around it
 
-Released = str | Citation
-"""What may leave: a piece of text, or a citation that was checked."""
+Released = str | Citation | CheckedSentence
+"""What may leave: a piece of text, a citation that was checked, or the status of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,8 @@ class AnswerReader:
             self._since = len(self._text)
             self._after_drop = True
             return [*self._release(), *settled]
-        self._claims.append(self._claim(span, checked, segments=found.numbers))
+        claim = self._claim(span, checked, segments=found.numbers)
+        self._claims.append(claim)
         if not checked.stands and self._policy == "abstain":
             self._refused = True
             return []
@@ -183,7 +184,7 @@ class AnswerReader:
             self._text += " " + "".join(f"[{self._marker_of[number]}]" for number in found.numbers)
         self._since = len(self._text)
         citations = self._cited(checked)
-        return [*self._release(), *settled, *citations]
+        return [*self._release(), *settled, *citations, claim]
 
     def _claim_span(self) -> Span | None:
         """The sentence that ends here; that of the marker before where nothing stands between."""
@@ -196,27 +197,28 @@ class AnswerReader:
         """Check the sentences up to *end* that no marker follows.
 
         Returns:
-            Their citations, and how many characters of the text were dropped.
+            Their citations and statuses, and how many characters of the text were dropped.
         """
-        citations: list[Released] = []
+        settled: list[Released] = []
         place, removed = self._since, 0
         for unit in units(self._text[place:end]):
             span = Span(place + unit.start - removed, place + unit.end - removed)
             said = self._text[span.start : span.end]
             if not asserts(said, lambda: self._known_words):
                 if any(letter.isalnum() for letter in said):
-                    self._claims.append(CheckedSentence(span.start, span.end, said, "not_a_claim"))
+                    settled.append(CheckedSentence(span.start, span.end, said, "not_a_claim"))
                 continue
             checked = attribute(said, list(self._by_number.values()), bucket=self._bucket, ask=self._ask)
             if not checked.stands and self._policy == "drop":
                 removed += self._remove(span)
                 continue
             numbers = tuple(citation.marker for citation in checked.citations)
-            self._claims.append(self._claim(span, checked, segments=numbers, attributed=True))
-            citations += self._cited(checked)
+            claim = self._claim(span, checked, segments=numbers, attributed=True)
+            settled += [*self._cited(checked), claim]
             self._refused = self._refused or (not checked.stands and self._policy == "abstain")
         self._since = end - removed  # what is settled is not settled again
-        return citations, removed
+        self._claims += [each for each in settled if isinstance(each, CheckedSentence)]
+        return settled, removed
 
     def _remove(self, span: Span) -> int:
         """Cut a sentence out of the text, with the white space behind it; how many characters that were."""

@@ -21,7 +21,7 @@ from ragdrop.generate.support import (
     joint_problem,
     same_but_facts,
     sentence_around,
-    windows_without_conflict,
+    sentences_without_conflict,
 )
 from ragdrop.ports.models import OpenClaim, Opinion
 
@@ -121,7 +121,7 @@ def _settled(said: str, segments: Sequence[Segment], checked: Checked, *, ask: S
     places = [
         (segment, span)
         for segment in segments
-        for span in windows_without_conflict(said, segment.hit.chunk.text, about=_about(segment))
+        for span in sentences_without_conflict(said, segment.hit.chunk.text, about=_about(segment))
     ][:MAX_PASSAGES]
     if not places:
         return checked

@@ -152,11 +152,10 @@ class Quantity:
     unit: str | None = None
 
 
-_MULTIPLES = {
-    "minute": ("s", 60), "h": ("s", 3_600), "day": ("s", 86_400), "week": ("s", 604_800), "ms": ("s", Decimal("0.001")),
-    "decade": ("year", 10), "century": ("year", 100), "km": ("m", 1_000), "cm": ("m", Decimal("0.01")),
-    "mm": ("m", Decimal("0.001")), "kg": ("g", 1_000), "mg": ("g", Decimal("0.001")), "tonne": ("g", 1_000_000),
-    "ml": ("l", Decimal("0.001")),
+_MULTIPLES: dict[str, tuple[str, str]] = {
+    "minute": ("s", "60"), "h": ("s", "3600"), "day": ("s", "86400"), "week": ("s", "604800"), "ms": ("s", "0.001"),
+    "decade": ("year", "10"), "century": ("year", "100"), "km": ("m", "1000"), "cm": ("m", "0.01"),
+    "mm": ("m", "0.001"), "kg": ("g", "1000"), "mg": ("g", "0.001"), "tonne": ("g", "1000000"), "ml": ("l", "0.001"),
 }  # fmt: skip
 """Units as multiples of another: those that are exact."""
 _ONE_OF = re.compile(r"\b(?:an?|per|each|every) ([^\W\d_]+)\b", re.IGNORECASE)
@@ -169,8 +168,10 @@ def same_amount(one: Quantity, other: Quantity) -> bool:
     >>> same_amount(Quantity(Decimal(14), "day"), Quantity(Decimal(2), "week"))
     True
     """
-    mine, its = _MULTIPLES.get(one.unit or "", (one.unit, 1)), _MULTIPLES.get(other.unit or "", (other.unit, 1))
-    return mine[0] is not None and mine[0] == its[0] and one.value * mine[1] == other.value * its[1]
+    if one.unit is None or other.unit is None:
+        return False
+    mine, its = _MULTIPLES.get(one.unit, (one.unit, "1")), _MULTIPLES.get(other.unit, (other.unit, "1"))
+    return mine[0] == its[0] and one.value * Decimal(mine[1]) == other.value * Decimal(its[1])
 
 
 def implied(text: str) -> list[Quantity]:

@@ -113,18 +113,13 @@ def same_but_facts(claim: str, text: str) -> float:
     return _share(wanted, _facts(text).plain_words) if wanted else 0.0
 
 
-def windows_without_conflict(claim: str, text: str, *, about: str = "") -> list[Span]:
-    """The slices of *text*, one or two sentences each, that hold every number, date and name of *claim*.
+def sentences_without_conflict(claim: str, text: str, *, about: str = "") -> list[Span]:
+    """The sentences of *text* that hold every number, date and name of *claim*.
 
     None of them denies it either.  Whether one says it in other words is for a verifier to tell.
     """
     plain = _without_capital(_LEAD_IN.sub("", claim))
-    return [
-        window.span
-        for size in (1, 2)
-        for window in _windows(text, size)
-        if _problem(plain, window, about, one_to_one=False) is None
-    ]
+    return [window.span for window in _windows(text, 1) if _problem(plain, window, about, one_to_one=False) is None]
 
 
 def _without_capital(claim: str) -> str:
