@@ -72,14 +72,15 @@ class LocalEmbeddings:
         found = self._cache.get(texts)
         missing = sorted(set(texts) - found.keys(), key=len)  # a batch costs what its longest text costs
         for start in range(0, len(missing), BATCH):
-            made = self._made(missing[start : start + BATCH])
+            made = self.computed(missing[start : start + BATCH])
             self._cache.put(made)
             found |= made
             if sys.stderr.isatty() or start // BATCH % 10 == 0:
                 print(f"embedded {start + len(made)} of {len(missing)} new texts", file=sys.stderr, flush=True)
         return [found[text] for text in texts]
 
-    def _made(self, texts: Sequence[str]) -> dict[str, array[float]]:
+    def computed(self, texts: Sequence[str]) -> dict[str, array[float]]:
+        """The same, not looked up and not kept."""
         if self._server is None:
             self._server = EmbeddingServer()
         vectors = json.loads(self._server.post(list(texts)))["data"]

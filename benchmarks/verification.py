@@ -27,7 +27,7 @@ from benchmarks.local_embeddings import LocalEmbeddings
 from benchmarks.perturbations import false_cases, true_cases
 from benchmarks.rewordings import reworded_cases
 from ragdrop.domain.answers import ClaimStatus, Segment
-from ragdrop.domain.chunks import Chunk, Hit
+from ragdrop.domain.chunks import Chunk, Hit, Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
@@ -169,6 +169,29 @@ def _overlap(pair: Pair) -> float:
     return len(wanted & given) / max(1, len(wanted))
 
 
+class Uncached:
+    """The local model without the vectors that are kept between runs."""
+
+    def __init__(self, model: LocalEmbeddings) -> None:
+        self._model = model
+
+    def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
+        """The vector of a question."""
+        return self.passages([text], space, deadline)[0]
+
+    def passages(self, texts: Sequence[str], _space: EmbeddingSpace, _deadline: Deadline) -> list[Vector]:
+        """The vectors of passages."""
+        made = self._model.computed(texts)
+        return [made[text] for text in texts]
+
+
+def _spent_ms(data: Path, model: LocalEmbeddings) -> float:
+    model.computed(["the server starts"])
+    verifier = SentenceVectorVerifier(Uncached(model), SPACE, for_space(SPACE).vector)
+    ask = AskVerifier(verifier, Deadline.after(3_600))
+    return check_ms(other_passages(data), ask, clock=time.perf_counter)
+
+
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.verification")
@@ -189,7 +212,7 @@ def main() -> int:
             both = balanced(held, ask)
             other.append([name, str(len(held)), *(f"{share:.2f}" for share in both), "0.50"])
         kept = [promise(name, held, ask) for name, held in {"hand-written": pairs, **generated, **sets}.items()]
-        spent_ms = check_ms(other_passages(data), ask, clock=time.perf_counter) if data is not None else None
+        spent_ms = _spent_ms(data, model) if data is not None else None
         if options.list:
             for pair in pairs:
                 status, reason = status_of(pair, ask)

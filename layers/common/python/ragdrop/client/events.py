@@ -35,7 +35,7 @@ class Cited:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class SentenceChecked:
     """A sentence of the answer with its status, as soon as that is known."""
 
     fields: dict[str, Any]
@@ -48,7 +48,7 @@ class Done:
     answer: Reply
 
 
-AnswerEvent = Retrieved | Said | Cited | Judged | Done
+AnswerEvent = Retrieved | Said | Cited | SentenceChecked | Done
 
 
 def is_event_stream(response: httpx.Response) -> bool:
@@ -73,7 +73,7 @@ def answer_events(response: httpx.Response) -> Iterator[AnswerEvent]:
         elif name == "citation":
             yield Cited(fields)
         elif name == "sentence":
-            yield Judged(fields)
+            yield SentenceChecked(fields)
         elif name == "error":
             raise error_in(fields, {}) or DependencyError("the answer broke off", service=API_SERVICE)
         elif name == "done":
