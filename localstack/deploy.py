@@ -151,10 +151,10 @@ def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str]) -> Non
     arguments += ["--no-progressbar", "--template-file", str(template)]
     arguments += ["--parameter-overrides", *overrides_of(parameters)]
     run_sam(arguments, log=home.logs / "sam-deploy.log", environment=dict(emulated.environment))
-    apply_gateway_responses(emulated)
+    apply_gateway_responses(emulated, has_cors=bool(parameters.get("CorsAllowOrigins")))
 
 
-def apply_gateway_responses(emulated: Emulated) -> None:
+def apply_gateway_responses(emulated: Emulated, *, has_cors: bool) -> None:
     """Give the API the gateway's own error bodies: the emulator does not read them from an API's definition."""
     template = emulated.client("cloudformation").get_template(StackName=STACK_NAME, TemplateStage="Processed")
     body = template["TemplateBody"]
@@ -168,10 +168,20 @@ def apply_gateway_responses(emulated: Emulated) -> None:
             restApiId=outputs["ApiId"],
             responseType=kind,
             responseTemplates=response.get("responseTemplates", {}),
-            responseParameters=response.get("responseParameters", {}),
+            responseParameters=plain_values(response.get("responseParameters", {}), has_cors=has_cors),
             **optional,
         )
     gateway.create_deployment(restApiId=outputs["ApiId"], stageName=stage_of(outputs))
+
+
+def plain_values(headers: Mapping[str, Any], *, has_cors: bool) -> dict[str, str]:
+    """The headers of a gateway response, those that stand in a condition only where pages of other origins may call.
+
+    >>> plain_values({"a": "'1'", "b": {"Fn::If": ["HasCorsOrigins", "'*'", {"Ref": "AWS::NoValue"}]}}, has_cors=False)
+    {'a': "'1'"}
+    """
+    found = {name: value if isinstance(value, str) else value["Fn::If"][1] for name, value in headers.items()}
+    return {name: value for name, value in found.items() if has_cors or isinstance(headers[name], str)}
 
 
 def stage_of(outputs: Mapping[str, str]) -> str:

@@ -1,5 +1,7 @@
 """The template keeps its own rules: numbers that follow from others, least privilege, and the traps that SAM sets."""
 
+import re
+
 import pytest
 import yaml
 
@@ -11,6 +13,7 @@ FUNCTIONS = ("IngestFunction", "QueryFunction", "GenerateFunction", "McpFunction
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 STREAMED = ("/ask", "/v1/{proxy+}")
 INTEGRATION = "x-amazon-apigateway-integration"
+KEPT = ("RetainExceptOnCreate", "Retain")  # a first deployment that fails leaves nothing in the way of the second
 SET_ASIDE = {"POWERTOOLS_SERVICE_NAME", "AWS_LAMBDA_EXEC_WRAPPER"}  # read by Powertools and Lambda, not by Settings
 
 
@@ -19,10 +22,13 @@ def ingest_events(resources: dict[str, Resource]) -> Resource:
     return next(event["Properties"] for event in events.values() if event["Type"] == "SQS")
 
 
-def test_the_queue_hides_a_message_for_six_times_the_ingest_functions_timeout(resources: dict[str, Resource]) -> None:
+def test_the_queue_hides_a_message_for_six_times_the_ingest_functions_timeout_and_the_longest_window(
+    template: Resource, resources: dict[str, Resource]
+) -> None:
+    window_s = template["Parameters"]["IngestBatchWindowS"]["MaxValue"]
     timeout_s = resources["IngestFunction"]["Properties"]["Timeout"]
 
-    assert resources["IngestQueue"]["Properties"]["VisibilityTimeout"] == 6 * timeout_s
+    assert resources["IngestQueue"]["Properties"]["VisibilityTimeout"] == 6 * timeout_s + window_s
 
 
 def test_a_message_is_tried_five_times_and_then_kept_for_fourteen_days(resources: dict[str, Resource]) -> None:
@@ -146,7 +152,7 @@ def test_a_bucket_is_private_encrypted_kept_and_reached_by_tls_only(
     assert [each["Effect"] for each in policy if each["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}] == [
         "Deny"
     ]
-    assert resources[bucket]["DeletionPolicy"] == resources[bucket]["UpdateReplacePolicy"] == "Retain"
+    assert (resources[bucket]["DeletionPolicy"], resources[bucket]["UpdateReplacePolicy"]) == KEPT
 
 
 def test_replaced_documents_can_be_restored_for_the_retention_time(resources: dict[str, Resource]) -> None:
@@ -170,11 +176,11 @@ def test_derived_state_with_a_prefix_of_its_own_expires_and_revisions_are_left_t
     assert DERIVED_AGE_S == 30 * 86_400
 
 
-def test_every_table_is_kept_and_can_be_restored(resources: dict[str, Resource]) -> None:
+def test_every_table_is_kept_and_what_may_not_be_lost_can_be_restored(resources: dict[str, Resource]) -> None:
     for name in of_type(resources, "AWS::DynamoDB::Table"):
         table = resources[name]
-        assert table["DeletionPolicy"] == table["UpdateReplacePolicy"] == "Retain", name
-        assert table["Properties"]["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}, name
+        assert (table["DeletionPolicy"], table["UpdateReplacePolicy"]) == KEPT, name
+        assert ("PointInTimeRecoverySpecification" in table["Properties"]) == (name == "RegistryTable"), name
         assert table["Properties"]["TimeToLiveSpecification"]["AttributeName"] == "expires_at", name
 
 
@@ -222,12 +228,46 @@ def test_the_gateways_own_errors_have_the_apis_error_body(resources: dict[str, R
         assert set(body["error"]) == {"code", "message", "details", "request_id"}, kind
 
 
-def test_questions_that_chat_models_have_no_room_for_are_refused_by_the_gateway(resources: dict[str, Resource]) -> None:
-    reserved = resources["GenerateFunction"]["Properties"]["ReservedConcurrentExecutions"]
-    refused = resources["Api"]["Properties"]["GatewayResponses"]["INTEGRATION_FAILURE"]  # what Lambda's throttling is
+def test_a_failed_call_of_a_function_is_told_as_a_failure_and_may_be_tried_again(
+    resources: dict[str, Resource],
+) -> None:
+    told = resources["Api"]["Properties"]["GatewayResponses"]
 
-    assert reserved == {"Fn::If": ["HasChatConcurrency", {"Ref": "ChatConcurrency"}, {"Ref": "AWS::NoValue"}]}
-    assert (refused["StatusCode"], refused["ResponseParameters"]["Headers"]) == (429, {"Retry-After": "'1'"})
+    assert "INTEGRATION_FAILURE" not in told, "it has no status of its own: what it means, DEFAULT_5XX tells"
+    assert '"retryable":true' in told["DEFAULT_5XX"]["ResponseTemplates"]["application/json"]
+    assert told["THROTTLED"]["StatusCode"] == 429
+
+
+def test_web_pages_may_read_the_gateways_own_errors_where_they_may_call_it(resources: dict[str, Resource]) -> None:
+    for kind, response in resources["Api"]["Properties"]["GatewayResponses"].items():
+        allowed = response["ResponseParameters"]["Headers"]["Access-Control-Allow-Origin"]
+        assert allowed == {"Fn::If": ["HasCorsOrigins", "'*'", {"Ref": "AWS::NoValue"}]}, kind
+
+
+def test_web_pages_that_may_call_the_api_may_send_upload_forms_to_the_bucket(resources: dict[str, Resource]) -> None:
+    condition, cors, _ = resources["DocumentBucket"]["Properties"]["CorsConfiguration"]["Fn::If"]
+    [rule] = cors["CorsRules"]
+
+    assert condition == "HasCorsOrigins"
+    assert rule["AllowedMethods"] == ["POST"]
+    assert rule["AllowedOrigins"] == {"Fn::Split": [",", {"Ref": "CorsAllowOrigins"}]}
+
+
+def test_access_logs_hold_no_query_strings_and_are_forgotten(resources: dict[str, Resource]) -> None:
+    condition, setting, _ = resources["Api"]["Properties"]["AccessLogSetting"]["Fn::If"]
+
+    assert condition == resources["AccessLogGroup"]["Condition"] == "HasAccessLogs"
+    assert resources["AccessLogGroup"]["Properties"]["RetentionInDays"] == 30
+    assert not re.search(r"\$context\.(path|requestOverride|authorizer)|querystring|header", setting["Format"])
+
+
+def test_a_rate_rule_refuses_floods_of_one_address(template: Resource, resources: dict[str, Resource]) -> None:
+    [rule] = resources["RateRule"]["Properties"]["Rules"]
+
+    limit = {"Ref": "RateLimitPerAddress"}
+    assert rule["Statement"]["RateBasedStatement"] == {"AggregateKeyType": "IP", "Limit": limit}
+    assert rule["Action"] == {"Block": {}}
+    assert template["Parameters"]["RateLimitPerAddress"]["Default"] == ""
 
 
 def test_secrets_are_hidden_and_empty_unless_given(template: Resource) -> None:

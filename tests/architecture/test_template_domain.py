@@ -14,7 +14,7 @@ def test_the_domain_is_made_only_where_it_is_asked_for_and_is_then_kept(
     assert parameter["Default"] == "none"
     assert parameter["AllowedValues"] == ["none", "single-node", "multi-az"]
     assert domain["Condition"] == "HasDomain"
-    assert domain["DeletionPolicy"] == domain["UpdateReplacePolicy"] == "Retain"
+    assert (domain["DeletionPolicy"], domain["UpdateReplacePolicy"]) == ("RetainExceptOnCreate", "Retain")
     for name, resource in resources.items():
         if "IndexDomain" in str(resource) and name != "IndexDomain":
             assert resource["Condition"] == "HasDomain", name
@@ -27,6 +27,15 @@ def test_the_domain_is_encrypted_everywhere_and_reached_by_modern_tls_only(resou
     assert domain["NodeToNodeEncryptionOptions"] == {"Enabled": True}
     assert domain["DomainEndpointOptions"]["EnforceHTTPS"] is True
     assert domain["DomainEndpointOptions"]["TLSSecurityPolicy"].startswith("Policy-Min-TLS-1-2")
+
+
+def test_the_domain_lies_in_the_functions_network_where_they_have_one(resources: dict[str, Resource]) -> None:
+    condition, network, outside = resources["IndexDomain"]["Properties"]["VPCOptions"]["Fn::If"]
+
+    assert (condition, outside) == ("HasVpc", {"Ref": "AWS::NoValue"})
+    assert network["SecurityGroupIds"] == {"Ref": "VpcSecurityGroupIds"}
+    several, one = network["SubnetIds"]["Fn::If"][1:]
+    assert (several, one) == ({"Ref": "VpcSubnetIds"}, [{"Fn::Select": [0, {"Ref": "VpcSubnetIds"}]}])
 
 
 def test_several_zones_mean_a_node_in_each_of_three(resources: dict[str, Resource]) -> None:

@@ -7,10 +7,12 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from ragdrop.errors import ConfigurationError, ObjectStoreError
+from ragdrop.stores.aws.clients import form_config
 from ragdrop.stores.s3.object_store import S3ObjectStore
 from tests.contract.aws_fixtures import clients
 
@@ -163,3 +165,19 @@ def test_an_upload_form_is_signed_by_version_4_and_holds_its_limits() -> None:
 def test_a_key_that_s3_would_complete_by_itself_gets_no_form() -> None:
     with pytest.raises(ValueError, match="exact"):
         S3ObjectStore("documents", object()).upload_form("a/${filename}", media_type="x/y", max_bytes=1, expires_s=1)
+
+
+@pytest.mark.parametrize("region", ["us-east-1", "eu-west-1", "eu-central-1", "ap-southeast-5"])
+def test_an_upload_form_is_signed_by_version_4_for_the_regions_own_endpoint(
+    monkeypatch: pytest.MonkeyPatch, region: str
+) -> None:
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": region}
+    store = S3ObjectStore("documents", client=boto3.client("s3", config=form_config(), **keys))
+
+    form = store.upload_form("acme/a.md", media_type="text/plain", max_bytes=9, expires_s=60)
+
+    assert form.url == f"https://documents.s3.{region}.amazonaws.com/"
+    assert form.fields["x-amz-algorithm"] == "AWS4-HMAC-SHA256"
+    assert f"/{region}/s3/aws4_request" in form.fields["x-amz-credential"]
+    assert "AWSAccessKeyId" not in form.fields

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from ragdrop.errors import DatabaseError, DependencyError, RateLimitedError
+from ragdrop.errors import DatabaseError, DependencyError, RagdropError, RateLimitedError
 from tests.functions.wire import Wire, ok, refused
 
 
@@ -44,6 +44,24 @@ def test_a_read_that_was_cut_off_is_repeated() -> None:
 
     with wire.client() as client:
         assert client.get_document("team", "a.md") == {"status": "indexed"}
+
+
+@pytest.mark.parametrize("status", [500, 502, 504])
+def test_a_search_is_sent_again_after_what_a_gateway_says_of_a_function(status: int) -> None:
+    wire = Wire(httpx.Response(status), ok(results=[]))
+
+    with wire.client() as client:
+        assert client.search("pump") == {"results": []}
+
+
+@pytest.mark.parametrize("status", [500, 502, 504])
+def test_a_question_that_a_function_may_have_answered_is_not_asked_twice(status: int) -> None:
+    wire = Wire(httpx.Response(status))
+
+    with wire.client() as client, pytest.raises(RagdropError):
+        client.ask("Which?")
+
+    assert len(wire.requests) == 1
 
 
 def test_get_put_and_delete_are_sent_again_after_a_time_out_and_after_429_and_5xx() -> None:

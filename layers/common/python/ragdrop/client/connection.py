@@ -52,7 +52,8 @@ class Connection:
         """Send a request and read the JSON object that answers it.
 
         It is tried 3 times at most: again where it never left; where GET, PUT or DELETE got no answer in time, was cut
-        off, or got 429 or 5xx (`Retry-After` is honoured); where any other *repeatable* request was cut off.
+        off, or got 429 or 5xx (`Retry-After` is honoured); where any other *repeatable* request was cut off, or got
+        500, 502 or 504.
 
         Raises:
             RagdropError: The API refused or failed, or what answered is not ragdrop's API.
@@ -68,7 +69,7 @@ class Connection:
                 if tried == TRIES or not may_follow_error(method, exc, repeatable=repeatable):
                     raise unreachable(self.api_url, exc) from exc
             else:
-                if tried == TRIES or not may_follow_response(method, response):
+                if tried == TRIES or not may_follow_response(method, response, repeatable=repeatable):
                     return _read(response)
             self._sleep(pause_s(tried, response))
         raise AssertionError("the last try returns or raises")

@@ -14,6 +14,7 @@ TRIES = 3
 BASE_S = 0.1
 LONGEST_PAUSE_S = 30.0  # whoever is told to wait longer is told so, instead of hanging
 IDEMPOTENT = frozenset({"GET", "PUT", "DELETE"})
+OF_A_GATEWAY = frozenset({500, 502, 504})
 NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 CUT_OFF = (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)
 
@@ -38,16 +39,24 @@ def may_follow_error(method: str, error: httpx.RequestError, *, repeatable: bool
     return repeatable and isinstance(error, CUT_OFF)
 
 
-def may_follow_response(method: str, response: httpx.Response) -> bool:
+def may_follow_response(method: str, response: httpx.Response, *, repeatable: bool) -> bool:
     """Whether a request that was answered 429 or 5xx is sent again: not if the body says that it cannot help.
 
-    >>> may_follow_response("GET", httpx.Response(503)), may_follow_response("POST", httpx.Response(503))
-    (True, False)
-    >>> may_follow_response("GET", httpx.Response(503, json={"error": {"details": {"retryable": False}}}))
+    Of another *repeatable* one, what a gateway says of a function: 500 is what Lambda answers where there is no room,
+    502 where the function broke, 504 where it did not answer in time.
+
+    >>> may_follow_response("GET", httpx.Response(503), repeatable=False)
+    True
+    >>> [may_follow_response("POST", httpx.Response(status), repeatable=True) for status in (500, 503)]
+    [True, False]
+    >>> refused = httpx.Response(503, json={"error": {"details": {"retryable": False}}})
+    >>> may_follow_response("GET", refused, repeatable=False)
     False
     """
     passing = response.is_server_error or response.status_code == httpx.codes.TOO_MANY_REQUESTS
-    if method not in IDEMPOTENT or not passing:
+    if method not in IDEMPOTENT:
+        passing = repeatable and response.status_code in OF_A_GATEWAY
+    if not passing:
         return False
     if asked_pause_s(response, datetime.now(UTC)) > LONGEST_PAUSE_S:
         return False

@@ -57,6 +57,7 @@ def _refuse_garbage(http_response: Any, **_: Any) -> None:
 
 AwsClient: TypeAlias = Any  # a low-level boto3 client, whose methods are made at run time
 
+OWN_DOMAINS = (".amazonaws.com", ".amazonaws.com.cn")
 CONNECT_TIMEOUT_S = 1
 READ_TIMEOUT_S = 5  # of one read of the socket, not of a whole large object
 MAX_ATTEMPTS = 3  # the first one included; the SDK keeps a budget of its own for the others
@@ -107,20 +108,48 @@ def _made(service: str, *, quick: bool) -> AwsClient:
         if (service, quick) not in _clients:
             import boto3
 
-            read_s, attempts = (QUICK_TIMEOUT_S, 1) if quick else PROMPT.get(service, (READ_TIMEOUT_S, MAX_ATTEMPTS))
-            config = Config(
-                connect_timeout=QUICK_TIMEOUT_S if quick else CONNECT_TIMEOUT_S,
-                read_timeout=read_s,
-                retries={"mode": "standard", "total_max_attempts": attempts},
-            )
             try:
-                made = boto3.client(service, config=config)
+                made = boto3.client(service, config=config_of(service, quick=quick))
             except NoRegionError as exc:
                 raise ConfigurationError("AWS_REGION or AWS_DEFAULT_REGION must name a region") from exc
             if service == "dynamodb":
                 read_answers_plainly(made)
             _clients[service, quick] = made
         return _clients[service, quick]
+
+
+def form_client() -> AwsClient:
+    """A client of S3 that makes upload forms for the bucket's own name at the region's endpoint.
+
+    The SDK would name the global endpoint, which newer regions do not know.  An emulator has one name for all buckets.
+    """
+    import boto3
+
+    plain = client("s3")
+    if not plain.meta.endpoint_url.endswith(OWN_DOMAINS):
+        return plain
+    with _lock:
+        if ("forms", False) not in _clients:
+            _clients["forms", False] = boto3.client("s3", config=form_config())
+        return _clients["forms", False]
+
+
+def form_config() -> Config:
+    """How forms are signed on AWS: by version 4, for the bucket's own name at the region's endpoint."""
+    names = {"addressing_style": "virtual", "us_east_1_regional_endpoint": "regional"}
+    return config_of("s3").merge(Config(s3=names))
+
+
+def config_of(service: str, *, quick: bool = False) -> Config:
+    """How the client of *service* waits, tries again and signs."""
+    read_s, attempts = (QUICK_TIMEOUT_S, 1) if quick else PROMPT.get(service, (READ_TIMEOUT_S, MAX_ATTEMPTS))
+    return Config(
+        connect_timeout=QUICK_TIMEOUT_S if quick else CONNECT_TIMEOUT_S,
+        read_timeout=read_s,
+        retries={"mode": "standard", "total_max_attempts": attempts},
+        signature_version="s3v4" if service == "s3" else None,  # in some regions the default is still version 2
+        s3={"us_east_1_regional_endpoint": "regional"},
+    )
 
 
 def error_code(exc: ClientError) -> str:

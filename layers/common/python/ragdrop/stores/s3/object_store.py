@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 from ragdrop.errors import ObjectStoreError
 from ragdrop.ports import StoredObject
 from ragdrop.ports.object_store import ListedObject, PresignedForm, failed
-from ragdrop.stores.aws.clients import AwsClient, error_code, http_status, translated
+from ragdrop.stores.aws.clients import AwsClient, error_code, form_client, http_status, translated
 from ragdrop.stores.aws.clients import client as aws_client
 
 UNVERSIONED = "null"  # S3's own word for the version of an object in a bucket without versioning
@@ -193,7 +193,7 @@ class S3ObjectStore:
         if FILENAME in key:
             raise ValueError("a key with ${filename} would not be exact")
         with self._translated():
-            form = self._client.generate_presigned_post(
+            form = (self._given or form_client()).generate_presigned_post(
                 self.bucket,
                 key,
                 Fields={"Content-Type": media_type},
