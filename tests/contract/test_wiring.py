@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from ragdrop.errors import ConfigurationError
 from ragdrop.ports.wiring import SUBSCRIBED, Wiring, WiringProbe
@@ -16,10 +17,22 @@ from testing.memory_services import MemoryWiring
 from tests.contract.aws_fixtures import REGION, clients
 
 
+class Account:
+    """A client of Lambda that tells, or refuses to tell, how many functions run at once."""
+
+    def __init__(self, at_once: int | None) -> None:
+        self._at_once = at_once
+
+    def get_account_settings(self) -> dict[str, Any]:
+        if self._at_once is None:
+            raise ClientError({"Error": {"Code": "AccessDeniedException"}}, "GetAccountSettings")
+        return {"AccountLimit": {"ConcurrentExecutions": self._at_once}}
+
+
 @contextmanager
 def probe(engine: str, *, versioned: bool, dead: bool, events: tuple[str, ...], messages: int) -> Iterator[WiringProbe]:
     if engine == "memory":
-        yield MemoryWiring(Wiring(versioned, frozenset(events), messages, messages if dead else None))
+        yield MemoryWiring(Wiring(versioned, frozenset(events), messages, messages if dead else None, 10))
         return
     with clients(engine) as make:
         s3, sqs = make("s3"), make("sqs")
@@ -35,7 +48,7 @@ def probe(engine: str, *, versioned: bool, dead: bool, events: tuple[str, ...], 
             sqs.purge_queue(QueueUrl=each)  # S3 sends a test message when a notification is set
             for number in range(messages):
                 sqs.send_message(QueueUrl=each, MessageBody=str(number))
-        yield AwsWiring("documents", url, s3=s3, sqs=sqs)
+        yield AwsWiring("documents", url, s3=s3, sqs=sqs, functions=Account(10))
 
 
 def wired_queue(sqs: Any, *, dead: bool) -> tuple[str, str]:
@@ -53,21 +66,21 @@ def wired_queue(sqs: Any, *, dead: bool) -> tuple[str, str]:
 @pytest.mark.parametrize("engine", ["memory", "aws"])
 def test_a_whole_wiring_is_told_with_what_waits(engine: str) -> None:
     with probe(engine, versioned=True, dead=True, events=SUBSCRIBED, messages=2) as made:
-        assert made.look() == Wiring(True, frozenset(SUBSCRIBED), 2, 2)
+        assert made.look() == Wiring(True, frozenset(SUBSCRIBED), 2, 2, 10)
 
 
 @pytest.mark.parametrize("engine", ["memory", "aws"])
 def test_what_is_missing_is_told_as_missing(engine: str) -> None:
     with probe(engine, versioned=False, dead=False, events=("s3:ObjectCreated:*",), messages=0) as made:
-        assert made.look() == Wiring(False, frozenset({"s3:ObjectCreated:*"}), 0, None)
+        assert made.look() == Wiring(False, frozenset({"s3:ObjectCreated:*"}), 0, None, 10)
 
 
 def test_events_for_another_queue_do_not_count() -> None:
     with probe("aws", versioned=True, dead=True, events=SUBSCRIBED, messages=0) as made, clients("aws") as make:
         other = make("sqs").create_queue(QueueName="other")["QueueUrl"]
         assert isinstance(made, AwsWiring)
-        moved = AwsWiring("documents", other, s3=make("s3"), sqs=make("sqs"))
-        assert moved.look().events == frozenset()
+        moved = AwsWiring("documents", other, s3=make("s3"), sqs=make("sqs"), functions=Account(None))
+        assert (moved.look().events, moved.look().concurrency) == (frozenset(), None)
 
 
 def test_a_queue_that_does_not_exist_is_a_wrong_setting() -> None:

@@ -24,6 +24,7 @@ class WiringProbe(Protocol):
 Grade = Literal["ok", "warning", "failed", "skipped"]
 SLOW_EMBEDDING_MS = 100.0
 SLOW_SEARCH_MS = 500.0
+FEW_AT_ONCE = 50  # a new account has 10: five ingests leave five for questions
 SUBSCRIBED = ("s3:ObjectCreated:*", "s3:ObjectRemoved:*", "s3:LifecycleExpiration:*")
 
 
@@ -40,13 +41,15 @@ class Verdict:
 class Wiring:
     """How changes come to ingest: what the bucket tells which queues, and how many messages wait.
 
-    `events` are those that the bucket sends to the queue; `dead_letters` is None without a dead-letter queue.
+    `events` are those that the bucket sends to the queue; `dead_letters` is None without a dead-letter queue;
+    `concurrency` is how many functions the account runs at once, None where nobody says.
     """
 
     versioned: bool
     events: frozenset[str]
     waiting: int
     dead_letters: int | None
+    concurrency: int | None = None
 
 
 def wiring_verdict(wiring: Wiring) -> Verdict:
@@ -56,6 +59,8 @@ def wiring_verdict(wiring: Wiring) -> Verdict:
     'ok'
     >>> wiring_verdict(Wiring(True, frozenset({"s3:ObjectCreated:*"}), 0, 0)).detail
     'the queue does not hear of s3:LifecycleExpiration:*, s3:ObjectRemoved:*'
+    >>> wiring_verdict(Wiring(True, frozenset(SUBSCRIBED), 2, 0, concurrency=10)).grade
+    'warning'
     """
     missing = sorted(set(SUBSCRIBED) - wiring.events)
     if missing:
@@ -69,6 +74,10 @@ def wiring_verdict(wiring: Wiring) -> Verdict:
     if wiring.dead_letters:
         detail = f"{wiring.dead_letters} changes were given up on"
         return Verdict("warning", detail, "ragdrop ls --failed, fix the cause, then ragdrop retry --dead-letter")
+    if wiring.concurrency is not None and wiring.concurrency < FEW_AT_ONCE:
+        detail = f"the account runs {wiring.concurrency} functions at once, ingest and questions together"
+        fix = "ask AWS for more (Service Quotas, Lambda, Concurrent executions); until then set IngestConcurrency=2"
+        return Verdict("warning", detail, f"{fix} and leave ChatConcurrency empty")
     return Verdict("ok", f"all events arrive; {wiring.waiting} messages wait, none was given up on")
 
 

@@ -54,16 +54,25 @@ class AwsWiring:
     Args:
         bucket: The document bucket.
         queue_url: The queue that feeds ingest.
-        s3, sqs: Low-level clients; by default the environment's own.
+        s3, sqs, functions: Low-level clients (the last of Lambda); by default the environment's own.
     """
 
-    def __init__(self, bucket: str, queue_url: str, *, s3: AwsClient = None, sqs: AwsClient = None) -> None:
+    def __init__(
+        self,
+        bucket: str,
+        queue_url: str,
+        *,
+        s3: AwsClient = None,
+        sqs: AwsClient = None,
+        functions: AwsClient = None,
+    ) -> None:
         self._bucket = bucket
         self._queue_url = queue_url
         self._given = s3, sqs
+        self._functions = functions
 
     def look(self) -> Wiring:
-        """Bucket first, then queue, then dead-letter queue: five requests at most."""
+        """Queue, dead-letter queue, bucket, then the account: six requests at most."""
         s3, sqs = self._given[0] or client("s3"), self._given[1] or client("sqs")
         with translated(QueueError, service="queue", resource=f"queue {self._queue_url.rsplit('/', 1)[-1]}"):
             names = ["QueueArn", "RedrivePolicy", DEPTH]
@@ -75,7 +84,16 @@ class AwsWiring:
             versioned = s3.get_bucket_versioning(Bucket=self._bucket).get("Status") == "Enabled"
             sent = s3.get_bucket_notification_configuration(Bucket=self._bucket).get("QueueConfigurations", [])
         events = {event for each in sent if each["QueueArn"] == told["QueueArn"] for event in each["Events"]}
-        return Wiring(versioned, frozenset(events), int(told[DEPTH]), dead)
+        return Wiring(versioned, frozenset(events), int(told[DEPTH]), dead, self._concurrency())
+
+    def _concurrency(self) -> int | None:
+        functions = self._functions or client("lambda")
+        with translated(DependencyError, service="lambda", resource="the account's settings"):
+            try:
+                limits = functions.get_account_settings()["AccountLimit"]
+            except ClientError:  # not everybody who may look at a queue may ask this
+                return None
+        return int(limits["ConcurrentExecutions"])
 
     @staticmethod
     def _dead_letters(sqs: AwsClient, arn: str) -> int | None:
