@@ -40,6 +40,8 @@ DYNAMO_READ, DYNAMO_WRITE, DYNAMO_GB = 0.125 / 1e6, 0.625 / 1e6, 0.25
 S3_PUT, S3_GET, S3_GB = 0.005 / 1e3, 0.0004 / 1e3, 0.023
 SQS_CALL = 0.40 / 1e6
 LOG_GB = 0.50
+METRIC, ALARM = 0.30, 0.10  # a month each
+METRICS, ALARMS = 10, 12  # that a stack tells and watches while it is asked; those of a dependency come with its faults
 EMBED_TOKEN = 0.02 / 1e6  # text-embedding-3-small
 CHAT_IN, CHAT_OUT = 0.15 / 1e6, 0.60 / 1e6  # gpt-4o-mini
 
@@ -73,6 +75,7 @@ def month(workload: CostWorkload) -> dict[str, float]:
         + stored_gb * S3_GB
         + use["calls"] * SQS_CALL
         + use["log_kb"] / 1e6 * LOG_GB,
+        "metrics, alarms": METRICS * METRIC + ALARMS * ALARM,
         "embedding": (files * workload.tokens + requests * QUESTION_TOKENS) * EMBED_TOKEN,
         "chat": asked * (CONTEXT_TOKENS * CHAT_IN + ANSWER_TOKENS * CHAT_OUT),
     }

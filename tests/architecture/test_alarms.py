@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-from ragdrop.ports.metrics import NAMESPACE, UNITS
+from pages import cost
+from ragdrop.ports.metrics import NAMESPACE, UNITS, QueryReport, metrics_of
 from tests.architecture.cloudformation import REPOSITORY, of_type, read_template
 
 RESOURCES = dict(read_template("templates/monitoring.yaml")["Resources"])
@@ -74,3 +75,10 @@ def test_throttles_are_looked_at_for_all_functions_at_once() -> None:
     alarm = ALARMS["FunctionThrottlesAlarm"]
 
     assert (alarm["Namespace"], alarm["MetricName"], alarm.get("Dimensions")) == ("AWS/Lambda", "Throttles", None)
+
+
+def test_the_cost_page_counts_the_alarms_and_metrics_that_there_are() -> None:
+    of_a_question = metrics_of(QueryReport("ask", "acme", 1.0, prompt_tokens=1, cost=1.0))
+
+    assert len(ALARMS) == cost.ALARMS
+    assert len({*of_a_question, "IndexedDocuments", "FailedDocuments"}) == cost.METRICS

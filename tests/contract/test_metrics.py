@@ -50,15 +50,16 @@ def test_values_put_together_are_one_line_with_their_units(capsys: pytest.Captur
     assert (told["Requests"], told["RequestLatency"]) == ([1.0], [12.5])
 
 
-def test_the_dimensions_are_stage_function_and_dependency_and_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_dimensions_are_stage_and_dependency_and_the_line_names_its_function(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     EmfMetrics(function="query", stage="stack-dev").put({"Throttles": 1}, dependency="chat")
 
     told = line(capsys)
 
     assert told["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [
         ["stage"],
-        ["function", "stage"],
-        ["function", "stage", "dependency"],
+        ["stage", "dependency"],
     ]
     assert (told["stage"], told["function"], told["dependency"]) == ("stack-dev", "query", "chat")
     assert "service" not in told

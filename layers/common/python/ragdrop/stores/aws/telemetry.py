@@ -1,7 +1,7 @@
 """Metrics as lines of the embedded metric format: CloudWatch reads them from the function's log, nothing is called.
 
-Dimensions are stage, function and dependency, never tenant, agent or path: each value of one is a metric that is paid
-for.  Every value is told by stage alone too, so that one alarm holds for all functions.
+Dimensions are stage and dependency, never function, tenant, agent or path: each value of one is a metric that is paid
+for.  Every value is told by stage alone too, so that one alarm holds for all.  The line names its function.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class EmfMetrics:
         # one a line: the shared one of Powertools mixes what threads put; an empty service adds no dimension
         line = AmazonCloudWatchEMFProvider(namespace=NAMESPACE, service="")
         line.add_dimension("stage", self._stage)
-        line.add_dimensions(function=self._function, stage=self._stage)
         if dependency:
-            line.add_dimensions(function=self._function, stage=self._stage, dependency=dependency)
+            line.add_dimensions(stage=self._stage, dependency=dependency)
+        line.add_metadata("function", self._function)
         for name, value in values.items():
             line.add_metric(name, UNITS[name], value)
         line.flush_metrics(raise_on_empty_metrics=True)
