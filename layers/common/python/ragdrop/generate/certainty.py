@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ragdrop.generate.clauses import CLAUSE_ENDS, LINKS, Finding, content, folded, overlap, plain_sentences, tokens
+from ragdrop.generate.languages import in_english
 from ragdrop.generate.polarity import NEGATIONS
 from ragdrop.generate.sentences import STOP_WORDS, stem
 
@@ -263,13 +264,26 @@ def same_operators(claim: str, evidence: str) -> bool:
     >>> same_operators("The pump leaks.", "The pump leaks, and the tank may burst.")
     True
     """
-    words = content(claim)
-    taken = [
-        each for sentence in plain_sentences(evidence) for each in _CLAUSES.split(sentence) if content(each) & words
-    ]
-    told = " ".join(taken)
+    claim, evidence = in_english(claim), in_english(evidence)
     new = frozenset(tokens(folded(claim))) - frozenset(tokens(folded(evidence)))
-    return _operators(claim) == _operators(told) and not new & _DIRECTIONS
+    return _operators(claim) == _operators(_taken_up(claim, evidence)) and not new & _DIRECTIONS
+
+
+def is_denied(claim: str, evidence: str) -> bool:
+    """Whether one of them denies and the other does not, whatever the negation stands before.
+
+    >>> is_denied("Das Ventil schließt.", "Das Ventil schließt bei Frost nicht."), is_denied("It is.", "It is.")
+    (True, False)
+    """
+    claim, evidence = in_english(claim), in_english(evidence)
+    return ("not" in _operators(claim)) != ("not" in _operators(_taken_up(claim, evidence)))
+
+
+def _taken_up(claim: str, evidence: str) -> str:
+    """The clauses of *evidence* that share words with *claim*."""
+    words = content(claim)
+    clauses = (each for sentence in plain_sentences(evidence) for each in _CLAUSES.split(sentence))
+    return " ".join(each for each in clauses if content(each) & words)
 
 
 _CLAUSES = re.compile(r"[,;:]")

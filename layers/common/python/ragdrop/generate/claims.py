@@ -10,8 +10,9 @@ from functools import lru_cache
 from typing import Protocol
 
 from ragdrop.domain.answers import STANDING, Citation, ClaimStatus, Segment
-from ragdrop.generate.certainty import same_operators
+from ragdrop.generate.certainty import is_denied, same_operators
 from ragdrop.generate.clauses import Finding
+from ragdrop.generate.languages import Language, in_english, language_of
 from ragdrop.generate.quotes import find_folded
 from ragdrop.generate.relations import changed_relation, order_is_visible, other_actor, turned_comparison
 from ragdrop.generate.sentences import content_words
@@ -19,9 +20,9 @@ from ragdrop.generate.support import (
     Evidence,
     evidence,
     joint_problem,
-    same_but_facts,
     sentence_around,
     sentences_without_conflict,
+    tells_another,
 )
 from ragdrop.ports.models import OpenClaim, Opinion
 
@@ -47,7 +48,6 @@ _MARKUP = re.compile(r"^```\w*\n|\*\*|__|`")
 STATES_IT = 0.85  # share of a sentence's words from which on its evidence may be said to state it
 _RANK: dict[ClaimStatus, int] = {"verified": 0, "supported": 1, "contradicted": 2, "unsupported": 3, "not_a_claim": 4}
 SAID_BY_ANOTHER = Finding("attribution", "unsupported")  # or by the same one under another name
-_CHANGED = frozenset({"number", "date", "name", "negation"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +150,12 @@ def _judge(said: str, segment: Segment) -> _Judged:
     if found.problem == "negation" and turned_comparison(said, around):
         return _Judged(found, "supported", "comparison")
     if found.problem is not None:
-        told = found.support if found.problem == "negation" else same_but_facts(said, around)
-        changed = found.problem in _CHANGED and told >= STATES_IT
+        denied = found.problem == "negation" and found.support >= STATES_IT
+        changed = denied or tells_another(said, around, found.problem)
         return _Judged(found, "contradicted" if changed else "unsupported", found.problem)
+    language = language_of(said)
+    if language != "en":
+        return _judged_elsewhere(said, around, found, language)
     relation = changed_relation(said, around)
     if relation is not None and relation.verdict != "open":
         return _Judged(found, relation.verdict, relation.kind)
@@ -166,6 +169,21 @@ def _judge(said: str, segment: Segment) -> _Judged:
         return _Judged(found, "supported", "roles")
     stated = found.support == 1 and same_operators(said, around)
     return _Judged(found, "verified", None) if stated else _Judged(found, "supported", "words")
+
+
+def _judged_elsewhere(said: str, around: str, found: Evidence, language: Language) -> _Judged:
+    """The verdict on a sentence that is not English: numbers, names and words agree, no rule reads its relations."""
+    if language and found.support >= STATES_IT and is_denied(said, around):
+        return _Judged(found, "contradicted", "negation")
+    is_whole = _bare(said) == _bare(around)
+    if is_whole or (language and found.support == 1 and same_operators(said, around)):
+        visible = is_whole or order_is_visible(in_english(said), in_english(around))
+        return _Judged(found, "verified", None) if visible else _Judged(found, "supported", "roles")
+    return _Judged(found, "supported", "words" if language else "language")
+
+
+def _bare(sentence: str) -> str:
+    return " ".join(sentence.casefold().split()).rstrip(".!?… ")
 
 
 def asserts(sentence: str, known: Callable[[], frozenset[str]]) -> bool:

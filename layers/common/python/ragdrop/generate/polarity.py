@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ragdrop.generate.languages import in_english
 from ragdrop.generate.sentences import STOP_WORDS, stem
 
 _NEGATING_WORDS = (
@@ -138,7 +139,7 @@ def contradicts(claim: str, evidence: str) -> bool:
     >>> contradicts("Sales increased in May.", "Sales decreased in May.")
     True
     """
-    claim, evidence = _without_shared_quotes(claim, evidence)
+    claim, evidence = _without_shared_quotes(in_english(claim), in_english(evidence))
     said, shown = _stems(claim), _stems(evidence)
     ours, theirs = denials(claim), denials(evidence)
     for denial in ours:

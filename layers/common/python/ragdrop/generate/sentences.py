@@ -8,8 +8,9 @@ from functools import lru_cache
 
 # A sentence ends at . ! ? … (with closing quotes or brackets) before white space and something that can begin one;
 # a blank line, a list item, a table row and a heading end one too.
+_GERMAN_MONTHS = "Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"  # "am 3. Mai"
 _BREAK = re.compile(
-    r"(?<=[.!?…。！？])[\"'”’)\]]*\s+(?=[\"'“‘(\[*_`]*[A-Z0-9ÀÖØ-ÞΑ-ΩА-Я])|\n\s*\n|\n(?=\s*(?:[-*+•|#>]|\d+[.)])\s?)|(?<=\|)\s*\n"
+    rf"(?<=[.!?…。！？])(?:(?<!\b\d\.)(?<!\b\d\d\.)|(?!\s+(?:{_GERMAN_MONTHS})\b))[\"'”’)\]]*\s+(?=[\"'“‘(\[*_`]*[A-Z0-9ÀÖØ-ÞΑ-ΩА-Я])|\n\s*\n|\n(?=\s*(?:[-*+•|#>]|\d+[.)])\s?)|(?<=\|)\s*\n"
 )
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _WORD = re.compile(r"\w+(?:[.,:/'’-]\w+)*", re.UNICODE)

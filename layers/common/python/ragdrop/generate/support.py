@@ -13,6 +13,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from ragdrop.generate.facts import CalendarDate, Quantity, dates, identifiers, implied, quantities, same_amount
+from ragdrop.generate.languages import in_english
 from ragdrop.generate.names import changed_places, fold, folded_words, names, stands_in
 from ragdrop.generate.polarity import contradicts
 from ragdrop.generate.quotes import find_folded, quotations
@@ -103,14 +104,22 @@ def sentence_around(text: str, start: int, end: int) -> str:
     return text[min(start, spans[0].start) : max(end, spans[-1].end)] if spans else text[start:end]
 
 
-def same_but_facts(claim: str, text: str) -> float:
-    """Share of the words of *claim* that are no numbers and names, and stand in *text*; 0 where it has no others.
+def tells_another(claim: str, text: str, problem: str) -> bool:
+    """Whether *text* says the same with another number, date or name (*problem*) in place of one of *claim*.
 
-    >>> same_but_facts("The pump holds 9 litres.", "The pump holds 7 litres.")
-    1.0
+    >>> tells_another("The pump holds 9 litres.", "The pump holds 7 litres.", "number")
+    True
+    >>> tells_another("The pump holds 9 litres.", "The pump holds some litres.", "number")
+    False
     """
-    wanted = _facts(claim).plain_words
-    return _share(wanted, _facts(text).plain_words) if wanted else 0.0
+    wanted, given = _facts(claim), _facts(text)
+    others = {
+        "number": {each.value for each in given.quantities} - {each.value for each in wanted.quantities},
+        "date": set(given.dates) - set(wanted.dates),
+        "name": set(given.names) - set(wanted.names),
+    }
+    same = bool(wanted.plain_words) and _share(wanted.plain_words, given.plain_words) >= SETTLED
+    return same and bool(others.get(problem))
 
 
 def sentences_without_conflict(claim: str, text: str, *, about: str = "") -> list[Span]:
@@ -277,6 +286,7 @@ def _share(wanted: frozenset[str], given: frozenset[str]) -> float:
 
 @lru_cache(maxsize=4_096)
 def _facts(text: str) -> _Facts:
+    text = in_english(text)
     found, rest = dates(text)
     held = quantities(rest)
     named = names(rest)  # a month is no name
