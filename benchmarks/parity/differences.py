@@ -180,6 +180,23 @@ DIFFERENCES = (
         ("tests/architecture/test_template.py", "tests/integration/test_http_live.py"),
     ),
     Difference(
+        "API Gateway: `WWW-Authenticate`",
+        "passed on",
+        "renamed to `x-amzn-remapped-www-authenticate` by REST APIs; an MCP client that discovers tokens by it must be "
+        "given its key or token",
+        "Important notes",
+        f"{AWS}/apigateway/latest/developerguide/api-gateway-known-issues.html",
+        ("tests/functions/test_mcp_errors.py",),
+    ),
+    Difference(
+        "API Gateway: room for a function",
+        "there is always room",
+        "a function that Lambda has no room for is a 500 of the gateway; the client sends what may be repeated again",
+        "Lambda proxy integrations",
+        f"{AWS}/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html",
+        ("tests/architecture/test_template.py", "tests/functions/test_client_retries.py"),
+    ),
+    Difference(
         "API Gateway: routes",
         "`ANY` makes none, HTTP APIs none at all: each method is declared, the API is a REST API",
         "both work",

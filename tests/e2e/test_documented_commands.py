@@ -30,6 +30,7 @@ def reader(newcomer: Newcomer, first_session: list[Typed]) -> Iterator[Newcomer]
         path = newcomer.clone / "examples" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(PUMP, encoding="utf-8")
+    (newcomer.clone / "answer.txt").write_text("The code of the pump is QX-5521.", encoding="utf-8")
     lines = "".join(json.dumps(question) + "\n" for question in QUESTIONS)
     (newcomer.clone / "questions.jsonl").write_text(lines, encoding="utf-8")
     newcomer.types(".venv/bin/ragdrop tenant create acme --if-missing").worked()
@@ -41,7 +42,7 @@ def reader(newcomer: Newcomer, first_session: list[Typed]) -> Iterator[Newcomer]
         RAGDROP_API_KEY=key,
     ).worked()  # what there is to calibrate, to sweep and to reindex
     yield newcomer
-    newcomer.types("rm -rf examples notes questions.jsonl")
+    newcomer.types("rm -rf examples notes questions.jsonl answer.txt facts.md")
 
 
 @pytest.fixture

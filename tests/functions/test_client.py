@@ -43,7 +43,7 @@ MODULES = (
 
 
 def raised_by(answer: httpx.Response) -> RagdropError:
-    with Wire(answer).client() as client, pytest.raises(RagdropError) as caught:
+    with Wire(*[answer] * 3).client() as client, pytest.raises(RagdropError) as caught:
         client.search("pump")
     return caught.value
 

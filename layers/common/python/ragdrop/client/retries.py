@@ -15,6 +15,9 @@ BASE_S = 0.1
 LONGEST_PAUSE_S = 30.0  # whoever is told to wait longer is told so, instead of hanging
 IDEMPOTENT = frozenset({"GET", "PUT", "DELETE"})
 OF_A_GATEWAY = frozenset({500, 502, 504})
+SAID_BY_A_GATEWAY = frozenset(
+    {"", "INTERNAL_ERROR", "TIMEOUT"}
+)  # by the template's own bodies, or by none of ragdrop's
 NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 CUT_OFF = (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)
 
@@ -55,7 +58,7 @@ def may_follow_response(method: str, response: httpx.Response, *, repeatable: bo
     """
     passing = response.is_server_error or response.status_code == httpx.codes.TOO_MANY_REQUESTS
     if method not in IDEMPOTENT:
-        passing = repeatable and response.status_code in OF_A_GATEWAY
+        passing = repeatable and response.status_code in OF_A_GATEWAY and _code(response) in SAID_BY_A_GATEWAY
     if not passing:
         return False
     if asked_pause_s(response, datetime.now(UTC)) > LONGEST_PAUSE_S:
@@ -64,6 +67,14 @@ def may_follow_response(method: str, response: httpx.Response, *, repeatable: bo
         return json.loads(response.content)["error"]["details"]["retryable"] is not False
     except (ValueError, LookupError, TypeError):
         return True  # a gateway's own words
+
+
+def _code(response: httpx.Response) -> str:
+    """The code of ragdrop's own error body; empty where it is another."""
+    try:
+        return str(json.loads(response.content)["error"]["code"])
+    except (ValueError, LookupError, TypeError):
+        return ""
 
 
 def asked_pause_s(response: httpx.Response, now: datetime) -> float:
