@@ -7,6 +7,8 @@ from collections import Counter
 from functools import lru_cache
 from typing import Literal
 
+from ragdrop.generate.sentences import STOP_WORDS
+
 Language = Literal["en", "de", "fr", "es", ""]
 """What a sentence is written in; empty where rules do not know it."""
 
@@ -122,9 +124,6 @@ _MONTHS = {
     "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
 }
 _ENGLISH_MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
-_ENGLISH = frozenset(
-    "the of and is are was were has have had to in that it this with for by on not be an as or at from".split()  # noqa: SIM905
-)
 
 
 def _table(words: dict[str, str], months: str) -> dict[str, str]:
@@ -153,12 +152,13 @@ def language_of(text: str) -> Language:
     ['en', 'de', '']
     """
     words = Counter(word.casefold() for word in _WORD.findall(text))
-    votes: dict[Language, int] = {"en": sum(count for word, count in words.items() if word in _ENGLISH)}
+    votes: dict[Language, int] = {"en": sum(count for word, count in words.items() if word in STOP_WORDS)}
     votes |= {name: sum(count for word, count in words.items() if word in table) for name, table in _TABLES.items()}
     best = max(votes, key=votes.__getitem__)
     if votes[best] == 0:
         return "en" if text.isascii() else ""
-    return "en" if votes["en"] == votes[best] else best
+    is_sure = votes[best] > max(votes["en"], 1) or votes["en"] == 0  # one such word may be part of a name
+    return best if is_sure else "en"
 
 
 @lru_cache(maxsize=4_096)
