@@ -32,9 +32,9 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.models import EmbeddingSpace
-from ragdrop.generate.ask import AskVerifier
 from ragdrop.generate.claims import SecondOpinion, check
 from ragdrop.generate.sentences import content_words
+from ragdrop.generate.verify import AskVerifier
 from ragdrop.models.verifiers import SentenceVectorVerifier
 from ragdrop.query.relevance import for_space
 

@@ -13,7 +13,7 @@ from ragdrop.domain.answers import ClaimStatus
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import CircuitOpenError, EmbeddingServiceError
 from ragdrop.generate.verify import GivenSource, VerifiedAnswer, VerifyAnswer
-from ragdrop.ports.models import OpenClaim, Opinion
+from ragdrop.ports.models import Judgement, OpenClaim, Opinion
 
 SOURCES = [
     GivenSource("pump.md", "The pump is red. It holds 7 litres."),
@@ -30,13 +30,15 @@ class SaysAlways:
     error: Exception | None = None
     reads_relations: bool = True
     asked: list[OpenClaim] = field(default_factory=list)
+    calls: int = 0
 
-    def opinions(self, claims: Sequence[OpenClaim], deadline: Deadline) -> list[Opinion]:
+    def judge(self, claims: Sequence[OpenClaim], deadline: Deadline) -> Judgement:
         assert deadline.remaining_s() > 0
+        self.calls += 1
         self.asked += claims
         if self.error is not None:
             raise self.error
-        return [Opinion(self.status, 0) for _ in claims]
+        return Judgement([Opinion(self.status, 0) for _ in claims], 10, 2)
 
 
 def verify(answer: str, verifier: SaysAlways | None = None, sources: Sequence[GivenSource] = SOURCES) -> VerifiedAnswer:
@@ -112,8 +114,16 @@ def test_a_verifier_that_is_down_never_makes_anything_better_and_is_asked_once(e
     found = verify(f"{IN_OTHER_WORDS} The ferry sank at dawn. The pump is red.", verifier)
 
     assert statuses(found) == ["unsupported", "unsupported", "verified"]
-    assert len(verifier.asked) == 1
+    assert verifier.calls == 1
     assert len(found.warnings) == 1
+
+
+def test_all_open_sentences_of_an_answer_are_judged_in_one_call() -> None:
+    verifier = SaysAlways()
+
+    verify(f"{IN_OTHER_WORDS} The ferry sank at dawn. The pump is red. The gate is made of oak.", verifier)
+
+    assert (verifier.calls, len(verifier.asked)) == (1, 3)
 
 
 def test_a_long_source_is_read_in_pieces_and_quoted_at_its_place() -> None:

@@ -12,7 +12,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.errors import GenerationError
 from ragdrop.models.verifiers import MOST_KEPT, ChatVerifier, SentenceVectorVerifier
-from ragdrop.ports.models import OpenClaim
+from ragdrop.ports.models import OpenClaim, Opinion
 from tests.world import World
 
 SPACE = EmbeddingSpace("two", 2)
@@ -34,15 +34,19 @@ def vectors_verifier(embedder: TwoDimensions) -> SentenceVectorVerifier:
     return SentenceVectorVerifier(embedder, SPACE, Curve(0.3, 0.04))  # type: ignore[arg-type] # asked for passages only
 
 
+def judged(claim: OpenClaim) -> list[Opinion]:
+    return vectors_verifier(TwoDimensions()).judge([claim], Deadline.after(5)).opinions
+
+
 def test_the_nearest_passage_supports_a_claim_and_never_verifies_it() -> None:
-    [opinion] = vectors_verifier(TwoDimensions()).opinions([OpenClaim("said", ("near", "nearer"))], Deadline.after(5))
+    [opinion] = judged(OpenClaim("said", ("near", "nearer")))
 
     assert (opinion.status, opinion.passage) == ("supported", 1)
 
 
 @pytest.mark.parametrize("passages", [("far",), ()])
 def test_without_a_passage_that_is_near_a_claim_is_unsupported(passages: tuple[str, ...]) -> None:
-    [opinion] = vectors_verifier(TwoDimensions()).opinions([OpenClaim("said", passages)], Deadline.after(5))
+    [opinion] = judged(OpenClaim("said", passages))
 
     assert (opinion.status, opinion.passage) == ("unsupported", None)
 
@@ -52,7 +56,7 @@ def test_a_passage_is_embedded_once_for_all_sentences_of_an_answer() -> None:
     verifier = vectors_verifier(embedder)
 
     for said in ("said", "said", "near"):
-        verifier.opinions([OpenClaim(said, ("near", "far"))], Deadline.after(5))
+        verifier.judge([OpenClaim(said, ("near", "far"))], Deadline.after(5))
 
     assert embedder.made == ["said", "near", "far"]
 
@@ -60,10 +64,10 @@ def test_a_passage_is_embedded_once_for_all_sentences_of_an_answer() -> None:
 def test_vectors_of_earlier_answers_are_forgotten() -> None:
     embedder = TwoDimensions()
     verifier = vectors_verifier(embedder)
-    verifier.opinions([OpenClaim("said", ("near",))], Deadline.after(5))
-    verifier.opinions([OpenClaim("x", tuple(map(str, range(MOST_KEPT))))], Deadline.after(5))
+    verifier.judge([OpenClaim("said", ("near",))], Deadline.after(5))
+    verifier.judge([OpenClaim("x", tuple(map(str, range(MOST_KEPT))))], Deadline.after(5))
 
-    verifier.opinions([OpenClaim("said", ("near",))], Deadline.after(5))
+    verifier.judge([OpenClaim("said", ("near",))], Deadline.after(5))
 
     assert embedder.made.count("near") == 2
 
@@ -78,7 +82,7 @@ CLAIMS = [OpenClaim("It is red.", ("Red it is.",)), OpenClaim("It is big.", ("It
 def test_the_chat_model_judges_all_claims_in_one_call_in_which_evidence_is_data(world: World) -> None:
     world.chat.reply = judgement("verified", "contradicted")
 
-    found = ChatVerifier(world.chat).opinions(CLAIMS, Deadline.after(5))
+    found = ChatVerifier(world.chat).judge(CLAIMS, Deadline.after(5)).opinions
 
     assert [(each.status, each.passage) for each in found] == [("verified", 0), ("contradicted", 0)]
     [messages] = world.chat.asked
@@ -89,7 +93,7 @@ def test_the_chat_model_judges_all_claims_in_one_call_in_which_evidence_is_data(
 def test_words_around_the_judgement_are_ignored(world: World) -> None:
     world.chat.reply = f"Here you are:\n```json\n{judgement('supported', 'unsupported')}\n```"
 
-    found = ChatVerifier(world.chat).opinions(CLAIMS, Deadline.after(5))
+    found = ChatVerifier(world.chat).judge(CLAIMS, Deadline.after(5)).opinions
 
     assert [each.status for each in found] == ["supported", "unsupported"]
 
@@ -112,6 +116,6 @@ def test_a_judgement_that_cannot_be_read_is_an_error(world: World, said: str) ->
     world.chat.reply = said
 
     with pytest.raises(GenerationError) as failed:
-        ChatVerifier(world.chat).opinions(CLAIMS, Deadline.after(5))
+        ChatVerifier(world.chat).judge(CLAIMS, Deadline.after(5))
 
     assert failed.value.details["reason"] == "unreadable"

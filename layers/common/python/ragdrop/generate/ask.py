@@ -8,23 +8,23 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, CheckedSentence, Citation, Question, Shown
-from ragdrop.domain.deadlines import VERIFY, Deadline
+from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Retrieval, verified
 from ragdrop.domain.tenants import Caller
-from ragdrop.errors import DependencyError
 from ragdrop.generate.budget import CUT
 from ragdrop.generate.citations import AnswerReader
+from ragdrop.generate.claims import SecondOpinion
 from ragdrop.generate.prompt import PreparedPrompt, PreparePrompt
 from ragdrop.generate.receipts import StoreReceipts
+from ragdrop.generate.verify import AskVerifier
 from ragdrop.ports import ChatModel, Completion, Prompt, Registry
 from ragdrop.ports.metrics import Tracer
-from ragdrop.ports.models import ClaimVerifier, OpenClaim, Opinion
+from ragdrop.ports.models import ClaimVerifier
 from ragdrop.resilience.stages import Timer
 
 logger = logging.getLogger(__name__)
 
 TRIES = 2  # a document that changes while the model writes makes the answer begin again, once
-NOT_VERIFIED = "the verifier did not answer: sentences in other words than their source count as unsupported"
 CHANGED = "a cited document changed while the answer was written"
 
 
@@ -53,29 +53,6 @@ class Answering(Protocol):
         ...
 
 
-class AskVerifier:
-    """A verifier for the claims of one answer; after a failure it is not asked again.
-
-    `warning` says so, None as long as it answers.
-    """
-
-    def __init__(self, verifier: ClaimVerifier, deadline: Deadline) -> None:
-        self._verifier = verifier
-        self._deadline = deadline
-        self.warning: str | None = None
-
-    def __call__(self, claim: OpenClaim, *, has_evidence: bool) -> Opinion | None:
-        """What it says of *claim*; None where it does not answer, or could say no more than the rules do."""
-        if self.warning is not None or (has_evidence and not self._verifier.reads_relations):
-            return None
-        try:
-            return self._verifier.opinions([claim], VERIFY.of(self._deadline))[0]
-        except DependencyError as exc:
-            logger.warning("a claim could not be verified", extra={"service": exc.service, "code": exc.code})
-            self.warning = NOT_VERIFIED
-            return None
-
-
 class ReadAnswer:
     """Makes what reads one answer and checks it.
 
@@ -88,9 +65,14 @@ class ReadAnswer:
         self._bucket = bucket
         self._verifier = verifier
 
-    def __call__(self, prepared: PreparedPrompt, deadline: Deadline) -> AnswerReader:
-        """A reader for the answer to *prepared*."""
+    def __call__(self, prepared: PreparedPrompt, deadline: Deadline, whole: str | None = None) -> AnswerReader:
+        """A reader for the answer to *prepared*; of a *whole* answer all open sentences are judged at once."""
         ask = AskVerifier(self._verifier, deadline) if self._verifier is not None else None
+        if ask is not None and whole is not None:
+            ask.all_at_once(lambda seen: self._reader(prepared, seen).read(whole))
+        return self._reader(prepared, ask)
+
+    def _reader(self, prepared: PreparedPrompt, ask: SecondOpinion | None) -> AnswerReader:
         return AnswerReader(prepared.shown.segments, bucket=self._bucket, policy=prepared.policy, ask=ask)
 
 
@@ -135,8 +117,8 @@ class Ask:
                 completion = self._chat.complete(
                     prepared.prompt.messages, max_tokens=prepared.answer_tokens, deadline=deadline, model=question.model
                 )
-            reader = self._read_answer(prepared, deadline)
             with timer.stage("check"):
+                reader = self._read_answer(prepared, deadline, completion.text)
                 reader.feed(completion.text)
                 answer = self._finished(prepared, prepared.prompt, reader, completion)
                 if self._still_true(answer.citations, deadline):
@@ -184,6 +166,12 @@ class Ask:
     ) -> Answer:
         reader.finish()
         cited = reader.answer
+        spent = tuple(
+            None if count is None else count + of_the_check
+            for count, of_the_check in zip(
+                (completion.prompt_tokens, completion.completion_tokens), reader.tokens, strict=True
+            )
+        )
         return Answer(
             text=ABSTENTIONS[cited.reason] if cited.reason else cited.text,
             retrieval=prepared.retrieval,
@@ -195,18 +183,17 @@ class Ask:
             abstain_reason=cited.reason,
             model=completion.model,
             finish_reason=completion.finish_reason,
-            prompt_tokens=completion.prompt_tokens,
-            completion_tokens=completion.completion_tokens,
-            cost=self._cost(completion),
+            prompt_tokens=spent[0],
+            completion_tokens=spent[1],
+            cost=self._cost(completion.model, spent),
         )
 
-    def _cost(self, completion: Completion) -> float | None:
-        """Price of the tokens; None without a price, or where the endpoint did not count."""
-        price = self._prices.get(completion.model)
-        counts = (completion.prompt_tokens, completion.completion_tokens)
-        if price is None or None in counts:
+    def _cost(self, model: str, spent: tuple[int | None, ...]) -> float | None:
+        """Price of the tokens, the check's included; None without a price, or where the endpoint did not count."""
+        price = self._prices.get(model)
+        if price is None or None in spent:
             return None
-        return round(sum((count or 0) * each for count, each in zip(counts, price, strict=True)) / 1_000_000, 6)
+        return round(sum((count or 0) * each for count, each in zip(spent, price, strict=True)) / 1_000_000, 6)
 
     def _still_true(self, citations: list[Citation], deadline: Deadline) -> bool:
         """Whether every cited revision is still the live one: the model takes seconds, a delete does not wait."""

@@ -105,6 +105,17 @@ class AnswerReader:
         return [self._ask.warning] if self._ask is not None and self._ask.warning else []
 
     @property
+    def tokens(self) -> tuple[int, int]:
+        """Tokens that the check read and wrote."""
+        return self._ask.tokens if self._ask is not None else (0, 0)
+
+    def read(self, answer: str) -> CitedAnswer:
+        """Read a whole *answer*."""
+        self.feed(answer)
+        self.finish()
+        return self.answer
+
+    @property
     def answer(self) -> CitedAnswer:
         """The answer; whole after `finish`."""
         reason = sentinel(self._raw) if not self._text else None
@@ -280,10 +291,7 @@ def cite(
             (`drop`), or the whole answer does (`abstain`).
         ask: Asks a verifier about what the rules leave open.
     """
-    reader = AnswerReader(segments, bucket=bucket, policy=policy, ask=ask)
-    reader.feed(answer)
-    reader.finish()
-    return reader.answer
+    return AnswerReader(segments, bucket=bucket, policy=policy, ask=ask).read(answer)
 
 
 def _begins(lead: str, word: str) -> bool:

@@ -86,6 +86,11 @@ class SecondOpinion(Protocol):
         """Why it stopped answering; None while it answers."""
         ...
 
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """Tokens that a chat model read and wrote for it."""
+        ...
+
 
 def check(claim: str, cited: Sequence[Segment], *, bucket: str, ask: SecondOpinion | None = None) -> Checked:
     """Compare *claim* with each segment that it cites, then with all together; let a verifier judge what stays open.

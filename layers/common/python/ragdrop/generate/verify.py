@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ragdrop.domain.answers import CheckedSentence, Segment
 from ragdrop.domain.chunks import Chunk, Hit
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deadlines import VERIFY, Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.generate.ask import AskVerifier
+from ragdrop.errors import DependencyError
 from ragdrop.generate.claims import UNKNOWN_MARKER, Checked, SecondOpinion, asserts, known_words, nearest_evidence
 from ragdrop.generate.markers import GROUP, resolve
 from ragdrop.generate.sentences import sentences, units
-from ragdrop.ports.models import ClaimVerifier
+from ragdrop.ports.models import ClaimVerifier, OpenClaim, Opinion
 
+logger = logging.getLogger(__name__)
+
+NOT_VERIFIED = "the verifier did not answer: sentences in other words than their source count as unsupported"
+MOST_AT_ONCE = 20  # claims of one call to a chat model
 PIECE_CHARACTERS = 2_000  # of a source, about what a chunk has: the best pieces are read closely
 
 
@@ -53,6 +58,64 @@ class VerifiedAnswer:
     warnings: list[str]
 
 
+class AskVerifier:
+    """A verifier for the claims of one answer; after a failure it is not asked again.
+
+    `warning` says so, None as long as it answers; `tokens` counts what a chat model read and wrote for it.
+    """
+
+    def __init__(self, verifier: ClaimVerifier, deadline: Deadline) -> None:
+        self._verifier = verifier
+        self._deadline = deadline
+        self._known: dict[OpenClaim, Opinion] = {}
+        self.warning: str | None = None
+        self.tokens = (0, 0)
+
+    def __call__(self, claim: OpenClaim, *, has_evidence: bool) -> Opinion | None:
+        """What it says of *claim*; None where it does not answer, or could say no more than the rules do."""
+        if has_evidence and not self._verifier.reads_relations:
+            return None
+        if claim not in self._known and self.warning is None:
+            self._judge([claim])
+        return self._known.get(claim)
+
+    def all_at_once(self, check: Callable[[SecondOpinion], object]) -> None:
+        """Ask about all that *check* leaves open, a whole answer at a time, before it is run for good."""
+        seen = _OpenClaims(self._verifier)
+        check(seen)
+        claims = list(dict.fromkeys(seen.claims))
+        for start in range(0, len(claims), MOST_AT_ONCE):
+            if self.warning is None:
+                self._judge(claims[start : start + MOST_AT_ONCE])
+
+    def _judge(self, claims: Sequence[OpenClaim]) -> None:
+        try:
+            found = self._verifier.judge(claims, VERIFY.of(self._deadline))
+        except DependencyError as exc:
+            logger.warning("claims could not be verified", extra={"service": exc.service, "code": exc.code})
+            self.warning = NOT_VERIFIED
+            return
+        self._known |= dict(zip(claims, found.opinions, strict=True))
+        self.tokens = (self.tokens[0] + found.prompt_tokens, self.tokens[1] + found.completion_tokens)
+
+
+class _OpenClaims:
+    """Notes what a verifier would be asked, and says nothing of it."""
+
+    warning: str | None = None
+    tokens = (0, 0)
+
+    def __init__(self, verifier: ClaimVerifier) -> None:
+        self._verifier = verifier
+        self.claims: list[OpenClaim] = []
+
+    def __call__(self, claim: OpenClaim, *, has_evidence: bool) -> Opinion | None:
+        """Note *claim*."""
+        if not has_evidence or self._verifier.reads_relations:
+            self.claims.append(claim)
+        return None
+
+
 class VerifyAnswer:
     """Check each sentence of a given answer against given sources.
 
@@ -69,11 +132,17 @@ class VerifyAnswer:
         A marker such as `[2]` names the second of *sources*, and its sentence must stand there; a sentence without one
         may stand in any.  Spans are code points of *answer* and of the sources' texts.
         """
-        ask = AskVerifier(self._verifier, deadline) if self._verifier is not None else None
         pieces = [_pieces(number, source) for number, source in enumerate(sources, 1)]
         ids = {number: source.id for number, source in enumerate(sources, 1)}
-        found = [_verified(sentence, pieces, ids, ask) for sentence in marked_sentences(answer, len(sources))]
-        return VerifiedAnswer(found, [ask.warning] if ask is not None and ask.warning else [])
+
+        def checked(ask: SecondOpinion | None) -> list[VerifiedSentence]:
+            return [_verified(sentence, pieces, ids, ask) for sentence in marked_sentences(answer, len(sources))]
+
+        if self._verifier is None:
+            return VerifiedAnswer(checked(None), [])
+        ask = AskVerifier(self._verifier, deadline)
+        ask.all_at_once(checked)
+        return VerifiedAnswer(checked(ask), [ask.warning] if ask.warning else [])
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.errors import GenerationError
-from ragdrop.ports.models import ChatModel, Embedder, Message, OpenClaim, Opinion
+from ragdrop.ports.models import ChatModel, Embedder, Judgement, Message, OpenClaim, Opinion
 
 WIDTHS_ABOVE = 4.5
 """Where a sentence and its paraphrase begin, in widths of the model's curve above its operating point.
@@ -44,7 +44,7 @@ class SentenceVectorVerifier:
         self._least = curve.operating_point + WIDTHS_ABOVE * curve.width
         self._kept: dict[str, Vector] = {}
 
-    def opinions(self, claims: Sequence[OpenClaim], deadline: Deadline) -> list[Opinion]:
+    def judge(self, claims: Sequence[OpenClaim], deadline: Deadline) -> Judgement:
         """`supported` by the nearest passage where it is near enough, else `unsupported`."""
         vectors = self._vectors([text for claim in claims for text in (claim.text, *claim.passages)], deadline)
         found = []
@@ -53,7 +53,7 @@ class SentenceVectorVerifier:
             best = max(range(len(near)), key=near.__getitem__, default=None)
             is_near = best is not None and near[best] >= self._least
             found.append(Opinion("supported", best) if is_near else Opinion("unsupported"))
-        return found
+        return Judgement(found)
 
     def _vectors(self, texts: Sequence[str], deadline: Deadline) -> dict[str, Vector]:
         kept = self._kept  # another thread may begin a new one
@@ -83,10 +83,10 @@ class ChatVerifier:
     def __init__(self, chat: ChatModel) -> None:
         self._chat = chat
 
-    def opinions(self, claims: Sequence[OpenClaim], deadline: Deadline) -> list[Opinion]:
+    def judge(self, claims: Sequence[OpenClaim], deadline: Deadline) -> Judgement:
         """What the model says of each; an answer that cannot be read, or leaves one out, is refused whole."""
         if not claims:
-            return []
+            return Judgement([])
         asked = [
             {"n": number, "claim": claim.text, "passages": dict(enumerate(claim.passages, 1))}
             for number, claim in enumerate(claims, 1)
@@ -97,7 +97,8 @@ class ChatVerifier:
             max_tokens=100 + MAX_TOKENS_A_CLAIM * len(claims),
             deadline=deadline,
         )
-        return read_opinions(reply.text, claims)
+        opinions = read_opinions(reply.text, claims)
+        return Judgement(opinions, reply.prompt_tokens or 0, reply.completion_tokens or 0)
 
 
 def read_opinions(text: str, claims: Sequence[OpenClaim]) -> list[Opinion]:

@@ -149,6 +149,15 @@ class Opinion:
     passage: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One opinion a claim, in order, and the tokens that a chat model read and wrote for them."""
+
+    opinions: list[Opinion]
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
 class ClaimVerifier(Protocol):
     """Judges what rules leave open.
 
@@ -160,6 +169,6 @@ class ClaimVerifier(Protocol):
 
     reads_relations: bool
 
-    def opinions(self, claims: Sequence[OpenClaim], deadline: Deadline) -> list[Opinion]:
-        """One opinion a claim, in order."""
+    def judge(self, claims: Sequence[OpenClaim], deadline: Deadline) -> Judgement:
+        """Judge all *claims* at once."""
         ...
