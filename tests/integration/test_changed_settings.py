@@ -45,6 +45,7 @@ OTHER = {
     "INGEST_CONCURRENCY": "3",
     "KEEP_LAST_GOOD": "true",
     "CITATION_POLICY": "drop",
+    "VERIFIER": "rules",
     "LOG_LEVEL": "DEBUG",
     "CORS_ALLOW_ORIGINS": "https://app.example",
 }
