@@ -15,7 +15,7 @@ ENVS = .venv/.ready .local/env/ministack/.ready .local/env/sam/.ready .local/env
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down deploy status test test-rest test-all test-long test-unit drill lint format docs bench bench-env bench-quick bench-quality load invoke lock clean
+.PHONY: help setup demo up down deploy rehearse status test test-rest test-all test-long test-unit drill lint format docs bench bench-env bench-quick bench-quality load invoke lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -36,6 +36,9 @@ down: setup ## stop what "make up" started; data stays in .local
 deploy: setup ## deploy what sam build made to AWS with a new release: make deploy ENV=dev
 	@.venv/bin/python -m localstack.aws_deploy $(or $(ENV),dev)
 
+rehearse: setup .local/env/awscli/.ready ## run every command of docs/deploy.md against the emulator, under ten minutes
+	@.venv/bin/python -m localstack.rehearsal
+
 status: setup ## show what runs and where
 	@$(STACK) status
 
@@ -43,7 +46,7 @@ PYTEST = RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bi
 test: setup ## tests of every kind, live stacks on both indexes included; under eight minutes on two cores
 	@$(PYTEST) -n 3 -m "not long"
 
-test-rest: setup .local/env/peer-langchain/.ready .local/env/peer-llama_index/.ready ## what "make test" leaves out: stacks with other settings, outages, large files, 500 random histories
+test-rest: setup .local/env/peer-langchain/.ready .local/env/peer-llama_index/.ready .local/adapter/.ready ## what "make test" leaves out: stacks with other settings, outages, large files, 500 random histories
 	@RAGDROP_STATEFUL_EXAMPLES=500 $(PYTEST) -n 3 -m "long or histories"
 
 test-all: test test-rest ## both, under half an hour
@@ -62,12 +65,13 @@ test-unit: setup ## the quick tests, under a minute: no stack, no network
 drill: setup ## fail every dependency in every way, about seven minutes; DRILL=--write keeps the table in docs/operations.md
 	@.venv/bin/python -m localstack.drill $(DRILL)
 
-lint: setup .local/env/audit/.ready ## ruff, mypy strict, the template, secrets, known vulnerabilities
+lint: setup .local/env/audit/.ready .local/env/checkov/.ready ## ruff, mypy strict, the template, secrets, known vulnerabilities
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
 	@AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 .local/env/sam/bin/sam validate --lint
 	@AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 .local/env/sam/bin/sam validate --lint --template templates/monitoring.yaml
+	@.local/env/checkov/bin/checkov --config-file checks/checkov.yaml --file template.yaml templates/monitoring.yaml
 	@.venv/bin/python -m checks.secret_scan
 	@.venv/bin/python -m checks.dependency_audit
 
@@ -108,6 +112,8 @@ lock: .venv/.uv ## resolve every requirements file anew
 	@$(COMPILE) --upgrade requirements/ministack.in -o requirements/ministack.txt
 	@$(COMPILE) --upgrade requirements/sam.in -o requirements/sam.txt
 	@$(COMPILE) --upgrade requirements/audit.in -o requirements/audit.txt
+	@$(COMPILE) --upgrade requirements/awscli.in -o requirements/awscli.txt
+	@$(COMPILE) --upgrade requirements/checkov.in -o requirements/checkov.txt
 	@$(COMPILE) --upgrade requirements/uv.in -o requirements/uv.txt
 	@$(COMPILE) --upgrade requirements/models.in -o requirements/models.txt
 	@$(COMPILE) --upgrade requirements/multilingual.in -o requirements/multilingual.txt
@@ -138,6 +144,11 @@ INSTALL = $(UV) pip install --quiet --link-mode=copy --python
 	@$(INSTALL) .venv/bin/python --require-hashes -r requirements/dev.txt
 	@$(INSTALL) .venv/bin/python --no-deps --no-build-isolation --editable .
 	@touch $@
+
+# The Lambda Web Adapter of the template's layer, for its test; without cargo the test says what is missing.
+.local/adapter/.ready:
+	@if command -v cargo > /dev/null; then \
+	  cargo install --quiet --locked --root .local/adapter --version 0.9.1 lambda_web_adapter && touch $@; fi
 
 .local/env/models/.ready: requirements/models-nodeps.txt
 .local/env/llamacpp/.ready: requirements/llamacpp-nodeps.txt

@@ -59,7 +59,7 @@ class Launcher:
             self._note_lost_state()
             with ThreadPoolExecutor(max_workers=4) as pool:
                 built = pool.submit(self._build)
-                ready = pool.submit(self._start, "emulator", emulator)
+                ready = pool.submit(self.start, "emulator", emulator)
                 models = pool.submit(self._start_models)
                 index = pool.submit(self._start_index)
                 ports = {"emulator": ready.result().port, **models.result()}
@@ -76,7 +76,8 @@ class Launcher:
             forget_node(self.home)
             del self.processes["emulator"]
 
-    def _start(self, name: str, service_at: Callable[[Home, int], Service]) -> Process:
+    def start(self, name: str, service_at: Callable[[Home, int], Service]) -> Process:
+        """A server of the stack, which is started unless it runs; its port is kept from one start to the next."""
         process = self.processes.get(name)
         if process is not None and process.running:
             await_service(service_at(self.home, process.port), process, self.home)
@@ -98,10 +99,10 @@ class Launcher:
         """Start the model servers that the caller did not name another for; stop those no longer wanted."""
         ports: dict[str, int] = {}
         if self.options.embedding_url is None:
-            ports["embedding"] = self._start("embedding", partial(embedding, model=self.options.local_model)).port
+            ports["embedding"] = self.start("embedding", partial(embedding, model=self.options.local_model)).port
         if self.options.chat_url is None:
             near = f"http://{HOST}:{ports['embedding']}/v1" if "embedding" in ports else None
-            ports["answerer"] = self._start(
+            ports["answerer"] = self.start(
                 "answerer", partial(answerer, model=self.options.local_model, embedding_url=near)
             ).port
         with self._noting:

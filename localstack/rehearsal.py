@@ -1,0 +1,330 @@
+"""`make rehearse`: docs/deploy.md as a script, against the emulator, from a copy of the repository and an empty home.
+
+It deploys by the guide, asks, changes a setting, upgrades and goes back, deletes the stack, deploys a second one with
+the documents of the first, loses its index and brings that back. At the end each command of the guide must have run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from localstack.build import BUILD_TIMEOUT_S
+from localstack.deploy import Emulated, local_api_url, with_concurrency, with_release
+from localstack.home import REPOSITORY, SHARED, TEMPLATE, Home, read_json
+from localstack.launch_options import LaunchOptions
+from localstack.launcher import Launcher, down
+from localstack.ports import HOST
+from localstack.processes import LaunchError, tail
+from localstack.progress import Progress
+from localstack.services import INHERITED, answerer, aws_environment, embedding, emulator
+
+GUIDE = REPOSITORY / "docs/deploy.md"
+TOOLS = {"sam": "sam", "aws": "awscli"}  # each in its environment
+STACK, SECOND, TENANT = "ragdrop-dev", "ragdrop-two", "acme"
+SECRET = "ssm:/ragdrop/openai"  # noqa: S105 - a name
+QUESTION = {"question": "What is the code of the pump?", "document": "team/pump.md"}
+CODE = "QX-5521"
+NOTE = f"# Pump\n\nThe code of the pump is {CODE}.\n"
+BLOCK = re.compile(r"^```bash\n(.*?)^```", re.MULTILINE | re.DOTALL)
+DEPLOY_TIMEOUT_S = 300
+
+
+def commands_of(guide: str) -> list[str]:
+    r"""The commands of a page's shell blocks, with those of `prod` as they are for `dev`.
+
+    >>> commands_of("```bash\nsam build --config-env prod\nmake x ENV=prod\n```")
+    ['sam build --config-env dev', 'make x ENV=dev']
+    """
+    lines = (line.strip() for block in BLOCK.findall(guide) for line in block.splitlines())
+    return [re.sub(r"(?<=env |ENV=)prod\b", "dev", line) for line in lines if line]
+
+
+def answers_of(template: str, given: Mapping[str, str]) -> list[str]:
+    """What is typed into the guide: stack and region, each parameter, three questions, each route, where to save.
+
+    Args:
+        template: The text of the template.
+        given: Parameters that are not the profile's.
+    """
+
+    class Loader(yaml.SafeLoader):
+        """Reads a template's plain parts."""
+
+    Loader.add_multi_constructor("!", lambda _loader, _suffix, _node: None)
+    found: dict[str, Any] = yaml.load(template, Loader)  # noqa: S506 - a safe loader
+    parameters = [given.get(name, "none" if each.get("NoEcho") else "") for name, each in found["Parameters"].items()]
+    events = (
+        event["Type"]
+        for each in found["Resources"].values()
+        if each["Type"] == "AWS::Serverless::Function"
+        for event in each["Properties"].get("Events", {}).values()
+    )
+    routes = ["y" for kind in events if kind == "Api"]
+    return [STACK, "", *parameters, "n", "y", "n", *routes, "y", "", ""]
+
+
+class Rehearsal:
+    """Runs the guide's commands in a copy of the repository, and looks at what they did.
+
+    Args:
+        place: The copy.
+        emulated: The emulator in place of AWS.
+        environment: What the commands run with.
+        progress: Shows each step.
+    """
+
+    def __init__(self, place: Path, emulated: Emulated, environment: dict[str, str], progress: Progress) -> None:
+        self.place, self.environment, self.progress = place, environment, progress
+        self.ran: set[str] = set()
+        self._emulated = emulated
+        self._log = place.parent / "rehearsal.log"
+
+    def run(self, command: str, *, typed: str = "", timeout_s: float = DEPLOY_TIMEOUT_S) -> str:
+        """Run a command of the guide, with *typed* into it; what it said.
+
+        Raises:
+            LaunchError: It failed, or took longer.
+        """
+        with self.progress.step(command):
+            begun = self._log.stat().st_size if self._log.exists() else 0
+            with self._log.open("ab") as output:
+                output.write(f"$ {command}\n".encode())
+                output.flush()
+                try:
+                    done = subprocess.run(
+                        ["bash", "-c", command],
+                        cwd=self.place,
+                        env=self.environment,
+                        input=typed.encode(),
+                        stdout=output,
+                        stderr=subprocess.STDOUT,
+                        timeout=timeout_s,
+                        check=False,
+                    )
+                except subprocess.TimeoutExpired as exc:
+                    raise LaunchError(
+                        f"`{command}` took longer than {timeout_s:.0f} s:\n{tail(self._log, 30)}"
+                    ) from exc
+            if done.returncode:
+                raise LaunchError(f"`{command}` failed:\n{tail(self._log, 40)}")
+        self.ran.add(command)
+        return self._log.read_bytes()[begun:].decode(errors="replace")
+
+    def build(self) -> None:
+        """`sam build`, then what the emulator's own transform does not know (see localstack.deploy)."""
+        self.run("sam build --config-env dev", timeout_s=BUILD_TIMEOUT_S)
+
+    def patch(self, release: str, concurrency: str) -> None:
+        """Give the built template what AWS would read of the parameters, and the emulator does not."""
+        built = self.place / ".aws-sam/build/template.yaml"
+        text = re.sub(r"^(  Release:\n(?:    .*\n)*?    Default: )'\w*'", r"\1''", built.read_text("utf-8"), flags=re.M)
+        built.write_text(with_concurrency(with_release(text, release), concurrency), "utf-8")
+
+    def change(self, file: str, pattern: str, replacement: str) -> None:
+        """Edit a file of the copy, as a person does between two deployments."""
+        path = self.place / file
+        text, count = re.subn(pattern, replacement, path.read_text("utf-8"))
+        if not count:
+            raise LaunchError(f"{file} has no {pattern}")
+        path.write_text(text, "utf-8")
+
+    def in_force(self, function: str, variable: str) -> str:
+        """A variable of the version of *function* that callers reach."""
+        client = self._emulated.client("lambda")
+        names = [each["FunctionName"] for each in client.list_functions()["Functions"]]
+        [name] = [each for each in names if function in each.lower()]
+        configuration = client.get_function_configuration(FunctionName=name, Qualifier="live")
+        return str(configuration["Environment"]["Variables"].get(variable, ""))
+
+    def expect(self, what: str, found: object, wanted: object) -> None:
+        """Raises LaunchError where it is not so."""
+        if found != wanted:
+            raise LaunchError(f"{what}: {found!r}, where {wanted!r} was expected")
+        self.progress.say(f"  {what}: {found}")
+
+    def connect(self, stack: str, *options: str) -> None:
+        """`ragdrop connect`; then name the API by its path, as no host name leads to an emulator's."""
+        for name in ("RAGDROP_API_URL", "RAGDROP_API_KEY"):
+            self.environment.pop(name, None)
+        self.run(" ".join(["ragdrop connect", stack, "--tenant", TENANT, *options]))
+        told = self._emulated.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]["Outputs"]
+        outputs = {each["OutputKey"]: each["OutputValue"] for each in told}
+        self.environment["RAGDROP_API_URL"] = local_api_url(self._emulated.endpoint_url, outputs)
+        self.environment["RAGDROP_API_KEY"] = str(read_json(self.place / ".local/stack.json")["api_key"])
+
+    def buckets(self) -> set[str]:
+        """The names of all buckets but the one that sam keeps its packages in."""
+        found = {each["Name"] for each in self._emulated.client("s3").list_buckets()["Buckets"]}
+        return {name for name in found if name.startswith((STACK, SECOND))}
+
+    def ask(self) -> None:
+        """Ask what the guide asks; the note's code must be in the answer."""
+        told = self.run('ragdrop ask "What is the code of the pump?" --vault team')
+        self.expect("the code in the answer", CODE in told and CODE, CODE)
+
+    def deploy_again(self, release: str, concurrency: str) -> None:
+        """`make deploy` with what changed."""
+        self.patch(release, concurrency)
+        self.run("make deploy ENV=dev")
+
+
+def started(place: Path, home: Home, progress: Progress) -> tuple[Rehearsal, dict[str, str]]:
+    """Start emulator and models; the rehearsal, and the parameters that tell the functions of the models."""
+    home.make()
+    options = LaunchOptions(None, None, f"sqlite:///{home.index}", {})
+    launcher = Launcher(home, options, TENANT, progress)
+    aws = aws_environment(launcher.start("emulator", emulator).port)
+    near = f"http://{HOST}:{launcher.start('embedding', partial(embedding, model=options.local_model)).port}/v1"
+    chat = launcher.start("answerer", partial(answerer, model=options.local_model, embedding_url=near)).port
+    tools, empty = place.parent / "bin", place.parent / "empty-home"
+    for folder in (tools, empty):
+        folder.mkdir()
+    for tool, name in TOOLS.items():
+        (tools / tool).symlink_to(SHARED / f"env/{name}/bin/{tool}")
+    environment = {
+        **{name: value for name, value in os.environ.items() if name in INHERITED},
+        **aws,
+        "HOME": str(empty),
+        "PATH": os.pathsep.join([str(place / ".venv/bin"), str(tools), os.environ["PATH"]]),
+        "SAM_CLI_TELEMETRY": "0",
+        "SAM_CLI_POLL_DELAY": "0.5",
+        "NO_PROXY": "127.0.0.1,localhost",
+        "OPENAI_API_KEY": "a-key-of-the-rehearsal",
+    }
+    parameters = {
+        **options.parameters(index_url=str(options.index_url), embedding_url=near, chat_url=f"http://{HOST}:{chat}/v1"),
+        "OpenSearchDomain": "none",
+        "EmbeddingTokenizer": "",
+        "EmbeddingApiKey": SECRET,
+        "ChatApiKey": SECRET,
+    }
+    return Rehearsal(place, Emulated(aws["AWS_ENDPOINT_URL"], aws), environment, progress), parameters
+
+
+def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str], index: Path) -> None:
+    """The whole guide, in its order.
+
+    Args:
+        rehearsal: What runs it.
+        parameters: Those that are not the profile's.
+        index: The folder of the embedded index, with one a tenant.
+
+    Raises:
+        LaunchError: A step failed, or did not do what the guide says.
+    """
+    run, place = rehearsal.run, rehearsal.place
+    concurrency = parameters["IngestConcurrency"]
+    run('aws ssm put-parameter --name /ragdrop/openai --type SecureString --value "$OPENAI_API_KEY"')
+    rehearsal.build()
+    rehearsal.patch("first", concurrency)
+    typed = answers_of(TEMPLATE.read_text("utf-8"), parameters)
+    run("sam deploy --guided --config-env dev", typed="\n".join(typed) + "\n")
+    rehearsal.connect(STACK)
+    run("ragdrop doctor")
+    (place / "notes").mkdir()
+    (place / "notes/pump.md").write_text(NOTE, "utf-8")
+    (place / "questions.jsonl").write_text(json.dumps(QUESTION) + "\n", "utf-8")
+    run("ragdrop push notes --vault team --wait")
+    rehearsal.ask()
+    run(f"ragdrop key create {TENANT} --role reader --vault team")
+
+    run("ragdrop eval questions.jsonl --save before.json")
+    rehearsal.change("samconfig.toml", r"LogLevel=(\\*\"?)INFO", r"LogLevel=\1DEBUG")
+    rehearsal.deploy_again("second", concurrency)
+    rehearsal.expect("the changed setting is in force", rehearsal.in_force("query", "LOG_LEVEL"), "DEBUG")
+
+    rehearsal.change("functions/query/app.py", r"\Z", "# the next release\n")
+    rehearsal.build()
+    rehearsal.deploy_again("third", concurrency)
+    run("ragdrop doctor")
+    run("ragdrop eval questions.jsonl --compare before.json --gate 0.8")
+
+    rehearsal.change("functions/query/app.py", r"# the next release\n\Z", "")
+    rehearsal.change("samconfig.toml", r"LogLevel=(\\*\"?)DEBUG", r"LogLevel=\1INFO")
+    rehearsal.build()
+    rehearsal.deploy_again("fourth", concurrency)
+    rehearsal.expect("the setting of before is in force", rehearsal.in_force("query", "LOG_LEVEL"), "INFO")
+    rehearsal.ask()
+
+    buckets = rehearsal.buckets()
+    run(f"aws cloudformation delete-stack --stack-name {STACK}")
+    run(f"aws cloudformation wait stack-delete-complete --stack-name {STACK}")
+    rehearsal.expect("buckets that stayed", len(buckets & rehearsal.buckets()), len(buckets))
+    rehearsal.change("samconfig.toml", rf'stack_name = "{STACK}"', f'stack_name = "{SECOND}"')
+    rehearsal.deploy_again("fifth", concurrency)
+    rehearsal.connect(SECOND, "--replace")
+    [old] = [each for each in buckets if each.startswith(f"{STACK}-documents")]
+    [new] = [each for each in rehearsal.buckets() if each.startswith(f"{SECOND}-documents")]
+    rehearsal.environment |= {"OLD_BUCKET": old, "NEW_BUCKET": new}
+    run('aws s3 sync "s3://$OLD_BUCKET" "s3://$NEW_BUCKET"')
+    run("ragdrop sweep")
+    rehearsal.ask()
+
+    for folder in index.iterdir():
+        shutil.rmtree(folder)
+    run("ragdrop reindex --outdated")
+    rehearsal.ask()
+
+
+def not_run(guide: str, ran: set[str]) -> list[str]:
+    r"""Commands of the guide that the rehearsal did not run; a copy of this state has nothing to pull.
+
+    >>> not_run("```bash\nragdrop doctor\ngit pull\nragdrop x\n```", {"ragdrop doctor"})
+    ['ragdrop x']
+    """
+    return [each for each in commands_of(guide) if each not in ran | {"git pull"}]
+
+
+@contextlib.contextmanager
+def copied() -> Iterator[Path]:
+    """A copy of the repository's files in a folder that goes again, with the environments of the repository."""
+    with tempfile.TemporaryDirectory(prefix="ragdrop-rehearsal-", ignore_cleanup_errors=True) as folder:
+        place = Path(folder) / "ragdrop"
+        listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+        names = subprocess.run(listed, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+        for name in filter(None, names.split("\0")):
+            if (REPOSITORY / name).is_file():
+                (place / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(REPOSITORY / name, place / name)
+        (place / ".local").mkdir()
+        (place / ".local/env").symlink_to(SHARED / "env")
+        (place / ".venv").symlink_to(REPOSITORY / ".venv")
+        yield place
+
+
+def main() -> int:
+    """Rehearse; 0 where every step did what the guide says."""
+    progress = Progress()
+    begun = time.monotonic()
+    try:
+        with copied() as place, contextlib.ExitStack() as cleanup, progress.shown():
+            home = Home(place.parent / "stacks", "rehearsal")
+            cleanup.callback(down, home, Progress(quiet=True))
+            rehearsal, parameters = started(place, home, progress)
+            rehearse(rehearsal, parameters, home.index)
+            missing = not_run(GUIDE.read_text("utf-8"), rehearsal.ran)
+    except LaunchError as exc:
+        sys.stderr.write(f"{exc}\n")
+        return 1
+    for command in missing:
+        sys.stderr.write(f"{GUIDE.name} has a command that was not rehearsed: {command}\n")
+    progress.say(f"Rehearsed {len(rehearsal.ran)} commands in {(time.monotonic() - begun) / 60:.1f} minutes.")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
