@@ -16,6 +16,7 @@ from hypothesis import settings
 from pytest_socket import disable_socket, enable_socket
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.aws.call_shapes import RECORDING, SHAPES
 from tests.endings import AT_THE_END
 from tests.world import World
 
@@ -72,6 +73,10 @@ def group_of(nodeid: str) -> str | None:
         if folder in path.parts:
             return folder
     named = set(words(nodeid))
+    if "aws" in path.parts and {"runtime", "adapter"} & named:
+        return "integration"  # its stack
+    if "witness" in named:
+        return "witness"
     if "emulator" in named and "contract" in path.parts:
         return "integration"  # its stack
     if {"opensearch", "reindex"} & named or (wants_a_node(path) and not {"memory", "sqlite"} & named):
@@ -90,9 +95,20 @@ def words(nodeid: str) -> list[str]:
     return re.findall(r"[a-z0-9]+", nodeid)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """A call of AWS that no page and no permission test knows of fails the test that made it first."""
+    found, SHAPES.unknown = sorted(SHAPES.unknown), set()
+    if found and RECORDING not in os.environ:
+        told = "\n".join(found)
+        pytest.fail(f"unknown calls of AWS; run `python -m benchmarks.parity --write`:\n{told}", pytrace=False)
+
+
 def pytest_sessionfinish() -> None:
-    """Stop what the tests of this process started."""
+    """Stop what the tests of this process started, and keep which calls of AWS they made if asked to."""
     AT_THE_END.close()
+    if RECORDING in os.environ:
+        SHAPES.write(Path(os.environ[RECORDING]))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from benchmarks.environment_table import measured_line
-from benchmarks.parity.differences import DIFFERENCES, Difference
+from benchmarks.parity.differences import DIFFERENCES, ENDS, Difference
 from benchmarks.records import BenchmarkRecord
 from pages.wrap import wrapped
 
@@ -17,6 +17,7 @@ SHOWN = {
     "opensearch": "OpenSearch",
     "aws": "moto, or AWS's own answers",
     "emulator": "emulator of a running stack",
+    "witness": "DynamoDB Local, ElasticMQ",
     "none": "no engine",
 }
 TITLES = {
@@ -25,6 +26,16 @@ TITLES = {
     "stores": "Every other port: one suite over the fakes and the real adapters",
     "handlers": "The handlers' other tests: moto and the embedded index, or fakes",
 }
+ENGINES = {"aws": "moto", "emulator": "emulator", "witness": "witness"}
+CALLS = """## What ragdrop asks of AWS
+
+All {all} shapes of calls: an operation with the form of its parameters. While the contract suites run, each engine is
+asked the same and tells how the calls ended. The witnesses are AWS's own DynamoDB Local and, for SQS, ElasticMQ; moto
+and the emulator are each other's for S3. {twice} shapes have at least two engines. A shape that no engine shows was
+asked by a suite that runs on moto alone. A call that is not in this table fails the test that makes it
+(`tests/aws/call_shapes.py`), and `tests/aws/test_permissions.py` holds the roles against what the functions asked.
+
+"""
 HEAD = """# Parity: the laptop and AWS
 
 Which tests run on which engine and how many of them passed, then every known difference between the laptop and AWS,
@@ -48,6 +59,8 @@ def parity_page(record: BenchmarkRecord) -> str:
 def page(found: dict[str, Any], told: str) -> str:
     """The whole page; *told* says where and when it was counted."""
     parts = [_suite(name, found[name]) for name in TITLES if name in found]
+    if "calls" in found:
+        parts.append(_calls(found["calls"]))
     parts.append(f"*{told}*")
     return HEAD + "\n\n".join([*parts, _differences()]) + "\n"
 
@@ -79,6 +92,26 @@ def _cell(outcomes: Any) -> str:
     total = sum(outcomes.values())
     passed = outcomes.get("passed", 0)
     return "" if not total else f"{passed}" if passed == total else f"{passed} of {total}"
+
+
+def _calls(calls: dict[str, Any]) -> str:
+    """Every shape of a call with how it ended on each engine; a difference is explained in the last column."""
+    twice = sum(len(engines) > 1 for engines in calls.values())
+    text = CALLS.format(all=len(calls), twice=twice)
+    lines = [f"| call | {' | '.join(name for name in ENGINES.values())} | difference |", "|---|---|---|---|---|"]
+    for shape, ends in calls.items():
+        cells = [", ".join(ends.get(engine, ())) for engine in ENGINES]
+        lines.append(f"| `{shape.replace('|', chr(92) + '|')}` | {' | '.join(cells)} | {' '.join(explained(ends))} |")
+    return text + "\n".join(lines)
+
+
+def explained(ends: dict[str, list[str]]) -> list[str]:
+    """Why engines ended calls of one shape in other ways; a KeyError for a way that nobody explained."""
+    seen = {engine: set(each) for engine, each in ends.items()}
+    if len(seen) < 2:
+        return []
+    common = set.intersection(*seen.values())
+    return sorted({ENDS[end] for each in seen.values() for end in each - common})
 
 
 def _differences() -> str:

@@ -3,17 +3,21 @@
     python -m benchmarks.parity [--suite NAME ...] [--write]
 
 Runs the suites by pytest, counts their cases by engine, and writes docs/parity.md with `--write`; a suite that is not
-run keeps its counts.  OpenSearch cases need a node (a JDK 21 and Maven, or RAGDROP_OPENSEARCH_URL); the emulator's need
-a running stack.
+run keeps its counts.  What ragdrop asked of AWS meanwhile becomes the table of calls, and where every suite ran,
+tests/aws/call_shapes.json too.  OpenSearch cases and the witnesses need a JDK 21 and Maven; the emulator's cases start
+a stack.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,6 +25,7 @@ from xml.etree import ElementTree
 
 from benchmarks import records
 from benchmarks.parity.page import page, parity_page
+from tests.aws.call_shapes import RECORDING, collected, keep
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/parity.md"
@@ -35,7 +40,7 @@ SUITES = {
     "stores": [each for each in _PORTS if not _INDEX.search(each)],
     "handlers": ["tests/functions", "--ignore=tests/functions/test_conformance.py"],
 }
-ENGINES = ("memory", "sqlite", "snapshot", "opensearch", "aws", "emulator")
+ENGINES = ("memory", "sqlite", "snapshot", "opensearch", "aws", "emulator", "witness")
 BY_FILE = (
     (re.compile(r"opensearch|node"), "opensearch"),
     (re.compile(r"sqlite|snapshot"), "sqlite"),
@@ -85,8 +90,34 @@ def run(name: str, *, again: bool = True) -> Counts:
     if again:
         options = ["-q", "-n", "2", "--dist", "loadgroup", "-p", "no:cacheprovider", f"--junitxml={report}"]
         command = [sys.executable, "-m", "pytest", *options, *SUITES[name]]
-        subprocess.run(command, cwd=ROOT, check=False)  # noqa: S603 - our own tests
+        shutil.rmtree(shapes_of(name), ignore_errors=True)
+        shapes_of(name).mkdir(parents=True)
+        environment = {**os.environ, RECORDING: str(shapes_of(name))}
+        subprocess.run(command, cwd=ROOT, env=environment, check=False)  # noqa: S603 - our own tests
     return counted(report.read_text("utf-8"), usual="sqlite" if name == "handlers" else "none")
+
+
+def shapes_of(name: str) -> Path:
+    """Where the processes of a suite leave what they asked of AWS."""
+    return REPORTS / f"{name}-calls"
+
+
+def calls(names: Iterable[str]) -> tuple[Any, dict[str, set[str]]]:
+    """How the calls of each shape ended on each engine, and what the roles needed, over some suites.
+
+    Only the contract suites ask every engine the same: a shape that another suite alone has stands there without ends.
+    """
+    shapes: dict[str, Any] = {}
+    needed: dict[str, set[str]] = {}
+    for name in names:
+        noted, needs = collected(shapes_of(name))
+        for shape, engines in noted.items():
+            held = shapes.setdefault(shape, {})
+            for engine, ends in engines.items() if name == "stores" else ():
+                held[engine] = sorted(ends)
+        for role, each in needs.items():
+            needed.setdefault(role, set()).update(each)
+    return {shape: shapes[shape] for shape in sorted(shapes)}, needed
 
 
 def main() -> int:
@@ -100,6 +131,10 @@ def main() -> int:
     found: dict[str, Any] = dict(record.results) if record else {}
     ran: dict[str, Any] = {name: run(name, again=not options.counted) for name in options.suite or SUITES}
     found |= ran
+    if set(ran) == set(SUITES):
+        found["calls"], needed = calls(SUITES)
+        ran["calls"] = {}
+        keep(found["calls"], needed)
     if options.write:
         older = record.left(ran, record.results) if record else {}
         record = records.keep("parity", found, {name: version(name) for name in PACKAGES}, older=older)

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from localstack.opensearch.jdk import UnavailableError
@@ -31,8 +32,6 @@ def assemble(release: Release, target: Path) -> Path:
     """
     if (target / "lib").is_dir():
         return target
-    if shutil.which("mvn") is None:
-        raise UnavailableError("`mvn` (Maven) is needed to fetch OpenSearch's artifacts and is not on the PATH")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".assembling-", dir=target.parent) as scratch:
         _fetch(release, Path(scratch))
@@ -47,11 +46,22 @@ def assemble(release: Release, target: Path) -> Path:
 
 
 def _fetch(release: Release, scratch: Path) -> None:
-    """One Maven run over a project of several modules: each module's artifacts end in its own `jars` folder."""
+    """Each module's artifacts end in its own `jars` folder."""
     parts = {"server": [(coordinates, "jar") for coordinates in release.server]}
     parts |= {name: [(artifact, "zip")] for name, artifact in release.plugins}
     for module in release.modules:
         parts[module.name] = [(f"{MODULE_GROUP}:{module.artifact}:{release.version}", "jar")]
+    copy_artifacts(parts, scratch, f"OpenSearch {release.version}")
+
+
+def copy_artifacts(parts: Mapping[str, list[tuple[str, str]]], scratch: Path, what: str) -> None:
+    """One Maven run: `scratch/PART/jars` holds the artifacts (coordinates and kind) of each part, with what they need.
+
+    Raises:
+        UnavailableError: Maven is not installed, or could not fetch *what*; the message carries its first lines.
+    """
+    if shutil.which("mvn") is None:
+        raise UnavailableError(f"`mvn` (Maven) is needed to fetch {what} and is not on the PATH")
     for name, artifacts in parts.items():
         (scratch / name).mkdir()
         (scratch / name / "pom.xml").write_text(_part(name, artifacts))
@@ -68,7 +78,7 @@ def _fetch(release: Release, scratch: Path) -> None:
     )
     if run.returncode:
         tail = "\n".join((run.stdout + run.stderr).splitlines()[:5])
-        raise UnavailableError(f"Maven could not fetch OpenSearch {release.version}:\n{tail}")
+        raise UnavailableError(f"Maven could not fetch {what}:\n{tail}")
 
 
 def _part(name: str, artifacts: list[tuple[str, str]]) -> str:

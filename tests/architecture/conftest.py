@@ -18,6 +18,3 @@ def resources(template: Resource) -> dict[str, Resource]:
     """Its resources by logical name."""
     found: dict[str, Resource] = template["Resources"]
     return found
-
-
-collect_ignore = ["sam_versions.py"]  # a program for an environment of its own, not a module of this one

@@ -1,4 +1,4 @@
-"""The engines of the contract suites: memory, AWS in process (moto), and the emulator of a running stack."""
+"""The engines of the contract suites: memory, AWS in process (moto), the emulator of a running stack, witnesses."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import boto3
@@ -19,7 +20,7 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 from moto.core.models import botocore_stubber
 
-from ragdrop.ports import MessageQueue, ObjectStore, Registry
+from ragdrop.ports import MessageQueue, ObjectStore, Registry, VisitedCache
 from ragdrop.ports.breakers import BreakerStore
 from ragdrop.ports.credentials import RequestCounts
 from ragdrop.ports.kept_replies import KeptReplies
@@ -28,7 +29,7 @@ from ragdrop.ports.receipts import Receipts
 from ragdrop.ports.telemetry import Telemetry
 from ragdrop.stores.aws.clients import read_answers_plainly
 from ragdrop.stores.dynamodb.breakers import DynamoDbBreakers
-from ragdrop.stores.dynamodb.expiring import DynamoDbKeptReplies, DynamoDbRequestCounts
+from ragdrop.stores.dynamodb.expiring import DynamoDbKeptReplies, DynamoDbRequestCounts, DynamoDbVisitedCache
 from ragdrop.stores.dynamodb.receipts import DynamoDbReceipts
 from ragdrop.stores.dynamodb.registry import DynamoDbRegistry
 from ragdrop.stores.dynamodb.telemetry import DynamoDbTelemetry
@@ -38,10 +39,19 @@ from testing.memory_breakers import MemoryBreakers
 from testing.memory_message_queue import MemoryMessageQueue
 from testing.memory_object_store import MemoryObjectStore
 from testing.memory_registry import MemoryRegistry
-from testing.memory_telemetry import MemoryKeptReplies, MemoryReceipts, MemoryRequestCounts, MemoryTelemetry
+from testing.memory_telemetry import (
+    MemoryKeptReplies,
+    MemoryReceipts,
+    MemoryRequestCounts,
+    MemoryTelemetry,
+    MemoryVisitedCache,
+)
+from tests.aws.call_shapes import SHAPES
+from tests.aws.witnesses import endpoint_of
 from tests.stacks import shared_stack
 
-ENGINES = ("memory", "aws", "emulator")
+ENGINES = ("memory", "aws", "emulator", "witness")
+STORE_ENGINES = ("memory", "aws", "emulator")  # nothing else speaks S3 as these two do: they are each other's witness
 REGION = "eu-central-1"
 TURN = threading.Lock()
 SESSION = boto3.Session()  # keeps the services' descriptions, which take most of the time of making a client
@@ -53,11 +63,6 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.add_multi_constructor("!", lambda _loader, _suffix, _node: None)
-
-
-def registry_table() -> dict[str, Any]:
-    """The registry's table as the template defines it, as CreateTable takes it."""
-    return table_definition("RegistryTable")
 
 
 def table_definition(resource: str) -> dict[str, Any]:
@@ -101,12 +106,12 @@ def answered_in_turn(event_name: str, request: Any, **others: Any) -> Any:
 
 @contextmanager
 def clients(engine: str) -> Iterator[Callable[[str], Any]]:
-    """Makes low-level clients of moto or of the stack's emulator."""
+    """Makes low-level clients of moto, of the stack's emulator, or of a server that has nothing to do with either."""
     with ExitStack() as cleanup:
         credentials = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": REGION}
         if engine == "aws":
             cleanup.enter_context(mock_aws())
-        else:
+        elif engine == "emulator":
             running = stack()
             environment = running.get("environment", {})
             credentials["endpoint_url"] = running["endpoint_url"]
@@ -118,6 +123,9 @@ def clients(engine: str) -> Iterator[Callable[[str], Any]]:
         config = Config(connect_timeout=2, read_timeout=20)
 
         def make(service: str) -> Any:
+            if engine == "witness":
+                credentials["endpoint_url"] = endpoint_of(service)
+            SHAPES.engines[urlsplit(credentials.get("endpoint_url", "")).netloc] = engine
             made = SESSION.client(service, config=config, **credentials)
             if engine == "aws":
                 made.meta.events.unregister("before-send", botocore_stubber)
@@ -131,99 +139,87 @@ def clients(engine: str) -> Iterator[Callable[[str], Any]]:
 
 
 @contextmanager
+def table_engine(engine: str, resource: str) -> Iterator[tuple[str, Any]]:
+    """Name and client of a table that is as the template defines *resource*; on the emulator the stack's own."""
+    with clients(engine) as make:
+        client = make("dynamodb")
+        if engine == "emulator":
+            yield stack()["environment"][f"{resource.removesuffix('Table').upper()}_TABLE"], client
+            return
+        name = f"{resource}-{uuid4().hex[:12]}"
+        client.create_table(TableName=name, **table_definition(resource))
+        yield name, client
+        client.delete_table(TableName=name)
+
+
+@contextmanager
 def registry_engine(engine: str) -> Iterator[Registry]:
     """A registry; on the emulator the stack's own table, so tests take a tenant of their own."""
     if engine == "memory":
         yield MemoryRegistry()
         return
-    with clients(engine) as make:
-        client = make("dynamodb")
-        running = stack() if engine == "emulator" else None
-        if running:
-            yield DynamoDbRegistry(running["environment"]["REGISTRY_TABLE"], client)
-            return
-        client.create_table(TableName="registry", **registry_table())
-        yield DynamoDbRegistry("registry", client)
+    with table_engine(engine, "RegistryTable") as (name, client):
+        yield DynamoDbRegistry(name, client)
 
 
 @contextmanager
 def telemetry_engine(engine: str) -> Iterator[Telemetry]:
-    """A telemetry table; on the emulator the stack's own, so tests take a tenant of their own."""
+    """Telemetry; on the emulator the stack's own table, so tests take a tenant of their own."""
     if engine == "memory":
         yield MemoryTelemetry()
         return
-    with clients(engine) as make:
-        client = make("dynamodb")
-        running = stack() if engine == "emulator" else None
-        if running:
-            yield DynamoDbTelemetry(running["environment"]["TELEMETRY_TABLE"], client)
-            return
-        client.create_table(TableName="telemetry", **table_definition("TelemetryTable"))
-        yield DynamoDbTelemetry("telemetry", client)
+    with table_engine(engine, "TelemetryTable") as (name, client):
+        yield DynamoDbTelemetry(name, client)
 
 
 @contextmanager
 def receipts_engine(engine: str) -> Iterator[Receipts]:
-    """Receipts in a telemetry table; on the emulator the stack's own, so tests take a tenant of their own."""
+    """Receipts; on the emulator the stack's own table, so tests take a tenant of their own."""
     if engine == "memory":
         yield MemoryReceipts()
         return
-    with clients(engine) as make:
-        client = make("dynamodb")
-        running = stack() if engine == "emulator" else None
-        if running:
-            yield DynamoDbReceipts(running["environment"]["TELEMETRY_TABLE"], client)
-            return
-        client.create_table(TableName="telemetry", **table_definition("TelemetryTable"))
-        yield DynamoDbReceipts("telemetry", client)
+    with table_engine(engine, "TelemetryTable") as (name, client):
+        yield DynamoDbReceipts(name, client)
 
 
 @contextmanager
 def request_counts_engine(engine: str) -> Iterator[RequestCounts]:
-    """Counters in a telemetry table; on the emulator the stack's own, so tests take a tenant of their own."""
+    """Counters; on the emulator the stack's own table, so tests take a tenant of their own."""
     if engine == "memory":
         yield MemoryRequestCounts()
         return
-    with clients(engine) as make:
-        client = make("dynamodb")
-        running = stack() if engine == "emulator" else None
-        if running:
-            yield DynamoDbRequestCounts(running["environment"]["TELEMETRY_TABLE"], client)
-            return
-        client.create_table(TableName="telemetry", **table_definition("TelemetryTable"))
-        yield DynamoDbRequestCounts("telemetry", client)
+    with table_engine(engine, "TelemetryTable") as (name, client):
+        yield DynamoDbRequestCounts(name, client)
 
 
 @contextmanager
 def kept_replies_engine(engine: str) -> Iterator[KeptReplies]:
-    """Kept replies in a telemetry table; on the emulator the stack's own, so tests take a tenant of their own."""
+    """Kept replies; on the emulator the stack's own table, so tests take a tenant of their own."""
     if engine == "memory":
         yield MemoryKeptReplies()
         return
-    with clients(engine) as make:
-        client = make("dynamodb")
-        running = stack() if engine == "emulator" else None
-        if running:
-            yield DynamoDbKeptReplies(running["environment"]["TELEMETRY_TABLE"], client)
-            return
-        client.create_table(TableName="telemetry", **table_definition("TelemetryTable"))
-        yield DynamoDbKeptReplies("telemetry", client)
+    with table_engine(engine, "TelemetryTable") as (name, client):
+        yield DynamoDbKeptReplies(name, client)
 
 
 @contextmanager
 def breakers_engine(engine: str) -> Iterator[BreakerStore]:
-    """Breakers in a telemetry table; on the emulator the stack's own, so tests take dependencies of their own."""
+    """Breakers; on the emulator the stack's own table, so tests take dependencies of their own."""
     if engine == "memory":
         yield MemoryBreakers()
         return
-    with clients(engine) as make:
-        client = make("dynamodb")
-        running = stack() if engine == "emulator" else None
-        if running:
-            yield DynamoDbBreakers(running["environment"]["TELEMETRY_TABLE"], client)
-            return
-        client.create_table(TableName="telemetry", **table_definition("TelemetryTable"))
-        yield DynamoDbBreakers("telemetry", client)
+    with table_engine(engine, "TelemetryTable") as (name, client):
+        yield DynamoDbBreakers(name, client)
+
+
+@contextmanager
+def visited_engine(engine: str) -> Iterator[VisitedCache]:
+    """Visits; on the emulator the stack's own table, so tests take a tenant of their own."""
+    if engine == "memory":
+        yield MemoryVisitedCache()
+        return
+    with table_engine(engine, "VisitedTable") as (name, client):
+        yield DynamoDbVisitedCache(name, client)
 
 
 @contextmanager

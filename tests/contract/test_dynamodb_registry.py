@@ -16,7 +16,7 @@ from ragdrop.errors import ConfigurationError, DatabaseError
 from ragdrop.stores.dynamodb.items import detail_item, detail_of, encode, head_of
 from ragdrop.stores.dynamodb.registry import DynamoDbRegistry
 from tests.contract import registry_examples as examples
-from tests.contract.aws_fixtures import clients, registry_table
+from tests.contract.aws_fixtures import clients, table_definition
 
 KEYS = [DocumentKey("acme", "team", f"{number}.md") for number in range(4)]
 
@@ -87,7 +87,7 @@ def refusal(code: str, status: int = 400) -> ClientError:
 def test_every_read_of_the_table_is_consistent() -> None:
     with clients("aws") as make:
         client = make("dynamodb")
-        client.create_table(TableName="registry", **registry_table())
+        client.create_table(TableName="registry", **table_definition("RegistryTable"))
         recording = Recording(client)
         registry = DynamoDbRegistry("registry", recording)
         registry.create_tenant(examples.tenant_of("acme"))
@@ -186,7 +186,7 @@ def test_a_table_that_does_not_exist_is_a_configuration_error_that_names_it() ->
 def test_attributes_of_a_later_version_are_passed_over_and_kept() -> None:
     with clients("aws") as make:
         client = make("dynamodb")
-        client.create_table(TableName="registry", **registry_table())
+        client.create_table(TableName="registry", **table_definition("RegistryTable"))
         registry = DynamoDbRegistry("registry", client)
         examples.indexed(registry, KEYS[0])
         name = {"PK": {"S": "D#acme/team/0.md"}, "SK": {"S": "H"}}
@@ -211,7 +211,7 @@ def test_a_head_stays_under_one_kilobyte() -> None:
     key = DocumentKey("a-tenant-with-a-name", "a-vault-of-it", "some/folders/deep/" + "n" * 50 + ".md")
     with clients("aws") as make:
         client = make("dynamodb")
-        client.create_table(TableName="registry", **registry_table())
+        client.create_table(TableName="registry", **table_definition("RegistryTable"))
         registry = DynamoDbRegistry("registry", client)
         claim = replace(
             examples.claim_of("v" * 32, message_id="m" * 36, sequencer="0" * 18), sidecar_version_id="s" * 32

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from ragdrop.errors import ObjectStoreError, PreconditionFailedError
 from ragdrop.stores.s3.object_store import decoded, encoded
 from testing.memory_object_store import MemoryObjectStore
-from tests.contract.aws_fixtures import ENGINES, StoreEngine, store_engine
+from tests.contract.aws_fixtures import STORE_ENGINES, StoreEngine, store_engine
 
 KEY = "acme/team/notes/größe + 1 😀.md"
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=STORE_ENGINES)
 def engine(request: pytest.FixtureRequest) -> Iterator[StoreEngine]:
     with store_engine(request.param) as made:
         yield made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -21,6 +22,7 @@ from tests.contract.registry_examples import (
     later,
     new_tenant_name,
     now,
+    tenant_of,
 )
 
 
@@ -279,3 +281,16 @@ def test_details_below_a_revision_are_forgotten_and_the_others_stay(registry: Re
     assert registry.detail(key, second) is None
     assert registry.detail(key, third) is not None
     assert now(registry, key).live_revision == third
+
+
+def test_of_two_moves_of_an_index_from_the_same_state_the_second_is_refused(registry: Registry) -> None:
+    before = tenant_of(new_tenant_name())
+    registry.create_tenant(before)
+    next_one = replace(before.active, name=f"{before.active.name}-next")
+
+    assert registry.move_indexes(before, active=before.active, building=next_one, previous=None)
+    assert not registry.move_indexes(before, active=next_one, building=None, previous=before.active)
+
+    found = registry.tenant(before.name)
+    assert found is not None
+    assert (found.active, found.building, found.previous, found.moves) == (before.active, next_one, None, 1)

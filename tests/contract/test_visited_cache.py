@@ -7,26 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from ragdrop.ports import VisitedCache
-from ragdrop.stores.dynamodb.expiring import DynamoDbVisitedCache
-from testing.memory_telemetry import MemoryVisitedCache
-from tests.contract.aws_fixtures import ENGINES, clients, registry_table, stack
+from tests.contract.aws_fixtures import ENGINES, visited_engine
 from tests.contract.registry_examples import NOW_S, new_tenant_name
 
 
 @pytest.fixture(params=ENGINES)
 def cache(request: pytest.FixtureRequest) -> Iterator[VisitedCache]:
-    if request.param == "memory":
-        yield MemoryVisitedCache()
-        return
-    with clients(request.param) as make:
-        client = make("dynamodb")
-        running = stack() if request.param == "emulator" else None
-        if running is None:
-            table = registry_table()
-            table["AttributeDefinitions"] = table["AttributeDefinitions"][:2]
-            del table["GlobalSecondaryIndexes"]
-            client.create_table(TableName="visited", **table)
-        yield DynamoDbVisitedCache(running["environment"]["VISITED_TABLE"] if running else "visited", client)
+    with visited_engine(request.param) as made:
+        yield made
 
 
 def test_what_was_noted_is_known_for_an_hour_and_not_longer(cache: VisitedCache) -> None:

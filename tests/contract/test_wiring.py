@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from botocore.exceptions import ClientError
@@ -14,7 +15,7 @@ from ragdrop.errors import ConfigurationError
 from ragdrop.ports.wiring import SUBSCRIBED, Wiring, WiringProbe
 from ragdrop.stores.aws.deployment import AwsWiring
 from testing.memory_services import MemoryWiring
-from tests.contract.aws_fixtures import REGION, clients
+from tests.contract.aws_fixtures import STORE_ENGINES, clients
 
 
 class Account:
@@ -36,55 +37,62 @@ def probe(engine: str, *, versioned: bool, dead: bool, events: tuple[str, ...], 
         return
     with clients(engine) as make:
         s3, sqs = make("s3"), make("sqs")
-        url, arn = wired_queue(sqs, dead=dead)
-        s3.create_bucket(Bucket="documents", CreateBucketConfiguration={"LocationConstraint": REGION})
+        urls, arn = wired_queues(sqs, dead=dead)
+        bucket = f"documents-{uuid4().hex[:12]}"
+        elsewhere = s3.meta.region_name != "us-east-1"  # which S3 takes no constraint for
+        place = {"CreateBucketConfiguration": {"LocationConstraint": s3.meta.region_name}} if elsewhere else {}
+        s3.create_bucket(Bucket=bucket, **place)
         if versioned:
-            s3.put_bucket_versioning(Bucket="documents", VersioningConfiguration={"Status": "Enabled"})
+            s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
         sent = [{"QueueArn": arn, "Events": [event]} for event in events]
-        s3.put_bucket_notification_configuration(
-            Bucket="documents", NotificationConfiguration={"QueueConfigurations": sent}
-        )
-        for each in sqs.list_queues()["QueueUrls"]:
+        s3.put_bucket_notification_configuration(Bucket=bucket, NotificationConfiguration={"QueueConfigurations": sent})
+        for each in urls:
             sqs.purge_queue(QueueUrl=each)  # S3 sends a test message when a notification is set
             for number in range(messages):
                 sqs.send_message(QueueUrl=each, MessageBody=str(number))
-        yield AwsWiring("documents", url, s3=s3, sqs=sqs, functions=Account(10))
+        yield AwsWiring(bucket, urls[-1], s3=s3, sqs=sqs, functions=Account(10))
+        s3.delete_bucket(Bucket=bucket)
+        for each in urls:
+            sqs.delete_queue(QueueUrl=each)
 
 
-def wired_queue(sqs: Any, *, dead: bool) -> tuple[str, str]:
+def wired_queues(sqs: Any, *, dead: bool) -> tuple[list[str], str]:
+    """The addresses, with ingest's last, and ingest's ARN."""
     attributes = {}
     urls = []
+    name = f"wiring-{uuid4().hex[:12]}"
     if dead:
-        urls.append(sqs.create_queue(QueueName="dead")["QueueUrl"])
+        urls.append(sqs.create_queue(QueueName=f"{name}-dead")["QueueUrl"])
         arn = sqs.get_queue_attributes(QueueUrl=urls[0], AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
         attributes["RedrivePolicy"] = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 5})
-    urls.append(sqs.create_queue(QueueName="ingest", Attributes=attributes)["QueueUrl"])
+    urls.append(sqs.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"])
     arn = sqs.get_queue_attributes(QueueUrl=urls[-1], AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
-    return urls[-1], arn
+    return urls, arn
 
 
-@pytest.mark.parametrize("engine", ["memory", "aws"])
+@pytest.mark.parametrize("engine", STORE_ENGINES)
 def test_a_whole_wiring_is_told_with_what_waits(engine: str) -> None:
     with probe(engine, versioned=True, dead=True, events=SUBSCRIBED, messages=2) as made:
         assert made.look() == Wiring(True, frozenset(SUBSCRIBED), 2, 2, 10)
 
 
-@pytest.mark.parametrize("engine", ["memory", "aws"])
+@pytest.mark.parametrize("engine", STORE_ENGINES)
 def test_what_is_missing_is_told_as_missing(engine: str) -> None:
     with probe(engine, versioned=False, dead=False, events=("s3:ObjectCreated:*",), messages=0) as made:
         assert made.look() == Wiring(False, frozenset({"s3:ObjectCreated:*"}), 0, None, 10)
 
 
 def test_events_for_another_queue_do_not_count() -> None:
-    with probe("aws", versioned=True, dead=True, events=SUBSCRIBED, messages=0) as made, clients("aws") as make:
+    with probe("aws", versioned=True, dead=True, events=SUBSCRIBED, messages=0), clients("aws") as make:
+        bucket = make("s3").list_buckets()["Buckets"][0]["Name"]
         other = make("sqs").create_queue(QueueName="other")["QueueUrl"]
-        assert isinstance(made, AwsWiring)
-        moved = AwsWiring("documents", other, s3=make("s3"), sqs=make("sqs"), functions=Account(None))
+        moved = AwsWiring(bucket, other, s3=make("s3"), sqs=make("sqs"), functions=Account(None))
         assert (moved.look().events, moved.look().concurrency) == (frozenset(), None)
 
 
 def test_a_queue_that_does_not_exist_is_a_wrong_setting() -> None:
     with probe("aws", versioned=True, dead=True, events=SUBSCRIBED, messages=0), clients("aws") as make:
-        lost = AwsWiring("documents", "https://sqs.eu-central-1.amazonaws.com/1/no", s3=make("s3"), sqs=make("sqs"))
+        bucket = make("s3").list_buckets()["Buckets"][0]["Name"]
+        lost = AwsWiring(bucket, "https://sqs.eu-central-1.amazonaws.com/1/no", s3=make("s3"), sqs=make("sqs"))
         with pytest.raises(ConfigurationError):
             lost.look()

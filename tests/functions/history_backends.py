@@ -14,7 +14,7 @@ from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_object_store import MemoryObjectStore
 from testing.memory_registry import MemoryRegistry
-from tests.contract.aws_fixtures import registry_table
+from tests.contract.aws_fixtures import table_definition
 
 REGION = "us-east-1"
 
@@ -60,7 +60,7 @@ class InMoto:
     def ports(self) -> dict[str, Any]:
         """The same set for all histories, but for the table: a query of moto takes as long as its table is large."""
         name = f"registry-{next(self._histories)}"
-        self._dynamodb.create_table(TableName=name, **registry_table())
+        self._dynamodb.create_table(TableName=name, **table_definition("RegistryTable"))
         return {**self._ports, "registry": DynamoDbRegistry(name, self._dynamodb)}
 
     def newest(self, key: str) -> tuple[str, bool] | None:

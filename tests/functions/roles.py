@@ -10,6 +10,7 @@ from botocore.exceptions import ClientError
 from botocore.handlers import BUILTIN_HANDLERS
 
 from tests.architecture.cloudformation import allowed_statements, listed, read_template
+from tests.aws.call_shapes import SHAPES
 
 S3_ACTIONS = {
     "HeadObject": "GetObject",
@@ -38,7 +39,7 @@ class Roles:
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
-        self._allowed = _permissions()
+        self._allowed = permissions_of(read_template()["Resources"])
         self._acting: str | None = None
         self.denied: set[str] = set()
         self.used: set[tuple[str, str, str]] = set()
@@ -64,10 +65,11 @@ class Roles:
         for action, resource in _wanted(service, model.name, params):
             path = self._located(resource)
             self.used.add((role, action.partition(":")[2], path.partition("/")[0]))
-            if not any(action == may and where.fullmatch(path) for may, where in self._allowed[role]):
+            if not allowed(self._allowed[role], action, path):
                 self.denied.add(f"{role}: {action} on {path}")
                 told = {"Code": "AccessDeniedException", "Message": f"{role} may not {action} on {path}"}
                 raise ClientError({"Error": told}, model.name)
+            SHAPES.need(role, action, place_of(path))
 
     def _located(self, resource: str) -> str:
         """`bucket/key`, `table` or `table/index/name` by the template's names."""
@@ -108,17 +110,35 @@ def _wanted(service: str, operation: str, params: Mapping[str, Any]) -> Iterator
         yield f"sqs:{BY_BATCH.get(operation, operation)}", params["QueueUrl"].rpartition("/")[2]
 
 
-def _permissions() -> dict[str, list[Permission]]:
+def place_of(path: str) -> str:
+    """Where a call goes, without what is of the data: a key is told by its first folder in the state bucket.
+
+    >>> place_of("StateBucket/revisions/acme/7.json"), place_of("DocumentBucket/acme/a.md"), place_of("VisitedTable")
+    ('StateBucket/revisions/*', 'DocumentBucket/*', 'VisitedTable')
+    """
+    name, slash, key = path.partition("/")
+    if not slash or key.startswith("index/"):
+        return path
+    folder = key.partition("/")[0]
+    return f"{name}/{folder}/*" if name == "StateBucket" else f"{name}/*"
+
+
+def allowed(permissions: list[Permission], action: str, path: str) -> bool:
+    """Whether one of *permissions* allows *action* on *path*."""
+    return any(action == may and where.fullmatch(path) for may, where in permissions)
+
+
+def permissions_of(resources: Mapping[str, Any]) -> dict[str, list[Permission]]:
     """By role, each action with where it is allowed."""
     found: dict[str, list[Permission]] = {}
-    for name, statement in allowed_statements(read_template()["Resources"]):
+    for name, statement in allowed_statements(dict(resources)):
         for action in listed(statement["Action"]):
             for resource in listed(statement["Resource"]):
-                found.setdefault(name, []).append((action, _pattern(resource)))
+                found.setdefault(name, []).append((action, pattern_of(resource)))
     return found
 
 
-def _pattern(resource: Any) -> re.Pattern[str]:
+def pattern_of(resource: Any) -> re.Pattern[str]:
     """The resource as `_located` writes it; a star stands for anything."""
     text = resource.get("Fn::GetAtt") or resource.get("Fn::Sub") if isinstance(resource, dict) else resource
     text = str(text[0] if isinstance(text, list) else text)

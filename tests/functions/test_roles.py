@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ragdrop.errors import DatabaseError
+from ragdrop.ports.message_queue import Continuation
 from tests.functions.conftest import Deployment, LocalContext
 
 DAY_S = 86_400
@@ -42,6 +47,73 @@ def test_the_sweep_may_forget_what_was_replaced_a_month_ago_and_write_a_snapshot
 
     assert (done["objects"], done["expired"]) == (2, 1)
     assert linked.s3.list_objects_v2(Bucket="state", Prefix="snapshots/")["KeyCount"] > 0
+
+
+def tool(deployment: Deployment, method: str, **params: object) -> Any:
+    """The result of a request to the MCP server."""
+    event = deployment.event(
+        "mcp-search", body=json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+    )
+    response = deployment.handlers["mcp"].handler(event, LocalContext(remaining_ms=5_000))  # it waits for ingest
+    answer = json.loads(response["body"])
+    assert response["statusCode"] == 200, answer
+    assert not answer["result"].get("isError"), answer
+    return answer["result"]
+
+
+def test_an_agent_may_write_list_read_and_ask_and_see_the_statistics(deployment: Deployment) -> None:
+    deployment.chat.reply = "The pump's code is QX-5521. [1]"
+    arguments = {"content": "# Pump\n\nThe pump's code is QX-5521.", "source": "pump.md", "vault": "handbook"}
+    tool(deployment, "tools/call", name="rag_context_index", arguments=arguments)
+    deployment.converge("demo/handbook/pump.md")
+
+    [listed] = tool(deployment, "resources/list")["resources"]
+    read = tool(deployment, "resources/read", uri=listed["uri"])
+    answered = tool(deployment, "tools/call", name="rag_query", arguments={"query": "code QX-5521"})
+    tool(deployment, "tools/call", name="rag_context_stats", arguments={})
+    tool(deployment, "tools/call", name="rag_context_health", arguments={})
+
+    assert "QX-5521" in read["contents"][0]["text"]
+    assert "QX-5521" in answered["content"][0]["text"]
+
+
+@pytest.mark.parametrize("function", ["query", "generate", "mcp"])
+def test_every_surface_may_read_the_snapshot_when_the_index_is_lost(
+    linked: Deployment, tmp_path: Path, function: str
+) -> None:
+    linked.chat.reply = "The pump's code is QX-5521. [1]"
+    linked.handlers["sweep"].handler({}, LocalContext(remaining_ms=900_000))
+    shutil.rmtree(tmp_path / "index")
+
+    if function == "mcp":
+        tool(linked, "tools/call", name="rag_context_search", arguments={"query": "code QX-5521"})
+    else:
+        status, _ = linked.post(function, {"query": "code QX-5521", "min_relevance": 0})
+        assert status == 200
+
+    assert (f"{function.capitalize()}Role", "GetObject", "StateBucket") in linked.roles.used
+
+
+def test_ingest_may_hand_the_rest_of_a_large_document_over_to_itself(deployment: Deployment) -> None:
+    queue = deployment.handlers["ingest"].app.ports.queue
+    deployment.roles.acting("ingest", lambda *_: queue.go_on(Continuation("demo/team/large.txt", 1, 2, 1)))({}, None)
+
+    assert ("IngestRole", "SendMessage", "IngestQueue") in deployment.roles.used
+
+
+def test_the_sweep_may_remove_a_snapshot_that_a_purge_overtook_and_correct_counters(linked: Deployment) -> None:
+    sweep = linked.handlers["sweep"]
+    now = [time.time()]
+    sweep.app.ports.clock = lambda: now[0]
+    sweep.app.ports.registry.add_to_tenant("demo", vault="handbook", documents=3, chunks=3)
+
+    sweep.handler({}, LocalContext(remaining_ms=900_000))  # notes how many there are; nothing may change for a while
+    now[0] += DAY_S
+    (done,) = sweep.handler({}, LocalContext(remaining_ms=900_000))["tenants"]
+    linked.roles.acting("sweep", lambda *_: sweep.app.ports.snapshots.remove("demo"))({}, None)
+
+    assert abs(done["corrected"]["documents"]) == 3
+    assert linked.s3.list_objects_v2(Bucket="state", Prefix="snapshots/")["KeyCount"] == 0
 
 
 def test_what_a_role_may_not_do_is_refused_and_noted(deployment: Deployment) -> None:

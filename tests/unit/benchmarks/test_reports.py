@@ -10,11 +10,12 @@ import pytest
 
 from benchmarks.growth.page import tables
 from benchmarks.parity.differences import DIFFERENCES, Difference
-from benchmarks.parity.page import parity_page
+from benchmarks.parity.page import explained, parity_page
 from benchmarks.parity.run import counted
 from benchmarks.records import WHOLE, BenchmarkRecord, read
 from benchmarks.scale.page import scale_page
 from benchmarks.scale.plan import Units, Workload, cache_gib, graph_gib, month, plan
+from tests.aws.call_shapes import SHAPES
 
 ROOT = Path(__file__).parents[3]
 UNITS = Units(7_000, 20.0, 10.0, 100.0, 500)
@@ -36,6 +37,21 @@ def test_a_difference_has_official_documentation_behind_it_and_names_what_holds_
     assert OFFICIAL.match(difference.url)
     assert difference.held_by
     assert all((ROOT / path).is_file() for path in difference.held_by)
+
+
+def test_every_call_of_aws_was_made_on_two_engines_that_agree_or_whose_difference_is_explained() -> None:
+    record = read("parity", ROOT / WHOLE)
+    assert record is not None
+    calls = record.results["calls"]
+
+    assert set(calls) == SHAPES.calls
+    assert [shape for shape, ends in calls.items() if len(ends) < 2] == []
+    assert all(explained(ends) is not None for ends in calls.values())
+
+
+def test_a_difference_between_engines_that_nobody_explained_is_found() -> None:
+    with pytest.raises(KeyError):
+        explained({"aws": ["ok"], "witness": ["SurprisingException"]})
 
 
 def test_a_failed_a_skipped_and_a_passed_case_are_counted_by_their_engine() -> None:

@@ -1,6 +1,6 @@
 """Transforms the template as AWS does: a program for SAM's environment, which alone has the translator.
 
-Reads a list of parameter values as JSON; prints the logical ids of versions and of the API's deployment for each.
+Reads a list of parameter values as JSON; prints the whole transformed template for each.
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ class _NoPolicies:
         return {}
 
 
-def versions(parameters: dict[str, str]) -> list[str]:
-    """Logical ids of what must be new for callers to see a change."""
-    template: dict[str, Any] = yaml_parse(TEMPLATE.read_text("utf-8"))
+def transformed(text: str, parameters: dict[str, str]) -> dict[str, Any]:
+    """What CloudFormation gets, with code as if it were uploaded."""
+    template: dict[str, Any] = yaml_parse(text)
     for resource in template["Resources"].values():
         properties = resource.get("Properties", {})
         if resource["Type"] == "AWS::Serverless::Function":
             properties["CodeUri"] = "s3://bucket/function"
         if resource["Type"] == "AWS::Serverless::LayerVersion":
             properties["ContentUri"] = "s3://bucket/layer"
-    kinds = {"AWS::Lambda::Version", "AWS::ApiGateway::Deployment"}
-    transformed = transform(template, parameters, _NoPolicies())["Resources"]
-    return sorted(name for name, each in transformed.items() if each["Type"] in kinds)
+    found: dict[str, Any] = transform(template, parameters, _NoPolicies())
+    return found
 
 
-print(json.dumps([versions(each) for each in json.load(sys.stdin)]))
+asked = json.load(sys.stdin)
+text = asked["template"] or TEMPLATE.read_text("utf-8")
+print(json.dumps([transformed(text, each) for each in asked["parameters"]]))
