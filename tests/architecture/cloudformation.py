@@ -46,5 +46,11 @@ def allowed_statements(resources: dict[str, Resource]) -> list[tuple[str, Resour
     return [(name, statement) for name, statement in statements if statement["Effect"] == "Allow"]
 
 
+def roles_of(resources: dict[str, Resource], name: str) -> list[str]:
+    """The roles that the policies of a resource belong to: itself, or those that a policy of its own names."""
+    properties = resources[name]["Properties"]
+    return [role["Ref"] for role in properties["Roles"]] if resources[name]["Type"] == "AWS::IAM::Policy" else [name]
+
+
 def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]

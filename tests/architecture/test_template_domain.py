@@ -2,7 +2,7 @@
 
 from tests.architecture.cloudformation import Resource, listed
 
-MAY_POST = {"_msearch", "_search", "_refresh", "_delete_by_query"}  # to search and to remove; writing is `_bulk`
+MAY_POST = {"_msearch", "_refresh", "_delete_by_query"}  # to search and to remove; writing is `_bulk`
 
 
 def test_the_domain_is_made_only_where_it_is_asked_for_and_is_then_kept(
@@ -46,7 +46,9 @@ def test_several_zones_mean_a_node_in_each_of_three(resources: dict[str, Resourc
     assert cluster["ZoneAwarenessConfig"]["Fn::If"][1] == {"AvailabilityZoneCount": 3}
 
 
-def test_the_domain_admits_the_functions_roles_alone_and_only_ingest_writes(resources: dict[str, Resource]) -> None:
+def test_the_domain_admits_the_functions_roles_alone_and_only_ingest_and_sweep_write(
+    resources: dict[str, Resource],
+) -> None:
     writing = {"es:ESHttpPut", "es:ESHttpDelete"}
     for statement in resources["IndexDomain"]["Properties"]["AccessPolicies"]["Statement"]:
         actions = set(listed(statement["Action"]))
@@ -56,7 +58,7 @@ def test_the_domain_admits_the_functions_roles_alone_and_only_ingest_writes(reso
         assert all(action.startswith("es:ESHttp") and "*" not in action for action in actions)
         resources_named = [resource["Fn::Sub"] for resource in listed(statement["Resource"])]
         assert all(name.startswith("arn:${AWS::Partition}:es:") for name in resources_named)
-        if roles != {"IngestRole.Arn"}:
+        if roles != {"IngestRole.Arn", "SweepRole.Arn"}:
             assert not writing & actions
             paths = {name.rpartition("/")[2] for name in resources_named}
             assert "es:ESHttpPost" not in actions or paths <= MAY_POST

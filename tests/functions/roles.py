@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from typing import Any
 
 from botocore.exceptions import ClientError
 from botocore.handlers import BUILTIN_HANDLERS
 
-from tests.architecture.cloudformation import allowed_statements, listed, read_template
+from tests.architecture.cloudformation import allowed_statements, listed, read_template, roles_of
 from tests.aws.call_shapes import SHAPES
 
 S3_ACTIONS = {
@@ -132,9 +133,8 @@ def permissions_of(resources: Mapping[str, Any]) -> dict[str, list[Permission]]:
     """By role, each action with where it is allowed."""
     found: dict[str, list[Permission]] = {}
     for name, statement in allowed_statements(dict(resources)):
-        for action in listed(statement["Action"]):
-            for resource in listed(statement["Resource"]):
-                found.setdefault(name, []).append((action, pattern_of(resource)))
+        for role, action in product(roles_of(dict(resources), name), listed(statement["Action"])):
+            found.setdefault(role, []).extend((action, pattern_of(each)) for each in listed(statement["Resource"]))
     return found
 
 
