@@ -38,6 +38,22 @@ def test_a_session_may_remember_what_it_has_followed(linked: Deployment, functio
     assert {(role, "GetItem", "VisitedTable"), (role, "PutItem", "VisitedTable")} <= linked.roles.used
 
 
+@pytest.mark.parametrize("function", ["query", "generate", "mcp"])
+def test_vectors_of_questions_may_be_shared_when_ten_seconds_have_passed(linked: Deployment, function: str) -> None:
+    linked.chat.reply = "The pump's code is QX-5521. [1]"
+    now = [time.time()]
+    linked.handlers[function].app.ports.clock = lambda: now[0]
+
+    for question in ("code QX-5521", "code of the pump"):
+        if function == "mcp":
+            tool(linked, "tools/call", name="rag_context_search", arguments={"query": question})
+        else:
+            assert linked.post(function, {"query": question, "min_relevance": 0})[0] == 200
+        now[0] += 11
+
+    assert (f"{function.capitalize()}Role", "BatchWriteItem", "TelemetryTable") in linked.roles.used
+
+
 def test_the_sweep_may_forget_what_was_replaced_a_month_ago_and_write_a_snapshot(linked: Deployment) -> None:
     linked.put_object(PUMP, "# Pump\n\nThe pump's code is ZV-1.")
     sweep = linked.handlers["sweep"]
