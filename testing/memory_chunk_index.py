@@ -46,6 +46,13 @@ class MemoryChunkIndex:
         self._chunks: dict[tuple[str, str], dict[str, IndexedChunk]] = {}
         self._lock = threading.Lock()
 
+    def drops_superseded(self, index: IndexRef) -> bool:  # noqa: ARG002 - the port names it
+        """No: each is removed."""
+        return False
+
+    def ready(self, index: IndexRef, deadline: Deadline) -> None:
+        """Nothing to do."""
+
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
         """Write chunks; the same id replaces."""
         self._called("upsert", deadline)
@@ -136,6 +143,14 @@ class MemoryChunkIndex:
     def verify(self, index: IndexRef, deadline: Deadline) -> None:  # noqa: ARG002 - the port names it
         """Nothing to do: memory is not damaged."""
         self._called("verify", deadline)
+
+    def discard_damaged(self, index: IndexRef, deadline: Deadline) -> None:
+        """Drop all."""
+        self.drop(index, deadline)
+
+    def damaged(self, index: IndexRef) -> tuple[str, ...]:  # noqa: ARG002 - the port names it
+        """None."""
+        return ()
 
     def drop(self, index: IndexRef, deadline: Deadline) -> int:
         """Remove all of the tenant's chunks; how many."""

@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from threading import RLock
 
 from ragdrop.errors import RagdropError
-from ragdrop.ports.message_queue import Continuation
+from ragdrop.ports.message_queue import Continuation, MergeRequest
 
 
 class MemoryMessageQueue:
     """MessageQueue for tests; time stands still, so a message that was delayed stays away.
 
-    `sent` holds the keys that were sent, in order; `continued` the large documents to go on with; `dead` the keys of
+    `sent` holds the keys that were sent, in order; `continued` the large documents to go on with; `merges` the merges
+    that were asked for; `dead` the keys of
     the dead-letter queue; `delays` the receipt handles with their seconds, in order; `fail_with` is raised by every
     call while it is set; `calls` names the calls made.
     """
@@ -22,6 +23,7 @@ class MemoryMessageQueue:
     def __init__(self) -> None:
         self.sent: list[str] = []
         self.continued: list[Continuation] = []
+        self.merges: list[MergeRequest] = []
         self.dead: list[str] = []
         self.delays: list[tuple[str, int]] = []
         self.fail_with: RagdropError | None = None
@@ -39,6 +41,10 @@ class MemoryMessageQueue:
     def go_on(self, continuation: Continuation) -> None:
         with self._call("go_on"):
             self.continued.append(continuation)
+
+    def merge(self, wanted: MergeRequest) -> None:
+        with self._call("merge"):
+            self.merges.append(wanted)
 
     def redrive(self) -> int:
         with self._call("redrive"):

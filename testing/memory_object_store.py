@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from threading import RLock
+from typing import BinaryIO
 
 from ragdrop.errors import RagdropError
 from ragdrop.ports import StoredObject
@@ -56,12 +57,13 @@ class MemoryObjectStore:
     def put(
         self,
         key: str,
-        body: bytes,
+        body: bytes | BinaryIO,
         *,
         media_type: str,
         metadata: Mapping[str, str] | None = None,
         onto: str | None = None,
     ) -> StoredObject:
+        body = body if isinstance(body, bytes) else body.read()
         with self._call("put"):
             version = self._current(key)
             there = version.stored.etag if version and version.stored else ""
@@ -76,7 +78,7 @@ class MemoryObjectStore:
                 modified_at=self.modified_at,
                 metadata={name.lower(): value for name, value in (metadata or {}).items()},
             )
-            version = _Version(stored.version_id, stored, self.modified_at, bytes(body))
+            version = _Version(stored.version_id, stored, self.modified_at, body)
             self._versions.setdefault(key, []).append(version)
             return stored
 

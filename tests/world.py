@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from ragdrop.bootstrap import App, Ports, compose
 from ragdrop.config import Settings
@@ -20,6 +21,7 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.ports.message_queue import Change, Delivery
 from testing.memory_breakers import MemoryBreakers
 from testing.memory_chunk_index import MemoryChunkIndex
+from testing.memory_manifests import MemoryManifests
 from testing.memory_message_queue import MemoryMessageQueue
 from testing.memory_object_store import MemoryObjectStore
 from testing.memory_registry import MemoryRegistry
@@ -33,11 +35,11 @@ from testing.memory_telemetry import (
 )
 from testing.models import HashingEmbedder, ScriptedChatModel
 
-SNAPSHOTS = tempfile.TemporaryDirectory(prefix="ragdrop-tests-")
+COPIES = tempfile.TemporaryDirectory(prefix="ragdrop-tests-")
 TENANT = "acme"
 DIMENSION = 64
 ENVIRONMENT = {
-    "INDEX_URL": "sqlite:///unused",
+    "INDEX_URL": "s3://",
     "EMBEDDING_URL": "http://127.0.0.1:1",
     "EMBEDDING_MODEL": "hashing",
     "EMBEDDING_DIMENSION": str(DIMENSION),
@@ -99,9 +101,9 @@ class World:
             breaker_store=self.breaker_store,
         )
         given = {name: parts[name] for name in ("hop_limits", "revisions") if name in parts}
-        # A tenant without a snapshot clears its folder, so two processes of tests may not share one.
-        folder = parts.get("snapshot_folder") or Path(SNAPSHOTS.name)
-        self.app: App = compose(ports.replace(snapshot_folder=folder, **given))
+        manifests = parts.get("manifests") or MemoryManifests()
+        folder = parts.get("index_folder") or Path(COPIES.name) / uuid4().hex
+        self.app: App = compose(ports.replace(index_folder=folder, manifests=manifests, **given))
         if self.registry.tenant(tenant) is None:
             self.app.operate.operator.create_tenant(tenant)
         self.caller = Caller(tenant, "admin")

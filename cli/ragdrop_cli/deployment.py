@@ -17,7 +17,6 @@ if TYPE_CHECKING:  # not at run time: `ragdrop ask` starts without them
     from ragdrop.operate.calibrate import Calibrated
     from ragdrop.operate.reindex import Progress, ReindexReport
     from ragdrop.operate.sweeping import SweepReport as SweepReport
-    from ragdrop.operate.write_snapshot import WrittenSnapshot
     from ragdrop.ports.wiring import Verdict
     from ragdrop.tenants.delete import TenantReceipt
 
@@ -114,18 +113,6 @@ class Calibrator(Protocol):
         ...
 
 
-class SnapshotStep(Protocol):
-    """Writes one tenant's snapshot: see ragdrop.operate.write_snapshot."""
-
-    def is_due(self, tenant: Tenant) -> bool:
-        """Whether the tenant changed since its snapshot was written."""
-        ...
-
-    def __call__(self, name: str, deadline: Deadline, *, anew: bool = ..., progress: Progress = ...) -> WrittenSnapshot:
-        """Write what changed, or all of it."""
-        ...
-
-
 class Examiner(Protocol):
     """Looks at a deployment from inside: see ragdrop.operate.diagnose."""
 
@@ -176,11 +163,6 @@ class Deployment(Protocol):
     @property
     def calibrate(self) -> Calibrator:
         """The fit of what scores are worth."""
-        ...
-
-    @property
-    def write_snapshot(self) -> SnapshotStep:
-        """What answers while the index is down."""
         ...
 
     @property

@@ -28,7 +28,6 @@ from ragdrop_cli import (
     removal,
     replay,
     retry,
-    snapshot,
     stats,
     sweep,
     tenant_deletion,
@@ -51,7 +50,7 @@ WHERE = (
 PANELS = {
     **dict.fromkeys(("push", "ls", "show", "rm", "retry"), "Documents"),
     **dict.fromkeys(("search", "ask", "verify", "replay", "eval", "mcp"), "Questions"),
-    **dict.fromkeys(("tenant", "key", "connect", "calibrate", "sweep", "reindex", "snapshot"), "Operating, with AWS"),
+    **dict.fromkeys(("tenant", "key", "connect", "calibrate", "sweep", "reindex"), "Operating, with AWS"),
     **dict.fromkeys(("stats", "doctor"), "How it is"),
     **dict.fromkeys(("invoke", "completion"), "At your desk"),
 }
@@ -130,7 +129,6 @@ def build() -> typer.Typer:
         (app, "stats", stats.stats, "ragdrop stats 7d"),
         (app, "calibrate", calibrate.calibrate, "ragdrop calibrate --tenant acme --dry-run"),
         (app, "sweep", sweep.sweep, "ragdrop sweep --tenant acme --dry-run"),
-        (app, "snapshot", snapshot.snapshot, "ragdrop snapshot --tenant acme --full"),
         (app, "reindex", reindex.reindex, "ragdrop reindex --tenant acme --chunk-tokens 240"),
         (app, "eval", evaluation.evaluate, "ragdrop eval questions.jsonl --vault team --gate 0.8"),
         (app, "invoke", invoke.invoke, "ragdrop invoke query events/search.json"),

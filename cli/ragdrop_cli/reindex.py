@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, Literal
 
 import typer
 
-from ragdrop.domain.tenants import Tenant
-from ragdrop.errors import InvalidParamsError, RagdropError
+from ragdrop.domain.tenants import ActiveIndex, Engine, Tenant, index_name
+from ragdrop.errors import ConfigurationError, InvalidParamsError, RagdropError
 from ragdrop_cli.deployment import Deployment
 from ragdrop_cli.failures import code_of, describe, exit_code
 from ragdrop_cli.options import AsObject
@@ -44,6 +45,10 @@ Outdated = Annotated[
     bool,
     typer.Option("--outdated", help="Rebuild even if nothing changed, so that sizes of settings files take effect."),
 ]
+To = Annotated[
+    Literal["bucket", "opensearch"] | None,
+    typer.Option("--to", help="The kind of index to move to.", show_default="that of INDEX_URL"),
+]
 Abort = Annotated[bool, typer.Option("--abort", help="Give up the index that is being built, and remove it.")]
 
 
@@ -52,6 +57,7 @@ def reindex(
     tenant: TenantNames = None,
     chunk_tokens: ChunkTokens = None,
     chunk_overlap_tokens: ChunkOverlapTokens = None,
+    to: To = None,
     *,
     outdated: Outdated = False,
     rollback: Rollback = False,
@@ -61,15 +67,16 @@ def reindex(
 ) -> None:
     """Build a new index beside the old one from the texts that are kept, then let it answer (operator).
 
-    The model is the one of the settings, and so are the chunk sizes that are not given.  Meanwhile the old index
+    The model is the one of the settings, and so are the chunk sizes that are not given.  --to moves between the bucket
+    index and OpenSearch; for both directions INDEX_URL names the OpenSearch.  Meanwhile the old index
     answers, and it is kept up to date until --drop-old.  Cut off, the same command goes on where it was.
 
     With --json one object a tenant is printed, one a line.
     """
     sizes = {"chunk_tokens": chunk_tokens, "chunk_overlap_tokens": chunk_overlap_tokens}
     sizes = {name: size for name, size in sizes.items() if size is not None}
-    if rollback + drop_old + abort + bool(sizes or outdated) > 1:
-        raise typer.BadParameter("--rollback, --drop-old, --abort and the sizes of a new index exclude each other")
+    if rollback + drop_old + abort + bool(sizes or outdated or to) > 1:
+        raise typer.BadParameter("--rollback, --drop-old, --abort and what a new index is like exclude each other")
     deployment = session_of(context).deployment()
     tenants = named(deployment, tenant)
     step: Step
@@ -80,10 +87,24 @@ def reindex(
         step = give_up
         tenants = [each for each in tenants if tenant or each.building]
     else:
-        step = build(deployment.settings.model_copy(update=sizes).seed_index(), anew=outdated)
+        wanted = deployment.settings.model_copy(update=sizes).seed_index()
+        step = build(moved_to(wanted, to, deployment.settings.engine) if to else wanted, anew=outdated)
     if not tenants:
         note("there is no tenant to do that for")
     each_in_turn(deployment, tenants, step, as_json=as_json)
+
+
+def moved_to(wanted: ActiveIndex, to: Engine, configured: Engine) -> ActiveIndex:
+    """*wanted* as an index of the other kind.
+
+    Raises:
+        ConfigurationError: It would be in OpenSearch, and INDEX_URL names none.
+    """
+    if to == "opensearch" and configured == "bucket":
+        raise ConfigurationError(
+            "INDEX_URL names no OpenSearch: deploy with IndexUrl set to its URL first; tenants stay where they are"
+        )
+    return replace(wanted, name=index_name(wanted.space, to))
 
 
 def named(deployment: Deployment, names: Sequence[str] | None) -> list[Tenant]:

@@ -25,7 +25,6 @@ PLACES = {
     "chunks": "chunks",
     "registry_items": "registry items",
     "receipts": "receipts of answers",
-    "snapshots": "snapshots (the next sweep writes a new one)",
 }
 
 

@@ -19,7 +19,7 @@ LONGEST_S = 24 * 3_600.0
 Yes = Annotated[bool, typer.Option("--yes", help="Do it: nothing can be restored.")]
 PLACES = {
     "versions": "object versions (documents, settings files, delete markers)",
-    "derived": "derived objects (texts, vectors, snapshot, notes)",
+    "derived": "derived objects (texts, vectors, segments, notes)",
     "chunks": "chunks",
     "documents": "documents in the registry",
     "registry_items": "registry items (theirs, the tenant's, its keys)",

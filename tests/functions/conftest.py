@@ -1,4 +1,4 @@
-"""The real handlers over moto and the embedded index; the models are answered by a transport, not by a network."""
+"""The real handlers over moto and the bucket index; the models are answered by a transport, not by a network."""
 
 from __future__ import annotations
 
@@ -70,7 +70,6 @@ class Deployment:
         queue_url = self.sqs.create_queue(QueueName="ingest")["QueueUrl"]
         settings = {
             **ENVIRONMENT,
-            "INDEX_URL": f"sqlite:///{folder}/index",
             "DOCUMENT_BUCKET": EXAMPLE_BUCKET,
             "QUEUE_URL": queue_url,
             "AWS_DEFAULT_REGION": REGION,
@@ -78,6 +77,7 @@ class Deployment:
         }
         for name, value in settings.items():
             environ.setenv(name, value)
+        self.index_folder = folder / "index"
         self.embedder = HashingEmbedder(dimension=int(settings["EMBEDDING_DIMENSION"]))
         self.chat = ScriptedChatModel("It is so. [1]")
         self.handlers = {name: self._load(name) for name in ("ingest", "query", "generate", "mcp", "sweep")}
@@ -93,6 +93,7 @@ class Deployment:
         spec.loader.exec_module(module)
         module.app.ports.embedder = self.embedder
         module.app.ports.chat = self.chat
+        module.app.ports.index_folder = self.index_folder / name  # as each execution environment has a /tmp of its own
         module.handler = self.roles.acting(name, module.handler)  # type: ignore[attr-defined]
         return module
 

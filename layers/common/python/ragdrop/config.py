@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from ragdrop.domain.models import EmbeddingSpace, model_window_tokens
-from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, index_name
+from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Engine, index_name
 from ragdrop.errors import ConfigurationError
 from ragdrop.ports.credentials import TokenRules
 from ragdrop.tenants.setting_rules import AUTO, FUSION_PATTERN
@@ -21,6 +21,8 @@ from ragdrop.tenants.settings_in_force import Tunables
 SPECIAL_TOKENS = (
     16  # what a model adds around a text ([CLS], [SEP], …) and a margin for tokenizers that differ slightly
 )
+
+BUCKET_URL = "s3://"  # the index in the state bucket
 
 Price = Annotated[float, Field(ge=0, le=1_000_000)]
 Tokens = Annotated[int, Field(ge=1_000, le=1_000_000)]
@@ -32,7 +34,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    index_url: str
+    index_url: str = BUCKET_URL
     index_password: str | None = None
 
     embedding_url: str
@@ -150,7 +152,13 @@ class Settings(BaseModel):
     def _known_scheme(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is None:
             return None
-        schemes = ("sqlite:///", "http://", "https://") if info.field_name == "index_url" else ("http://", "https://")
+        schemes: tuple[str, ...] = ("http://", "https://")
+        if info.field_name == "index_url":
+            if value == BUCKET_URL:
+                return value
+            if value.startswith(BUCKET_URL):
+                raise ValueError("must be s3:// alone, as the index is in STATE_BUCKET, or the URL of an OpenSearch")
+            schemes = (BUCKET_URL, *schemes)
         if not value.startswith(schemes):
             raise ValueError(f"must start with one of {', '.join(schemes)}")
         return value
@@ -201,7 +209,12 @@ class Settings(BaseModel):
         plan = ChunkingPlan.fitting(
             self.max_passage_tokens, tokens=self.chunk_tokens, overlap=self.chunk_overlap_tokens
         )
-        return ActiveIndex(index_name(space), space, plan, titled=True)
+        return ActiveIndex(index_name(space, self.engine), space, plan, titled=True)
+
+    @property
+    def engine(self) -> Engine:
+        """The kind of index of a new tenant."""
+        return "bucket" if self.index_url == BUCKET_URL else "opensearch"
 
     def token_rules(self) -> TokenRules | None:
         """What tokens must say, where JWT_ISSUER names who makes them."""

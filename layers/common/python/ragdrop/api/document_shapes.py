@@ -62,7 +62,6 @@ class PurgedCounts(BaseModel):
     chunks: int
     registry_items: int
     receipts: int
-    snapshots: int
 
 
 class DeleteReceipt(BaseModel):
@@ -267,7 +266,6 @@ def purge_receipt(key: DocumentKey, purged: Purged, request_id: str) -> DeleteRe
             chunks=purged.chunks,
             registry_items=purged.registry_items,
             receipts=purged.receipts,
-            snapshots=purged.snapshots,
         ),
     )
 

@@ -34,7 +34,7 @@ class HealthShape(BaseModel):
     )
     version: str
     dependencies: dict[str, DependencyShape] = Field(
-        default_factory=dict, description="`index`, `embedding`, `chat`, `registry`, `object_store`, `snapshot`."
+        default_factory=dict, description="`index`, `embedding`, `chat`, `registry`, `object_store`."
     )
     indexed_documents: int | None = Field(default=None, description="Live documents of the tenant.")
     latency_ms: float | None = None

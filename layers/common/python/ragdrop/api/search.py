@@ -97,10 +97,8 @@ class Flags(BaseModel):
     fallback: bool = False
     fallback_level: int = 1
     circuit_breaker_open: bool = False
-    served_by: Literal["index", "snapshot", "cache", "none"] = "index"
+    served_by: Literal["index", "fallback", "cache", "none"] = "index"
     degraded: bool
-    snapshot_age_s: float | None = None
-    snapshot_coverage: float | None = None
     score_basis: Literal["hybrid", "lexical"] = "hybrid"
     warnings: list[str]
     latency_ms: float
@@ -217,8 +215,6 @@ def flags(found: Retrieval, request: Request, start_s: float) -> dict[str, Any]:
         "circuit_breaker_open": found.circuit_breaker_open,
         "served_by": found.served_by,
         "degraded": found.degraded,
-        "snapshot_age_s": found.snapshot_age_s,
-        "snapshot_coverage": found.snapshot_coverage,
         "score_basis": found.score_basis,
         "warnings": found.warnings,
         "latency_ms": round((time.perf_counter() - start_s) * 1_000, 3),

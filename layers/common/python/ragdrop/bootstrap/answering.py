@@ -12,10 +12,6 @@ from typing import TYPE_CHECKING
 from ragdrop.bootstrap.ports import Ports
 
 if TYPE_CHECKING:
-    from ragdrop.domain.deadlines import Deadline
-    from ragdrop.domain.queries import Query
-    from ragdrop.domain.retrieval import Retrieval
-    from ragdrop.domain.tenants import Caller
     from ragdrop.generate.ask import Ask
     from ragdrop.generate.pipeline import ObservedAsk
     from ragdrop.generate.prompt import CondenseConversation, PreparePrompt
@@ -23,7 +19,7 @@ if TYPE_CHECKING:
     from ragdrop.generate.verify import VerifyAnswer
     from ragdrop.operate.observe import ObserveQueries
     from ragdrop.ports.metrics import Operation
-    from ragdrop.query.fallback import SnapshotSearch
+    from ragdrop.query.fallback import BucketSearch
     from ragdrop.query.follow_links import FollowLinks
     from ragdrop.query.model_ranking import ModelRanking, RankFolders
     from ragdrop.query.pipeline import ObservedSearch, SearchPipeline
@@ -138,13 +134,13 @@ class QueryParts:
         return ObserveQueries(counter, self.ports.telemetry, metrics=self.ports.metrics, clock=self.ports.clock)
 
     @cached_property
-    def snapshot_search(self) -> SnapshotSearch:
-        """Search while the index is down."""
-        from ragdrop.query.fallback import SnapshotSearch
+    def bucket_search(self) -> BucketSearch:
+        """Search while an OpenSearch is down."""
+        from ragdrop.query.fallback import BucketSearch
         from ragdrop.query.follow_links import FollowLinks
         from ragdrop.query.search import Search
 
-        registry, index = self.ports.guarded_registry, self.ports.snapshot_index
+        registry, index = self.ports.guarded_registry, self.ports.guarded_bucket_index
         search = Search(
             registry=registry,
             index=index,
@@ -156,7 +152,7 @@ class QueryParts:
             ),
             tracer=self.ports.tracer,
         )
-        return SnapshotSearch(search=search, snapshots=index, clock=self.ports.clock)
+        return BucketSearch(search=search, directory=self.tenants.directory)
 
     @cached_property
     def pipeline(self) -> SearchPipeline:
@@ -164,13 +160,10 @@ class QueryParts:
         from ragdrop.query.pipeline import SearchServices, search_pipeline
         from ragdrop.query.usage import UsageCounter
 
-        def snapshot(query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
-            return self.snapshot_search(query, caller, deadline)  # built, and SQLite imported, when first needed
-
         settings = self.ports.settings
         services = SearchServices(
             observe=self.observe_queries,
-            snapshot=snapshot,
+            bucket=self.bucket_search,
             metrics=self.ports.metrics,
             breakers=self.ports.breakers,
             registry=self.ports.guarded_registry,

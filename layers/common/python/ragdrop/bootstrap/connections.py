@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragdrop.config import Settings
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from ragdrop.ports.models import ClaimVerifier, Reranker
     from ragdrop.resilience.retrying import Retries
 
-SQLITE_SCHEME = "sqlite:///"
 RERANK_TIMEOUT_S = 10
 
 
@@ -32,17 +30,18 @@ def read_tokenizer(state: ObjectStore, name: str) -> bytes:
     return body
 
 
-def chunk_index(settings: Settings) -> ChunkIndex:
-    """Choose the chunk index by INDEX_URL: one SQLite file a tenant, or OpenSearch."""
-    url = settings.index_url
-    if url.startswith(SQLITE_SCHEME):
-        from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
+def opensearch(settings: Settings) -> Callable[[], ChunkIndex] | None:
+    """What connects to the OpenSearch of INDEX_URL; None where the bucket index is all there is."""
+    if settings.engine == "bucket":
+        return None
 
-        return SqliteChunkIndex(Path(url.removeprefix(SQLITE_SCHEME)))
-    from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
+    def connect() -> ChunkIndex:
+        from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
 
-    password = _secret(settings.index_password)()
-    return OpenSearchChunkIndex.from_url(url, password=password, retries=_retries(settings))
+        password = _secret(settings.index_password)()
+        return OpenSearchChunkIndex.from_url(settings.index_url, password=password, retries=_retries(settings))
+
+    return connect
 
 
 def embedding_service(settings: Settings) -> OpenAiHttp:

@@ -20,11 +20,11 @@ from ragdrop.ports import (
 from ragdrop.ports.breakers import BreakerStore
 from ragdrop.ports.credentials import RequestCounts, TokenVerifier
 from ragdrop.ports.kept_replies import KeptReplies
+from ragdrop.ports.manifests import ManifestStore
 from ragdrop.ports.metrics import Metrics, Tracer
 from ragdrop.ports.models import ClaimVerifier, ModelList, Reranker
 from ragdrop.ports.receipts import Receipts
 from ragdrop.ports.registry import HopLimits
-from ragdrop.ports.snapshots import SnapshotWriter
 from ragdrop.ports.telemetry import Telemetry
 from ragdrop.ports.visited import VisitedCache
 from ragdrop.ports.wiring import WiringProbe
@@ -46,8 +46,8 @@ class GivenPorts(TypedDict, total=False):
     visited: VisitedCache
     queue: MessageQueue
     index: ChunkIndex
-    snapshots: SnapshotWriter
-    snapshot_folder: Path
+    manifests: ManifestStore
+    index_folder: Path
     embedder: Embedder
     embedding_models: ModelList
     chat: ChatModel

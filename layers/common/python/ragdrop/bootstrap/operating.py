@@ -20,12 +20,10 @@ if TYPE_CHECKING:
     from ragdrop.operate.health import CheckHealth, Probe
     from ragdrop.operate.rebuild_index import RebuildIndex
     from ragdrop.operate.reindex import Reindex
-    from ragdrop.operate.snapshot_content import ReadContent
     from ragdrop.operate.stats import ReadStats
     from ragdrop.operate.sweep import Sweep
     from ragdrop.operate.sweep_tenants import SweepTenants
-    from ragdrop.operate.write_snapshot import WriteSnapshot
-    from ragdrop.ports import MessageQueue, Registry
+    from ragdrop.ports import ChunkIndex, MessageQueue, Registry
     from ragdrop.tenants.administer import AdministerTenants
     from ragdrop.tenants.delete import DeleteTenant
 
@@ -113,7 +111,6 @@ class OperateParts:
             CHAT: probes.chat_probe(self.ports.chat_models, self.ports.chat, self.ports.settings.chat_models),
             REGISTRY: probes.registry_probe(self.ports.registry),
             OBJECT_STORE: probes.store_probe(self.ports.state),
-            "snapshot": probes.snapshot_probe(self.ports.snapshot_index, self.ports.clock),
         }
 
     @cached_property
@@ -140,35 +137,16 @@ class OperateParts:
         return self.ingest.calibrate
 
     @cached_property
-    def read_content(self) -> ReadContent:
-        """The chunks and vectors of live documents, from the state bucket."""
-        from ragdrop.operate.snapshot_content import ReadContent
-
-        return ReadContent(registry=self.ports.registry, revisions=self.ports.revisions)
-
-    @cached_property
-    def write_snapshot(self) -> WriteSnapshot:
-        """What answers for a tenant while the index is down."""
-        from ragdrop.operate.write_snapshot import WriteSnapshot
-
-        return WriteSnapshot(
-            registry=self.ports.registry,
-            content=self.read_content,
-            snapshots=self.ports.snapshots,
-            clock=self.ports.clock,
-        )
-
-    @cached_property
     def rebuild_index(self) -> RebuildIndex:
         """What an index lost, written back."""
-        from ragdrop.operate.rebuild_index import RebuildIndex
+        return self._rebuild(self.ports.index)
 
-        return RebuildIndex(
-            registry=self.ports.registry,
-            index=self.ports.index,
-            content=self.read_content,
-            metrics=self.ports.metrics,
-        )
+    def _rebuild(self, index: ChunkIndex) -> RebuildIndex:
+        from ragdrop.operate.rebuild_index import RebuildIndex
+        from ragdrop.operate.stored_content import ReadContent
+
+        content = ReadContent(registry=self.ports.registry, revisions=self.ports.revisions)
+        return RebuildIndex(registry=self.ports.registry, index=index, content=content, metrics=self.ports.metrics)
 
     @cached_property
     def sweep(self) -> Sweep:
@@ -210,7 +188,8 @@ class OperateParts:
             sweep=self.sweep,
             calibrate=self.calibrate,
             rebuild_index=self.rebuild_index,
-            write_snapshot=self.write_snapshot,
+            rebuild_fallback=self._rebuild(self.ports.bucket_index),
+            segments=self.ports.bucket_index,
             clock=self.ports.clock,
         )
 

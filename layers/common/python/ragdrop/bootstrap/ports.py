@@ -6,6 +6,7 @@ An adapter is built, and its package imported, when it is first used: a function
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Callable
@@ -23,17 +24,20 @@ if TYPE_CHECKING:
     from ragdrop.ports.breakers import BreakerStore
     from ragdrop.ports.credentials import RequestCounts, TokenVerifier
     from ragdrop.ports.kept_replies import KeptReplies
+    from ragdrop.ports.manifests import ManifestStore
     from ragdrop.ports.metrics import Metrics, Tracer
     from ragdrop.ports.models import ClaimVerifier, ModelList, Prompter, Reranker
     from ragdrop.ports.reading import Parser, Splitter
     from ragdrop.ports.receipts import Receipts
     from ragdrop.ports.registry import HopLimits
-    from ragdrop.ports.snapshots import SnapshotWriter
     from ragdrop.ports.telemetry import Telemetry
     from ragdrop.ports.visited import VisitedCache
     from ragdrop.ports.wiring import WiringProbe
     from ragdrop.resilience.breakers import Breakers
-    from ragdrop.stores.sqlite.snapshot_index import SnapshotIndex
+    from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
+
+SHARE_OF_DISK = 0.8  # of /tmp, for copies of segments
+MAX_COPIES_BYTES = 4 << 30  # a laptop's disk is larger than that of a function
 
 
 class Ports:
@@ -160,23 +164,35 @@ class Ports:
         return SqsMessageQueue(self.settings.queue_url)
 
     @cached_property
+    def manifests(self) -> ManifestStore:
+        """Which segments of bucket indexes are live, in the registry table."""
+        from ragdrop.stores.dynamodb.manifests import DynamoDbManifests
+
+        return DynamoDbManifests(self.settings.registry_table)
+
+    @cached_property
     def index(self) -> ChunkIndex:
-        """The chunk index: one SQLite file a tenant, or OpenSearch, by INDEX_URL."""
-        from ragdrop.bootstrap.connections import chunk_index
+        """The chunk index: segments in the state bucket, or OpenSearch with these beside it, by INDEX_URL."""
+        from ragdrop.bootstrap.connections import opensearch
+        from ragdrop.stores.routed_index import RoutedIndex
 
-        return chunk_index(self.settings)
-
-    @cached_property
-    def snapshots(self) -> SnapshotWriter:
-        """Tenants' snapshots, as they are written."""
-        from ragdrop.stores.sqlite.snapshots import SqliteSnapshots
-
-        return SqliteSnapshots(self.state)
+        return RoutedIndex(self.bucket_index, opensearch(self.settings))
 
     @cached_property
-    def snapshot_folder(self) -> Path:
-        """Where this environment keeps the snapshots that it searches; on AWS that is under /tmp."""
-        return Path(tempfile.gettempdir()) / f"ragdrop-snapshots-{os.getuid()}" / self.settings.state_bucket
+    def bucket_index(self) -> BucketChunkIndex:
+        """The index in the state bucket."""
+        from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
+
+        folder = self.index_folder
+        free = shutil.disk_usage(tempfile.gettempdir()).total * SHARE_OF_DISK
+        return BucketChunkIndex(
+            self.state, self.manifests, folder, max_bytes=int(min(free, MAX_COPIES_BYTES)), clock=self.clock
+        )
+
+    @cached_property
+    def index_folder(self) -> Path:
+        """Where this environment keeps copies of segments; on AWS that is under /tmp."""
+        return Path(tempfile.gettempdir()) / f"ragdrop-index-{os.getuid()}" / self.settings.state_bucket
 
     @cached_property
     def embedding_http(self) -> OpenAiHttp:
@@ -281,13 +297,6 @@ class Ports:
         return guarded(self.registry, REGISTRY, self.breakers)
 
     @cached_property
-    def guarded_state(self) -> ObjectStore:
-        """The state bucket, for questions: snapshots."""
-        from ragdrop.resilience.guarded import OBJECT_STORE, guarded
-
-        return guarded(self.state, OBJECT_STORE, self.breakers)
-
-    @cached_property
     def guarded_reranker(self) -> Reranker | None:
         """The reranker, if there is one."""
         from ragdrop.resilience.guarded import RERANK, guarded
@@ -302,11 +311,11 @@ class Ports:
         return GuardedChatModel(self.chat, self.breakers)
 
     @cached_property
-    def snapshot_index(self) -> SnapshotIndex:
-        """Tenants' snapshots, as questions search them."""
-        from ragdrop.stores.sqlite.snapshot_index import SnapshotIndex
+    def guarded_bucket_index(self) -> ChunkIndex:
+        """The index in the state bucket, for questions that OpenSearch does not answer."""
+        from ragdrop.resilience.guarded import OBJECT_STORE, guarded
 
-        return SnapshotIndex(self.guarded_state, self.snapshot_folder, clock=self.clock)
+        return guarded(self.bucket_index, OBJECT_STORE, self.breakers)
 
     @cached_property
     def parser(self) -> Parser:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ragdrop.ingest.activate import ActivateRevisions
     from ragdrop.ingest.index_revision import IndexRevision
     from ragdrop.ingest.known_vectors import KnownVectors
+    from ragdrop.ingest.merge_segments import MergeSegments
     from ragdrop.ingest.reconcile import ReconcileBatch
     from ragdrop.ingest.write_chunks import CopyRevision, WriteChunks
     from ragdrop.ingest.write_parts import WriteParts
@@ -118,6 +119,13 @@ class IngestParts:
         )
 
     @cached_property
+    def merge_segments(self) -> MergeSegments:
+        """Making fewer segments of many."""
+        from ragdrop.ingest.merge_segments import MergeSegments
+
+        return MergeSegments(registry=self.ports.registry, index=self.ports.bucket_index, queue=self.ports.queue)
+
+    @cached_property
     def reconcile(self) -> ReconcileBatch:
         """Ingest."""
         from ragdrop.ingest.reconcile import ReconcileBatch
@@ -156,6 +164,7 @@ class IngestParts:
             live=self.live,
             redelivery=redelivery,
             calibrate=self.calibrate.if_due,
+            merge_segments=self.merge_segments,
         )
 
 
@@ -212,7 +221,7 @@ class DocumentParts:
             directory=self.tenants.directory,
             usage=self.ports.telemetry,
             receipts=self.ports.receipts,
-            snapshots=self.ports.snapshots,
+            fallback_index=self.ports.bucket_index,
         )
 
 

@@ -15,7 +15,6 @@ from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ingest.stored_revision import revisions_prefix
 from ragdrop.ports import ChunkIndex, ObjectStore, Registry
 from ragdrop.ports.receipts import Receipts
-from ragdrop.ports.snapshots import SnapshotWriter
 from ragdrop.ports.telemetry import UsageStore
 from ragdrop.tenants.directory import TenantDirectory
 
@@ -28,8 +27,7 @@ class Purged:
 
     `versions` counts object versions and delete markers, the sidecar's too; `derived` objects of the state bucket
     (parsed text, chunks, vectors); `chunks` those of all indexes; `registry_items` head and details; `receipts` are of
-    answers that it was found for; `snapshots` counts versions of the tenant's snapshot, which goes whole: the next
-    sweep writes it without the document.  `marker` is the version id of the delete marker that came first; it went
+    answers that it was found for.  `marker` is the version id of the delete marker that came first; it went
     with the versions.
     """
 
@@ -38,7 +36,6 @@ class Purged:
     chunks: int
     registry_items: int
     receipts: int = 0
-    snapshots: int = 0
     marker: str | None = None
 
 
@@ -55,7 +52,7 @@ class PurgeDocuments:
     directory: TenantDirectory
     usage: UsageStore
     receipts: Receipts
-    snapshots: SnapshotWriter
+    fallback_index: ChunkIndex
 
     def __call__(self, caller: Caller, key: DocumentKey, deadline: Deadline) -> Purged:
         """Delete, then remove all that is kept; cut off in between, the same call removes the rest.
@@ -75,9 +72,8 @@ class PurgeDocuments:
         chunks = self._remove_chunks(key, deadline)
         self.usage.forget_use(key)
         receipts = self.receipts.forget_receipts(key)
-        snapshots = self.snapshots.remove(key.tenant)
         items = self.registry.forget_document(key)
-        return Purged(versions, derived, chunks, items, receipts, snapshots, marker)
+        return Purged(versions, derived, chunks, items, receipts, marker)
 
     def _delete(self, caller: Caller, key: DocumentKey) -> tuple[str | None, DocumentNotFoundError | None]:
         """Delete the document: its delete marker, or the error where there is none; old versions may still be there."""
@@ -107,7 +103,8 @@ class PurgeDocuments:
         tenant = self.directory.tenant(key.tenant, fresh=True)
         if tenant is None:
             return 0
-        return sum(
-            self.index.remove(tenant.part_of(target), key, before_revision=EVERY_REVISION, deadline=deadline)
-            for target in tenant.targets
-        )
+        removed = 0
+        for part in map(tenant.part_of, tenant.targets):
+            removed += self.index.remove(part, key, before_revision=EVERY_REVISION, deadline=deadline)
+            self.fallback_index.remove(part, key, before_revision=EVERY_REVISION, deadline=deadline)
+        return removed

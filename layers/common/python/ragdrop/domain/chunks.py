@@ -194,12 +194,14 @@ class Candidates:
     """What one scope gave: each list best first, raw scores.
 
     Where the index failed for a part of one scope and not for all, that part is empty and its error says why.
+    `warning` says what is missing where a part of the index could not be read.
     """
 
     vector: list[Hit]
     lexical: list[Hit]
     vector_error: DatabaseError | None = None
     lexical_error: DatabaseError | None = None
+    warning: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,10 +77,9 @@ class StageBudget:
 CONDENSE = StageBudget(4, 8.0)  # without it: the conversation's last words
 FOLDERS = StageBudget(2, 15.0)  # without it: all folders alike
 EMBED = StageBudget(5, 8.0)  # without it: words alone
-CANDIDATES = StageBudget(4, 8.0)  # without them: the snapshot
-SNAPSHOT = StageBudget(2, 15.0)  # to fetch it; what is missing then comes with the next request
+CANDIDATES = StageBudget(4, 8.0)  # without them: the fallback
 RERANK = StageBudget(4, 8.0)  # without it: the order that there is
-TEXTS = StageBudget(4, 8.0)  # without them: the snapshot
+TEXTS = StageBudget(4, 8.0)  # without them: the fallback
 LINKS = StageBudget(4, 8.0)  # without them: an answer without links
 VERIFY = StageBudget(4, 8.0)  # without it: what rules say of sentences
 

@@ -19,7 +19,7 @@ CHUNKS_PER_DOCUMENT = 3
 MAX_NEAREST = 3
 
 ScoreBasis = Literal["hybrid", "lexical"]
-ServedBy = Literal["index", "snapshot", "cache", "none"]
+ServedBy = Literal["index", "fallback", "cache", "none"]
 
 __all__ = ["FoundChunk", "FoundDocument", "Query", "Retrieval", "candidate_limit", "documents_of", "verified"]
 
@@ -62,8 +62,7 @@ class Retrieval:
     where there is no result, which are no evidence.  `total_matches` counts documents
     over the threshold, before the limit, the critical ones among them too; `total_indexed` is None where the registry
     did not answer; times are in milliseconds; `fallback_level` is 1 to 4 (docs/api.md); `cause` says why nothing was
-    searched; `snapshot_coverage` is the share in [0, 1] of the tenant's chunks that the snapshot holds; `degraded` says
-    that something asked for is missing, `warnings` what.
+    searched; `degraded` says that something asked for is missing, `warnings` what.
     """
 
     documents: list[FoundDocument]
@@ -78,8 +77,6 @@ class Retrieval:
     fallback_level: int = 1
     circuit_breaker_open: bool = False
     served_by: ServedBy = "index"
-    snapshot_age_s: float | None = None
-    snapshot_coverage: float | None = None
     score_basis: ScoreBasis = "hybrid"
     context: str | None = None
     explanation: Explanation | None = None

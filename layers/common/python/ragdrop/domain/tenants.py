@@ -16,6 +16,8 @@ Role = Literal["reader", "writer", "admin"]
 ROLES: tuple[Role, ...] = ("reader", "writer", "admin")
 KeyState = Literal["active", "expired", "revoked"]
 KEY_ID_DIGITS = 12
+Engine = Literal["bucket", "opensearch"]
+_PREFIXES: dict[Engine, str] = {"bucket": "bucket", "opensearch": "ragdrop"}
 SCHEMA_VERSION = 1  # raised when the index's fields change: old and new then have different names
 
 
@@ -110,9 +112,14 @@ class ActiveIndex:
     titled: bool = False
 
     @property
-    def make(self) -> tuple[EmbeddingSpace, ChunkingPlan, bool]:
-        """What two indexes with the same vectors of the same chunks have in common, whatever their names."""
-        return self.space, self.chunking, self.titled
+    def engine(self) -> Engine:
+        """Which kind of index it is."""
+        return engine_of(self.name)
+
+    @property
+    def make(self) -> tuple[EmbeddingSpace, ChunkingPlan, bool, Engine]:
+        """What two indexes of one kind with the same vectors of the same chunks have in common, but for their names."""
+        return self.space, self.chunking, self.titled, self.engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,11 +262,20 @@ def key_hash(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def index_name(space: EmbeddingSpace, *, build: int = 1) -> str:
+def index_name(space: EmbeddingSpace, engine: Engine, *, build: int = 1) -> str:
     """The concrete name of an index for *space*; *build* tells two of the same space apart (a reindex makes the next).
 
-    >>> index_name(EmbeddingSpace("nomic-ai/Nomic Embed", 768))
+    >>> index_name(EmbeddingSpace("nomic-ai/Nomic Embed", 768), "opensearch")
     'ragdrop-v1-nomic-ai-nomic-embed-768-1'
     """
     slug = re.sub(r"[^a-z0-9]+", "-", space.model.lower()).strip("-")[:80]
-    return f"ragdrop-v{SCHEMA_VERSION}-{slug}-{space.dimension}-{build}"
+    return f"{_PREFIXES[engine]}-v{SCHEMA_VERSION}-{slug}-{space.dimension}-{build}"
+
+
+def engine_of(name: str) -> Engine:
+    """Which kind of index a name is of.
+
+    >>> engine_of("bucket-v1-nomic-768-1"), engine_of("ragdrop-v1-nomic-768-1")
+    ('bucket', 'opensearch')
+    """
+    return "bucket" if name.startswith(f"{_PREFIXES['bucket']}-") else "opensearch"

@@ -112,6 +112,7 @@ class ActivateRevisions:
             self._registry.unpoint(head)
         before = obsolete_before(head)
         if before:
-            for target in tenant.targets:
-                self._index.remove(tenant.part_of(target), key, before_revision=before, deadline=deadline)
+            for part in map(tenant.part_of, tenant.targets):
+                if not self._index.drops_superseded(part):
+                    self._index.remove(part, key, before_revision=before, deadline=deadline)
             self._registry.forget(key, before)

@@ -11,6 +11,7 @@ from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.errors import DependencyError, DocumentError, InvalidParamsError
 from ragdrop.ingest.activate import ActivateRevisions
 from ragdrop.ingest.index_revision import IndexRevision, ParsedRevision
+from ragdrop.ingest.merge_segments import MergeSegments
 from ragdrop.ingest.reconcile_key import ReconcileKey, Work
 from ragdrop.ingest.redelivery import Redelivery
 from ragdrop.ingest.write_chunks import Known
@@ -61,6 +62,7 @@ class ReconcileBatch:
         live: ActivateRevisions,
         redelivery: Redelivery,
         calibrate: CalibrateIfDue,
+        merge_segments: MergeSegments,
     ) -> None:
         self._directory = directory
         self._reconcile_key = reconcile_key
@@ -69,6 +71,7 @@ class ReconcileBatch:
         self._live = live
         self._redelivery = redelivery
         self._calibrate = calibrate
+        self._merge_segments = merge_segments
 
     def __call__(self, deliveries: Sequence[Delivery], deadline: Deadline) -> list[Delivery]:
         """Reconcile all keys of a batch; the deliveries that failed and must come again.
@@ -84,6 +87,8 @@ class ReconcileBatch:
         failed = [*begun.failed, *failed, *self._activate(written, deadline)]
         for delivery, work in begun.large:
             failed += self._continue(delivery, work, deadline)
+        self._merge_segments.ask_where_due({each.tenant.part_of(t) for _, each in written for t in each.targets})
+        failed += self._merge(deliveries, deadline)
         for name in {each.key.tenant for _, each in written}:
             self._calibrate(name, deadline, least_s=MIN_TIME_FOR_A_FIT_S)
         return list({delivery.message_id: delivery for delivery in failed}.values())
@@ -114,6 +119,21 @@ class ReconcileBatch:
                 elif work is not None:
                     begun.large.append((delivery, work))
         return begun
+
+    def _merge(self, deliveries: Sequence[Delivery], deadline: Deadline) -> list[Delivery]:
+        """Merge segments as messages ask; the messages of merges that failed."""
+        failed = []
+        for delivery in deliveries:
+            if delivery.merge is None:
+                continue
+            try:
+                merged = self._merge_segments(delivery.merge, deadline)
+            except DependencyError as exc:
+                logger.warning("a merge failed", extra={"tenant": delivery.merge.tenant, "code": exc.code})
+                failed.append(delivery)
+                continue
+            logger.info("segments were merged", extra={"tenant": delivery.merge.tenant, "segments": merged})
+        return failed
 
     def _begin_key(self, key: DocumentKey, change: Change, delivery: Delivery, deadline: Deadline) -> Work | None:
         tenant = self._directory.tenant(key.tenant)

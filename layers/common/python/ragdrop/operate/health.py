@@ -108,18 +108,17 @@ class CheckHealth:
         return round((self._stopwatch() - start_s) * 1_000, 3)
 
 
-DEPENDENCIES = ("index", "embedding", "chat", "registry", "object_store", "snapshot")
+DEPENDENCIES = ("index", "embedding", "chat", "registry", "object_store")
 
 Status = Literal["healthy", "degraded", "unavailable"]
-DependencyStatus = Literal["healthy", "degraded", "unavailable", "absent", "unknown"]
-COUNT_NEITHER_WAY = frozenset({"absent", "unknown"})
+DependencyStatus = Literal["healthy", "degraded", "unavailable", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
 class DependencyHealth:
     """One dependency; `latency_ms` is None where it was not asked, `detail` says what is wrong, or worth knowing.
 
-    `absent` is what was not made yet (a snapshot), `unknown` what nothing can be said of: they count neither way.
+    `unknown` is what nothing can be said of: it counts neither way.
     """
 
     status: DependencyStatus
@@ -144,19 +143,17 @@ class Health:
     def status(self) -> Status:
         """`unavailable` where no level of the fallback chain can answer, `degraded` where anything is wrong.
 
-        Without the registry no hit can be verified; without the index the snapshot answers, if there may be one.
+        Without the registry no hit can be verified; without an OpenSearch the bucket index answers, while S3 does.
 
         >>> fine, down = DependencyHealth("healthy"), DependencyHealth("unavailable")
         >>> Health({"registry": fine, "index": fine, "chat": down}, 1.0).status
         'degraded'
-        >>> Health({"registry": fine, "index": down, "snapshot": DependencyHealth("absent")}, 1.0).status
+        >>> Health({"registry": fine, "index": down, "object_store": down}, 1.0).status
         'unavailable'
         """
         statuses = {name: each.status for name, each in self.dependencies.items()}
-        snapshot = statuses.get("snapshot", "unknown")
-        answers_from_it = snapshot not in {"unavailable", "absent"} and statuses.get("object_store") != "unavailable"
         if statuses.get("registry") == "unavailable":
             return "unavailable"
-        if statuses.get("index") == "unavailable" and not answers_from_it:
+        if statuses.get("index") == statuses.get("object_store") == "unavailable":
             return "unavailable"
-        return "healthy" if set(statuses.values()) <= COUNT_NEITHER_WAY | {"healthy"} else "degraded"
+        return "healthy" if set(statuses.values()) <= {"healthy", "unknown"} else "degraded"

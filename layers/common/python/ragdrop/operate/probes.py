@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.operate.health import Look, Probe, ProbeResult
 from ragdrop.ports import ChatModel, ChunkIndex, Embedder, Message, ObjectStore, Registry
 from ragdrop.ports.models import ModelList
-from ragdrop.ports.snapshots import SnapshotReader
 
 NO_SUCH_KEY = "health"  # no SHA-256, so never anybody's
 NO_SUCH_OBJECT = "health/none"
@@ -23,6 +22,11 @@ def index_probe(index: ChunkIndex, registry: Registry) -> Probe:
         tenant = registry.tenant(look.tenant) if look.tenant else None
         if tenant is None or not tenant.documents:
             return ProbeResult()
+        if damaged := index.damaged(tenant.index):
+            told = f"segments {', '.join(damaged)} could not be read; the sweep writes again what they held"
+            return ProbeResult("degraded", told)
+        if index.drops_superseded(tenant.index) and not look.deep:
+            return ProbeResult()  # a count would have to fetch what no question needs yet
         held = index.count(tenant.index, look.deadline)
         if held == 0:
             return ProbeResult(
@@ -76,21 +80,6 @@ def chat_probe(models: ModelList, chat: ChatModel, names: Sequence[str]) -> Prob
             chat.complete([Message("user", PING)], max_tokens=1, deadline=look.deadline)
             return ProbeResult()
         return _listed(models.models(look.deadline), names)
-
-    return probe
-
-
-def snapshot_probe(snapshots: SnapshotReader, clock: Callable[[], float]) -> Probe:
-    """What the tenant's snapshot says of itself."""
-
-    def probe(look: Look) -> ProbeResult:
-        if look.tenant is None:
-            return ProbeResult("unknown", "each tenant has its own")
-        snapshot = snapshots.stored(look.tenant)
-        if snapshot is None:
-            return ProbeResult("absent", "the sweep has made none yet")
-        age = f"{snapshot.age_s(clock()):.0f} s old, holds {snapshot.coverage:.0%} of the chunks"
-        return ProbeResult(detail=age)
 
     return probe
 

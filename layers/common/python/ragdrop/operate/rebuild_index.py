@@ -10,7 +10,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import IndexLostError
-from ragdrop.operate.snapshot_content import ReadContent
+from ragdrop.operate.stored_content import ReadContent
 from ragdrop.ports import ChunkIndex, Registry
 from ragdrop.ports.metrics import Metrics
 
@@ -33,14 +33,14 @@ class RebuildIndex:
         """Rebuild what is missing; how many documents were written.
 
         An index that holds at least the chunks that the registry counts is whole, as superseded ones come on top.  One
-        that is damaged is dropped first.  A loss is reported once a document is missing, as counters may be too high.
+        that is damaged is discarded first.  A loss is reported once a document is missing, as counters may be too high.
 
         Raises:
             DependencyError: A service failed, or refuses the credentials; the next run goes on.
         """
         if not tenant.documents:
             return 0
-        reported = self._dropped_damaged(tenant, deadline)
+        reported = self._discarded_damaged(tenant, deadline)
         if not reported and self._index.count(tenant.index, deadline) >= tenant.chunks:
             return 0
         written = 0
@@ -57,12 +57,12 @@ class RebuildIndex:
         self._index.refresh([tenant.index], deadline)
         return written
 
-    def _dropped_damaged(self, tenant: Tenant, deadline: Deadline) -> bool:
-        """Drop the index if it is damaged; whether it was."""
+    def _discarded_damaged(self, tenant: Tenant, deadline: Deadline) -> bool:
+        """Discard what is damaged of the index; whether anything was."""
         try:
             self._index.verify(tenant.index, deadline)
         except IndexLostError:
-            self._index.drop(tenant.index, deadline)
+            self._index.discard_damaged(tenant.index, deadline)
             return self._report(tenant)
         return False
 

@@ -99,7 +99,7 @@ class Reindex:
                 f"{name!r} still keeps {tenant.previous.name!r}, which answered before: drop it, or roll back to it",
                 tenant=name,
             )
-        fresh = index_name(wanted.space, build=tenant.moves + 2)
+        fresh = index_name(wanted.space, wanted.engine, build=tenant.moves + 2)
         self._move(
             tenant,
             active=tenant.active,
@@ -190,8 +190,9 @@ class Reindex:
                 )
             return True  # it was replaced or deleted while we looked
         before = obsolete_before(self._registry.head(key))
-        if before > revision:  # replaced or deleted meanwhile: what was just written would be a stray
-            self._index.remove(tenant.part_of(building), key, before_revision=before, deadline=deadline)
+        part = tenant.part_of(building)
+        if before > revision and not self._index.drops_superseded(part):  # what was just written would be a stray
+            self._index.remove(part, key, before_revision=before, deadline=deadline)
         return True
 
     def _verify(self, tenant: Tenant, building: ActiveIndex) -> tuple[int, int]:

@@ -41,7 +41,7 @@ class RemoveOrphans:
         revisions = chunks = 0
         for target in tenant.targets:
             part, cursor = tenant.part_of(target), None
-            while True:
+            while not self._index.drops_superseded(part):
                 page = self._index.revisions(part, cursor=cursor, limit=PAGE, deadline=deadline)
                 for orphan in self._orphans(page.revisions, deadline):
                     revisions += 1

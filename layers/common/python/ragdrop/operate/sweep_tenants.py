@@ -1,7 +1,7 @@
 """Sweep all tenants: one after the other, each time another one first, and one that fails does not stop the others.
 
 Before its sweep a tenant's index gets back what it lost.  A tenant that grew, or changed its model, since its scores
-were calibrated is calibrated again after its sweep, and one that changed since its snapshot was written gets a new one.
+were calibrated is calibrated again after its sweep.  At last segments that no reader uses any more are removed.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ from ragdrop.operate.calibrate import Calibrate
 from ragdrop.operate.rebuild_index import RebuildIndex
 from ragdrop.operate.sweep import Sweep
 from ragdrop.operate.sweeping import SweepReport
-from ragdrop.operate.write_snapshot import WriteSnapshot
-from ragdrop.ports import Registry
+from ragdrop.ports import MergingIndex, Registry
 
 logger = logging.getLogger(__name__)
 
-SNAPSHOT_S = 90.0  # with less time left the next run writes it
 CALIBRATION_S = 120.0  # with less time left the next run calibrates
 TURN_S = 3_600  # the schedule's period: each run begins with the next tenant, so that a large one starves nobody
 
@@ -49,14 +47,16 @@ class SweepTenants:
         sweep: Sweep,
         calibrate: Calibrate,
         rebuild_index: RebuildIndex,
-        write_snapshot: WriteSnapshot,
+        rebuild_fallback: RebuildIndex,
+        segments: MergingIndex,
         clock: Callable[[], float],
     ) -> None:
         self._registry = registry
         self._sweep = sweep
         self._calibrate = calibrate
         self._rebuild_index = rebuild_index
-        self._write_snapshot = write_snapshot
+        self._rebuild_fallback = rebuild_fallback
+        self._segments = segments
         self._clock = clock
 
     def __call__(self, deadline: Deadline) -> Round:
@@ -77,29 +77,32 @@ class SweepTenants:
             if not report.finished:
                 break
             self._calibrate.if_due(name, deadline, least_s=CALIBRATION_S)
-            self._snapshot(name, deadline, done)
+            self._tidy(name, deadline, done)
         return done
 
     def _rebuild(self, name: str, deadline: Deadline) -> None:
         """Rebuild what the tenant's index lost; it comes first, as a damaged index cannot be swept."""
         tenant = self._registry.tenant(name)
-        written = self._rebuild_index(tenant, deadline) if tenant is not None else 0
+        if tenant is None:
+            return
+        written = self._rebuild_index(tenant, deadline)
+        if tenant.active.engine != "bucket":
+            written += self._rebuild_fallback(tenant, deadline)
         if written:
             logger.warning("an index was rebuilt", extra={"tenant": name, "documents": written})
 
-    def _snapshot(self, name: str, deadline: Deadline, done: Round) -> None:
-        """Write a tenant's snapshot where that is due; a failure is the tenant's, and the next run tries again."""
-        try:
-            tenant = self._registry.tenant(name)
-            due = tenant is not None and deadline.remaining_s() >= SNAPSHOT_S and self._write_snapshot.is_due(tenant)
-            written = self._write_snapshot(name, deadline) if due else None
-        except DependencyError as exc:
-            done.failures[name] = exc.code
-            logger.warning("a snapshot failed", extra={"tenant": name, "code": exc.code, "service": exc.service})
-            return
-        if written is not None:
-            counts = {"chunks": written.snapshot.chunks, "added": written.added, "removed": written.removed}
-            logger.info("a snapshot was written", extra={"tenant": name, **counts})
+    def _tidy(self, name: str, deadline: Deadline, done: Round) -> None:
+        """Remove segments that no reader uses any more; a failure is the tenant's, and the next run tries again."""
+        tenant = self._registry.tenant(name)
+        for index in () if tenant is None else map(tenant.part_of, tenant.targets):
+            try:
+                removed = self._segments.tidy(index, deadline)
+            except DependencyError as exc:
+                done.failures[name] = exc.code
+                logger.warning("segments stay", extra={"tenant": name, "code": exc.code, "service": exc.service})
+                return
+            if removed:
+                logger.info("segments were removed", extra={"tenant": name, "segments": removed})
 
 
 def _counts(report: SweepReport) -> dict[str, object]:

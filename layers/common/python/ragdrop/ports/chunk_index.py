@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, RevisionPage, Vector
@@ -17,6 +17,12 @@ class ChunkIndex(Protocol):
     All methods raise DatabaseError; ConfigurationError for a wrong dimension, a missing plugin or a server too old.
     An index holds what was written, superseded revisions too: whether a hit may answer is the registry's to say.
     """
+
+    def drops_superseded(self, index: IndexRef) -> bool:
+        """Whether superseded revisions go without being removed one by one."""
+
+    def ready(self, index: IndexRef, deadline: Deadline) -> None:
+        """Do what a search of *index* can do before its vector is known; a search that begins without it does it."""
 
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
         """Write chunks; the same id replaces.  Visible to searches after `refresh`."""
@@ -67,8 +73,35 @@ class ChunkIndex(Protocol):
             IndexLostError: It is damaged.
         """
 
+    def discard_damaged(self, index: IndexRef, deadline: Deadline) -> None:
+        """Drop what `verify` complains of, or all, so that it can be written again."""
+
+    def damaged(self, index: IndexRef) -> tuple[str, ...]:
+        """Names of the parts that could not be read lately, as this environment knows; it asks nobody."""
+
     def drop(self, index: IndexRef, deadline: Deadline) -> int:
         """Remove all of the tenant's chunks from this index; how many.  No error where there is no such index."""
 
     def check(self, deadline: Deadline) -> None:
         """Return if the index can be searched, else raise."""
+
+
+FindDead = Callable[[Sequence[tuple[DocumentKey, int]]], set[tuple[DocumentKey, int]]]
+"""Which of up to 100 revisions can never answer again."""
+
+
+class MergingIndex(Protocol):
+    """An index that is written in segments, which are made fewer.  All methods raise DatabaseError."""
+
+    def merge_is_due(self, index: IndexRef) -> bool:
+        """Whether a merge should be asked for, by what this environment wrote last; it asks nobody."""
+
+    def merge(self, index: IndexRef, deadline: Deadline, dead: FindDead = ...) -> int:
+        """Make one segment of some, without what is *dead*; how many were merged.  Two at once are harmless.
+
+        Raises:
+            DeadlineError: The time was used up; nothing has changed.
+        """
+
+    def tidy(self, index: IndexRef, deadline: Deadline) -> int:
+        """Remove segments from the bucket that no reader can use any more; how many."""

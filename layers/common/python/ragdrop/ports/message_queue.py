@@ -10,6 +10,7 @@ from urllib.parse import unquote_plus
 
 LOOK_AT = "ragdrop:look-at"
 GO_ON = "ragdrop:go-on"
+MERGE = "ragdrop:merge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +36,27 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class MergeRequest:
+    """Segments of a tenant's index are to become fewer."""
+
+    tenant: str
+    index: str
+
+
+@dataclass(frozen=True, slots=True)
 class Delivery:
-    """One message as it was delivered.  `receives` counts from 1; `understood` is False for one nobody of us sent."""
+    """One message as it was delivered.
+
+    `receives` counts from 1; `merge` is set where the message asks for that alone; `understood` is False for a message
+    that has no known form.
+    """
 
     message_id: str
     receipt_handle: str
     receives: int
     changes: tuple[Change, ...]
     understood: bool = True
+    merge: MergeRequest | None = None
 
 
 def deliveries(event: Mapping[str, Any]) -> list[Delivery]:
@@ -71,13 +85,29 @@ def go_on(continuation: Continuation) -> str:
     return json.dumps({"type": GO_ON, **asdict(continuation)}, ensure_ascii=False)
 
 
+def merge_segments(wanted: MergeRequest) -> str:
+    """The body of a message that asks ingest to merge segments.
+
+    >>> record = {"messageId": "m", "receiptHandle": "r", "body": merge_segments(MergeRequest("acme", "bucket-v1"))}
+    >>> deliveries({"Records": [record]})[0].merge
+    MergeRequest(tenant='acme', index='bucket-v1')
+    """
+    return json.dumps({"type": MERGE, **asdict(wanted)})
+
+
 def _delivery(record: Mapping[str, Any]) -> Delivery:
+    changes: tuple[Change, ...] | None = None
+    merge: MergeRequest | None = None
     try:
-        changes = _changes(json.loads(record.get("body", "")))
+        body = json.loads(record.get("body", ""))
+        if body.get("type") == MERGE:
+            changes, merge = (), MergeRequest(str(body["tenant"]), str(body["index"]))
+        else:
+            changes = _changes(body)
     except (ValueError, KeyError, TypeError, AttributeError):
         changes = None
     receives = int(record.get("attributes", {}).get("ApproximateReceiveCount", 1))
-    return Delivery(record["messageId"], record["receiptHandle"], receives, changes or (), changes is not None)
+    return Delivery(record["messageId"], record["receiptHandle"], receives, changes or (), changes is not None, merge)
 
 
 def _changes(body: Mapping[str, Any]) -> tuple[Change, ...] | None:
@@ -105,6 +135,9 @@ class MessageQueue(Protocol):
 
     def go_on(self, continuation: Continuation) -> None:
         """Ask ingest to go on with a large document."""
+
+    def merge(self, wanted: MergeRequest) -> None:
+        """Ask ingest to merge segments of an index."""
 
     def retry_after(self, receipt_handle: str, delay_s: int) -> None:
         """Show a message again only after *delay_s* seconds."""

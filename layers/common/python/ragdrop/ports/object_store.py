@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from ragdrop.errors import InvalidParamsError, PreconditionFailedError
 
@@ -121,7 +121,7 @@ class ObjectStore(Protocol):
     def put(
         self,
         key: str,
-        body: bytes,
+        body: bytes | BinaryIO,
         *,
         media_type: str,
         metadata: Mapping[str, str] | None = None,

@@ -10,13 +10,22 @@ from ragdrop.domain.chunks import CandidateQuery, Candidates, Filters, Hit, Vect
 from ragdrop.domain.deadlines import CANDIDATES, Deadline
 from ragdrop.domain.documents import Heads
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.retrieval import MAX_VERIFIED, candidate_limit, documents_of, merged, superseded, verified
+from ragdrop.domain.retrieval import (
+    MAX_CANDIDATES,
+    MAX_VERIFIED,
+    candidate_limit,
+    documents_of,
+    merged,
+    superseded,
+    verified,
+)
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import DatabaseError, IndexLostError
 from ragdrop.ports import ChunkIndex, Registry
 from ragdrop.query.scopes import Scopes
 from ragdrop.resilience.stages import Timer
 
+MORE_ROUNDS = 3  # where superseded revisions took the room; each is wider than the first
 HEADS_READ = 100  # one page; a tenant with more documents than these is taken at its counters
 
 
@@ -59,7 +68,7 @@ class FoundCandidates:
 
 
 class FindCandidates:
-    """One round trip to the index and one batch read of heads; once more where superseded revisions took the room."""
+    """One round trip to the index and one batch read of heads; more where superseded revisions took the room."""
 
     def __init__(self, *, registry: Registry, index: ChunkIndex) -> None:
         self._registry = registry
@@ -79,9 +88,14 @@ class FindCandidates:
         answers, heads = self._round(queries, wanted, tenant, deadline, timer)
         if not any(found.vector or found.lexical for found in answers):
             self._raise_if_index_is_lost(tenant, deadline)
-        lost = _lost(answers, heads)
-        if lost and _starved(answers, heads, asked, wanted.limit):
-            queries = [replace(query, without=frozenset(lost)) for query in queries]
+        lost: set[tuple[DocumentKey, int]] = set()
+        for _ in range(MORE_ROUNDS):
+            found = _lost(answers, heads) - lost
+            if not found or not _starved(answers, heads, asked, wanted.limit):
+                break
+            lost |= found
+            asked = MAX_CANDIDATES
+            queries = [replace(query, without=frozenset(lost), limit=asked) for query in queries]
             answers, heads = self._round(queries, wanted, tenant, deadline, timer)
         scopes, beside = answers[: len(queries)], answers[len(queries) :]
         near = merged([found.vector for found in scopes])
@@ -157,8 +171,10 @@ def _raise_if_none_answered(scopes: Sequence[Candidates]) -> None:
 
 
 def _warnings(scopes: Sequence[Candidates], heads: Heads) -> list[str]:
+    told = list(dict.fromkeys(found.warning for found in scopes if found.warning))
     failed = sum(1 for found in scopes if found.vector_error or found.lexical_error)
     warnings = [f"{failed} of {len(scopes)} scopes were searched in part or not at all"] if failed else []
+    warnings += told
     if heads.unread:
         warnings.append(f"{len(heads.unread)} documents could not be verified and are left out")
     return warnings

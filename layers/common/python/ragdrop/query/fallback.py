@@ -1,21 +1,20 @@
-"""The fallback chain: the index, the snapshot, then an empty result that names the cause."""
+"""The fallback chain: the index, the bucket index beside it, then an empty result that names the cause."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from ragdrop.domain.deadlines import SNAPSHOT, Deadline
+from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import NOTHING_SEARCHED, Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError, DependencyError, IndexLostError
 from ragdrop.ports.metrics import Metrics
-from ragdrop.ports.snapshots import SnapshotReader
 from ragdrop.query.cache import Searching
 from ragdrop.resilience.breakers import Breakers
 from ragdrop.resilience.guarded import INDEX, REGISTRY
 from ragdrop.resilience.stages import Timer
+from ragdrop.tenants.directory import TenantDirectory
 
 DEGRADED = 2
 NOTHING_TOUCHED = 4
@@ -43,21 +42,22 @@ class UnlessOpen:
 class FallbackSearch:
     """The chain of levels (docs/api.md, "What the flags mean").
 
-    Level 1, and level 2 by words alone, are the search's own.  Where the index failed, the snapshot is level 2 too.
-    Where that fails as well, or the registry did, so that no hit can be verified, it is level 3; 4 where every path was
-    behind an open breaker, and nothing was touched.  Every way in which the index cannot be used falls back, a damaged
-    file and refused credentials too; a wrong dimension is an error of the configuration and stays one.
+    Level 1, and level 2 by words alone, are the search's own.  Where an OpenSearch failed, the bucket index is level 2
+    too, as ingest writes to both.  Where that fails as well, or the registry did, so that no hit can be verified, it is
+    level 3; 4 where every path was behind an open breaker, and nothing was touched.  Every way in which the index
+    cannot be used falls back, damage and refused credentials too; a wrong dimension is an error of the configuration
+    and stays one.
 
     Args:
         search: The search of the index.
         metrics: Counts the searches that met a lost index.
-        snapshot: The search of the tenant's snapshot, if there is one.
+        bucket: The search of the bucket index.
     """
 
-    def __init__(self, search: Searching, *, metrics: Metrics, snapshot: Searching | None = None) -> None:
+    def __init__(self, search: Searching, *, metrics: Metrics, bucket: BucketSearch | None = None) -> None:
         self._search = search
         self._metrics = metrics
-        self._snapshot = snapshot
+        self._bucket = bucket
 
     def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
         """Find what answers *query*; empty, with the level and the cause, where nothing could be searched.
@@ -74,10 +74,10 @@ class FallbackSearch:
             if not query.allow_fallback or not (exc.retryable or exc.service == INDEX):
                 raise
             cause: DependencyError = exc
-        if self._snapshot is None or cause.service == REGISTRY:
+        if self._bucket is None or cause.service == REGISTRY or not self._bucket.holds(caller):
             return nothing_searched(cause)
         try:
-            found = self._snapshot(query, caller, deadline)
+            found = self._bucket(query, caller, deadline)
         except (DatabaseError, DeadlineError, CircuitOpenError) as exc:
             return nothing_searched(cause, exc)
         return replace(
@@ -85,7 +85,7 @@ class FallbackSearch:
             fallback_level=DEGRADED,
             degraded=True,
             circuit_breaker_open=found.circuit_breaker_open or isinstance(cause, CircuitOpenError),
-            warnings=[f"answered from the snapshot: {cause.message}", *found.warnings],
+            warnings=[f"answered from the bucket index: {cause.message}", *found.warnings],
         )
 
 
@@ -112,55 +112,24 @@ def nothing_searched(cause: DependencyError, *others: DependencyError) -> Retrie
     )
 
 
-FROM_SNAPSHOT = 2
-
-
-class SnapshotSearch:
-    """The same search over the tenant's snapshot, said to be one.
+class BucketSearch:
+    """The same search over the bucket index, where it holds what an OpenSearch holds; told to be the fallback.
 
     Args:
-        search: A Search whose index is the snapshot: its hits are verified like any other.
-        snapshots: Has the snapshot ready before anything else is asked.
-        clock: Seconds since 1970.
+        search: A Search whose index is the bucket index: its hits are verified like any other.
+        directory: Knows which index answers for a tenant.
     """
 
-    def __init__(self, *, search: Searching, snapshots: SnapshotReader, clock: Callable[[], float]) -> None:
+    def __init__(self, *, search: Searching, directory: TenantDirectory) -> None:
         self._search = search
-        self._snapshots = snapshots
-        self._clock = clock
+        self._directory = directory
+
+    def holds(self, caller: Caller) -> bool:
+        """Whether the tenant's index is another one, so that this one is worth asking."""
+        tenant = self._directory.tenant(caller.tenant)
+        return tenant is not None and tenant.active.engine != "bucket"
 
     def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
-        """Find what answers *query* in the tenant's snapshot.
-
-        Raises:
-            DatabaseError: There is no snapshot, it is not here yet, or no hit could be verified.
-            DeadlineError: The time was used up.
-            CallerError: The query is wrong.
-        """
-        snapshot = self._snapshots.current(caller.tenant, SNAPSHOT.of(deadline))
+        """Find what answers *query* in the bucket index; raises what Search raises."""
         found = self._search(query, caller, deadline)
-        age_s = snapshot.age_s(self._clock())
-        notes = [f"the snapshot was made {_told(age_s)} ago"]
-        if snapshot.coverage < 1.0:
-            notes.append(f"the snapshot holds {snapshot.coverage:.0%} of the chunks")
-        return replace(
-            found,
-            served_by="snapshot",
-            fallback_level=FROM_SNAPSHOT,
-            degraded=True,
-            snapshot_age_s=age_s,
-            snapshot_coverage=round(snapshot.coverage, 4),
-            warnings=[*notes, *found.warnings],
-        )
-
-
-def _told(age_s: float) -> str:
-    """An age in the largest unit of which there are two.
-
-    >>> _told(30.0), _told(5_400.0), _told(200_000.0)
-    ('30 seconds', '90 minutes', '55 hours')
-    """
-    for unit, size in (("hours", 3_600), ("minutes", 60)):
-        if age_s >= 2 * size:
-            return f"{age_s // size:.0f} {unit}"
-    return f"{age_s:.0f} seconds"
+        return replace(found, served_by="fallback", fallback_level=DEGRADED, degraded=True)

@@ -1,7 +1,7 @@
 """The search pipeline: what wraps a search, top to bottom.
 
 observed    metrics, counts and one log line of every query
-fallback    the snapshot where the index failed, then an empty answer that says why
+fallback    the bucket index where an OpenSearch failed, then an empty answer that says why
 cached      the answer of the same question, while its documents are unchanged
 unless_open refuses while the breaker of the registry or of the index is open
 search      candidates, fusion, ranking, links
@@ -19,7 +19,7 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.ports import Registry
 from ragdrop.ports.metrics import Metrics, Operation, QueryReport, failure_of, filters_of
 from ragdrop.query.cache import MAX_CHARACTERS, CachedSearch, Searching
-from ragdrop.query.fallback import FallbackSearch, UnlessOpen
+from ragdrop.query.fallback import BucketSearch, FallbackSearch, UnlessOpen
 from ragdrop.query.query_vectors import QueryVectors
 from ragdrop.query.usage import UsageCounter
 from ragdrop.resilience.bounded_cache import BoundedCache
@@ -32,10 +32,10 @@ Observe = Callable[[QueryReport, str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchServices:
-    """What the wrappers of a search use; `snapshot` is the search of the tenant's snapshot."""
+    """What the wrappers of a search use; `bucket` is the search of the bucket index."""
 
     observe: Observe
-    snapshot: Searching
+    bucket: BucketSearch
     metrics: Metrics
     breakers: Breakers
     registry: Registry
@@ -70,7 +70,7 @@ def search_pipeline(search: Searching, services: SearchServices) -> SearchPipeli
         remembered=_remembered(services.cache_size, services.cache_ttl_s),
         clock=services.clock,
     )
-    fallback = FallbackSearch(cached, metrics=services.metrics, snapshot=services.snapshot)
+    fallback = FallbackSearch(cached, metrics=services.metrics, bucket=services.bucket)
     observed = ObservedSearch(fallback, services.observe)
     return SearchPipeline(observed=observed, fallback=fallback, cached=cached, unless_open=unless_open, search=search)
 

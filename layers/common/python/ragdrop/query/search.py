@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ragdrop.domain.chunks import CandidateQuery, Filters, Hit, Vector
-from ragdrop.domain.deadlines import LINKS, TEXTS, Deadline
+from ragdrop.domain.deadlines import CANDIDATES, LINKS, TEXTS, Deadline
 from ragdrop.domain.documents import Head
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import language_warning
@@ -97,9 +97,12 @@ class Search:
                 return folders, QuestionVector(None)
             return folders, question_vector(self._query_vectors, question, deadline)
 
-        if not question.query.include_critical:
-            return (), here()
-        return run_in_parallel(lambda: self._critical_keys(question, deadline), here)
+        def aside() -> tuple[DocumentKey, ...]:
+            keys = self._critical_keys(question, deadline) if question.query.include_critical else ()
+            self._index.ready(question.tenant.index, CANDIDATES.of(deadline))
+            return keys
+
+        return run_in_parallel(aside, here)
 
     def _folders(self, question: ResolvedQuery, deadline: Deadline) -> RankedFolders:
         """The folders that the chat model chose, where it was asked to."""

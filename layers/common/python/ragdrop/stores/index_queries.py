@@ -40,8 +40,8 @@ def has_direction(vector: Sequence[float]) -> bool:
 MAX_TERMS = 128  # a question of 1,000 characters has fewer; FTS5's own limits are far above
 
 # Letters and digits of any script, joined as in QX-5521, retry_after_s, notes/pump.md or l'eau.
-_TERM = re.compile(r"[^\W_]+(?:[-_./:@+'\u2019][^\W_]+)*")
-_PART = re.compile(r"[^\W_]+")
+JOINED_TERM = re.compile(r"[^\W_]+(?:[-_./:@+'\u2019][^\W_]+)*")
+TERM_PART = re.compile(r"[^\W_]+")
 
 # Lucene's English list.  They weigh next to nothing in BM25 but match nearly every chunk: at 100,000 chunks a query
 # with two of them took 144 ms, without 12 ms.
@@ -69,8 +69,8 @@ def match_expression(text: str) -> str | None:
     True
     """
     terms: dict[str, str] = {}
-    for term in _TERM.findall(segmented(unicodedata.normalize("NFC", text))):
-        parts = _PART.findall(term)
+    for term in JOINED_TERM.findall(segmented(unicodedata.normalize("NFC", text))):
+        parts = TERM_PART.findall(term)
         for word in (term, *(part for part in parts if len(parts) > 1 and len(part) > 1)):
             terms.setdefault(word.casefold(), word)
     told = [word for folded, word in terms.items() if folded not in STOP_WORDS] or list(terms.values())

@@ -15,7 +15,7 @@ from ragdrop.ports.telemetry import Telemetry
 
 SETTLE_S = 65.0  # the longest that ingest works on a message that came before, and caches of the tenant's item
 PAGE = 100
-STATE_PREFIXES = ("revisions", "texts", "snapshots")  # each with the tenant's name behind it
+STATE_PREFIXES = ("revisions", "texts", "index")  # each with the tenant's name behind it
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class TenantReceipt:
     """How much was removed from each place.
 
     `versions` counts object versions and delete markers of the document bucket; `derived` objects of the state bucket
-    (parsed texts, chunks, vectors, snapshots, notes); `chunks` those of all its indexes; `documents` and
+    (parsed texts, chunks, vectors, segments, notes); `chunks` those of all its indexes; `documents` and
     `registry_items` heads with their details, and what the registry kept beside them, keys too; `receipts` those of
     answers; `telemetry` counts of hours, uses and requests, and vectors of questions.
     """

@@ -76,6 +76,13 @@ class OpenSearchChunkIndex:
         client = connect(url, password, sigv4_region=sigv4_region, connection_class=connection_class)
         return cls(RepeatableCalls(client, retries=retries), shards=shards, ef_search=ef_search)
 
+    def drops_superseded(self, index: IndexRef) -> bool:  # noqa: ARG002 - the port names it
+        """No: each is removed."""
+        return False
+
+    def ready(self, index: IndexRef, deadline: Deadline) -> None:
+        """Nothing to do."""
+
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
         """Write chunks, at most 100 or 5 MB a request; the same id replaces."""
         for chunk in chunks:
@@ -158,6 +165,14 @@ class OpenSearchChunkIndex:
 
     def verify(self, index: IndexRef, deadline: Deadline) -> None:
         """Nothing to do: the server checks the files of its shards, and searches of a damaged one fail."""
+
+    def discard_damaged(self, index: IndexRef, deadline: Deadline) -> None:
+        """Drop all: OpenSearch does not tell its parts apart."""
+        self.drop(index, deadline)
+
+    def damaged(self, index: IndexRef) -> tuple[str, ...]:  # noqa: ARG002 - the port names it
+        """None that is known."""
+        return ()
 
     def drop(self, index: IndexRef, deadline: Deadline) -> int:
         """Remove all chunks of the tenant; on every shard, so that a wrong `routes` cannot leave any behind."""

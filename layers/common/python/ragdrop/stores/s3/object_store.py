@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, BinaryIO
 
 from botocore.exceptions import ClientError
 
@@ -94,7 +94,7 @@ class S3ObjectStore:
     def put(
         self,
         key: str,
-        body: bytes,
+        body: bytes | BinaryIO,
         *,
         media_type: str,
         metadata: Mapping[str, str] | None = None,
@@ -125,7 +125,7 @@ class S3ObjectStore:
             key=key,
             version_id=answer.get("VersionId", UNVERSIONED),
             etag=answer["ETag"].strip('"'),
-            size_bytes=len(body),
+            size_bytes=len(body) if isinstance(body, bytes) else body.tell(),
             media_type=media_type,
             modified_at=_rfc3339(parsedate_to_datetime(date) if date else datetime.now(UTC)),
             metadata={name.lower(): value for name, value in (metadata or {}).items()},

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from ragdrop.errors import ConfigurationError, QueueError
-from ragdrop.ports.message_queue import Continuation, go_on, look_at
+from ragdrop.ports.message_queue import Continuation, MergeRequest, go_on, look_at, merge_segments
 from ragdrop.stores.aws.clients import AwsClient, translated
 from ragdrop.stores.aws.clients import client as aws_client
 
@@ -43,6 +43,11 @@ class SqsMessageQueue:
         """Ask ingest to go on with a large document."""
         with self._translated():
             self._client.send_message(QueueUrl=self.url, MessageBody=go_on(continuation))
+
+    def merge(self, wanted: MergeRequest) -> None:
+        """Ask ingest to merge segments of an index."""
+        with self._translated():
+            self._client.send_message(QueueUrl=self.url, MessageBody=merge_segments(wanted))
 
     def redrive(self) -> int:
         """Move up to ten messages of the dead-letter queue back, as they are.

@@ -1,4 +1,4 @@
-"""Select and read the content of a snapshot: chunks of live revisions."""
+"""Read chunks of live revisions from the state bucket, as an index takes them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Pieces = Iterator[list[IndexedChunk]]
 
 
 class ReadContent:
-    """Reads documents for a snapshot.  Raises ObjectStoreError and DatabaseError when a service does not answer."""
+    """Reads documents for an index.  Raises ObjectStoreError and DatabaseError when a service does not answer."""
 
     def __init__(self, *, registry: Registry, revisions: RevisionStore) -> None:
         self._registry = registry
@@ -28,7 +28,7 @@ class ReadContent:
 
     def of(self, heads: Sequence[Head], tenant: Tenant) -> Iterator[tuple[Head, Pieces]]:
         """Each head with its chunks in the tenant's active index, a few hundred at a time; none where they are gone."""
-        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="ragdrop-snapshot") as pool:
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="ragdrop-content") as pool:
             for window in windows(heads):
                 whole = len(window) > 1
                 read = pool.map(lambda head, whole=whole: self._pieces(head, tenant, whole=whole), window)

@@ -1,0 +1,1 @@
+"""The bucket index: immutable segments in the state bucket, searched from local copies."""

@@ -1,0 +1,65 @@
+"""Words of texts and of questions, as the lexical part of a segment holds them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
+
+from ragdrop.domain.languages import segmented
+from ragdrop.stores.index_queries import JOINED_TERM, MAX_TERMS, STOP_WORDS, TERM_PART
+
+ANALYZER = "words"  # as tantivy knows it, in the schema of every segment
+MAX_PARTS = 8  # of a joined term such as a path; longer ones are found by their parts alone
+_MARKS = re.compile("[\u0300-\u036f]+")
+
+
+@lru_cache(maxsize=1)
+def analyzer() -> TextAnalyzer:
+    """Split what `spaced` gives at blanks, fold accents that are letters of their own, and stem English words."""
+    return (
+        TextAnalyzerBuilder(Tokenizer.whitespace())
+        .filter(Filter.ascii_fold())
+        .filter(Filter.stemmer("english"))
+        .build()
+    )
+
+
+def spaced(texts: Iterable[str]) -> str:
+    """The words of *texts*, folded, with blanks between them; a joined term also stands whole, with underscores.
+
+    A code found as written then ranks above one found in pieces.
+
+    >>> spaced(["The pump's code: QX-5521", "Größe"])
+    'the pump s pump_s code qx 5521 qx_5521 grosse'
+    """
+    return " ".join(word for text in texts for word in _words(_folded(text)))
+
+
+def query_terms(text: str) -> list[str]:
+    """The terms that a question asks for, each once, at most 128; English stop words only where there is nothing else.
+
+    >>> query_terms("What are the pumps of QX-5521?")
+    ['what', 'pump', 'qx', '5521', 'qx_5521']
+    >>> query_terms("to be or not to be"), query_terms("?! *")
+    (['to', 'be', 'or', 'not'], [])
+    """
+    words = list(dict.fromkeys(_words(_folded(text), least_part=2)))
+    asked = [word for word in words if word not in STOP_WORDS] or words
+    return list(dict.fromkeys(analyzer().analyze(" ".join(asked[:MAX_TERMS]))))
+
+
+def _folded(text: str) -> str:
+    text = segmented(unicodedata.normalize("NFC", text))
+    return text.lower() if text.isascii() else _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+
+
+def _words(text: str, *, least_part: int = 1) -> Iterator[str]:
+    for term in JOINED_TERM.findall(text):
+        parts = TERM_PART.findall(term)
+        yield from (part for part in parts if len(part) >= least_part or len(parts) == 1)
+        if 1 < len(parts) <= MAX_PARTS:
+            yield "_".join(parts)

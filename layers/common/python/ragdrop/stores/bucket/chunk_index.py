@@ -1,0 +1,403 @@
+"""The bucket ChunkIndex: segments in the state bucket, a manifest in the registry, searches over local copies."""
+
+from __future__ import annotations
+
+import logging
+import random
+import secrets
+import shutil
+import tempfile
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, RevisionPage, Vector
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.tenants import IndexRef
+from ragdrop.errors import DatabaseError, DeadlineError, DependencyError, IndexLostError
+from ragdrop.ports import ObjectStore
+from ragdrop.ports.manifests import ManifestStore
+from ragdrop.stores.bucket.local_files import MISSING, SegmentFiles
+from ragdrop.stores.bucket.manifest import (
+    MAX_SEGMENTS,
+    RETIRED,
+    SEGMENT,
+    Manifest,
+    Removal,
+    SegmentEntry,
+    decoded,
+    merge_is_worth_asking,
+    prefix_of,
+    retired_name,
+    segment_name,
+    to_merge,
+)
+from ragdrop.stores.bucket.merging import FindDead, MergedRows
+from ragdrop.stores.bucket.rows import Row, in_order
+from ragdrop.stores.bucket.segment import Segment
+from ragdrop.stores.bucket.segment_writer import SegmentWriter
+from ragdrop.stores.bucket.view import Lost, View
+from ragdrop.stores.index_queries import check_dimension
+
+logger = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/vnd.ragdrop.segment"
+FRESH_S = 1.0  # how old a view may be that one search shares between its calls, since `ready` made it
+REWRITTEN_CHUNKS = 20_000  # segments of so many chunks are written again at once where something is removed from them
+HOUR_S = 3_600
+RETIRED_S = 3_600.0  # how long a segment that is not live stays for readers of an older manifest
+MAX_VIEWS = 64  # kept open
+WAIT_S = 0.02  # before a change that another writer overtook is tried again; up to 32 times as long
+
+
+class BucketChunkIndex:
+    """A ChunkIndex without a server.
+
+    Args:
+        state: The state bucket.
+        manifests: Where the manifest of each index is.
+        folder: Where local copies are; several processes may share it.
+        max_bytes: Of all local copies together.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        state: ObjectStore,
+        manifests: ManifestStore,
+        folder: Path,
+        *,
+        max_bytes: int,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._state = state
+        self._manifests = manifests
+        self._clock = clock
+        self._files = SegmentFiles(state, folder, max_bytes=max_bytes)
+        self._views: OrderedDict[IndexRef, tuple[float, View]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._due: dict[IndexRef, bool] = {}
+
+    def drops_superseded(self, index: IndexRef) -> bool:  # noqa: ARG002 - the port names it
+        """Yes: the registry hides them at once, and merges drop them."""
+        return True
+
+    def ready(self, index: IndexRef, deadline: Deadline) -> None:
+        """Read the manifest, and fetch what is new, while the question is being embedded."""
+        self._view(index, deadline)
+
+    def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
+        """Write a segment and add it to the manifest; it is visible at once.
+
+        Raises:
+            ConfigurationError: A vector is not of the index's dimension; nothing was written.
+        """
+        for chunk in chunks:
+            check_dimension(index.dimension, len(chunk.vector))
+        if not chunks:
+            return
+        entry = self._written(index, in_order(chunks))
+        manifest = self._change(index, lambda before: before.with_segment(entry), deadline)
+        self._due[index] = merge_is_worth_asking(len(manifest.segments))
+        if len(manifest.segments) > MAX_SEGMENTS:
+            self._merge_meanwhile(index, deadline)
+
+    def refresh(self, indexes: Iterable[IndexRef], deadline: Deadline) -> None:
+        """Nothing to do: what the manifest lists is visible."""
+
+    def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
+        """Vector and lexical hits of every query, all of one moment."""
+        deadline.timeout_s(1.0, stage="index")
+        for query in queries:
+            if query.vector is not None:
+                check_dimension(index.dimension, len(query.vector))
+        view = self._view(index, deadline, fresh_s=FRESH_S)
+        found = view.candidates(queries, deadline)
+        if not view.lost.segments:
+            return found
+        told = f"{len(view.lost.segments)} of {view.lost.of} segments of the index could not be read"
+        return [Candidates(each.vector, each.lexical, warning=told) for each in found]
+
+    def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
+        """The chunks of each range in order of their ordinals, all of one moment."""
+        return self._view(index, deadline, fresh_s=FRESH_S).read(ranges, deadline)
+
+    def nearest_of(
+        self,
+        index: IndexRef,
+        wanted: Vector | None,
+        revisions: Sequence[tuple[DocumentKey, int]],
+        deadline: Deadline,
+    ) -> list[Hit]:
+        """Of each revision the chunk nearest to *wanted*, all of one moment."""
+        return self._view(index, deadline, fresh_s=FRESH_S).nearest_of(wanted, revisions, deadline)
+
+    def remove(
+        self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
+    ) -> int:
+        """Remove the document's chunks of some revisions; how many.
+
+        They are hidden at once.  Small segments are written again without them, and the old ones removed from the
+        bucket; from large ones the next merge drops them.
+        """
+        if key.tenant != index.tenant:
+            return 0
+        view = self._view(index, deadline)
+        removed = view.chunks_in(key, from_revision, before_revision)
+        if not removed:
+            return 0
+        removal = Removal(key.vault, key.path, from_revision, before_revision, 0)
+        self._change(index, lambda manifest: manifest.with_removal(removal), deadline)
+        touched = [each for each in view.manifest.segments if each.name in removed]
+        if sum(each.chunks for each in touched) <= REWRITTEN_CHUNKS:
+            self._merge(index, touched, lambda _: set(), deadline, purge=True)
+        return sum(map(len, removed.values()))
+
+    def revisions(self, index: IndexRef, *, cursor: str | None, limit: int, deadline: Deadline) -> RevisionPage:
+        """Some of the tenant's revisions, by vault, path and revision."""
+        return self._view(index, deadline).revisions(cursor, limit)
+
+    def count(self, index: IndexRef, deadline: Deadline) -> int:
+        """Chunks that are neither removed nor replaced; those of superseded revisions count until a merge."""
+        manifest = self._manifest(index)
+        return manifest.chunks and self._view(index, deadline).count()
+
+    def verify(self, index: IndexRef, deadline: Deadline) -> None:
+        """Return if every segment is there and is what its checksums say; fetches all of them.
+
+        Raises:
+            IndexLostError: One is not.
+        """
+        for entry in self._manifest(index).segments:
+            found = self._state.head(segment_name(index, entry.name))
+            if found is None or found.size_bytes != entry.size_bytes:
+                raise IndexLostError(f"segment {entry.name} of the index is missing, or not whole")
+        view = self._view(index, deadline, may_be_lost=True)
+        if view.lost.why is not None:
+            raise view.lost.why
+        if view.segments:  # another one each hour: to read all of a large index each time would take the whole sweep
+            segment = view.segments[int(self._clock() // HOUR_S) % len(view.segments)]
+            if self._is_damaged(index, segment, deadline):
+                raise IndexLostError(f"segment {segment.name} of the index is damaged")
+
+    def drop(self, index: IndexRef, deadline: Deadline) -> int:
+        """Remove all of the tenant's chunks from this index, segments and local copies too; how many."""
+        manifest = self._manifest(index)
+        if not manifest.sequence:
+            return 0
+        count = self._counted(index, deadline)
+        self._manifests.delete(index.tenant, index.name)
+        with self._lock:
+            self._views.pop(index, None)
+        self._state.delete_prefix(prefix_of(index))
+        self._files.forget(index)
+        return count
+
+    def check(self, deadline: Deadline) -> None:
+        """Return if the bucket answers.
+
+        Raises:
+            ObjectStoreError: It does not.
+        """
+        deadline.timeout_s(1.0, stage="index")
+        self._state.head(f"{prefix_of(IndexRef('none', 'none', 0))}none")
+
+    def merge_is_due(self, index: IndexRef) -> bool:
+        """Whether what was written last made so many segments that some should become one; said once."""
+        return self._due.pop(index, False)
+
+    def merge(
+        self,
+        index: IndexRef,
+        deadline: Deadline,
+        dead: FindDead = lambda _: set(),
+    ) -> int:
+        """Make one segment of some, without what was removed, replaced, or is *dead*; how many were merged.
+
+        Two merges at once are harmless: the one that ends last finds its segments gone, and leaves all as it is.
+        """
+        manifest = self._manifest(index)
+        chosen = to_merge(manifest.segments)
+        if not chosen and manifest.removals:
+            last = manifest.removals[-1].sequence
+            chosen = [min((s for s in manifest.segments if s.sequence < last), key=lambda each: each.sequence)]
+        if not chosen:
+            return 0
+        return len(chosen) if self._merge(index, chosen, dead, deadline) else 0
+
+    def tidy(self, index: IndexRef, deadline: Deadline) -> int:
+        """Remove segments that are not live for an hour from the bucket, and what writers that died left; how many."""
+        now_s, gone = self._clock(), 0
+        live = {segment_name(index, each.name) for each in self._manifest(index).segments}
+        listed = {each.key: each for each in self._state.entries(prefix_of(index)) if not each.deleted}
+        for key in listed:
+            deadline.timeout_s(1.0, stage="index")
+            if key in live or not key.endswith(SEGMENT):
+                continue
+            marker = listed.get(key.removesuffix(SEGMENT) + RETIRED)
+            if now_s - _seconds((marker or listed[key]).modified_at) > RETIRED_S:
+                gone += int(self._state.purge(key) > 0)
+                if marker is not None:
+                    self._state.purge(marker.key)
+        return gone
+
+    def discard_damaged(self, index: IndexRef, deadline: Deadline) -> None:
+        """Take segments that are missing or damaged out of the manifest."""
+        self._files.forget(index)  # a copy may be whole where the object is not
+        with self._lock:
+            self._views.pop(index, None)
+        view = self._view(index, deadline, may_be_lost=True)
+        lost = {*view.lost.segments, *(each.name for each in view.segments if self._is_damaged(index, each, deadline))}
+        if lost:
+            self._change(index, lambda before: before.merged(lost, None), deadline)
+
+    def damaged(self, index: IndexRef) -> tuple[str, ...]:
+        """Segments of the last view that could not be opened."""
+        with self._lock:
+            held = self._views.get(index)
+        return () if held is None else held[1].lost.segments
+
+    def _is_damaged(self, index: IndexRef, segment: Segment, deadline: Deadline) -> bool:
+        """Whether the object of a segment is not what its checksums say; reads all of it."""
+        entries = [each for each in self._manifest(index).segments if each.name == segment.name]
+        return any(not self._files.is_whole(index, entry, deadline) for entry in entries)
+
+    def _manifest(self, index: IndexRef) -> Manifest:
+        return decoded(self._manifests.read(index.tenant, index.name))
+
+    def _view(self, index: IndexRef, deadline: Deadline, *, fresh_s: float = 0.0, may_be_lost: bool = False) -> View:
+        """The view of the manifest as it is now, or was less than *fresh_s* ago.
+
+        Raises:
+            IndexLostError: None of its segments can be read, unless the view *may_be_lost*.
+        """
+        deadline.timeout_s(1.0, stage="index")
+        read_at_s = time.monotonic()
+        with self._lock:
+            held = self._views.get(index)
+        if held is not None and read_at_s - held[0] < fresh_s:
+            return held[1]
+        manifest = self._manifest(index)
+        view = held[1] if held is not None and held[1].manifest == manifest else None
+        if view is None or view.lost.segments:
+            view = self._opened(index, manifest, held[1].segments if held is not None else (), deadline)
+        with self._lock:
+            self._views[index] = (read_at_s, view)
+            self._views.move_to_end(index)
+            if len(self._views) > MAX_VIEWS:
+                self._views.popitem(last=False)
+        if view.lost.why is not None and not view.segments and not may_be_lost:
+            raise view.lost.why
+        return view
+
+    def _opened(self, index: IndexRef, manifest: Manifest, held: Sequence[Segment], deadline: Deadline) -> View:
+        """Open what *manifest* lists; read it again where a segment is not live any more."""
+        for _ in range(3):
+            by_name = {each.name: each for each in held}
+            segments: list[Segment] = []
+            lost: list[str] = []
+            why: IndexLostError | None = None
+            for entry in manifest.segments:
+                known = by_name.get(entry.name)
+                try:
+                    segments.append(known or self._files.open(index, entry, deadline))
+                except IndexLostError as exc:
+                    lost.append(entry.name)
+                    why = exc
+            if why is not None and why.message == MISSING:
+                later = self._manifest(index)
+                if later != manifest:
+                    manifest = later
+                    continue
+            break
+        lexical = self._files.open_view(index, segments) if segments else None
+        self._files.forget_others(index, segments)
+        return View(index, manifest, segments, lexical=lexical, lost=Lost(tuple(lost), len(manifest.segments), why))
+
+    def _counted(self, index: IndexRef, deadline: Deadline) -> int:
+        try:
+            return self._view(index, deadline).count()
+        except IndexLostError:
+            return 0
+
+    def _written(self, index: IndexRef, rows: Iterable[Row]) -> SegmentEntry:
+        """Write a segment of *rows* into the bucket."""
+        folder = Path(tempfile.mkdtemp(prefix="ragdrop-segment-"))
+        try:
+            tag = secrets.randbits(32)
+            name = f"{int(self._clock() * 1_000):014d}-{tag:08x}"
+            writer = SegmentWriter(folder, index, name, tag)
+            try:
+                for row in rows:
+                    writer.add(row)
+                written = writer.finish()
+            finally:
+                writer.close()
+            with written.path.open("rb") as body:
+                self._state.put(segment_name(index, name), body, media_type=MEDIA_TYPE)
+            return written.entry
+        except OSError as exc:
+            message = f"a segment of the index could not be written: {exc.strerror}"
+            raise DatabaseError(message, service="index") from exc
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _merge_meanwhile(self, index: IndexRef, deadline: Deadline) -> None:
+        """Merge the smallest segments where merges that were asked for do not keep up; a failure is theirs."""
+        try:
+            self.merge(index, deadline)
+        except (DependencyError, DeadlineError) as exc:
+            logger.warning("segments could not be merged", extra={"tenant": index.tenant, "code": exc.code})
+
+    def _change(self, index: IndexRef, change: Callable[[Manifest], Manifest | None], deadline: Deadline) -> Manifest:
+        """Change the manifest by a conditional write, again and again where others are faster; as it is then."""
+        wait_s = WAIT_S
+        while True:
+            before = self._manifest(index)
+            after = change(before)
+            if after is None or after == before:
+                return before
+            if self._manifests.write(index.tenant, index.name, after.encoded(), after.sequence, before.sequence):
+                with self._lock:  # the view held is of before
+                    if index in self._views:
+                        self._views[index] = (float("-inf"), self._views[index][1])
+                return after
+            time.sleep(deadline.timeout_s(random.uniform(0, wait_s), stage="index"))  # noqa: S311 - no secret
+            wait_s = min(2 * wait_s, 32 * WAIT_S)
+
+    def _merge(
+        self,
+        index: IndexRef,
+        chosen: Sequence[SegmentEntry],
+        dead: FindDead,
+        deadline: Deadline,
+        *,
+        purge: bool = False,
+    ) -> bool:
+        view = self._view(index, deadline)
+        names = {each.name for each in chosen}
+        segments = [each for each in view.segments if each.name in names]
+        if len(segments) < len(names):
+            return False
+        merged = MergedRows(view, segments, dead, deadline)
+        entry = None if merged.is_empty else self._written(index, merged)
+        after = self._change(index, lambda before: before.merged(names, entry), deadline)
+        done = not names & {each.name for each in after.segments} and (
+            entry is None or any(each.name == entry.name for each in after.segments)
+        )
+        if not done and entry is not None:
+            self._state.purge(segment_name(index, entry.name))
+        for name in names if done else ():
+            if purge:
+                self._state.purge(segment_name(index, name))
+            else:
+                self._state.put(retired_name(index, name), b"", media_type=MEDIA_TYPE)
+        return done
+
+
+def _seconds(rfc3339: str) -> float:
+    return datetime.fromisoformat(rfc3339).timestamp()

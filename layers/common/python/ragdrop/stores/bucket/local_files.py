@@ -1,0 +1,319 @@
+"""Local copies of segments: fetched by parallel ranged reads, checked, bounded in bytes.
+
+`{folder}/{tenant}/{index}/{segment}/` holds `core`, the file of the segment up to its lexical part, the files of that
+part, and `texts`, of which only what was read is there.  Views stand beside the segments: folders of links to the
+lexical files of several.  Names are never used twice, so several processes may share the folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import shutil
+import threading
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.tenants import IndexRef
+from ragdrop.errors import DatabaseError, DeadlineError, IndexLostError
+from ragdrop.ports import ObjectStore
+from ragdrop.stores.bucket.layout import (
+    TEXT_BLOCK_BYTES,
+    Header,
+    block_sum,
+    header_bytes,
+    read_header,
+)
+from ragdrop.stores.bucket.lexical import LexicalSearch, write_list
+from ragdrop.stores.bucket.manifest import SegmentEntry, segment_name
+from ragdrop.stores.bucket.segment import Segment
+
+PIECE_BYTES = 8 << 20  # of one request
+PARALLEL = 8  # requests at once
+WHOLE_BYTES = 4 << 20  # a segment up to this size is fetched with its texts, by one request
+VIEW = "view-"
+GRACE_S = 60.0  # a copy that was made lately may be one that another process is about to open
+MISSING = "a segment of the index is not in the bucket"
+
+
+class SegmentFiles:
+    """The local copies in *folder*.
+
+    Args:
+        state: The state bucket.
+        folder: Made when it is first wanted.
+        max_bytes: Of all copies together; segments of other tenants that were not used for longest go first.
+    """
+
+    def __init__(self, state: ObjectStore, folder: Path, *, max_bytes: int) -> None:
+        self._state = state
+        self._folder = folder
+        self._max_bytes = max_bytes
+        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._pool = ThreadPoolExecutor(PARALLEL, thread_name_prefix="segments")
+
+    def open(self, index: IndexRef, entry: SegmentEntry, deadline: Deadline) -> Segment:
+        """Open a segment, which is fetched first where there is no copy.
+
+        Raises:
+            IndexLostError: It is not in the bucket, damaged, or of another index.
+            DatabaseError: It could not be fetched, or the disk is full.
+            DeadlineError: The time was used up.
+        """
+        place = self._place(index, entry.name)
+        with self._turn(str(place), deadline), _translated():
+            if not (place / "core").exists():
+                self._fetch(index, entry, place, deadline)
+            os.utime(place)
+            core = _mapped(place / "core")
+            try:
+                header = self._checked(index, entry, core)
+            except IndexLostError:  # the copy, not the segment: that was checked when it was fetched
+                shutil.rmtree(place, ignore_errors=True)
+                self._fetch(index, entry, place, deadline)
+                core = _mapped(place / "core")
+                header = self._checked(index, entry, core)
+            texts = _Texts(self._state, segment_name(index, entry.name), header, core, place / "texts", self._pool)
+        return Segment(entry.name, entry.tag, entry.sequence, header=header, core=core, read_texts=texts)
+
+    def is_whole(self, index: IndexRef, entry: SegmentEntry, deadline: Deadline) -> bool:
+        """Whether the object in the bucket is what its checksums say, whatever a local copy holds; reads all of it."""
+        try:
+            body = memoryview(self._brought(segment_name(index, entry.name), entry.size_bytes, deadline))
+            header = self._checked(index, entry, body)
+            check_sections(header, body, header.sections)
+        except IndexLostError:
+            return False
+        return True
+
+    def open_view(self, index: IndexRef, segments: Sequence[Segment]) -> LexicalSearch:
+        """The lexical search over several opened segments.
+
+        Raises:
+            IndexLostError: A copy is damaged.
+        """
+        place = self._place(index, _view_name(segments))
+        with _translated():
+            if not place.exists():
+                draft = place.with_name(f".{uuid.uuid4().hex}")
+                draft.mkdir(parents=True)
+                for each in segments:
+                    for name, _ in each.header.lexical_files:
+                        (draft / name).hardlink_to(self._place(index, each.name) / name)
+                write_list(draft, [listed for each in segments for listed in each.header.lexical_segments])
+                _put_in_place(draft, place)
+            try:
+                return LexicalSearch(place)
+            except ValueError as exc:  # tantivy's word for a file that it cannot read
+                shutil.rmtree(place, ignore_errors=True)
+                raise IndexLostError("a local copy of the index is damaged: its words cannot be read") from exc
+
+    def forget(self, index: IndexRef) -> None:
+        """Remove all copies of an index."""
+        shutil.rmtree(self._place(index, ""), ignore_errors=True)
+
+    def forget_others(self, index: IndexRef, segments: Sequence[Segment]) -> None:
+        """Remove the copies of an index that a view of *segments* does not need, and that nobody just made."""
+        kept = {_view_name(segments), *(each.name for each in segments)}
+        folder = self._place(index, "")
+        before_s = time.time() - GRACE_S
+        for each in folder.iterdir() if folder.is_dir() else ():
+            if each.name not in kept and _used_at(each) < before_s:
+                shutil.rmtree(each, ignore_errors=True)
+
+    def make_room(self, wanted_bytes: int, index: IndexRef) -> None:
+        """Remove copies until *wanted_bytes* fit: those of other tenants first, the least recently used first.
+
+        Raises:
+            DatabaseError: They would not fit an empty disk.
+        """
+        if wanted_bytes > self._max_bytes:
+            message = f"a segment of {wanted_bytes} bytes does not fit the {self._max_bytes} that local copies may take"
+            raise DatabaseError(message, service="index", retryable=False)
+        own = self._place(index, "")
+        copies = [
+            each for each in self._folder.glob("*/*/*") if each.is_dir() and not each.name.startswith((".", VIEW))
+        ]
+        sizes = {each: _size(each) for each in copies}
+        used = sum(sizes.values())
+        for each in sorted(copies, key=lambda copy: (copy.parent == own, _used_at(copy))):
+            if used + wanted_bytes <= self._max_bytes:
+                return
+            for place in (each, *each.parent.glob(f"{VIEW}*")):  # views hold its files too
+                shutil.rmtree(place, ignore_errors=True)
+            used -= sizes[each]
+
+    def _place(self, index: IndexRef, name: str) -> Path:
+        return self._folder / index.tenant / index.name / name
+
+    def _checked(self, index: IndexRef, entry: SegmentEntry, core: memoryview) -> Header:
+        """The header of a copy that is *entry*'s of *index* and of nothing else."""
+        beginning = bytes(core[: header_bytes(bytes(core[:64]))])
+        if hashlib.sha256(beginning).hexdigest() != entry.header_sha256:
+            raise IndexLostError("a segment of the index is damaged: it is not what its checksum says")
+        header = read_header(beginning)
+        if (header.tenant, header.index, header.dimension) != (index.tenant, index.name, index.dimension):
+            raise IndexLostError("a segment of the index is damaged: it belongs to another index")
+        return header
+
+    def _fetch(self, index: IndexRef, entry: SegmentEntry, place: Path, deadline: Deadline) -> None:
+        """Bring a copy, check it and put it in place, whole or not at all."""
+        whole = entry.size_bytes <= WHOLE_BYTES
+        size = entry.size_bytes if whole else entry.core_bytes
+        self.make_room(2 * size, index)
+        body = memoryview(self._brought(segment_name(index, entry.name), size, deadline))
+        header = self._checked(index, entry, body)
+        check_sections(header, body, header.sections if whole else header.sections.keys() - {"texts"})
+        draft = place.with_name(f".{uuid.uuid4().hex}")
+        draft.mkdir(parents=True)
+        try:
+            at = header.sections["lexical"].start
+            (draft / "core").write_bytes(body[:at])
+            for name, length in header.lexical_files:
+                (draft / name).write_bytes(body[at : at + length])
+                at += length
+            if whole:
+                (draft / "texts").write_bytes(body[header.sections["texts"].start :])
+            _put_in_place(draft, place)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+    def _brought(self, name: str, size: int, deadline: Deadline) -> bytes:
+        starts = range(0, size, PIECE_BYTES)
+
+        def piece(start: int) -> bytes:
+            deadline.timeout_s(1.0, stage="index")
+            body = self._state.get(name, start=start, end=min(start + PIECE_BYTES, size))
+            if body is None:
+                raise IndexLostError(MISSING)
+            return body
+
+        found = [piece(0)] if len(starts) == 1 else list(self._pool.map(piece, starts))
+        body = b"".join(found)
+        if len(body) != size:
+            raise IndexLostError("a segment of the index is damaged: it is shorter than it was written")
+        return body
+
+    @contextmanager
+    def _turn(self, name: str, deadline: Deadline) -> Iterator[None]:
+        """One thread at a time fetches a segment; the others find its copy."""
+        lock = self._locks[name]
+        if not lock.acquire(timeout=max(0.0, deadline.remaining_s())):
+            raise DeadlineError("the index was being fetched", service="index", stage="index")
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+def check_sections(header: Header, body: memoryview, names: Iterable[str]) -> None:
+    """Return if these sections of a file are what their checksums say.
+
+    Raises:
+        IndexLostError: One is not.
+    """
+    for name in names:
+        section = header.sections[name]
+        if hashlib.sha256(body[section.start : section.start + section.size]).hexdigest() != section.sha256:
+            raise IndexLostError(f"a segment of the index is damaged: its {name} are not what they were")
+
+
+class _Texts:
+    """Reads ranges of a segment's `texts`, from its copy or from the bucket; what was read is kept."""
+
+    def __init__(
+        self, state: ObjectStore, name: str, header: Header, core: memoryview, path: Path, pool: ThreadPoolExecutor
+    ) -> None:
+        self._state = state
+        self._name = name
+        self._section = header.sections["texts"]
+        sums = header.sections["text_sums"]
+        self._sums = core[sums.start : sums.start + sums.size]
+        self._pool = pool
+        self._file = -1
+        whole = path.exists() and path.stat().st_size == self._section.size
+        own = path if whole else path.with_name(f"texts-{os.getpid()}-{id(self)}")
+        self._file = os.open(own, os.O_RDWR | os.O_CREAT, 0o600)
+        if not whole:
+            own.unlink()  # it lives as long as this process has it open
+        self._present = bytearray([int(whole)]) * -(-self._section.size // TEXT_BLOCK_BYTES)
+
+    def __call__(self, ranges: Sequence[tuple[int, int]], deadline: Deadline) -> list[bytes]:
+        """The bytes of each range.
+
+        Raises:
+            IndexLostError: A block is missing or damaged.
+        """
+        with _translated():
+            wanted = {
+                at for start, end in ranges for at in range(start // TEXT_BLOCK_BYTES, -(-end // TEXT_BLOCK_BYTES))
+            }
+            missing = [number for number in sorted(wanted) if not self._present[number]]
+            for number, block in zip(missing, self._pool.map(lambda n: self._block(n, deadline), missing), strict=True):
+                os.pwrite(self._file, block, number * TEXT_BLOCK_BYTES)
+                self._present[number] = 1
+            return [os.pread(self._file, end - start, start) for start, end in ranges]
+
+    def _block(self, number: int, deadline: Deadline) -> bytes:
+        deadline.timeout_s(1.0, stage="index")
+        start = self._section.start + number * TEXT_BLOCK_BYTES
+        end = min(start + TEXT_BLOCK_BYTES, self._section.start + self._section.size)
+        block = self._state.get(self._name, start=start, end=end)
+        if block is None:
+            raise IndexLostError(MISSING)
+        if block_sum(block) != int.from_bytes(self._sums[4 * number : 4 * number + 4], "little"):
+            raise IndexLostError("a segment of the index is damaged: a text is not what its checksum says")
+        return block
+
+    def __del__(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+
+
+def _mapped(path: Path) -> memoryview:
+    with path.open("rb") as file:
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def _view_name(segments: Sequence[Segment]) -> str:
+    names = sorted(each.name for each in segments)
+    return f"{VIEW}{hashlib.sha256(' '.join(names).encode()).hexdigest()[:24]}"
+
+
+def _put_in_place(draft: Path, place: Path) -> None:
+    """Rename a finished folder; where another process was first, its own is used."""
+    try:
+        draft.rename(place)
+    except OSError:
+        if not place.is_dir():
+            raise
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _size(folder: Path) -> int:
+    try:
+        return sum(each.stat().st_blocks * 512 for each in folder.iterdir())
+    except OSError:  # another process removed it meanwhile
+        return 0
+
+
+def _used_at(folder: Path) -> float:
+    try:
+        return folder.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except OSError as exc:
+        raise DatabaseError(f"the folder of the index cannot be used: {exc.strerror}", service="index") from exc

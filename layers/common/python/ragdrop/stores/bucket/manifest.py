@@ -1,0 +1,172 @@
+"""The manifest of a tenant's index: which segments are live, and what was removed from them since they were written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from ragdrop.domain.tenants import IndexRef
+from ragdrop.errors import IndexLostError
+
+SEGMENT, RETIRED = ".seg", ".retired"
+MAX_SEGMENTS = 12  # that a query may meet; a writer that would make more merges small ones first
+MERGE_ABOVE = 7  # segments: from there on a merge is due
+FEWER = 4  # segments that a merge leaves, if their sizes let it
+MAX_MERGED_CHUNKS = 250_000  # of a segment that a merge may make: about 500 MB
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentEntry:
+    """A live segment.
+
+    Args:
+        name: Of its object.
+        tag: Its number in the lexical search of a view.
+        sequence: The manifest's when it was added: of two chunks of one id the later one counts.
+        chunks: How many it has, removed ones too.
+        core_bytes: Of the file, those that are fetched when it is opened.
+        size_bytes: Of the file.
+        header_sha256: Of the beginning of the file, which has the checksums of the rest.
+    """
+
+    name: str
+    tag: int
+    sequence: int
+    chunks: int
+    core_bytes: int
+    size_bytes: int
+    header_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """Revisions of a document that are gone from all segments that were added before."""
+
+    vault: str
+    path: str
+    from_revision: int
+    before_revision: int
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What is live of one tenant's index.  `sequence` rises with every change; `segments` are in its order."""
+
+    sequence: int = 0
+    segments: tuple[SegmentEntry, ...] = ()
+    removals: tuple[Removal, ...] = ()
+
+    @property
+    def chunks(self) -> int:
+        """Chunks of all segments, removed and superseded ones too."""
+        return sum(each.chunks for each in self.segments)
+
+    def with_segment(self, entry: SegmentEntry) -> Manifest:
+        """This manifest with one segment more, the latest."""
+        sequence = self.sequence + 1
+        return replace(self, sequence=sequence, segments=(*self.segments, replace(entry, sequence=sequence)))
+
+    def with_removal(self, removal: Removal) -> Manifest:
+        """This manifest without some revisions of a document."""
+        sequence = self.sequence + 1
+        return replace(self, sequence=sequence, removals=(*self.removals, replace(removal, sequence=sequence)))
+
+    def merged(self, names: Iterable[str], entry: SegmentEntry | None) -> Manifest | None:
+        """This manifest with *entry*, or nothing, in place of segments; None where one of them is not live any more.
+
+        The new one has the sequence of the last that it replaces, so that what was added or removed since counts.
+        """
+        replaced = set(names)
+        held = [each for each in self.segments if each.name in replaced]
+        if len(held) < len(replaced):
+            return None
+        left = [each for each in self.segments if each.name not in replaced]
+        if entry is not None:
+            left.append(replace(entry, sequence=max(each.sequence for each in held)))
+        left.sort(key=lambda each: each.sequence)
+        oldest = min((each.sequence for each in left), default=self.sequence)
+        removals = tuple(each for each in self.removals if each.sequence > oldest)
+        return Manifest(self.sequence + 1, tuple(left), removals)
+
+    def encoded(self) -> str:
+        """As it is kept."""
+        segments = [[getattr(each, name) for name in SegmentEntry.__slots__] for each in self.segments]
+        removals = [[getattr(each, name) for name in Removal.__slots__] for each in self.removals]
+        fields = {"format": 1, "sequence": self.sequence, "segments": segments, "removals": removals}
+        return json.dumps(fields, separators=(",", ":"))
+
+
+def decoded(text: str | None) -> Manifest:
+    """Read what `Manifest.encoded` wrote; an empty one where nothing was written yet.
+
+    Raises:
+        IndexLostError: It cannot be read.
+
+    >>> one = Manifest().with_segment(SegmentEntry("s", 1, 0, 3, 10, 20, "ab"))
+    >>> decoded(one.encoded()) == one
+    True
+    """
+    if text is None:
+        return Manifest()
+    try:
+        fields = json.loads(text)
+        segments = tuple(SegmentEntry(*each) for each in fields["segments"])
+        return Manifest(fields["sequence"], segments, tuple(Removal(*each) for each in fields["removals"]))
+    except (ValueError, KeyError, TypeError) as exc:
+        raise IndexLostError("the manifest of the index cannot be read") from exc
+
+
+def to_merge(segments: Iterable[SegmentEntry], *, above: int = MERGE_ABOVE) -> list[SegmentEntry]:
+    """Which segments are to become one: the smallest, as many as leave a few; none where there are few already.
+
+    A larger one joins where it is hardly larger than the smaller ones together, so that sizes stay far apart and each
+    chunk is written about once for every doubling.
+
+    >>> sizes = [100_000, 4_000, 40, 30, 30, 20, 20, 10]
+    >>> [each.chunks for each in to_merge(SegmentEntry(str(n), n, n, size, 0, 0, "") for n, size in enumerate(sizes))]
+    [10, 20, 20, 30, 30, 40]
+    """
+    by_size = sorted(segments, key=lambda each: each.chunks)
+    if len(by_size) <= above:
+        return []
+    chosen: list[SegmentEntry] = []
+    total = 0
+    for each in by_size:
+        enough = len(by_size) - len(chosen) + 1 <= FEWER
+        if len(chosen) > 1 and (total + each.chunks > MAX_MERGED_CHUNKS or (enough and each.chunks > 2 * total)):
+            break
+        if len(chosen) > 1 and each.chunks > 8 * total and len(by_size) - len(chosen) + 1 < above:
+            break
+        chosen.append(each)
+        total += each.chunks
+    return chosen if len(chosen) > 1 else []
+
+
+def merge_is_worth_asking(segments: int) -> bool:
+    """Whether a writer that made so many segments asks for a merge: not each of many writers does.
+
+    >>> [count for count in range(14) if merge_is_worth_asking(count)]
+    [8, 10, 12]
+    """
+    return MERGE_ABOVE < segments <= MAX_SEGMENTS and (segments - MERGE_ABOVE) % 2 == 1
+
+
+def prefix_of(index: IndexRef) -> str:
+    """What the names of all objects of a tenant's index begin with.
+
+    >>> prefix_of(IndexRef("acme", "bucket-v1-m-8-1", 8))
+    'index/acme/bucket-v1-m-8-1/'
+    """
+    return f"index/{index.tenant}/{index.name}/"
+
+
+def segment_name(index: IndexRef, name: str) -> str:
+    """The object of a segment."""
+    return f"{prefix_of(index)}{name}{SEGMENT}"
+
+
+def retired_name(index: IndexRef, name: str) -> str:
+    """The empty object that says since when a segment is not live any more."""
+    return f"{prefix_of(index)}{name}{RETIRED}"

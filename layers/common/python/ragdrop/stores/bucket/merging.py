@@ -1,0 +1,81 @@
+"""The rows of several segments as one: without what was removed, replaced, or can never answer again."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.stores.bucket.rows import RevisionKey, Row
+from ragdrop.stores.bucket.segment import Segment
+from ragdrop.stores.bucket.view import View
+
+Revisions = Sequence[tuple[DocumentKey, int]]
+FindDead = Callable[[Revisions], set[tuple[DocumentKey, int]]]
+"""Which of up to 100 revisions can never answer again."""
+ASKED = 100  # revisions at once: what one batch read of heads takes
+
+Place = tuple[RevisionKey, Segment, int]
+"""A document of a segment: its order and number."""
+
+
+class MergedRows:
+    """The rows of *segments*, in order; which documents are left is found when it is made.
+
+    Raises:
+        DeadlineError: The time was used up.
+    """
+
+    def __init__(self, view: View, segments: Sequence[Segment], dead: FindDead, deadline: Deadline) -> None:
+        self._view = view
+        self._deadline = deadline
+        self._left = [each for batch in _batches(_documents(segments)) for each in self._alive(batch, dead)]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no chunk is left."""
+        return not self._left
+
+    def __iter__(self) -> Iterator[Row]:
+        for order, places in groupby(self._left, key=lambda each: each[0]):
+            self._deadline.timeout_s(1.0, stage="index")
+            rows = [row for _, segment, number in places for row in self._rows(order, segment, number)]
+            yield from sorted(rows, key=lambda row: row.ordinal)
+
+    def _alive(self, batch: list[Place], dead: FindDead) -> list[Place]:
+        self._deadline.timeout_s(1.0, stage="index")
+        tenant = self._view.index.tenant
+        kept = [each for each in batch if self._chunks(each[1], each[2])]
+        found = {(DocumentKey(tenant, order[0], order[1]), order[2]) for order, _, _ in kept}
+        gone = dead(sorted(found, key=lambda each: (each[0].s3_key, each[1]))) if found else set()
+        return [each for each in kept if (DocumentKey(tenant, each[0][0], each[0][1]), each[0][2]) not in gone]
+
+    def _chunks(self, segment: Segment, document: int) -> list[int]:
+        gone = self._view.gone(segment)
+        return [number for number in range(*segment.chunk_range(document)) if number not in gone]
+
+    def _rows(self, order: RevisionKey, segment: Segment, document: int) -> Iterator[Row]:
+        numbers = self._chunks(segment, document)
+        encoded = segment.document_bytes(document)
+        size = segment.header.dimension
+        for number, body in zip(numbers, segment.bodies(numbers, self._deadline), strict=True):
+            vector = bytes(segment.vectors[number * size : (number + 1) * size])
+            yield Row(order, segment.ordinals(number, number + 1)[0], encoded, body, vector)
+
+
+def _documents(segments: Sequence[Segment]) -> Iterator[Place]:
+    streams = [((order, each, n) for order, n in each.documents_from(("", "", -1))) for each in segments]
+    return heapq.merge(*streams, key=lambda place: place[0])
+
+
+def _batches(places: Iterator[Place]) -> Iterator[list[Place]]:
+    batch: list[Place] = []
+    for place in places:
+        batch.append(place)
+        if len(batch) == ASKED:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,170 @@
+"""An opened segment: its documents and chunks by number, and which of them filters leave."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.errors import IndexLostError
+from ragdrop.resilience.bounded_cache import BoundedCache
+from ragdrop.stores.bucket.facets import Ranges, admitted
+from ragdrop.stores.bucket.layout import LITTLE, Header
+from ragdrop.stores.bucket.lexical import FacetFilter
+from ragdrop.stores.bucket.rows import RevisionKey, StoredDocument, document_of
+
+ReadTexts = Callable[[Sequence[tuple[int, int]], Deadline], list[bytes]]
+"""The bytes of some ranges of the section `texts`; raises DatabaseError where they cannot be had."""
+MASKS = 64  # kept of a segment, one for each filter that was asked for
+
+
+class Segment:
+    """One segment, read from a local copy.
+
+    Args:
+        name, tag, sequence: Its own, as the manifest has them.
+        header: What it says of itself.
+        core: Its file up to `lexical`.
+        read_texts: Reads ranges of `texts`.
+    """
+
+    def __init__(
+        self, name: str, tag: int, sequence: int, *, header: Header, core: memoryview, read_texts: ReadTexts
+    ) -> None:
+        self.name = name
+        self.tag = tag
+        self.sequence = sequence
+        self.header = header
+        self._core = core
+        self._read_texts = read_texts
+        self._document_starts = self._numbers("document_starts", "Q")
+        self._first_chunks = self._numbers("first_chunks", "I")
+        self._ordinals = self._numbers("ordinals", "I")
+        self._digests = self._numbers("digests", "Q")
+        self._digest_documents = self._numbers("digest_documents", "I")
+        self._text_starts = self._numbers("text_starts", "Q")
+        self.norms = self._numbers("norms", "f")
+        self.signs = self._section("signs")
+        self.vectors = self._section("vectors")
+        self._documents = self._section("documents")
+        self._masks: BoundedCache[FacetFilter, tuple[int, int]] = BoundedCache(size=MASKS)
+
+    @property
+    def chunks(self) -> int:
+        """How many it has."""
+        return self.header.chunks
+
+    @cached_property
+    def facets(self) -> Mapping[str, Sequence[int]]:
+        """What filters ask for, with the documents that have it."""
+        try:
+            found: dict[str, list[int]] = json.loads(bytes(self._section("facets")))
+        except ValueError as exc:
+            raise IndexLostError("a segment of the index is damaged: its facets cannot be read") from exc
+        return found
+
+    def document(self, number: int) -> StoredDocument:
+        """A document by its number."""
+        start, end = self._document_starts[number], self._document_starts[number + 1]
+        return document_of(self.header.tenant, bytes(self._documents[start:end]))
+
+    def document_bytes(self, number: int) -> bytes:
+        """The bytes of a document, as another segment takes them."""
+        return bytes(self._documents[self._document_starts[number] : self._document_starts[number + 1]])
+
+    def document_of_chunk(self, number: int) -> int:
+        """The number of the document that a chunk is of."""
+        return bisect_right(self._first_chunks, number) - 1
+
+    def chunk_range(self, document: int) -> tuple[int, int]:
+        """The number of a document's first chunk, and that behind its last."""
+        return self._first_chunks[document], self._first_chunks[document + 1]
+
+    def ordinals(self, first: int, behind: int) -> Sequence[int]:
+        """The ordinals of some chunks, rising within a document."""
+        found: Sequence[int] = self._ordinals[first:behind]
+        return found
+
+    def documents_of(self, vault: str, path: str, first: int, before: int) -> range:
+        """The documents that are a path's revisions from *first* to below *before*."""
+        low = self._place((vault, path, first))
+        return range(low, max(low, self._place((vault, path, before))))
+
+    def chunks_of(self, vault: str, path: str, revision: int) -> range:
+        """The numbers of a revision's chunks."""
+        found = self.documents_of(vault, path, revision, revision + 1)
+        return range(self._first_chunks[found.start], self._first_chunks[found.stop])
+
+    def documents_from(self, order: RevisionKey) -> Iterator[tuple[RevisionKey, int]]:
+        """Documents behind *order*, in order, with their numbers."""
+        vault, path, revision = order
+        for number in range(self._place((vault, path, revision + 1)), self.header.documents):
+            yield self.document(number).order, number
+
+    def digests(self) -> Iterator[int]:
+        """The digests of its revisions."""
+        return iter(self._digests)
+
+    def documents_with(self, digest: int) -> Iterator[int]:
+        """Documents of that digest: of one revision, but for a chance of one in 2 to the 64th."""
+        at = bisect_left(self._digests, digest)
+        while at < len(self._digests) and self._digests[at] == digest:
+            yield self._digest_documents[at]
+            at += 1
+
+    def bodies(self, numbers: Sequence[int], deadline: Deadline) -> list[bytes]:
+        """The bytes of some chunks."""
+        return self._read_texts([(self._text_starts[each], self._text_starts[each + 1]) for each in numbers], deadline)
+
+    def left_out(self, wanted: FacetFilter) -> tuple[int, int]:
+        """Which chunks a filter and what has no direction leave out, 255 a byte, as one number; how many are left."""
+        held = self._masks.get(wanted, now_s=0.0)
+        if held is None:
+            held = self._mask(self.ranges(wanted))
+            self._masks.put(wanted, held, now_s=0.0)
+        return held
+
+    def ranges(self, wanted: FacetFilter) -> Ranges:
+        """The chunks that a filter leaves, as ranges of numbers."""
+        if not wanted.groups:
+            return [(0, self.chunks)]
+        found = admitted(self.facets, wanted, self.header.documents)
+        return [(self._first_chunks[first], self._first_chunks[behind]) for first, behind in found]
+
+    def _mask(self, ranges: Ranges) -> tuple[int, int]:
+        mask = bytearray(b"\xff") * self.chunks
+        for first, behind in ranges:
+            mask[first:behind] = bytes(behind - first)
+        if self.header.without_direction:
+            for number, length in enumerate(self.norms):
+                if length == 0.0:
+                    mask[number] = 255
+        return int.from_bytes(mask, "little"), mask.count(0)
+
+    def _place(self, order: RevisionKey) -> int:
+        """How many documents come before *order*."""
+        low, high = 0, self.header.documents
+        while low < high:
+            middle = (low + high) // 2
+            if self.document(middle).order < order:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _section(self, name: str) -> memoryview:
+        section = self.header.sections[name]
+        return self._core[section.start : section.start + section.size]
+
+    def _numbers(self, name: str, kind: Any) -> Any:
+        """A section of numbers: a view of the file, or a copy on a machine with the other order of bytes."""
+        found = self._section(name).cast(kind)
+        if LITTLE:
+            return found
+        swapped = array(kind, found)
+        swapped.byteswap()
+        return swapped

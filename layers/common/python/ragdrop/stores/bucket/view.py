@@ -1,0 +1,327 @@
+"""A view: all live segments of an index at one moment, searched as one."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedRevision, RevisionPage, Vector
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.keys import DocumentKey, chunk_id
+from ragdrop.domain.tenants import IndexRef
+from ragdrop.errors import IndexLostError
+from ragdrop.stores.bucket.analysis import query_terms
+from ragdrop.stores.bucket.facets import DATE, facet, groups_of, revision_facet
+from ragdrop.stores.bucket.lexical import FacetFilter, LexicalSearch
+from ragdrop.stores.bucket.manifest import Manifest, Removal
+from ragdrop.stores.bucket.rows import RevisionKey, hit_of
+from ragdrop.stores.bucket.segment import Segment
+from ragdrop.stores.bucket.vectors import COMPARED, COMPARED_SHARE, WantedVector, closest
+
+_VAULT, _DATE = facet("vault", ""), facet(DATE, "")
+Scored = tuple[float, Segment, int]
+"""A score, and the chunk that has it: a segment and a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Segments that could not be opened: how many of how many, and why."""
+
+    segments: tuple[str, ...]
+    of: int
+    why: IndexLostError | None
+
+
+class View:
+    """The live segments of an index.
+
+    Args:
+        index: Whose they are.
+        manifest: Where they stand.
+        segments: Opened, the latest last.
+        lexical: The search over their words; None where there are none.
+        lost: Those that could not be opened.
+    """
+
+    def __init__(
+        self,
+        index: IndexRef,
+        manifest: Manifest,
+        segments: Sequence[Segment],
+        *,
+        lexical: LexicalSearch | None,
+        lost: Lost,
+    ) -> None:
+        self.index = index
+        self.manifest = manifest
+        self.segments = list(segments)
+        self.lost = lost
+        self._lexical = lexical
+        self._by_tag = {each.tag: each for each in segments}
+        self._gone = {each.tag: gone_from(each, segments, manifest.removals) for each in segments}
+
+    @cached_property
+    def _vaults(self) -> list[str]:
+        return self._values(_VAULT)
+
+    @cached_property
+    def _dates(self) -> list[str]:
+        return self._values(_DATE)
+
+    def _values(self, kind: str) -> list[str]:
+        """All values of facets of a kind."""
+        return sorted({name[len(kind) :] for each in self.segments for name in each.facets if name.startswith(kind)})
+
+    def count(self) -> int:
+        """Chunks that are neither removed nor replaced."""
+        return sum(each.chunks - len(self._gone[each.tag]) for each in self.segments)
+
+    def gone(self, segment: Segment) -> frozenset[int]:
+        """The chunks of a segment that were removed or replaced since it was written."""
+        return self._gone[segment.tag]
+
+    def candidates(self, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
+        """Vector and lexical hits of every query."""
+        vectors: dict[int, WantedVector] = {}
+        found: list[tuple[list[Scored], list[Scored], WantedVector]] = []
+        for query in queries:
+            wanted = vectors.setdefault(id(query.vector), WantedVector(query.vector))
+            deadline.timeout_s(1.0, stage="index")
+            facets = self._facets(query)
+            near = self._near(wanted, facets, query.limit) if wanted.there else []
+            found.append((near, self._worded(query.text, facets, query.limit), wanted))
+        bodies = self._bodies((each for near, worded, _ in found for each in (*near, *worded)), deadline)
+        return [
+            Candidates(self._hits(near, bodies), self._hits(worded, bodies, wanted)) for near, worded, wanted in found
+        ]
+
+    def read(self, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
+        """The chunks of each range in order of their ordinals."""
+        places = [
+            self._of_revision(each.key, each.revision, each.first, each.last)
+            if each.key.tenant == self.index.tenant
+            else []
+            for each in ranges
+        ]
+        bodies = self._bodies((each for found in places for each in found), deadline)
+        return [sorted(self._hits(found, bodies), key=lambda hit: hit.chunk.ordinal) for found in places]
+
+    def nearest_of(
+        self, vector: Vector | None, revisions: Iterable[tuple[DocumentKey, int]], deadline: Deadline
+    ) -> list[Hit]:
+        """Of each revision the nearest chunk, or the first one, with the links of the first; best first."""
+        wanted = WantedVector(vector)
+        chosen: list[tuple[Scored, Scored]] = []
+        for key, revision in sorted(set(revisions), key=lambda each: (each[0].s3_key, each[1])):
+            places = self._of_revision(key, revision, 0, 1 << 32) if key.tenant == self.index.tenant else []
+            if places:
+                first = min(places, key=lambda each: each[1].ordinals(each[2], each[2] + 1)[0])
+                best = max(self._with_cosines(places, wanted), key=lambda each: each[0], default=first)
+                chosen.append((best, first))
+        bodies = self._bodies((each for pair in chosen for each in pair), deadline)
+        hits = [
+            replace(hit, links=first.links)
+            for (best, first_place) in chosen
+            for hit, first in zip(self._hits([best], bodies), self._hits([first_place], bodies), strict=True)
+        ]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))
+
+    def revisions(self, cursor: str | None, limit: int) -> RevisionPage:
+        """Some of the revisions, by vault, path and revision."""
+        after: RevisionKey = tuple(json.loads(cursor)) if cursor else ("", "", -1)
+        found: dict[RevisionKey, IndexedRevision] = {}
+        streams = [self._documents_from(each, after) for each in self.segments]
+        for order, segment, number in heapq.merge(*streams, key=lambda each: each[0]):
+            if order in found:
+                continue
+            if len(found) == limit:
+                return RevisionPage(list(found.values()), json.dumps(next(reversed(found))))
+            document = segment.document(number)
+            found[order] = IndexedRevision(document.key, document.revision, document.facts.indexed_at)
+        return RevisionPage(list(found.values()), None)
+
+    def chunks_in(self, key: DocumentKey, first: int, before: int) -> dict[str, list[int]]:
+        """By segment, the chunks of a document's revisions from *first* to below *before*."""
+        found: dict[str, list[int]] = {}
+        for each in self.segments:
+            numbers = [
+                number
+                for document in each.documents_of(key.vault, key.path, first, before)
+                for number in range(*each.chunk_range(document))
+                if number not in self._gone[each.tag]
+            ]
+            if numbers:
+                found[each.name] = numbers
+        return found
+
+    def _documents_from(self, segment: Segment, after: RevisionKey) -> Iterator[tuple[RevisionKey, Segment, int]]:
+        gone = self._gone[segment.tag]
+        for order, number in segment.documents_from(after):
+            first, behind = segment.chunk_range(number)
+            if not gone or any(each not in gone for each in range(first, behind)):
+                yield order, segment, number
+
+    def _facets(self, query: CandidateQuery) -> FacetFilter:
+        filters = query.filters
+        folders = any(each.vault is None for each in filters.folders)
+        dated = filters.date_from is not None or filters.date_to is not None
+        groups = groups_of(filters, self._vaults if folders else (), self._dates if dated else ())
+        tenant = self.index.tenant
+        without = sorted(revision_facet(k.vault, k.path, r) for k, r in query.without if k.tenant == tenant)
+        return FacetFilter(tuple(groups), tuple(without))
+
+    def _without(self, segment: Segment, facets: FacetFilter) -> set[int]:
+        """Chunks that count for nothing: those that are gone, and those of revisions that the query leaves out."""
+        left_out = set(self._gone[segment.tag])
+        for name in facets.without:
+            _, vault, path, revision = name.split("\x1f")
+            left_out.update(segment.chunks_of(vault, path, int(revision)))
+        return left_out
+
+    def _near(self, wanted: WantedVector, facets: FacetFilter, limit: int) -> list[Scored]:
+        filters = replace(facets, without=())
+        masks = [(each, *each.left_out(filters), self._without(each, facets)) for each in self.segments if each.chunks]
+        if sum(left for _, _, left, _ in masks) <= COMPARED:
+            places = [
+                (segment, number)
+                for segment, _, _, without in masks
+                for first, behind in segment.ranges(filters)
+                for number in range(first, behind)
+                if number not in without
+            ]
+        else:
+            places = self._closest_by_signs(wanted, masks)
+        return self._best(self._with_cosines([(0.0, *each) for each in places], wanted), limit)
+
+    def _closest_by_signs(
+        self, wanted: WantedVector, masks: Sequence[tuple[Segment, int, int, set[int]]]
+    ) -> list[tuple[Segment, int]]:
+        distances, total = bytearray(), 0
+        for segment, mask, left, without in masks:
+            found = wanted.distances(segment.signs, segment.chunks)
+            if left < segment.chunks:
+                found = (int.from_bytes(found, "little") | mask).to_bytes(len(found), "little")
+            at = len(distances)
+            distances += found
+            for number in without:
+                distances[at + number] = 255
+            total += left
+        numbers = closest(bytes(distances), max(COMPARED, total // COMPARED_SHARE))
+        places, at, start = [], 0, 0
+        for segment, _, _, _ in masks:
+            behind = start + segment.chunks
+            while at < len(numbers) and numbers[at] < behind:
+                places.append((segment, numbers[at] - start))
+                at += 1
+            start = behind
+        return places
+
+    def _worded(self, text: str | None, facets: FacetFilter, limit: int) -> list[Scored]:
+        terms = query_terms(text) if text and self._lexical is not None else []
+        if not terms or self._lexical is None:
+            return []
+        asked = limit
+        while True:
+            found = self._lexical.best(terms, facets, asked)
+            placed = [(score, self._by_tag[place >> 32], place & 0xFFFFFFFF) for score, place in found]
+            kept = [each for each in placed if each[2] not in self._gone[each[1].tag]]
+            if len(kept) >= limit or len(found) < asked:
+                return self._best(kept, limit)
+            asked *= 4  # removed and replaced chunks took the room
+
+    def _with_cosines(self, places: Sequence[Scored], wanted: WantedVector) -> list[Scored]:
+        """Those of the chunks that have a direction, in order of their segments, with their cosines."""
+        if not wanted.there:
+            return []
+        by_segment: dict[int, list[int]] = {}
+        for _, segment, number in places:
+            by_segment.setdefault(segment.tag, []).append(number)
+        found: list[Scored] = []
+        for tag, numbers in by_segment.items():
+            segment = self._by_tag[tag]
+            cosines = wanted.cosines(segment.vectors, segment.norms, numbers)
+            pairs = zip(cosines, numbers, strict=True)
+            found += [(cosine, segment, number) for cosine, number in pairs if cosine is not None]
+        return found
+
+    def _best(self, scored: list[Scored], limit: int) -> list[Scored]:
+        """The *limit* best, ties by chunk id."""
+        scored.sort(key=lambda each: -each[0])
+        if len(scored) > limit:
+            least = scored[limit - 1][0]
+            behind = limit
+            while behind < len(scored) and scored[behind][0] == least:
+                behind += 1
+            del scored[behind:]
+        scored.sort(key=lambda each: (-each[0], self._id(each[1], each[2])))
+        return scored[:limit]
+
+    def _id(self, segment: Segment, number: int) -> str:
+        document = segment.document(segment.document_of_chunk(number))
+        return chunk_id(document.key, document.revision, segment.ordinals(number, number + 1)[0])
+
+    def _of_revision(self, key: DocumentKey, revision: int, first: int, last: int) -> list[Scored]:
+        return [
+            (0.0, segment, number)
+            for segment in self.segments
+            for number in segment.chunks_of(key.vault, key.path, revision)
+            if number not in self._gone[segment.tag] and first <= segment.ordinals(number, number + 1)[0] <= last
+        ]
+
+    def _bodies(self, places: Iterable[Scored], deadline: Deadline) -> dict[tuple[int, int], bytes]:
+        wanted: dict[int, list[int]] = {}
+        for _, segment, number in places:
+            wanted.setdefault(segment.tag, []).append(number)
+        found: dict[tuple[int, int], bytes] = {}
+        for tag, numbers in wanted.items():
+            bodies = self._by_tag[tag].bodies(numbers, deadline)
+            found |= {(tag, number): body for number, body in zip(numbers, bodies, strict=True)}
+        return found
+
+    def _hits(
+        self, places: Sequence[Scored], bodies: dict[tuple[int, int], bytes], wanted: WantedVector | None = None
+    ) -> list[Hit]:
+        cosines: dict[tuple[int, int], float] = {}
+        if wanted is not None:
+            cosines = {(segment.tag, n): cosine for cosine, segment, n in self._with_cosines(places, wanted)}
+        return [
+            hit_of(
+                segment.document(segment.document_of_chunk(number)),
+                bodies[segment.tag, number],
+                score,
+                cosines.get((segment.tag, number)),
+            )
+            for score, segment, number in places
+        ]
+
+
+def gone_from(segment: Segment, segments: Sequence[Segment], removals: Iterable[Removal]) -> frozenset[int]:
+    """Chunks of a segment that a later one replaces, or that were removed since."""
+    found: set[int] = set()
+    for removal in removals:
+        if removal.sequence > segment.sequence:
+            documents = segment.documents_of(
+                removal.vault, removal.path, removal.from_revision, removal.before_revision
+            )
+            for document in documents:
+                found.update(range(*segment.chunk_range(document)))
+    for later in segments:
+        if later.sequence > segment.sequence:
+            found.update(_replaced(segment, later))
+    return frozenset(found)
+
+
+def _replaced(segment: Segment, later: Segment) -> Iterator[int]:
+    """Chunks of *segment* whose id *later* has too."""
+    one, other = (segment, later) if segment.header.documents < later.header.documents else (later, segment)
+    for digest in one.digests():
+        if any(True for _ in other.documents_with(digest)):
+            for number in segment.documents_with(digest):
+                order = segment.document(number).order
+                held = {later.ordinals(each, each + 1)[0] for each in later.chunks_of(*order)}
+                first, behind = segment.chunk_range(number)
+                ordinals = segment.ordinals(first, behind)
+                yield from (first + place for place, ordinal in enumerate(ordinals) if ordinal in held)

@@ -1,0 +1,115 @@
+"""The chunk index of every tenant: the bucket index, or OpenSearch with the bucket index beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+
+from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, RevisionPage, Vector
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.tenants import IndexRef, engine_of
+from ragdrop.errors import ConfigurationError
+from ragdrop.ports import ChunkIndex
+
+
+class RoutedIndex:
+    """A ChunkIndex that asks the engine that an index's name is of.
+
+    What is written to OpenSearch is written to the bucket index too, which answers while OpenSearch does not.
+
+    Args:
+        bucket: The bucket index.
+        opensearch: Connects to OpenSearch; None where INDEX_URL names none.
+    """
+
+    def __init__(self, bucket: ChunkIndex, opensearch: Callable[[], ChunkIndex] | None) -> None:
+        self._bucket = bucket
+        self._connect = opensearch
+
+    def drops_superseded(self, index: IndexRef) -> bool:
+        """Whether superseded revisions go without being removed one by one."""
+        return self._of(index).drops_superseded(index)
+
+    def ready(self, index: IndexRef, deadline: Deadline) -> None:
+        """Do what a search can do before its vector is known."""
+        self._of(index).ready(index, deadline)
+
+    def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
+        """Write chunks, into the bucket index first: what OpenSearch has, the fallback has too."""
+        if self._is_mirrored(index):
+            self._bucket.upsert(index, chunks, deadline)
+        self._of(index).upsert(index, chunks, deadline)
+
+    def refresh(self, indexes: Iterable[IndexRef], deadline: Deadline) -> None:
+        """Make what was written to *indexes* visible."""
+        wanted = list(indexes)
+        if any(self._is_mirrored(each) for each in wanted):
+            self._opensearch.refresh([each for each in wanted if self._is_mirrored(each)], deadline)
+
+    def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
+        """Vector and lexical hits of every query."""
+        return self._of(index).candidates(index, queries, deadline)
+
+    def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
+        """The chunks of each range."""
+        return self._of(index).read(index, ranges, deadline)
+
+    def nearest_of(
+        self, index: IndexRef, wanted: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
+    ) -> list[Hit]:
+        """Of each revision the chunk nearest to *wanted*."""
+        return self._of(index).nearest_of(index, wanted, revisions, deadline)
+
+    def remove(
+        self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
+    ) -> int:
+        """Remove chunks of some revisions; from the bucket index beside OpenSearch a merge drops them."""
+        return self._of(index).remove(
+            index, key, before_revision=before_revision, deadline=deadline, from_revision=from_revision
+        )
+
+    def revisions(self, index: IndexRef, *, cursor: str | None, limit: int, deadline: Deadline) -> RevisionPage:
+        """Some of the tenant's revisions."""
+        return self._of(index).revisions(index, cursor=cursor, limit=limit, deadline=deadline)
+
+    def count(self, index: IndexRef, deadline: Deadline) -> int:
+        """Chunks of the tenant in this index."""
+        return self._of(index).count(index, deadline)
+
+    def verify(self, index: IndexRef, deadline: Deadline) -> None:
+        """Return if all that is stored of the tenant can be read."""
+        self._of(index).verify(index, deadline)
+
+    def discard_damaged(self, index: IndexRef, deadline: Deadline) -> None:
+        """Drop what is damaged."""
+        self._of(index).discard_damaged(index, deadline)
+
+    def damaged(self, index: IndexRef) -> tuple[str, ...]:
+        """Names of the parts that could not be read lately."""
+        return self._of(index).damaged(index)
+
+    def drop(self, index: IndexRef, deadline: Deadline) -> int:
+        """Remove all of the tenant's chunks from this index, and from the bucket index beside it."""
+        if self._is_mirrored(index):
+            self._bucket.drop(index, deadline)
+        return self._of(index).drop(index, deadline)
+
+    def check(self, deadline: Deadline) -> None:
+        """Return if the index of new tenants can be searched."""
+        (self._opensearch if self._connect is not None else self._bucket).check(deadline)
+
+    def _is_mirrored(self, index: IndexRef) -> bool:
+        return engine_of(index.name) != "bucket"
+
+    def _of(self, index: IndexRef) -> ChunkIndex:
+        return self._opensearch if self._is_mirrored(index) else self._bucket
+
+    @cached_property
+    def _opensearch(self) -> ChunkIndex:
+        if self._connect is None:
+            raise ConfigurationError(
+                "this tenant's index is in OpenSearch, and INDEX_URL names none: set it, "
+                "or move the tenant by `ragdrop reindex --to bucket` while it is set"
+            )
+        return self._connect()

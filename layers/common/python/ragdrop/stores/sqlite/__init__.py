@@ -1,1 +1,0 @@
-"""The embedded chunk index and the snapshots in SQLite."""
