@@ -1,9 +1,9 @@
 # Python 3.11, 3.12 or 3.13 and make: nothing else is needed. PYTHON= names another interpreter.
 PYTHON ?= python3
-# The chunk index of the local stack: embedded (SQLite) or opensearch (the node of OPENSEARCH_URL, else one from Maven
-# artifacts on a JDK 21+, else Docker). Each index has a stack and documents of its own; the one brought up last is the
-# one that `ragdrop` talks to, and "make down" stops both.
-INDEX ?= embedded
+# The chunk index of the local stack: bucket (segments in the emulator's S3, as on AWS) or opensearch (the node of
+# OPENSEARCH_URL, else one from Maven artifacts on a JDK 21+, else Docker). Each index has a stack and documents of its
+# own; the one brought up last is the one that `ragdrop` talks to, and "make down" stops both.
+INDEX ?= bucket
 # The local embedding model: english, or multilingual (72 MB of weights more). Each has a stack of its own, too.
 MODEL ?= english
 STACK = RAGDROP_LOCAL_MODEL=$(MODEL) .venv/bin/python -m localstack

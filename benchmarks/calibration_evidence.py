@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks.collection_chunks import REVISION, index_ref, indexed_chunks
 from benchmarks.collections import RETRIEVAL, Collection, data_folder, load
 from benchmarks.local_embeddings import SPACE, LocalEmbeddings
+from benchmarks.stores_in_memory import bucket_index
 from ragdrop.domain.calibration import OPERATING_RELEVANCE, Calibration
 from ragdrop.domain.chunks import CandidateQuery, Filters, Hit, IndexedChunk, Vector
 from ragdrop.domain.deadlines import Deadline
@@ -25,9 +26,8 @@ from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, IndexRef, Tenant
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.operate.calibrate import Calibrate, SampleDocuments, best, cosine
 from ragdrop.operate.calibration_fit import ObservedScores
-from ragdrop.ports import Claim
+from ragdrop.ports import ChunkIndex, Claim
 from ragdrop.query.coverage import coverage
-from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from testing.memory_object_store import MemoryObjectStore
 from testing.memory_registry import MemoryRegistry
 
@@ -111,7 +111,7 @@ def measure(names: Sequence[str] = RETRIEVAL, *, documents: int | None = None) -
     if documents is not None:
         collections = [bounded(each, documents) for each in collections]
     with LocalEmbeddings() as model, tempfile.TemporaryDirectory() as place:
-        index = SqliteChunkIndex(Path(place))
+        index = bucket_index(Path(place))
         asked = {
             each.name: dict(zip(each.questions, model.embed(list(each.questions.values())), strict=True))
             for each in collections
@@ -123,7 +123,7 @@ def _measured(
     collection: Collection,
     collections: Sequence[Collection],
     asked: Mapping[str, Mapping[str, Vector]],
-    index: SqliteChunkIndex,
+    index: ChunkIndex,
     model: LocalEmbeddings,
 ) -> Measured:
     chunks = indexed_chunks(collection, model, tenant=collection.name)
@@ -187,7 +187,7 @@ def _registered(name: str, part: IndexRef, chunks: Sequence[IndexedChunk]) -> tu
     return registry, revisions
 
 
-def _best(index: SqliteChunkIndex, part: IndexRef, text: str, vector: Vector) -> Best:
+def _best(index: ChunkIndex, part: IndexRef, text: str, vector: Vector) -> Best:
     [found] = index.candidates(part, [CandidateQuery(text, vector, Filters(), CANDIDATES)], Deadline.after(60))
     cosines = {hit.chunk_id: hit.cosine for hit in found.lexical if hit.cosine is not None}
     cosines |= {hit.chunk_id: hit.score for hit in found.vector}

@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import cache
 
-from benchmarks.opensearch_adapter import FREQUENCIES, VOCABULARY
-from benchmarks.snapshot_reading import CENTRES, DIMENSION, near
-from ragdrop.domain.chunks import CandidateQuery, Chunk, Filters, IndexedChunk
+from benchmarks.opensearch_adapter import DIMENSION, FREQUENCIES, VOCABULARY
+from ragdrop.domain.chunks import CandidateQuery, Chunk, Filters, IndexedChunk, Vector, vector
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 
 WORDS_A_CHUNK, CHUNKS_A_DOCUMENT, BATCH, LIMIT = 150, 10, 500, 30
+CENTRES = 1_000
+SPREAD = 0.8  # of the noise around a centre: neighbours then have cosines of some 0.6, as a model's have
+
+
+@cache
+def centre(number: int) -> list[float]:
+    """One of the directions that vectors gather around, of length about 1."""
+    source = random.Random(number)
+    return [source.gauss(0.0, DIMENSION**-0.5) for _ in range(DIMENSION)]
+
+
+def near(number: int, source: random.Random) -> Vector:
+    """A vector near centre *number*."""
+    scale = SPREAD * DIMENSION**-0.5 / 73.6  # the spread of an even distribution over 0 to 255
+    return vector(
+        [at + scale * (byte - 127.5) for at, byte in zip(centre(number), source.randbytes(DIMENSION), strict=True)]
+    )
 
 
 def batches(tenant: str, count: int, source: random.Random) -> Iterator[list[IndexedChunk]]:

@@ -3,7 +3,7 @@
     python -m benchmarks.ingest [--rounds N] [--write] [FOLDER]
 
 Real are the parsers (HTML, PDF and the like in their own process), the splitter with the model's tokenizer, the
-requests to the embedding server and the SQLite index; S3, DynamoDB and SQS are the memory fakes, so that their round
+requests to the embedding server and the bucket index; S3, DynamoDB and SQS are the memory fakes, so that their round
 trips, which differ from place to place, are not in the ratio.  Without FOLDER the sample vault is taken.
 --write keeps the record.
 """
@@ -30,6 +30,7 @@ from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.ports import Embedder
 from ragdrop.ports.message_queue import Change, Delivery
 from testing.memory_breakers import MemoryBreakers
+from testing.memory_manifests import MemoryManifests
 from testing.memory_message_queue import MemoryMessageQueue
 from testing.memory_object_store import MemoryObjectStore
 from testing.memory_registry import MemoryRegistry
@@ -80,7 +81,7 @@ class Ingest:
         self._documents, state = MemoryObjectStore("documents"), MemoryObjectStore("state")
         state.put(TOKENIZER, tokenizer, media_type="application/json")
         environment = {
-            "INDEX_URL": f"sqlite:///{folder}",
+            "INDEX_URL": "s3://",
             "EMBEDDING_URL": url,
             "EMBEDDING_MODEL": MODEL,
             "EMBEDDING_DIMENSION": str(DIMENSION),
@@ -93,6 +94,8 @@ class Ingest:
         ports = Ports.from_settings(Settings.from_environment(environment)).replace(
             documents=self._documents,
             state=state,
+            manifests=MemoryManifests(),
+            index_folder=folder,
             registry=MemoryRegistry(),
             queue=MemoryMessageQueue(),
             telemetry=MemoryTelemetry(),
@@ -155,7 +158,7 @@ def main() -> int:
     wrong += [f"ingest takes {ratio:.3f} x the embedding alone, not {BUDGET}"] if ratio > BUDGET else []
     kept = "; ".join(wrong) or "a second run embedded nothing, copies of a file were embedded once"
     note = f"{len(files)} files, {len(rounds)} rounds, {MODEL}: {kept}."
-    tell("ingest", [Grid(("what", "budget", "measured"), rows, note)], "apsw", write=arguments.write)
+    tell("ingest", [Grid(("what", "budget", "measured"), rows, note)], "tantivy", write=arguments.write)
     return int(bool(wrong))
 
 

@@ -1,7 +1,7 @@
 """Whether following links pays: two-hop questions on pages that link to each page whose title occurs in their text.
 
 For every question the documents that reach the context are compared with those that answer it, at several budgets and
-settings of the real FollowLinks over the embedded index.
+settings of the real FollowLinks over the bucket index.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from benchmarks.collection_chunks import REVISION, index_ref, indexed_chunks
 from benchmarks.collections import Collection, CollectionDocument, data_folder, load
 from benchmarks.grids import Grid, tell
 from benchmarks.local_embeddings import LocalEmbeddings
+from benchmarks.stores_in_memory import bucket_index
 from ragdrop.domain.chunks import CandidateQuery, Filters, IndexedChunk, Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Heads, Status
@@ -32,7 +33,6 @@ from ragdrop.domain.tenants import ActiveIndex, Caller, ChunkingPlan, Tenant
 from ragdrop.ingest.mentions import mentions
 from ragdrop.query.follow_links import FollowLinks, LinkRequest
 from ragdrop.query.fusion import fuse
-from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from testing.memory_telemetry import MemoryVisitedCache
 
 TENANT = "bench"
@@ -134,15 +134,15 @@ def main() -> int:
         }
     rows = [(name, str(size), f"{share:.3f}") for (name, size), share in shares.items()]
     grid = Grid(("in the context", "documents at most", "all that is needed is there"), rows)
-    tell("links", [grid], "apsw", "sqlite-vec", write=options.write)
+    tell("links", [grid], "tantivy", "simsimd", write=options.write)
     return 0
 
 
 class _Vault:
-    """The collection in an embedded index of its own, with these links."""
+    """The collection in a bucket index of its own, with these links."""
 
     def __init__(self, chunks: Sequence[IndexedChunk], links: Mapping[str, Sequence[Link]], folder: Path) -> None:
-        self._index = SqliteChunkIndex(folder)
+        self._index = bucket_index(folder)
         self._ref = index_ref(TENANT)
         with_links = [
             chunk

@@ -19,13 +19,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from opensearchpy import OpenSearch, helpers
 
+from benchmarks.exact_search import nearest, unit
 from benchmarks.grids import Grid, tell
 from benchmarks.noted_requests import Call, Notes, noting
 from localstack.opensearch import start, stop
@@ -36,7 +36,6 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
 from ragdrop.stores.opensearch.mapping import source_of
-from ragdrop.stores.sqlite.files import SqliteFiles
 
 DIMENSION = 384
 LIMIT = 30
@@ -207,7 +206,9 @@ def recall_table(url: str, ref: IndexRef, kept: list[tuple[str, Vector]]) -> Gri
     source = random.Random(128)  # vectors like no chunk's: the hardest there are
     wanted = [vector(source.gauss(0, 1) for _ in range(DIMENSION)) for _ in range(30)]
     asked = [CandidateQuery(None, values, Filters(), 10) for values in wanted]
-    exact = nearest(wanted, kept)
+    ids = [name for name, _ in kept]
+    numbers = nearest(wanted, (unit(values).tobytes() for _, values in kept), 10)
+    exact = [{ids[number] for number in best} for best in numbers]
     progress("nearest chunks found by looking at all")
     rows = []
     for ef_search in (10, 32, 64, 128, 256, 512):
@@ -225,15 +226,6 @@ def recall_table(url: str, ref: IndexRef, kept: list[tuple[str, Vector]]) -> Gri
         progress(f"recall with ef_search {ef_search} measured")
     note = f"{len(kept):,} chunks of one tenant, {len(asked)} queries like no chunk there is."
     return Grid(("ef_search", "recall@10", "p50 of the vector part, ms"), rows, note)
-
-
-def nearest(queries: Sequence[Vector], kept: list[tuple[str, Vector]]) -> list[set[str]]:
-    """For each query the ids of the ten nearest, by looking at all, which sqlite-vec does in a fraction of the time."""
-    wanted = "SELECT id FROM kept ORDER BY vec_distance_cosine(vector, ?) LIMIT 10"
-    with closing(SqliteFiles(Path()).connect(":memory:", create=True)) as connection:
-        connection.execute("CREATE TABLE kept (id TEXT, vector BLOB)")
-        connection.executemany("INSERT INTO kept VALUES (?, ?)", ((name, values.tobytes()) for name, values in kept))
-        return [{name for (name,) in connection.execute(wanted, (query.tobytes(),))} for query in queries]
 
 
 def pieces(

@@ -66,7 +66,7 @@ def answered(ask: Ask, questions: Sequence[str]) -> int:
 def ragdrop(
     texts: Sequence[str], model: LocalEmbeddings, chat: AnsweringModel, min_relevance: float | None = None
 ) -> Iterator[Ask]:
-    """The whole of POST /ask over the embedded index; settings at their defaults, but for the threshold if given."""
+    """The whole of POST /ask over the bucket index; settings at their defaults, but for the threshold if given."""
     with pushed(_collection(texts), model) as place:
         place.app.ports.chat = ScriptedChatModel(lambda messages: _own_reply(chat, messages[-1].content))
         yield lambda question: _asked(place, Query(question, min_relevance=min_relevance))
@@ -149,9 +149,7 @@ def main() -> int:
 
         systems: dict[str, Any] = {}
         with ragdrop(cited_texts, model, chat, 0.0) as sentences, ragdrop(indexed, model, chat) as asking:
-            told = (
-                "POST /ask with its defaults (sentences: no threshold), embedded index; counted is what is `verified`"
-            )
+            told = "POST /ask with its defaults (sentences: no threshold), bucket index; counted is what is `verified`"
             systems[OWN] = {"outcomes": outcomes(sentences, asking), "settings": told}
         versions = {"python": python_version()}
         with shared_node() as node, embedding_server() as embedding_url:

@@ -29,7 +29,7 @@ from ragdrop.operate.evaluation import mean, ndcg, recall
 from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
 
 LIMIT = 10
-OWN = ("ragdrop, embedded index", "ragdrop, OpenSearch")
+OWN = ("ragdrop, bucket index", "ragdrop, OpenSearch")
 QUICK_QUESTIONS, QUICK_DOCUMENTS = 30, 200
 
 Scores = list[tuple[float, float, float]]

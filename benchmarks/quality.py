@@ -2,7 +2,7 @@
 
     RAGDROP_EVAL_DATA=… python -m benchmarks.quality [--write] [--collection NAME ...]
 
-Documents (title as heading, then text) go through real ingest into the embedded index and are ranked by their best
+Documents (title as heading, then text) go through real ingest into the bucket index and are ranked by their best
 chunk; `limit` 10, so 30 candidates a retriever; no threshold, boosts, critical documents or links.  Vectors are kept
 under RAGDROP_BENCH_CACHE (default `.local/bench`); the first run embeds 15,000 chunks, about ten CPU minutes.
 `--write` keeps the record.
@@ -90,7 +90,7 @@ def main() -> int:
         for name in options.collection or RETRIEVAL:
             results[name] = measure(load(folder / name), model)
             print(f"{name}: measured", file=sys.stderr, flush=True)
-    tell("quality", [table(results)], "apsw", "sqlite-vec", write=options.write)
+    tell("quality", [table(results)], "tantivy", "simsimd", write=options.write)
     missed = shortfalls(results)
     for line in missed:
         print(line, file=sys.stderr)

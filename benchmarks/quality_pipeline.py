@@ -1,4 +1,4 @@
-"""A collection pushed through ragdrop itself: real parsing, chunking, embedded index and search, stores in memory."""
+"""A collection pushed through ragdrop itself: real parsing, chunking, bucket index and search, stores in memory."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.formats.splitter import SemanticSplitter
 from ragdrop.ports import ChunkIndex
 from ragdrop.ports.message_queue import Change, Delivery
-from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from testing.memory_object_store import MemoryObjectStore
 
 TENANT = "bench"
 BATCH = 500  # documents that share a refresh: so many segments fewer are merged while it is filled
 SETTINGS = {
-    "INDEX_URL": "sqlite:///unused",
+    "INDEX_URL": "s3://",
     "EMBEDDING_URL": "http://127.0.0.1:1",
     "EMBEDDING_MODEL": MODEL,
     "EMBEDDING_DIMENSION": str(DIMENSION),
@@ -41,6 +40,8 @@ SETTINGS = {
     "TELEMETRY_TABLE": "telemetry",
     "QUEUE_URL": "http://127.0.0.1:1/queue",
 }
+
+OVER_OPENSEARCH = {"INDEX_URL": "http://127.0.0.1:1"}  # where an OpenSearch index is given
 
 
 def soon() -> Deadline:
@@ -93,20 +94,18 @@ class Pushed:
 
 @contextmanager
 def pushed(collection: Collection, model: LocalEmbeddings, *, index: ChunkIndex | None = None) -> Iterator[Pushed]:
-    """Push every document of *collection* and let ingest index it; the embedded *index* goes with the block."""
+    """Push every document of *collection* and let ingest index it, into OpenSearch where it is given as *index*."""
     model.embed(list(collection.questions.values()))
     with tempfile.TemporaryDirectory(prefix="ragdrop-quality-") as folder:
         documents = MemoryObjectStore("documents")
+        settings = SETTINGS if index is None else SETTINGS | OVER_OPENSEARCH
         ports = (
-            Ports.from_settings(Settings.from_environment(SETTINGS))
-            .replace(**stores_in_memory())
-            .replace(
-                documents=documents,
-                index=index or SqliteChunkIndex(Path(folder)),
-                embedder=model,
-                splitter=SemanticSplitter(lambda: model.tokenizer),
-            )
+            Ports.from_settings(Settings.from_environment(settings))
+            .replace(**stores_in_memory(Path(folder)))
+            .replace(documents=documents, embedder=model, splitter=SemanticSplitter(lambda: model.tokenizer))
         )
+        if index is not None:
+            ports = ports.replace(index=index)
         app = compose(ports)
         app.operate.operator.create_tenant(TENANT)
         ingest(app, documents, collection.name, collection.documents)

@@ -1,13 +1,13 @@
 """Search against the calls that it cannot do without: the same requests, sent again as they are, in turns in one run.
 
     python -m benchmarks.search [--write]            # both indexes; --write keeps the record
-    python -m benchmarks.search --index embedded     # one of them, or opensearch
+    python -m benchmarks.search --index bucket       # one of them, or opensearch
 
 OpenSearch is a node of its own, unless OPENSEARCH_URL names one.
 
 A first pass notes what each question asks of index and registry; the raw sequence is the query's embedding and those
-calls again.  Over OpenSearch they are the very HTTP requests, sent by the client library as it comes; over the embedded
-index the adapter's own calls, for SQLite has no rawer ones.  The registry is in memory: no time on either side.
+calls again.  Over OpenSearch they are the very HTTP requests, sent by the client library as it comes; over the bucket
+index the adapter's own calls, for it has no rawer ones.  The registry is in memory: no time on either side.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from opensearchpy import OpenSearch
 
 from benchmarks.grids import Grid, tell
 from benchmarks.noted_requests import Call, Notes, noting
+from benchmarks.stores_in_memory import bucket_index
 from localstack.opensearch import UnavailableError, start, stop
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.queries import Query
 from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
-from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from testing.memory_registry import MemoryRegistry
 from tests.world import World
 
@@ -79,7 +79,7 @@ def main() -> int:
     1 where a record was asked for and could not be made, as there can be no OpenSearch here.
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--index", choices=("embedded", "opensearch"), help="measure only this one")
+    parser.add_argument("--index", choices=("bucket", "opensearch"), help="measure only this one")
     parser.add_argument("--write", action="store_true", help="keep the record")
     options = parser.parse_args()
     if options.write and options.index:
@@ -87,8 +87,8 @@ def main() -> int:
     results: list[MeasuredSearch] = []
     versions, missing = {}, False
     if options.index != "opensearch":
-        results.append(embedded_index())
-    if options.index != "embedded":
+        results.append(over_bucket())
+    if options.index != "bucket":
         try:
             over_node, versions["OpenSearch"] = opensearch_index()
             results.append(over_node)
@@ -100,15 +100,23 @@ def main() -> int:
     sizes = " and ".join(sorted({f"{measured.chunks:,}" for measured in results}))
     note = f"{sizes} chunks, {ROUNDS} questions, in turns; the first ratio has a budget of {BUDGET}."
     write = options.write and not missing
-    tell("search", [Grid(COLUMNS, rows, note)] if rows else [], "apsw", "opensearch-py", write=write, **versions)
+    tell(
+        "search",
+        [Grid(COLUMNS, rows, note)] if rows else [],
+        "tantivy",
+        "simsimd",
+        "opensearch-py",
+        write=write,
+        **versions,
+    )
     return int(options.write and missing)
 
 
-def embedded_index() -> MeasuredSearch:
-    """Over a file of SQLite."""
+def over_bucket() -> MeasuredSearch:
+    """Over segments in memory."""
     notes: Notes = []
     with tempfile.TemporaryDirectory(prefix="ragdrop-bench-") as folder:
-        return measure("embedded", Noted(SqliteChunkIndex(Path(folder)), notes), notes)
+        return measure("bucket", Noted(bucket_index(Path(folder)), notes), notes)
 
 
 def opensearch_index() -> tuple[MeasuredSearch, str]:

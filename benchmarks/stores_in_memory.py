@@ -1,10 +1,13 @@
-"""What ragdrop keeps things in where only its index is measured: all of it in memory."""
+"""What ragdrop keeps things in where only its index or its answers are measured: all of it in memory."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 from testing.memory_breakers import MemoryBreakers
+from testing.memory_manifests import MemoryManifests
 from testing.memory_message_queue import MemoryMessageQueue
 from testing.memory_object_store import MemoryObjectStore
 from testing.memory_registry import MemoryRegistry
@@ -20,10 +23,18 @@ if TYPE_CHECKING:
     from ragdrop.bootstrap.given import GivenPorts
 
 
-def stores_in_memory() -> GivenPorts:
-    """Ports, empty: all that AWS holds but the documents, which a benchmark puts itself."""
+MAX_COPIES_BYTES = 8 << 30
+
+
+def stores_in_memory(index_folder: Path) -> GivenPorts:
+    """Ports, empty: all that AWS holds but the documents, which a benchmark puts itself.
+
+    The bucket index keeps its local copies in *index_folder*.
+    """
     return {
         "state": MemoryObjectStore("state"),
+        "manifests": MemoryManifests(),
+        "index_folder": index_folder,
         "registry": MemoryRegistry(),
         "receipts": MemoryReceipts(),
         "kept_replies": MemoryKeptReplies(),
@@ -33,3 +44,8 @@ def stores_in_memory() -> GivenPorts:
         "telemetry": MemoryTelemetry(),
         "breaker_store": MemoryBreakers(),
     }
+
+
+def bucket_index(folder: Path) -> BucketChunkIndex:
+    """An empty bucket index without anything around it; its local copies go into *folder*."""
+    return BucketChunkIndex(MemoryObjectStore("state"), MemoryManifests(), folder, max_bytes=MAX_COPIES_BYTES)

@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m localstack", description=__doc__, epilog=EXPLAINED)
     parser.add_argument("command", choices=["up", "down", "status", "demo"])
     parser.add_argument("--home", type=Path, default=SHARED, help="the folder of the stacks; default: .local")
-    parser.add_argument("--index", default="embedded", choices=INDEXES, help="the chunk index; default: %(default)s")
+    parser.add_argument("--index", default=INDEXES[0], choices=INDEXES, help="the chunk index; default: %(default)s")
     parser.add_argument("--tenant", default="demo", help="the tenant that is made; default: %(default)s")
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
     return parser

@@ -23,8 +23,8 @@ STACKS = "stacks"
 class Home:
     """One stack's folder, `base/stacks/name`; all stacks of this machine share environments and build.
 
-    A document stays on the index that its tenant began with, and that index's name does not say which engine holds it.
-    So each index has a stack of its own, named after it: changing the index changes the stack, and never mixes two.
+    A tenant stays on the index that it began with, until `ragdrop reindex` moves it.  So each index has a stack of its
+    own, named after it: changing the index changes the stack, and never mixes two.
     """
 
     base: Path
@@ -51,11 +51,6 @@ class Home:
         return self.root / "emulator"
 
     @property
-    def index(self) -> Path:
-        """The embedded index: one SQLite file a tenant."""
-        return self.root / "index"
-
-    @property
     def stack_file(self) -> Path:
         """What callers read of this stack: addresses, names, the demo key."""
         return self.root / "stack.json"
@@ -79,13 +74,12 @@ class Home:
         """Make the folders; what holds keys and documents is readable by its owner alone."""
         # Others may pass through the stack's own folder, not list it: a root user's OpenSearch runs as another user.
         self.root.mkdir(mode=0o711, parents=True, exist_ok=True)
-        for folder in (self.logs, self.emulator, self.index):
+        for folder in (self.logs, self.emulator):
             folder.mkdir(mode=0o700, exist_ok=True)
 
     def forget_data(self) -> None:
-        """Remove what the emulator and the embedded index hold."""
-        for folder in (self.emulator, self.index):
-            shutil.rmtree(folder, ignore_errors=True)
+        """Remove what the emulator holds: documents, tables and the bucket index."""
+        shutil.rmtree(self.emulator, ignore_errors=True)
         self.make()
 
 

@@ -18,7 +18,8 @@ from localstack.processes import LaunchError
 TOKENIZER_KEY = f"tokenizers/{MODEL_NAME}.json"
 ANSWERER_MODEL = "ragdrop-extractive"
 LOCAL_MODEL = "RAGDROP_LOCAL_MODEL"  # the variable by which `make demo MODEL=` says which local model it wants
-INDEXES = ("embedded", "opensearch")
+INDEXES = ("bucket", "opensearch")  # the first is the default
+BUCKET_URL = "s3://"
 
 # Environment variable -> template parameter, for what is passed on as it stands.
 PASSED_ON = {
@@ -156,15 +157,14 @@ def named_index(environment: Mapping[str, str], *, index: str) -> str | None:
     'https://search.example'
     """
     own = environment.get("INDEX_URL") or (environment.get("OPENSEARCH_URL") if index == "opensearch" else None)
-    return own.rstrip("/") if own else None
+    return own.rstrip("/") if own and own != BUCKET_URL else None
 
 
-def read_launch_options(environment: Mapping[str, str], home: Home, *, index: str) -> LaunchOptions:
+def read_launch_options(environment: Mapping[str, str], *, index: str) -> LaunchOptions:
     """What *environment* asks for.
 
     Args:
         environment: Variables as in the README's table of settings.
-        home: Where the embedded index lives.
         index: One of INDEXES; INDEX_URL beats it.
 
     Raises:
@@ -179,8 +179,8 @@ def read_launch_options(environment: Mapping[str, str], home: Home, *, index: st
         raise LaunchError(f"EMBEDDING_URL or CHAT_URL is set, so {' and '.join(missing)} must be set too.")
     passed = {name: environment[name] for name in PASSED_ON if environment.get(name)}
     index_url = named_index(environment, index=index)
-    if index_url is None and index == "embedded":
-        index_url = f"sqlite:///{home.index}"
+    if index_url is None and index == "bucket":
+        index_url = BUCKET_URL
     return LaunchOptions(embedding_url, chat_url, index_url, passed, LOCAL_MODELS[local_model_of(environment)])
 
 

@@ -112,7 +112,7 @@ class Launcher:
         return ports
 
     def _start_index(self) -> str:
-        """The index's address.  The embedded one needs no server; one that the caller named has to answer."""
+        """The index's address.  The bucket index needs no server; one that the caller named has to answer."""
         if self.options.index_url is None:
             if (running := running_node(self.home)) is not None:
                 return running
@@ -176,7 +176,7 @@ class Launcher:
 
 def up(home: Home, *, index: str, tenant: str, progress: Progress) -> dict[str, Any]:
     """Bring *home*'s stack up as the caller's environment asks for; see Launcher.up."""
-    return Launcher(home, read_launch_options(os.environ, home, index=index), tenant, progress).up()
+    return Launcher(home, read_launch_options(os.environ, index=index), tenant, progress).up()
 
 
 def down(home: Home, progress: Progress) -> None:

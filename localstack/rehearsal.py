@@ -25,7 +25,7 @@ import yaml
 from localstack.build import BUILD_TIMEOUT_S
 from localstack.deploy import Emulated, local_api_url, with_concurrency, with_release
 from localstack.home import REPOSITORY, SHARED, TEMPLATE, Home, read_json
-from localstack.launch_options import LaunchOptions
+from localstack.launch_options import BUCKET_URL, LaunchOptions
 from localstack.launcher import Launcher, down
 from localstack.ports import HOST
 from localstack.processes import LaunchError, tail
@@ -171,6 +171,16 @@ class Rehearsal:
         found = {each["Name"] for each in self._emulated.client("s3").list_buckets()["Buckets"]}
         return {name for name in found if name.startswith((STACK, SECOND))}
 
+    def lose_index(self, stack: str) -> int:
+        """Remove every segment of a stack's bucket index; how many objects that were."""
+        told = self._emulated.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]["Outputs"]
+        [bucket] = [each["OutputValue"] for each in told if each["OutputKey"] == "StateBucket"]
+        objects = self._emulated.client("s3")
+        found = objects.list_objects_v2(Bucket=bucket, Prefix="index/").get("Contents", [])
+        for each in found:
+            objects.delete_object(Bucket=bucket, Key=each["Key"])
+        return len(found)
+
     def ask(self) -> None:
         """Ask what the guide asks; the note's code must be in the answer."""
         told = self.run('ragdrop ask "What is the code of the pump?" --vault team')
@@ -185,7 +195,7 @@ class Rehearsal:
 def started(place: Path, home: Home, progress: Progress) -> tuple[Rehearsal, dict[str, str]]:
     """Start emulator and models; the rehearsal, and the parameters that tell the functions of the models."""
     home.make()
-    options = LaunchOptions(None, None, f"sqlite:///{home.index}", {})
+    options = LaunchOptions(None, None, BUCKET_URL, {})
     launcher = Launcher(home, options, TENANT, progress)
     aws = aws_environment(launcher.start("emulator", emulator).port)
     near = f"http://{HOST}:{launcher.start('embedding', partial(embedding, model=options.local_model)).port}/v1"
@@ -206,22 +216,21 @@ def started(place: Path, home: Home, progress: Progress) -> tuple[Rehearsal, dic
         "OPENAI_API_KEY": "a-key-of-the-rehearsal",
     }
     parameters = {
-        **options.parameters(index_url=str(options.index_url), embedding_url=near, chat_url=f"http://{HOST}:{chat}/v1"),
-        "OpenSearchDomain": "none",
+        **options.parameters(index_url=BUCKET_URL, embedding_url=near, chat_url=f"http://{HOST}:{chat}/v1"),
         "EmbeddingTokenizer": "",
         "EmbeddingApiKey": SECRET,
         "ChatApiKey": SECRET,
     }
+    del parameters["IndexUrl"]  # the guide gives no index: its default is deployed
     return Rehearsal(place, Emulated(aws["AWS_ENDPOINT_URL"], aws), environment, progress), parameters
 
 
-def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str], index: Path) -> None:
+def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     """The whole guide, in its order.
 
     Args:
         rehearsal: What runs it.
         parameters: Those that are not the profile's.
-        index: The folder of the embedded index, with one a tenant.
 
     Raises:
         LaunchError: A step failed, or did not do what the guide says.
@@ -274,8 +283,8 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str], index: Path) -
     run("ragdrop sweep")
     rehearsal.ask()
 
-    for folder in index.iterdir():
-        shutil.rmtree(folder)
+    if not rehearsal.lose_index(SECOND):
+        raise LaunchError("the state bucket of the second stack holds no segment")
     run("ragdrop reindex --outdated")
     rehearsal.ask()
 
@@ -315,7 +324,7 @@ def main() -> int:
             home = Home(place.parent / "stacks", "rehearsal")
             cleanup.callback(down, home, Progress(quiet=True))
             rehearsal, parameters = started(place, home, progress)
-            rehearse(rehearsal, parameters, home.index)
+            rehearse(rehearsal, parameters)
             missing = not_run(GUIDE.read_text("utf-8"), rehearsal.ran)
     except LaunchError as exc:
         sys.stderr.write(f"{exc}\n")

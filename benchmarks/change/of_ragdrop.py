@@ -1,4 +1,4 @@
-"""The change script on ragdrop: its own use cases over the embedded index, events late, doubled and out of order."""
+"""The change script on ragdrop: its own use cases over the bucket index, events late, doubled and out of order."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.change [--write] [--quick]
 
-ragdrop is told by events, some of them twice, late and out of order; its use cases and the embedded index are real, S3,
+ragdrop is told by events, some of them twice, late and out of order; its use cases and the bucket index are real, S3,
 DynamoDB and SQS in memory.  Each framework gets the whole folder after each step and brings its index up to date the
 way its documentation recommends.  Asked is for words that only one paragraph ever held.
 """
@@ -32,7 +32,6 @@ from benchmarks.stores_in_memory import stores_in_memory
 from ragdrop.bootstrap import Ports, compose
 from ragdrop.config import Settings
 from ragdrop.formats.splitter import SemanticSplitter
-from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from testing.memory_object_store import MemoryObjectStore
 
 NAME = "change"
@@ -55,15 +54,14 @@ class Life(Protocol):
 
 @contextmanager
 def ragdrop() -> Iterator[RagdropLife]:
-    """An empty tenant over the embedded index."""
+    """An empty tenant over the bucket index."""
     with tempfile.TemporaryDirectory(prefix="ragdrop-change-") as folder:
         documents = MemoryObjectStore("documents")
         ports = (
             Ports.from_settings(Settings.from_environment(SETTINGS))
-            .replace(**stores_in_memory())
+            .replace(**stores_in_memory(Path(folder)))
             .replace(
                 documents=documents,
-                index=SqliteChunkIndex(Path(folder)),
                 embedder=GeneratedEmbedder(),
                 splitter=SemanticSplitter(lambda: None),
             )

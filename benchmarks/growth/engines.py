@@ -14,14 +14,16 @@ from typing import Any, Protocol
 
 from opensearchpy import OpenSearch
 
+from benchmarks.bucket_folder import FolderManifests, FolderObjectStore
 from benchmarks.generated_chunks import DIMENSION, questions
 from benchmarks.opensearch_adapter import soon
+from benchmarks.stores_in_memory import MAX_COPIES_BYTES
 from localstack.opensearch import start, stop
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.ports import ChunkIndex
+from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
+from ragdrop.stores.bucket.manifest import decoded
 from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
-from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
-from ragdrop.stores.sqlite.files import SqliteFiles
 
 MERGE_S = 900
 
@@ -53,36 +55,36 @@ class Engine(Protocol):
         ...
 
 
-class EmbeddedEngine:
-    """SQLite files in a folder; an index is a tenant's file."""
+class BucketEngine:
+    """A state bucket in a folder; an index is a tenant's segments."""
 
-    name = "embedded"
+    name = "bucket"
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.index: ChunkIndex = SqliteChunkIndex(folder)
-        self._files = SqliteFiles(folder)
+        self._state, self._index = _opened(folder)
+        self.index: ChunkIndex = self._index
 
     def ref(self, name: str, tenant: str) -> IndexRef:
-        """A tenant's file."""
-        return IndexRef(tenant, f"ragdrop-growth-{name}", DIMENSION)
+        """A tenant's segments."""
+        return IndexRef(tenant, f"bucket-growth-{name}", DIMENSION)
 
     def settle(self, ref: IndexRef) -> None:
-        """Put the write-ahead log into the file."""
-        connection = self._files.connect(self._files.path(ref))
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        connection.close()
+        """Merge as long as merges are due."""
+        while self._index.merge(ref, soon()):
+            pass
 
     def cpu_s(self) -> float:
         """None: it works in this process."""
         return 0.0
 
     def size_bytes(self, ref: IndexRef) -> int:
-        """The file."""
-        return self._files.path(ref).stat().st_size
+        """Of the live segments."""
+        held = decoded(FolderManifests(self._state.folder).read(ref.tenant, ref.name))
+        return sum(each.size_bytes for each in held.segments)
 
     def memory_mb(self, ref: IndexRef) -> dict[str, float]:
-        """The peak of a new process that asks 20 questions, mapped pages of the file included."""
+        """The peak of a new process that asks 20 questions, mapped pages of the segments included."""
         command = [sys.executable, "-m", "benchmarks.growth.engines", str(self._folder), ref.tenant, ref.name]
         return {"process": float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)}  # noqa: S603
 
@@ -130,10 +132,10 @@ class NodeEngine:
 
 
 @contextmanager
-def embedded() -> Iterator[EmbeddedEngine]:
-    """SQLite files in a folder that is removed in the end."""
+def bucket() -> Iterator[BucketEngine]:
+    """A state bucket in a folder that is removed in the end."""
     with tempfile.TemporaryDirectory(prefix="ragdrop-growth-") as folder:
-        yield EmbeddedEngine(Path(folder))
+        yield BucketEngine(Path(folder))
 
 
 @contextmanager
@@ -148,8 +150,13 @@ def opensearch() -> Iterator[NodeEngine]:
             stop(node)
 
 
+def _opened(folder: Path) -> tuple[FolderObjectStore, BucketChunkIndex]:
+    state = FolderObjectStore(folder / "state")
+    return state, BucketChunkIndex(state, FolderManifests(state.folder), folder / "copies", max_bytes=MAX_COPIES_BYTES)
+
+
 def _peak_mb(folder: Path, ref: IndexRef) -> float:
-    index = SqliteChunkIndex(folder)
+    _, index = _opened(folder)
     for question in questions(20, random.Random(11)):
         index.candidates(ref, [question], soon())
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_024

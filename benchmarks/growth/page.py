@@ -9,14 +9,14 @@ from benchmarks.growth.fits import power_law
 from benchmarks.records import BenchmarkRecord
 
 TEN_TIMES, OTHERS = 1.5, 1.10  # p50 with ten times the chunks; with other tenants' data (issue 10, goal 6)
-ENGINES = {"embedded": "The embedded index", "opensearch": "OpenSearch"}
+ENGINES = {"bucket": "The bucket index", "opensearch": "OpenSearch"}
 GROWING = {"p50_ms": "p50", "p95_ms": "p95", "own_cpu_ms": "CPU here", "index_cpu_ms": "CPU of the node"}
 
 
 def tables(found: dict[str, Any]) -> str:
     """Every part that was measured, as Markdown."""
     blocks = [_sizes(found[f"{name}-sizes"], name) for name in ENGINES if f"{name}-sizes" in found]
-    blocks += [block for block in (_tenants(found), _links(found), _vectors(found.get("vectors", {}))) if block]
+    blocks += [block for block in (_tenants(found), _links(found)) if block]
     short = missed(found)
     if {"opensearch-sizes", "opensearch-tenants"} <= set(found):
         blocks.append(f"**Missed**: {'; '.join(short)}." if short else "No budget of growth is missed.")
@@ -95,15 +95,6 @@ def _links(found: dict[str, Any]) -> str:
             )
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) if len(lines) > 2 else ""
-
-
-def _vectors(measured: dict[str, Any]) -> str:
-    lines = ["| vectors alone, exact | p50, ms | first, ms | file, MB | memory, MB |", "|---|---|---|---|---|"]
-    for name, sizes in measured.items():
-        for size, each in sizes.items():
-            cells = f"{each['p50_ms']:,.0f} | {each['first_ms']:,.0f} | {each['file_mb']:,} | {each['process_mb']:,}"
-            lines.append(f"| {int(size):,} {name} | {cells} |")
-    return "\n".join(lines) if measured else ""
 
 
 def growth_tables(record: BenchmarkRecord) -> str:

@@ -11,7 +11,7 @@ mpl.use("svg")
 from matplotlib import pyplot as plt
 
 HERE = Path(__file__).resolve().parents[1]
-COLOURS = {"embedded": "tab:orange", "opensearch": "tab:blue"}
+COLOURS = {"bucket": "tab:orange", "opensearch": "tab:blue"}
 
 
 def draw() -> None:

@@ -14,7 +14,7 @@ class Difference:
 
     Args:
         what: Of which part.
-        laptop: How the emulator, the embedded index or the local models do it.
+        laptop: How the emulator or the local models do it.
         aws: How it is there.
         title, url: Of the page that says so.
         held_by: Tests and doctests that hold what depends on it without AWS.
@@ -269,16 +269,16 @@ DIFFERENCES = (
     ),
     Difference(
         "The index",
-        "embedded: exact search under any filter, a file a tenant; or an OpenSearch node without security and copies",
-        "a domain: approximate vectors (HNSW), BM25 over all tenants of a shard, several copies, signed requests",
+        "the bucket index over the emulator's S3; or an OpenSearch node without security and copies",
+        "the bucket index over S3; or a domain: several copies, signed requests, vectors by HNSW as on the node",
         "k-NN search in Amazon OpenSearch Service",
         f"{AWS}/opensearch-service/latest/developerguide/knn.html",
         ("tests/contract/test_chunk_index.py", "tests/integration/test_engines_agree.py"),
     ),
     Difference(
         "The index: words",
-        "the tokenizer and BM25 of SQLite, one tenant's words only",
-        "analyzers made to agree with it (`stores/opensearch/mapping.py`), BM25 of Lucene over a whole shard",
+        "as on AWS: tantivy over one tenant's words, or Lucene over a whole shard",
+        "the same two; one suite holds that they match the same words (`stores/bucket/analysis.py`)",
         "BM25 in OpenSearch",
         "https://docs.opensearch.org/latest/search-plugins/keyword-search/",
         ("tests/contract/test_chunk_index_words.py", "tests/contract/test_exact_text.py"),

@@ -12,8 +12,7 @@ from pages.wrap import wrapped
 
 SHOWN = {
     "memory": "fake in memory",
-    "sqlite": "embedded index",
-    "snapshot": "snapshot (8-bit)",
+    "bucket": "bucket index",
     "opensearch": "OpenSearch",
     "aws": "moto, or AWS's own answers",
     "emulator": "emulator of a running stack",
@@ -22,9 +21,9 @@ SHOWN = {
 }
 TITLES = {
     "surfaces": "Every surface: the real handlers on Lambda's events, AWS by moto, over each index",
-    "indexes": "The index: one suite over the fake, the embedded index, the snapshot and OpenSearch",
+    "indexes": "The index: one suite over the fake, the bucket index and OpenSearch",
     "stores": "Every other port: one suite over the fakes and the real adapters",
-    "handlers": "The handlers' other tests: moto and the embedded index, or fakes",
+    "handlers": "The handlers' other tests: moto and the bucket index, or fakes",
 }
 ENGINES = {"aws": "moto", "emulator": "emulator", "witness": "witness"}
 CALLS = """## What ragdrop asks of AWS

@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/parity.md"
 REPORTS = ROOT / ".local/bench/parity"
 _INDEX = re.compile(
-    r"test_(chunk_index|opensearch|sqlite|snapshot|recipes|reindex|exact_text|retrieval|round_trips|tenant)"
+    r"test_(chunk_index|opensearch|bucket|manifest|recipes|reindex|exact_text|retrieval|round_trips|tenant)"
 )
 _PORTS = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "tests/contract").glob("test_*.py"))]
 SUITES = {
@@ -40,13 +40,13 @@ SUITES = {
     "stores": [each for each in _PORTS if not _INDEX.search(each)],
     "handlers": ["tests/functions", "--ignore=tests/functions/test_conformance.py"],
 }
-ENGINES = ("memory", "sqlite", "snapshot", "opensearch", "aws", "emulator", "witness")
+ENGINES = ("memory", "bucket", "opensearch", "aws", "emulator", "witness")
 BY_FILE = (
     (re.compile(r"opensearch|node"), "opensearch"),
-    (re.compile(r"sqlite|snapshot"), "sqlite"),
+    (re.compile(r"bucket"), "bucket"),
     (re.compile(r"dynamodb|s3_|aws_"), "aws"),
 )
-PACKAGES = ("pytest", "moto", "opensearch-py", "apsw", "sqlite-vec")
+PACKAGES = ("pytest", "moto", "opensearch-py", "tantivy", "simsimd")
 Counts = dict[str, dict[str, dict[str, int]]]
 """By file, engine and outcome (passed, failed, skipped)."""
 
@@ -69,9 +69,9 @@ def engine_of(file: str, case: str) -> str:
 def counted(report: str, *, usual: str = "none") -> Counts:
     """What a junit report says, by file and engine; *usual* is the engine of a suite whose cases name none.
 
-    >>> case = '<testcase classname="tests.contract.test_a" name="test_b[sqlite]"/>'
+    >>> case = '<testcase classname="tests.contract.test_a" name="test_b[bucket]"/>'
     >>> counted(f"<testsuites><testsuite>{case}</testsuite></testsuites>")
-    {'tests/contract/test_a.py': {'sqlite': {'passed': 1}}}
+    {'tests/contract/test_a.py': {'bucket': {'passed': 1}}}
     """
     found: dict[str, dict[str, Counter[str]]] = {}
     for case in ElementTree.fromstring(report).iter("testcase"):  # noqa: S314 - pytest of our own wrote it
@@ -94,7 +94,7 @@ def run(name: str, *, again: bool = True) -> Counts:
         shapes_of(name).mkdir(parents=True)
         environment = {**os.environ, RECORDING: str(shapes_of(name))}
         subprocess.run(command, cwd=ROOT, env=environment, check=False)  # noqa: S603 - our own tests
-    return counted(report.read_text("utf-8"), usual="sqlite" if name == "handlers" else "none")
+    return counted(report.read_text("utf-8"), usual="bucket" if name == "handlers" else "none")
 
 
 def shapes_of(name: str) -> Path:

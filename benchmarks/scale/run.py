@@ -49,7 +49,7 @@ def units(grown: Mapping[str, Any], work: Workload) -> Units:
     largest, smallest = sizes[max(sizes)], sizes[min(sizes)]
     law = power_law({size: each["index_cpu_ms"] for size, each in sizes.items()})
     grows = (work.chunks / work.tenants / max(sizes)) ** max(law.exponent, 0.0)
-    linked = grown.get("opensearch-links", grown["embedded-links"])["10"]
+    linked = grown.get("opensearch-links", grown["bucket-links"])["10"]
     on_top = (
         linked["index_cpu_ms"] - smallest["index_cpu_ms"] if "opensearch-links" in grown else smallest["index_cpu_ms"]
     )
@@ -146,7 +146,7 @@ def found_out(grown: BenchmarkRecord) -> dict[str, Any]:
     found: dict[str, Any] = {
         "workload": asdict(work),
         "units": asdict(costs) | {"function_ms": round(costs.function_ms, 1)},
-        "links_on": "OpenSearch" if "opensearch-links" in grown.results else "the embedded index",
+        "links_on": "OpenSearch" if "opensearch-links" in grown.results else "the bucket index",
         "measured": grown.told,
         "simulated_s": SECONDS,
         "batch_s": BATCH_S,

@@ -95,7 +95,7 @@ def cases() -> Iterator[FaultCase]:
 
 
 def expected(case: FaultCase) -> Expected:
-    """What *case* should lead to where the tenant has a snapshot that `query` and `generate` have opened before.
+    """What *case* should lead to on OpenSearch, with local copies of the bucket index that answers in its place.
 
     >>> str(expected(FaultCase("slow", ("index",))))
     'level 1; ask 200'

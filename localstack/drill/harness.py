@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -85,8 +86,6 @@ def harness(folder: Path, progress: Progress) -> Iterator[Harness]:
         stack = up(home, index="opensearch", tenant=TENANT, progress=progress)
         with progress.step("the sample vault, indexed"):
             push(home, SAMPLE, vault=VAULT)
-        with progress.step("its snapshot, written by the sweep"):
-            sweep(stack)
         proxies = ending.enter_context(FaultProxies())
         before = {name: proxies.before(_port(stack[f"{name}_url"])) for name in SERVERS}
         emulator = _port(stack["endpoint_url"])
@@ -94,7 +93,7 @@ def harness(folder: Path, progress: Progress) -> Iterator[Harness]:
         environment = _environment(stack, before)
         apps = {}
         for function in ("query", "generate"):
-            temporary = folder / function  # snapshots are kept there, as in a function's own /tmp
+            temporary = folder / function  # copies of segments are kept there, as in a function's own /tmp
             temporary.mkdir()
             apps[function] = _serve(function, environment | {"TMPDIR": str(temporary)}, folder)
             ending.callback(stop, apps[function])
@@ -105,12 +104,11 @@ def harness(folder: Path, progress: Progress) -> Iterator[Harness]:
 
 @contextmanager
 def with_settings(harness: Harness, settings: Mapping[str, str]) -> Iterator[Harness]:
-    """The same with apps of their own that run with other *settings*."""
+    """The same with apps of their own that run with other *settings*, and have no copy of a segment yet."""
     with ExitStack() as ending:
         apps = {}
         for function in harness.apps:
-            folder = harness.folder / f"changed-{function}"
-            folder.mkdir(exist_ok=True)
+            folder = Path(ending.enter_context(TemporaryDirectory(prefix=f"{function}-", dir=harness.folder)))
             apps[function] = _serve(function, {**harness.environment, **settings, "TMPDIR": str(folder)}, folder)
             ending.callback(stop, apps[function])
         yield replace(harness, apps=apps)

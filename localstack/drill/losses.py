@@ -1,38 +1,59 @@
-"""What the drill takes away behind ragdrop's back: an index, its chunks or credentials, its model, its port."""
+"""What the drill takes away behind ragdrop's back: an index, its chunks, segments or credentials, its model, its port.
+
+The losses of OpenSearch come first.  Then the tenant is moved to the bucket index, and apps without local copies are
+asked.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Any
 
 import httpx
 
+from localstack.deploy import Emulated
 from localstack.drill.asking import DrillReply, ask, health, search
 from localstack.drill.harness import TENANT, Harness, on_another_port, sweep, with_settings
+from localstack.drill.round import wait_until_well
+from localstack.seed import ragdrop_json
 
 INDEXES = "ragdrop-*"
 RECOVERY_S = 60.0
 POLL_S = 0.2
 TIMEOUT_S = 30.0
+LEVEL_WITH_RESULTS = 2
 
 
 @dataclass(frozen=True)
 class Loss:
-    """One loss: *within* holds while callers ask, and fixes it at its end; *level* is what searches should have."""
+    """One loss: *within* holds while callers ask the *apps*, and fixes it at its end.
+
+    Args:
+        name: As the table shows it.
+        within: Takes away, and gives back.
+        apps: Which apps are asked; the drill's own if it says nothing else.
+        level: What searches should have.
+        index: What `/health` should say of the index.
+    """
 
     name: str
     within: Callable[[Harness], AbstractContextManager[Harness]]
+    apps: Callable[[Harness], AbstractContextManager[Harness]] = nullcontext
     level: int = 2
+    index: str = "unavailable"
+
+    @property
+    def ask(self) -> int:
+        """The status that a question should have."""
+        return httpx.codes.SERVICE_UNAVAILABLE if self.level > LEVEL_WITH_RESULTS else httpx.codes.OK
 
     @property
     def expected(self) -> str:
         """As the table shows it."""
-        healthy = "" if self.level == 1 else "; index unavailable in /health"
-        return f"level {self.level}; ask 200{healthy}"
+        return _row(self.level, self.ask, self.index)
 
 
 @dataclass(frozen=True)
@@ -46,32 +67,37 @@ class SeenLoss:
 
     def __str__(self) -> str:
         """As the table shows it."""
-        healthy = "" if self.index == "healthy" else f"; index {self.index} in /health"
         back = f"{self.recovered_s:.1f} s" if self.recovered_s is not None else "never"
-        return f"level {self.found.level}; ask {self.answer.status}{healthy}; well after {back}"
+        return f"{_row(self.found.level, self.answer.status, self.index)}; well after {back}"
 
     def is_as(self, loss: Loss) -> bool:
-        """Whether it is what *loss* should lead to: never "nothing found"."""
-        wanted_health = "healthy" if loss.level == 1 else "unavailable"
+        """Whether it is what *loss* should lead to: never "nothing found", and degraded where a part is missing."""
         return (
-            (self.found.status, self.answer.status) == (httpx.codes.OK, httpx.codes.OK)
+            (self.found.status, self.answer.status) == (httpx.codes.OK, loss.ask)
             and self.found.level == loss.level
-            and bool(self.found.body.get("results"))
-            and not self.answer.body.get("abstained")
-            and self.index == wanted_health
+            and bool(self.found.body.get("results")) == (loss.level <= LEVEL_WITH_RESULTS)
+            and bool(self.found.body.get("degraded")) == (loss.level > 1 or loss.index == "degraded")
+            and (loss.index == "degraded" or not self.answer.body.get("abstained"))
+            and self.index == loss.index
             and self.recovered_s is not None
         )
 
 
+def _row(level: int, ask: int, index: str) -> str:
+    healthy = "" if index == "healthy" else f"; index {index} in /health"
+    return f"level {level}; ask {ask}{healthy}"
+
+
 def suffered(harness: Harness, loss: Loss) -> SeenLoss:
     """Take away, ask, give back, and ask until all is well."""
-    with loss.within(harness) as changed:
-        found, answer, index = search(changed), ask(changed), health(changed)
-    begun = time.monotonic()
-    while time.monotonic() - begun < RECOVERY_S:
-        if search(harness).well and ask(harness).well:
-            return SeenLoss(found, answer, index, time.monotonic() - begun)
-        time.sleep(POLL_S)
+    with loss.apps(harness) as asked:
+        with loss.within(asked) as changed:
+            found, answer, index = search(changed), ask(changed), health(changed)
+        begun = time.monotonic()
+        while time.monotonic() - begun < RECOVERY_S:
+            if search(asked).well and ask(asked).well:
+                return SeenLoss(found, answer, index, time.monotonic() - begun)
+            time.sleep(POLL_S)
     return SeenLoss(found, answer, index, None)
 
 
@@ -116,23 +142,53 @@ def _refused(harness: Harness) -> Iterator[Harness]:
     harness.proxies["index"].set("pass")
 
 
-def _embedded(content: bytes | None) -> Callable[[Harness], AbstractContextManager[Harness]]:
-    """The same apps on the embedded index, whose file holds *content*; there is none where that is None."""
+@contextmanager
+def _on_bucket_index(harness: Harness) -> Iterator[Harness]:
+    """Apps that have no copy of a segment yet, with the tenant on the bucket index."""
+    ragdrop_json(harness.home, ["reindex", "--tenant", TENANT, "--to", "bucket"])
+    with with_settings(harness, {}) as changed:
+        yield changed
+
+
+@contextmanager
+def _without_s3(harness: Harness) -> Iterator[Harness]:
+    harness.proxies["s3"].set("refuse")
+    yield harness
+    harness.proxies["s3"].set("pass")
+
+
+@contextmanager
+def _without_s3_with_copies(harness: Harness) -> Iterator[Harness]:
+    wait_until_well(harness)
+    with _without_s3(harness):
+        yield harness
+
+
+def _segments_lost(*, every: bool, change: Callable[[bytes], bytes | None]) -> Callable[[Harness], Any]:
+    """The largest segment, or every one, is another object, or none; the sweep repairs that."""
 
     @contextmanager
     def within(harness: Harness) -> Iterator[Harness]:
-        with TemporaryDirectory(dir=harness.folder) as folder:
-            for name in _names(harness) if content is not None else ():
-                file = Path(folder, TENANT, f"{name}.db")
-                file.parent.mkdir(exist_ok=True)
-                file.write_bytes(content or b"")
-            with with_settings(harness, {"INDEX_URL": f"sqlite:///{folder}"}) as changed:
-                yield changed
+        objects = Emulated(harness.stack["endpoint_url"], harness.stack["environment"]).client("s3")
+        bucket = harness.stack["environment"]["STATE_BUCKET"]
+        listed = objects.list_objects_v2(Bucket=bucket, Prefix=f"index/{TENANT}/bucket-")["Contents"]
+        retired = {each["Key"].removesuffix(".retired") for each in listed}
+        live = [each for each in listed if each["Key"].removesuffix(".seg") not in retired]
+        live.sort(key=lambda each: int(each["Size"]), reverse=True)
+        for each in live if every else live[:1]:
+            place = {"Bucket": bucket, "Key": each["Key"]}
+            changed = change(objects.get_object(**place)["Body"].read())
+            if changed is None:
+                objects.delete_object(**place)
+            else:
+                objects.put_object(**place, Body=changed)
+        yield harness
+        sweep(harness.stack)
 
     return within
 
 
-def _another_model(harness: Harness) -> AbstractContextManager[Harness]:
+def _of_another_model(harness: Harness) -> AbstractContextManager[Harness]:
     return with_settings(harness, {"EMBEDDING_MODEL": "another-model"})
 
 
@@ -141,8 +197,35 @@ LOSSES = (
     Loss("index: empty while the registry has documents", _empty),
     Loss("index: closed", _closed),
     Loss("index: credentials refused", _refused),
-    Loss("index: damaged (embedded file)", _embedded(b"garbage " * 8_192)),
-    Loss("index: missing (embedded file)", _embedded(None)),
-    Loss("settings: another EMBEDDING_MODEL than the index's", _another_model, level=1),
-    Loss("emulator: up again on another port", on_another_port, level=1),  # the last: what it moves stays there
+    Loss("settings: another EMBEDDING_MODEL than the index's", nullcontext, _of_another_model, 1, "healthy"),
+    Loss("bucket index: S3 refuses, no local copies", _without_s3, _on_bucket_index, level=3),
+    Loss("bucket index: S3 refuses, local copies", _without_s3_with_copies, _on_bucket_index, level=1),
+    Loss(
+        "bucket index: a segment missing",
+        _segments_lost(every=False, change=lambda _: None),
+        _on_bucket_index,
+        level=1,
+        index="degraded",
+    ),
+    Loss(
+        "bucket index: a segment cut short",
+        _segments_lost(every=False, change=lambda body: body[: len(body) // 2]),
+        _on_bucket_index,
+        level=1,
+        index="degraded",
+    ),
+    Loss(
+        "bucket index: every segment missing",
+        _segments_lost(every=True, change=lambda _: None),
+        _on_bucket_index,
+        level=3,
+    ),
+    Loss(
+        "bucket index: every segment damaged",
+        _segments_lost(every=True, change=lambda body: bytes(len(body))),
+        _on_bucket_index,
+        level=3,
+    ),
+    # the last: what it moves stays there
+    Loss("emulator: up again on another port", on_another_port, level=1, index="healthy"),
 )

@@ -117,7 +117,7 @@ def problems(seen: Seen, wanted: Expected) -> list[str]:
 
 
 def warm_up(harness: Harness) -> None:
-    """Let both functions open the snapshot: one that was never fetched cannot stand in while S3 is down too.
+    """Let both functions fetch the bucket index: what was never fetched cannot answer while S3 is down too.
 
     Raises:
         LaunchError: They did not answer, or not from it.
@@ -126,8 +126,8 @@ def warm_up(harness: Harness) -> None:
     harness.proxies["index"].set("refuse")
     replies = search(harness), ask(harness)
     harness.proxies["index"].set("pass")
-    if any(each.body.get("served_by") != "snapshot" for each in replies):
-        raise LaunchError(f"the drill's stack did not answer from its snapshot: {replies}")
+    if any(each.body.get("served_by") != "fallback" for each in replies):
+        raise LaunchError(f"the drill's stack did not answer from the bucket index: {replies}")
     wait_until_well(harness)
 
 

@@ -24,7 +24,6 @@ from tests.architecture.import_graph import (
 )
 
 SDKS = {
-    "apsw",
     "backports",
     "boto3",
     "botocore",
@@ -37,9 +36,10 @@ SDKS = {
     "mcp",
     "opensearchpy",
     "semantic_text_splitter",
+    "simsimd",
     "sqlite3",
-    "sqlite_vec",
     "starlette",
+    "tantivy",
     "yaml",
 }
 IMPURE = {"os", "pathlib", "random", "socket", "subprocess", "time"}

@@ -12,7 +12,7 @@ from tests.architecture.cloudformation import Resource, allowed_statements, list
 
 # A wildcard in a resource, by the statement's Sid or what it is a part of, and why there is no narrower one.
 REASONS = {
-    "objects of one bucket": re.compile(r"\$\{(DocumentBucket|StateBucket)\.Arn\}/(revisions/|sweeps/|snapshots/)?\*"),
+    "objects of one bucket": re.compile(r"\$\{(DocumentBucket|StateBucket)\.Arn\}/(revisions/|sweeps/|index/)?\*"),
     "objects of the document bucket, by the name that it is given, as they would depend on each other": re.compile(
         r"arn:\$\{AWS::Partition\}:s3:::\$\{AWS::StackName\}-documents-\$\{AWS::AccountId\}-\$\{AWS::Region\}/\*"
     ),

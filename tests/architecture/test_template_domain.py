@@ -1,7 +1,14 @@
 """The stack's own OpenSearch domain: only where it is asked for, encrypted, kept, closed to all but the functions."""
 
+import tomllib
+
+import pytest
+
+from localstack.home import REPOSITORY
+from ragdrop.config import BUCKET_URL
 from tests.architecture.cloudformation import Resource, listed
 
+SAMCONFIG = tomllib.loads((REPOSITORY / "samconfig.toml").read_text("utf-8"))
 MAY_POST = {"_msearch", "_refresh", "_delete_by_query"}  # to search and to remove; writing is `_bulk`
 
 
@@ -65,9 +72,20 @@ def test_the_domain_admits_the_functions_roles_alone_and_only_ingest_and_sweep_w
             assert "GenerateRole.Arn" not in roles or not paths & {"_refresh", "_delete_by_query"}
 
 
-def test_the_index_is_the_one_that_is_named_else_the_domain(template: Resource) -> None:
-    named, url, otherwise = template["Globals"]["Function"]["Environment"]["Variables"]["INDEX_URL"]["Fn::If"]
+def test_without_an_index_parameter_the_bucket_index_is_deployed_and_a_domain_goes_before_it(
+    template: Resource,
+) -> None:
+    chosen, domain, named = template["Globals"]["Function"]["Environment"]["Variables"]["INDEX_URL"]["Fn::If"]
 
-    assert (named, url) == ("HasIndexUrl", {"Ref": "IndexUrl"})
-    assert otherwise["Fn::If"][:2] == ["HasDomain", {"Fn::Sub": "https://${IndexDomain.DomainEndpoint}"}]
-    assert template["Rules"]["AnIndex"]["Assertions"]
+    assert (chosen, domain) == ("HasDomain", {"Fn::Sub": "https://${IndexDomain.DomainEndpoint}"})
+    assert named == {"Ref": "IndexUrl"}
+    assert template["Parameters"]["IndexUrl"]["Default"] == BUCKET_URL
+    assert template["Rules"]["OneIndex"]["Assertions"]
+
+
+@pytest.mark.parametrize("environment", ["dev", "prod"])
+def test_no_profile_of_the_guide_names_an_index(environment: str) -> None:
+    overrides = " ".join(SAMCONFIG[environment]["deploy"]["parameters"]["parameter_overrides"])
+
+    assert "Index" not in overrides
+    assert "OpenSearch" not in overrides

@@ -12,7 +12,7 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 ROOT = Path(__file__).parents[2]
-SERVER_ONLY = {"apsw", "boto3", "botocore", "fastapi", "mangum", "opensearch-py", "pydantic", "sqlite-vec"}
+SERVER_ONLY = {"boto3", "botocore", "fastapi", "mangum", "opensearch-py", "pydantic", "simsimd", "tantivy"}
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Where random histories happen: on the fakes, or on the real adapters over moto and SQLite."""
+"""Where random histories happen: on the fakes, or on the real adapters over moto."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import boto3
 
+from ragdrop.stores.dynamodb.manifests import DynamoDbManifests
 from ragdrop.stores.dynamodb.registry import DynamoDbRegistry
 from ragdrop.stores.s3.object_store import S3ObjectStore
-from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_object_store import MemoryObjectStore
 from testing.memory_registry import MemoryRegistry
@@ -42,9 +42,10 @@ class InMemory:
 
 
 class InMoto:
-    """The real adapters on one moto; each history has a tenant of its own."""
+    """The real adapters on one moto, over the bucket index; each history has a tenant of its own."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.s3 = boto3.client("s3", region_name=REGION)
         self._dynamodb = boto3.client("dynamodb", region_name=REGION)
         self._histories = itertools.count(1)
@@ -53,15 +54,15 @@ class InMoto:
             self.s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
         self._ports = {
             "documents": S3ObjectStore("documents", self.s3),
-            "state": MemoryObjectStore("state"),  # where nothing but RevisionStore writes
-            "index": SqliteChunkIndex(folder),
+            "state": MemoryObjectStore("state"),  # where nothing but RevisionStore and the bucket index write
         }
 
     def ports(self) -> dict[str, Any]:
         """The same set for all histories, but for the table: a query of moto takes as long as its table is large."""
         name = f"registry-{next(self._histories)}"
         self._dynamodb.create_table(TableName=name, **table_definition("RegistryTable"))
-        return {**self._ports, "registry": DynamoDbRegistry(name, self._dynamodb)}
+        manifests = DynamoDbManifests(name, self._dynamodb)
+        return {**self._ports, "registry": DynamoDbRegistry(name, self._dynamodb), "manifests": manifests}
 
     def newest(self, key: str) -> tuple[str, bool] | None:
         """The newest version of a key and whether it is a delete marker."""

@@ -118,7 +118,7 @@ def place_of(path: str) -> str:
     ('StateBucket/revisions/*', 'DocumentBucket/*', 'VisitedTable')
     """
     name, slash, key = path.partition("/")
-    if not slash or key.startswith("index/"):
+    if not slash or name.endswith("Table"):  # a table's index
         return path
     folder = key.partition("/")[0]
     return f"{name}/{folder}/*" if name == "StateBucket" else f"{name}/*"

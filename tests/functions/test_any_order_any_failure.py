@@ -1,7 +1,8 @@
 """Whatever order events come in and wherever a worker dies, answers are true and the end is the bucket.
 
-Random histories over real adapters (S3 and DynamoDB by moto, the embedded index): puts, overwrites, deletes, restores,
-sidecars, purged versions; events duplicated and reordered; a crash before or after any call of any port.
+Random histories over real adapters (S3 and DynamoDB by moto, the bucket index): puts, overwrites, deletes, restores,
+sidecars, purged versions; events duplicated and reordered; merges of segments; a crash before or after any call of any
+port.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, seed, settings
@@ -33,6 +35,7 @@ from ragdrop.ingest.reconcile_rules import LEASE_S
 from ragdrop.ingest.revision_store import PART_CHARACTERS, RevisionStore
 from ragdrop.ports.message_queue import Delivery
 from ragdrop.ports.registry import HopLimits
+from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 from tests.faults import Countdown, Crash, Fragile
 from tests.functions.history_backends import InMemory, InMoto
 from tests.world import World
@@ -60,6 +63,8 @@ class Histories(RuleBasedStateMachine):
         size = 900 if isinstance(self.backend, InMemory) else PART_CHARACTERS  # a document of two pages has parts
         revisions = RevisionStore(fragile["state"], part_characters=size)
         patient = HopLimits(idle_hops=1_000)  # workers die more often here than a document may need
+        if isinstance(self.backend, InMoto):
+            fragile |= dict.fromkeys(("index", "bucket_index"), self.bucket_index(fragile, self.backend.folder))
         self.world = World(f"tenant-{next(_numbers)}", revisions=revisions, hop_limits=patient, **fragile)
         self.waiting: list[Delivery] = []
         self.words: dict[str, set[str]] = {path: set() for path in PATHS}
@@ -68,6 +73,10 @@ class Histories(RuleBasedStateMachine):
         self.pointed: dict[DocumentKey, tuple[int | None, str | None]] = {}
         self.exists: dict[str, bool] = dict.fromkeys(PATHS, False)
         self.must_stay: dict[str, bool] = dict.fromkeys(PATHS, False)
+
+    def bucket_index(self, fragile: dict[str, Any], folder: Path) -> BucketChunkIndex:
+        """The bucket index over fragile ports, so eager that each second segment is merged."""
+        return BucketChunkIndex(fragile["state"], fragile["manifests"], folder, max_bytes=1 << 30, merge_above=1)
 
     def told(self, path: str) -> None:
         self.waiting.append(self.world.message(self.world.change(path)))
@@ -175,6 +184,36 @@ class Histories(RuleBasedStateMachine):
         finally:
             self.countdown.disarm()
 
+    @precondition(lambda self: isinstance(self.backend, InMoto))
+    @rule(calls=st.integers(0, 25), after=st.booleans(), twice=st.booleans())
+    def merge(self, calls: int, *, after: bool, twice: bool) -> None:
+        """Segments become one; the worker dies at some call, or another one does the same meanwhile."""
+        self.unchecked = True
+        if not twice:
+            self.countdown.arm(calls, after=after)
+        try:
+            self.merged(twice=twice)
+        except Crash:
+            pass
+        finally:
+            self.countdown.disarm()
+
+    def merged(self, *, twice: bool = False) -> None:
+        """Merge all segments, without what can never answer again."""
+        tenant = self.world.registry.tenant(self.world.tenant)
+        assert tenant is not None
+        index, merge_segments = self.world.app.ports.bucket_index, self.world.app.ingest.merge_segments
+        soon = Deadline.after(60)
+
+        def dead(found: Any) -> Any:
+            nonlocal twice
+            if twice:
+                twice = False
+                index.merge(tenant.index, soon, dead, everything=True)
+            return merge_segments.dead(found, soon)
+
+        index.merge(tenant.index, soon, dead, everything=True)
+
     @invariant()
     def only_what_is_live_answers(self) -> None:
         """Every chunk found is of the live revision; what is live and not deleted is found, and pointed at."""
@@ -221,6 +260,8 @@ class Histories(RuleBasedStateMachine):
             assert (head.status, head.live_version_id) == (Status.INDEXED, current.version_id)
             assert head.live_sidecar_version_id == (sidecar.version_id if sidecar else None)
             expected += head.chunk_count
+        if isinstance(self.backend, InMoto):
+            self.merged()
         assert self.world.chunk_count() == expected
         listed, named = self.pointers()
         assert named == {path for path in PATHS if self.world.documents.head(self.world.key(path).s3_key)}

@@ -23,7 +23,7 @@ TEXT = "# Pump\n\nThe pump's code is QX-5521. It was built in 1987."
 PATH = "/documents/team/pump.md"
 
 
-@pytest.fixture(params=["sqlite", "opensearch"])
+@pytest.fixture(params=["bucket", "opensearch"])
 def service(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """A deployment over each index; on the shared node an index of its own, removed in the end."""
     changes = {}

@@ -43,7 +43,7 @@ def test_with_a_key_every_dependency_is_told(healthy: Deployment) -> None:
     status, body = health(healthy)
 
     assert (status, body["status"], body["indexed_documents"]) == (200, "healthy", 1)
-    assert set(body["dependencies"]) == {"index", "embedding", "chat", "registry", "object_store", "snapshot"}
+    assert set(body["dependencies"]) == {"index", "embedding", "chat", "registry", "object_store"}
     assert set(body["dependencies"]["index"]) == {"status", "latency_ms", "circuit_breaker_open", "detail"}
     assert body["latency_ms"] > 0
 

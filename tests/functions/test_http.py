@@ -22,7 +22,7 @@ def test_search_answers_with_every_field_of_the_contract(deployment: Deployment)
     assert status == 200
     wanted = (
         "results critical linked nearest total_matches total_char_count total_indexed abstained abstain_reason "
-        "fallback fallback_level circuit_breaker_open served_by degraded snapshot_age_s snapshot_coverage score_basis "
+        "fallback fallback_level circuit_breaker_open served_by degraded score_basis "
         "warnings latency_ms timings_ms request_id"
     )
     assert set(body) == set(wanted.split())
@@ -45,7 +45,7 @@ def test_ask_answers_with_every_field_of_the_contract(deployment: Deployment) ->
         "answer citations references references_basis sources linked_docs excluded sentences unsupported "
         "nearest model usage cost finish_reason prompt_version answer_id bedrock total_matches total_indexed "
         "abstained abstain_reason fallback fallback_level circuit_breaker_open served_by degraded "
-        "snapshot_age_s snapshot_coverage score_basis warnings latency_ms timings_ms request_id"
+        "score_basis warnings latency_ms timings_ms request_id"
     )
     assert set(body) == set(wanted.split())
     [citation] = body["citations"]

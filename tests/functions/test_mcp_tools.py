@@ -171,6 +171,6 @@ def test_stats_count_what_agents_asked(world: World) -> None:
 def test_health_tells_of_each_thing_that_the_service_depends_on(world: World) -> None:
     health = called(world, "rag_context_health").structured_content
 
-    assert {"index", "embedding", "chat", "registry", "object_store", "snapshot"} <= set(health["dependencies"])
+    assert {"index", "embedding", "chat", "registry", "object_store"} <= set(health["dependencies"])
     assert health["indexed_documents"] == 1
     assert health["version"]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DatabaseError
 from ragdrop.ports.message_queue import Continuation
 from tests.functions.conftest import Deployment, LocalContext
@@ -54,7 +53,7 @@ def test_vectors_of_questions_may_be_shared_when_ten_seconds_have_passed(linked:
     assert (f"{function.capitalize()}Role", "BatchWriteItem", "TelemetryTable") in linked.roles.used
 
 
-def test_the_sweep_may_forget_what_was_replaced_a_month_ago_and_write_a_snapshot(linked: Deployment) -> None:
+def test_the_sweep_may_forget_what_was_replaced_a_month_ago(linked: Deployment) -> None:
     linked.put_object(PUMP, "# Pump\n\nThe pump's code is ZV-1.")
     sweep = linked.handlers["sweep"]
     sweep.app.ports.clock = lambda: time.time() + 40 * DAY_S
@@ -62,7 +61,6 @@ def test_the_sweep_may_forget_what_was_replaced_a_month_ago_and_write_a_snapshot
     (done,) = sweep.handler({}, LocalContext(remaining_ms=900_000))["tenants"]
 
     assert (done["objects"], done["expired"]) == (2, 1)
-    assert linked.s3.list_objects_v2(Bucket="state", Prefix="snapshots/")["KeyCount"] > 0
 
 
 def tool(deployment: Deployment, method: str, **params: object) -> Any:
@@ -93,21 +91,46 @@ def test_an_agent_may_write_list_read_and_ask_and_see_the_statistics(deployment:
     assert "QX-5521" in answered["content"][0]["text"]
 
 
-@pytest.mark.parametrize("function", ["query", "generate", "mcp"])
-def test_every_surface_may_read_the_snapshot_when_the_index_is_lost(
-    linked: Deployment, tmp_path: Path, function: str
-) -> None:
-    linked.chat.reply = "The pump's code is QX-5521. [1]"
+def test_ingest_may_merge_segments_of_which_some_hold_what_was_replaced(deployment: Deployment) -> None:
+    ingest = deployment.handlers["ingest"]
+    for number in range(9):
+        deployment.put_object(PUMP, f"# Pump\n\nThe pump's code is QX-{number}.")
+    message = json.loads(deployment.sqs.receive_message(QueueUrl=ingest.app.ports.queue.url)["Messages"][0]["Body"])
+    event = deployment.event("ingest-put")
+    event["Records"][0]["body"] = json.dumps(message)
+
+    assert message["type"] == "ragdrop:merge"
+    assert ingest.handler(event, LocalContext()) == {"batchItemFailures": []}
+    status, found = deployment.post("query", {"query": "code QX-8", "min_relevance": 0})
+
+    assert (status, len(found["results"])) == (200, 1)
+    assert ("IngestRole", "BatchGetItem", "RegistryTable") in deployment.roles.used
+    segments = deployment.s3.list_objects_v2(Bucket="state", Prefix="index/")["Contents"]
+    assert len([each for each in segments if each["Key"].endswith(".retired")]) >= 2
+
+
+def test_the_sweep_may_remove_segments_that_no_reader_needs_any_more(linked: Deployment) -> None:
+    index = linked.handlers["ingest"].app.ports.bucket_index
+    tenant = linked.handlers["ingest"].app.ports.registry.tenant("demo")
+    index.merge(tenant.index, Deadline.after(30), everything=True)
+    sweep = linked.handlers["sweep"]
+    sweep.app.ports.clock = lambda: time.time() + 2 * 3_600
+
+    sweep.handler({}, LocalContext(remaining_ms=900_000))
+
+    names = [each["Key"] for each in linked.s3.list_objects_v2(Bucket="state", Prefix="index/")["Contents"]]
+    assert len(names) == 1
+
+
+def test_the_sweep_may_write_back_what_a_lost_segment_held(linked: Deployment) -> None:
+    [lost, *_] = linked.s3.list_objects_v2(Bucket="state", Prefix="index/")["Contents"]
+    linked.s3.delete_object(Bucket="state", Key=lost["Key"])
+
     linked.handlers["sweep"].handler({}, LocalContext(remaining_ms=900_000))
-    shutil.rmtree(tmp_path / "index")
+    status, found = linked.post("query", {"query": "code QX-5521", "min_relevance": 0})
 
-    if function == "mcp":
-        tool(linked, "tools/call", name="rag_context_search", arguments={"query": "code QX-5521"})
-    else:
-        status, _ = linked.post(function, {"query": "code QX-5521", "min_relevance": 0})
-        assert status == 200
-
-    assert (f"{function.capitalize()}Role", "GetObject", "StateBucket") in linked.roles.used
+    assert (status, found["degraded"]) == (200, False)
+    assert {each["path"] for each in found["results"]} >= {"pump.md"}
 
 
 def test_ingest_may_hand_the_rest_of_a_large_document_over_to_itself(deployment: Deployment) -> None:
@@ -117,7 +140,7 @@ def test_ingest_may_hand_the_rest_of_a_large_document_over_to_itself(deployment:
     assert ("IngestRole", "SendMessage", "IngestQueue") in deployment.roles.used
 
 
-def test_the_sweep_may_remove_a_snapshot_that_a_purge_overtook_and_correct_counters(linked: Deployment) -> None:
+def test_the_sweep_may_correct_counters(linked: Deployment) -> None:
     sweep = linked.handlers["sweep"]
     now = [time.time()]
     sweep.app.ports.clock = lambda: now[0]
@@ -126,10 +149,8 @@ def test_the_sweep_may_remove_a_snapshot_that_a_purge_overtook_and_correct_count
     sweep.handler({}, LocalContext(remaining_ms=900_000))  # notes how many there are; nothing may change for a while
     now[0] += DAY_S
     (done,) = sweep.handler({}, LocalContext(remaining_ms=900_000))["tenants"]
-    linked.roles.acting("sweep", lambda *_: sweep.app.ports.snapshots.remove("demo"))({}, None)
 
     assert abs(done["corrected"]["documents"]) == 3
-    assert linked.s3.list_objects_v2(Bucket="state", Prefix="snapshots/")["KeyCount"] == 0
 
 
 def test_what_a_role_may_not_do_is_refused_and_noted(deployment: Deployment) -> None:

@@ -11,8 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
+from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 from testing.memory_chunk_index import MemoryChunkIndex
+from testing.memory_manifests import MemoryManifests
+from testing.memory_object_store import MemoryObjectStore
 from tests.functions.wall import HIDDEN, LeakyIndex, Wall, before_and_after_another_tenant_came
 
 SECRET, NOWHERE = "secretword", "nosuchword"  # of tenant other's; of nobody's
@@ -134,12 +136,12 @@ def scoped() -> Wall:
 SCOPED = scoped()
 
 
-@pytest.mark.parametrize("engine", ["memory", "embedded"])
+@pytest.mark.parametrize("engine", ["memory", "bucket"])
 def test_order_scores_counts_and_debug_are_the_same_after_another_tenant_adds_200_documents(
     engine: str, tmp_path: Path
 ) -> None:
     before, after = before_and_after_another_tenant_came(
-        Wall(MemoryChunkIndex() if engine == "memory" else SqliteChunkIndex(tmp_path))
+        Wall(MemoryChunkIndex() if engine == "memory" else bucket_index(tmp_path))
     )
 
     assert after == before
@@ -157,8 +159,12 @@ def test_what_an_index_gives_of_another_tenant_is_dropped_and_logged_as_an_error
     assert HIDDEN not in caplog.text
 
 
-def test_an_index_that_opens_another_tenants_file_is_found_out(tmp_path: Path) -> None:
-    class Confused(SqliteChunkIndex):
+def bucket_index(folder: Path, kind: type[BucketChunkIndex] = BucketChunkIndex) -> BucketChunkIndex:
+    return kind(MemoryObjectStore("state"), MemoryManifests(), folder, max_bytes=1 << 30)
+
+
+def test_an_index_that_opens_another_tenants_segments_is_found_out(tmp_path: Path) -> None:
+    class Confused(BucketChunkIndex):
         def candidates(self, index: IndexRef, queries: Any, deadline: Any) -> Any:
             return super().candidates(IndexRef("other", index.name, index.dimension), queries, deadline)
 
@@ -166,4 +172,4 @@ def test_an_index_that_opens_another_tenants_file_is_found_out(tmp_path: Path) -
             return super().read(IndexRef("other", index.name, index.dimension), ranges, deadline)
 
     with pytest.raises(AssertionError):
-        before_and_after_another_tenant_came(Wall(Confused(tmp_path)))
+        before_and_after_another_tenant_came(Wall(bucket_index(tmp_path, Confused)))

@@ -23,6 +23,7 @@ from ragdrop.models.embedder import OpenAiEmbedder
 from ragdrop.models.http import OpenAiHttp
 from ragdrop.ports.message_queue import Change, Delivery
 from testing.memory_breakers import MemoryBreakers
+from testing.memory_manifests import MemoryManifests
 from testing.memory_message_queue import MemoryMessageQueue
 from testing.memory_object_store import MemoryObjectStore
 from testing.memory_registry import MemoryRegistry
@@ -53,10 +54,17 @@ class Remembering:
 
 
 class Engine:
-    """ragdrop over one index, with the sample vault in it; buckets, registry and queue are fakes."""
+    """ragdrop over one index, with the sample vault in it; buckets, registry and queue are fakes.
+
+    Args:
+        index: None for that of INDEX_URL.
+        embedder, environment: As `model_of` gives them.
+        tenant: Made here.
+        parts: Other ports.
+    """
 
     def __init__(
-        self, index: object, embedder: Remembering, environment: dict[str, str], tenant: str, **parts: object
+        self, index: object | None, embedder: Remembering, environment: dict[str, str], tenant: str, **parts: object
     ) -> None:
         documents, state = MemoryObjectStore("documents"), MemoryObjectStore("state")
         tokenizer = Path(environment["TOKENIZER_FILE"]).read_bytes()
@@ -65,13 +73,15 @@ class Engine:
             documents=documents,
             state=state,
             registry=MemoryRegistry(),
+            manifests=MemoryManifests(),
             queue=MemoryMessageQueue(),
-            index=index,
             embedder=embedder,
             telemetry=MemoryTelemetry(),
             visited=MemoryVisitedCache(),
             breaker_store=MemoryBreakers(),
         )
+        if index is not None:
+            parts["index"] = index
         self.app: App = compose(ports.replace(**parts))  # type: ignore[typeddict-item]
         self.documents = documents
         self.tenant = tenant

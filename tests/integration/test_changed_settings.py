@@ -65,7 +65,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
             _up(home, {})
             assert run_launcher("down", home).returncode == 0
             squatter.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            squatter.bind(("127.0.0.1", read_json(home / "stacks/embedded/ports.json")["emulator"]))
+            squatter.bind(("127.0.0.1", read_json(home / "stacks/bucket/ports.json")["emulator"]))
             squatter.listen()
             _up(home, named)
             with closing(LocalStack(home, json.loads((home / "stack.json").read_text("utf-8")))) as running:

@@ -16,7 +16,9 @@ from ragdrop.domain.tenants import IndexRef
 from ragdrop.formats.splitter import SemanticSplitter
 from ragdrop.models.embedder import OpenAiEmbedder
 from ragdrop.models.http import OpenAiHttp
-from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
+from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
+from testing.memory_manifests import MemoryManifests
+from testing.memory_object_store import MemoryObjectStore
 from tests.stacks import LocalStack
 
 FILLER = (
@@ -44,7 +46,8 @@ def test_a_fact_in_the_last_sentence_of_a_full_size_chunk_is_found_by_vector_alo
         embedder = OpenAiEmbedder(http)
         vectors = embedder.passages(texts, active.space, deadline)
         question = embedder.query("Where do seabirds that cannot fly raise their young?", active.space, deadline)
-    index, ref = SqliteChunkIndex(tmp_path), IndexRef("acme", active.name, active.space.dimension)
+    index = BucketChunkIndex(MemoryObjectStore("state"), MemoryManifests(), tmp_path, max_bytes=2**30)
+    ref = IndexRef("acme", active.name, active.space.dimension)
     index.upsert(ref, [_indexed(n, text, vectors[n]) for n, text in enumerate(texts)], deadline)
     index.refresh([ref], deadline)
 

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
-from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
+from testing.memory_manifests import MemoryManifests
+from testing.memory_object_store import MemoryObjectStore
 from tests.contract.opensearch_node import opensearch_url
 from tests.integration.golden_vault import Engine, golden, model_of
 from tests.stacks import LocalStack
@@ -25,9 +27,10 @@ def engines(stack: LocalStack, tmp_path: Path) -> Iterator[tuple[Engine, Engine]
     """The same vault on both engines; what is put on the shared node goes again."""
     tenant = f"agree-{secrets.token_hex(4)}"
     node = OpenSearchChunkIndex.from_url(opensearch_url())
+    bucket = BucketChunkIndex(MemoryObjectStore("state"), MemoryManifests(), tmp_path / "copies", max_bytes=2**30)
     with model_of(stack, tmp_path) as (embedder, environment):
         other = Engine(node, embedder, environment, tenant)
-        yield Engine(SqliteChunkIndex(tmp_path / "index"), embedder, environment, tenant), other
+        yield Engine(bucket, embedder, environment, tenant), other
     held = other.app.ports.registry.tenant(tenant)
     assert held is not None
     node.drop(held.index, Deadline.after(60))

@@ -52,7 +52,7 @@ def within(seconds: float, seen: Callable[[], bool]) -> float:
     return time.monotonic() - start
 
 
-@pytest.fixture(scope="module", params=["embedded", "opensearch"])
+@pytest.fixture(scope="module", params=["bucket", "opensearch"])
 def index(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -60,7 +60,7 @@ def index(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def stack(index: str, request: pytest.FixtureRequest, stack: LocalStack) -> LocalStack:
     """The stack of each index, which has found a file before: a file's life is the same on both."""
-    chosen: LocalStack = stack if index == "embedded" else request.getfixturevalue("opensearch_stack")
+    chosen: LocalStack = stack if index == "bucket" else request.getfixturevalue("opensearch_stack")
     put(chosen, "life-first", "a.md", "The lamp is lit.")
     within(FIRST_WITHIN_S, lambda: search(chosen, "lamp", "life-first") != [])
     return chosen

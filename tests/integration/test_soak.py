@@ -1,4 +1,4 @@
-"""Puts, overwrites, deletions and searches together on the live stack, a minute on the embedded index."""
+"""Puts, overwrites, deletions and searches together on the live stack, a minute on the bucket index."""
 
 from __future__ import annotations
 

@@ -166,11 +166,11 @@ def test_control_characters_of_a_document_do_not_reach_the_terminal(ragdrop: Com
 
 
 def test_a_degraded_answer_is_told_on_standard_error(ragdrop: CommandLine) -> None:
-    body = {**ANSWER, "degraded": True, "fallback_level": 2, "served_by": "snapshot", "warnings": ["no vectors"]}
+    body = {**ANSWER, "degraded": True, "fallback_level": 2, "served_by": "fallback", "warnings": ["no vectors"]}
     answer(ragdrop, "/ask", json.dumps(body).encode())
 
     assert ragdrop.run("ask", "Which?").stderr.splitlines() == [
-        "warning: degraded, level 2, served by snapshot",
+        "warning: degraded, level 2, served by fallback",
         "warning: no vectors",
     ]
 

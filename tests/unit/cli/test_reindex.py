@@ -13,7 +13,7 @@ from tests.unit.cli.world import CommandLine
 from tests.world import TENANT
 
 TEXT = "\n\n".join(f"Paragraph {n} tells of the lighthouse keeper and the tide at mark {n}." for n in range(20))
-OLD, NEW = "ragdrop-v1-hashing-64-1", "ragdrop-v1-hashing-64-2"
+OLD, NEW = "bucket-v1-hashing-64-1", "bucket-v1-hashing-64-2"
 SMALLER = ("--chunk-tokens", "64", "--chunk-overlap-tokens", "0")
 
 

@@ -119,7 +119,7 @@ class FakeApi:
             return refused(404, "DOCUMENT_NOT_FOUND", f"no document {name}")
         receipt: dict[str, Any] = {"key": f"demo/{name}", "version_id": "v2", "status": "deleted"}
         if "purge" in request.url.params:
-            counts = {"versions": 3, "derived": 4, "chunks": 5, "registry_items": 2, "receipts": 1, "snapshots": 1}
+            counts = {"versions": 3, "derived": 4, "chunks": 5, "registry_items": 2, "receipts": 1}
             receipt |= {"restorable_until": None, "chunks_removed": 5, "purged": counts}
             return httpx.Response(200, json=receipt)
         return httpx.Response(200, json=receipt | {"restorable_until": "2030-01-01T00:00:00Z", "chunks_removed": None})
@@ -172,10 +172,6 @@ class FakeDeployment:
     @property
     def calibrate(self) -> Any:
         return self.world.app.operate.calibrate
-
-    @property
-    def write_snapshot(self) -> Any:
-        return self.world.app.operate.write_snapshot
 
     @property
     def examine(self) -> Any:

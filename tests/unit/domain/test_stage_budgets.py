@@ -8,11 +8,11 @@ import pytest
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
-from ragdrop.domain.retrieval import Retrieval
 from ragdrop.errors import DatabaseError, EmbeddingServiceError
 from ragdrop.query.fallback import FallbackSearch
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.models import HashingEmbedder
+from tests.fallback_world import BucketDouble
 from tests.world import DIMENSION, World
 
 WHOLE_S = 28.5  # what the gateway's 29 s leave
@@ -83,21 +83,17 @@ def test_an_embedding_service_that_hangs_leaves_four_fifths_of_the_time(world: W
     assert (found.fallback_level, time.now_s) == (2, pytest.approx(WHOLE_S / 5))
 
 
-def test_with_embedding_service_and_index_hanging_the_snapshot_still_has_most_of_the_time(
+def test_with_embedding_service_and_index_hanging_the_fallback_still_has_most_of_the_time(
     world: World, time: Time
 ) -> None:
     world.embedder.time = world.index.time = time
     world.index.hangs_in = ("candidates",)
-    left_s: list[float] = []
+    bucket = BucketDouble()
 
-    def snapshot(_query: Any, _caller: Any, deadline: Deadline) -> Retrieval:
-        left_s.append(deadline.remaining_s())
-        return Retrieval([], 0, 0, {}, served_by="snapshot")
-
-    chain = FallbackSearch(world.app.query.pipeline.cached, metrics=world.metrics, snapshot=snapshot)
+    chain = FallbackSearch(world.app.query.pipeline.cached, metrics=world.metrics, bucket=bucket)
     found = chain(Query("pump"), world.caller, Deadline.after(WHOLE_S, clock=time))
 
-    assert (found.served_by, left_s) == ("snapshot", [pytest.approx(WHOLE_S * 0.6)])
+    assert (found.served_by, bucket.left_s) == ("fallback", [pytest.approx(WHOLE_S * 0.6)])
 
 
 def test_links_that_hang_cost_the_links_alone(world: World, time: Time) -> None:

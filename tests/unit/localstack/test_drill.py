@@ -78,11 +78,13 @@ def test_nothing_without_the_word_when_to_come_back_is_a_mismatch() -> None:
 
 
 LOST = next(loss for loss in LOSSES if loss.level == 2)
+IN_PART = next(loss for loss in LOSSES if loss.index == "degraded")
+WHOLLY = next(loss for loss in LOSSES if loss.level == 3)
 
 
 def seen_loss(**changes: Any) -> SeenLoss:
     answer = DrillReply(200, 0.1, {"abstained": False}, retry_after=False)
-    return replace(SeenLoss(reply(2), answer, "unavailable", 1.0), **changes)
+    return replace(SeenLoss(reply(2, degraded=True), answer, "unavailable", 1.0), **changes)
 
 
 def test_every_loss_of_an_index_is_drilled_once() -> None:
@@ -92,21 +94,38 @@ def test_every_loss_of_an_index_is_drilled_once() -> None:
     assert {"index: missing", "index: credentials refused", "index: empty while the registry has documents"} <= set(
         names
     )
-    assert any(name.startswith("index: damaged") for name in names)
+    assert {"bucket index: a segment missing", "bucket index: every segment damaged"} <= set(names)
     assert any(name.startswith("settings: ") for name in names)
     assert names[-1] == "emulator: up again on another port"
 
 
-def test_a_loss_that_is_answered_from_the_snapshot_is_as_expected() -> None:
+def test_a_loss_that_is_answered_from_the_bucket_index_is_as_expected() -> None:
     assert seen_loss().is_as(LOST)
+
+
+def test_a_lost_segment_must_be_told_as_degraded_and_may_have_held_the_answer() -> None:
+    abstained = DrillReply(200, 0.1, {"abstained": True}, retry_after=False)
+    seen = seen_loss(found=reply(1, degraded=True), answer=abstained, index="degraded")
+
+    assert seen.is_as(IN_PART)
+    assert not replace(seen, found=reply(1)).is_as(IN_PART)
+    assert not replace(seen, index="healthy").is_as(IN_PART)
+
+
+def test_where_nothing_can_be_searched_no_answer_is_made_up() -> None:
+    refused = DrillReply(503, 0.1, {}, retry_after=True)
+    seen = seen_loss(found=reply(3, degraded=True), answer=refused)
+
+    assert seen.is_as(WHOLLY)
+    assert not replace(seen, answer=DrillReply(200, 0.1, {}, retry_after=False)).is_as(WHOLLY)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"found": reply(2, results=[])},
+        {"found": reply(2, degraded=True, results=[])},
         {"found": reply(1)},
-        {"found": reply(2, status=503)},
+        {"found": reply(2, status=503, degraded=True)},
         {"answer": DrillReply(200, 0.1, {"abstained": True}, retry_after=False)},
         {"answer": DrillReply(503, 0.1, {}, retry_after=True)},
         {"index": "healthy"},

@@ -15,11 +15,11 @@ from localstack.launch_options import PASSED_ON, home_for, read_launch_options
 from localstack.processes import LaunchError, Process, start_time
 from localstack.services import move_queues, port_for
 
-HOME = Home(Path("base"), "embedded")
+HOME = Home(Path("base"), "bucket")
 
 
-def wanted(environment: dict[str, str], *, index: str = "embedded") -> dict[str, str]:
-    options = read_launch_options(environment, HOME, index=index)
+def wanted(environment: dict[str, str], *, index: str = "bucket") -> dict[str, str]:
+    options = read_launch_options(environment, index=index)
     return options.parameters(
         index_url=options.index_url or "http://127.0.0.1:9",
         embedding_url=options.embedding_url or "local-embedding",
@@ -30,7 +30,7 @@ def wanted(environment: dict[str, str], *, index: str = "embedded") -> dict[str,
 def test_with_nothing_asked_for_everything_is_local() -> None:
     parameters = wanted({})
 
-    assert parameters["IndexUrl"] == "sqlite:///base/stacks/embedded/index"
+    assert parameters["IndexUrl"] == "s3://"
     assert parameters["EmbeddingUrl"] == "local-embedding"
     assert parameters["EmbeddingDimension"] == "384"
     assert parameters["ChatUrl"] == "local-chat"
@@ -51,7 +51,7 @@ def test_what_an_earlier_start_was_given_is_taken_back() -> None:
 
 
 def test_saved_queues_get_their_addresses_on_the_port_in_force(tmp_path: Path) -> None:
-    home = Home(tmp_path, "embedded")
+    home = Home(tmp_path, "bucket")
     saved = home.emulator / "state/sqs.json"
     saved.parent.mkdir(parents=True)
     saved.write_text('{"http://127.0.0.1:4566/000000000000/q": "see http://127.0.0.1:4566/other"}')
@@ -63,44 +63,44 @@ def test_saved_queues_get_their_addresses_on_the_port_in_force(tmp_path: Path) -
 
 def test_a_model_service_without_what_must_be_known_of_it_is_refused_by_name() -> None:
     with pytest.raises(LaunchError, match="EMBEDDING_DIMENSION must be set"):
-        read_launch_options({"EMBEDDING_URL": "http://e/v1", "EMBEDDING_MODEL": "m"}, HOME, index="embedded")
+        read_launch_options({"EMBEDDING_URL": "http://e/v1", "EMBEDDING_MODEL": "m"}, index="bucket")
 
 
 def test_opensearch_without_an_address_asks_for_a_node_of_its_own() -> None:
-    assert read_launch_options({}, HOME, index="opensearch").index_url is None
+    assert read_launch_options({}, index="opensearch").index_url is None
 
 
 def test_opensearch_takes_the_node_that_is_named() -> None:
     assert wanted({"OPENSEARCH_URL": "http://o:9200/"}, index="opensearch")["IndexUrl"] == "http://o:9200"
 
 
-def test_a_node_that_is_named_means_nothing_to_the_embedded_index() -> None:
-    assert wanted({"OPENSEARCH_URL": "http://o:9200"})["IndexUrl"].startswith("sqlite:///")
+def test_a_node_that_is_named_means_nothing_to_the_bucket_index() -> None:
+    assert wanted({"OPENSEARCH_URL": "http://o:9200"})["IndexUrl"] == "s3://"
 
 
 def test_every_index_has_a_stack_of_its_own(tmp_path: Path) -> None:
     named = [{"OPENSEARCH_URL": url} for url in ("http://one:9200", "http://other:9200")]
     stacks = [home_for(tmp_path, each, index="opensearch").root for each in ({}, *named)]
-    stacks.append(home_for(tmp_path, {}, index="embedded").root)
+    stacks.append(home_for(tmp_path, {}, index="bucket").root)
 
     assert len(set(stacks)) == 4
     assert home_for(tmp_path, named[0] | {"OPENSEARCH_URL": "http://one:9200/"}, index="opensearch").root == stacks[1]
 
 
 def test_the_stacks_below_a_folder_are_found_again(tmp_path: Path) -> None:
-    for name in ("opensearch", "embedded"):
+    for name in ("opensearch", "bucket"):
         Home(tmp_path, name).make()
 
-    assert [home.name for home in homes(tmp_path)] == ["embedded", "opensearch"]
+    assert [home.name for home in homes(tmp_path)] == ["bucket", "opensearch"]
 
 
 def test_keys_and_documents_are_for_their_owner_alone(tmp_path: Path) -> None:
-    home = Home(tmp_path, "embedded")
+    home = Home(tmp_path, "bucket")
     home.make()
     write_json(home.stack_file, {"api_key": "k"})
 
     assert home.stack_file.stat().st_mode & 0o777 == 0o600
-    assert {folder.stat().st_mode & 0o077 for folder in (home.logs, home.emulator, home.index)} == {0}
+    assert {folder.stat().st_mode & 0o077 for folder in (home.logs, home.emulator)} == {0}
     assert home.root.stat().st_mode & 0o077 == 0o011  # to be passed through by a node that runs as another user
 
 
@@ -124,7 +124,7 @@ def test_the_usual_port_is_for_the_default_stacks_alone() -> None:
         asked.append(wanted)
         return 1
 
-    port_for("emulator", Home(SHARED, "embedded"), None, choose=choose)
+    port_for("emulator", Home(SHARED, "bucket"), None, choose=choose)
     port_for("emulator", HOME, 5_000, choose=choose)
 
     assert asked == [(None, 4566), (5_000, None)]

@@ -23,6 +23,7 @@ from ragdrop.query.fallback import FallbackSearch
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_registry import MemoryRegistry
 from testing.models import HashingEmbedder
+from tests.fallback_world import BucketDouble
 from tests.world import DIMENSION, World
 
 UNREACHABLE = {
@@ -125,19 +126,19 @@ def test_behind_the_breaker_of_the_embedding_service_it_is_level_2_and_the_servi
     assert world.embedder.calls == before
 
 
-def test_with_the_index_down_and_no_snapshot_it_is_level_3(world: World) -> None:
+def test_with_the_index_down_and_none_beside_it_it_is_level_3(world: World) -> None:
     world.index.error = UNREACHABLE["index"]
     assert flags(world.search("pump")) == (3, False, "none", True)
 
 
-def test_with_the_registry_down_no_hit_can_be_verified_so_it_is_level_3_even_with_a_snapshot(world: World) -> None:
-    asked: list[Query] = []
+def test_with_the_registry_down_no_hit_can_be_verified_so_it_is_level_3_even_with_a_bucket_index(world: World) -> None:
+    bucket = BucketDouble()
     world.search("warm")
     world.registry.down = True
 
-    found = chain(world, asked)(Query("pump"), world.caller, Deadline.after(10))
+    found = chain(world, bucket)(Query("pump"), world.caller, Deadline.after(10))
 
-    assert (flags(found), asked) == ((3, False, "none", True), [])
+    assert (flags(found), bucket.asked) == ((3, False, "none", True), [])
 
 
 def test_behind_every_open_breaker_it_is_level_4_and_nothing_is_touched(world: World) -> None:
@@ -161,29 +162,30 @@ def test_behind_the_breaker_of_the_index_the_question_is_not_embedded_for_it_eit
 
 
 @pytest.mark.parametrize("breaker_open", [False, True])
-def test_with_the_index_down_the_snapshot_answers_at_level_2(world: World, breaker_open: bool) -> None:
+def test_with_the_index_down_the_bucket_index_answers_at_level_2(world: World, breaker_open: bool) -> None:
     if breaker_open:
         opened(world, "index")
     world.index.error = UNREACHABLE["index"]
-    asked: list[Query] = []
-    found = chain(world, asked)(Query("pump"), world.caller, Deadline.after(10))
+    bucket = BucketDouble()
+    found = chain(world, bucket)(Query("pump"), world.caller, Deadline.after(10))
 
-    assert flags(found) == (2, breaker_open, "snapshot", True)
-    assert [query.text for query in asked] == ["pump"]
+    assert flags(found) == (2, breaker_open, "fallback", True)
+    assert [query.text for query in bucket.asked] == ["pump"]
+    assert found.warnings[0].startswith("answered from the bucket index: ")
 
 
 @pytest.mark.parametrize(
-    ("snapshot", "level"),
+    ("error", "level"),
     [
         (UNREACHABLE["state"], 3),
         (CircuitOpenError("open", service="object_store", retry_after_s=9), 4),
     ],
 )
-def test_with_index_and_snapshot_out_of_reach_it_is_level_3_and_4_only_where_nothing_was_touched(
-    world: World, snapshot: DependencyError, level: int
+def test_with_index_and_bucket_index_out_of_reach_it_is_level_3_and_4_only_where_nothing_was_touched(
+    world: World, error: DependencyError, level: int
 ) -> None:
     opened(world, "index")
-    found = chain(world, [], error=snapshot)(Query("pump"), world.caller, Deadline.after(10))
+    found = chain(world, BucketDouble(error))(Query("pump"), world.caller, Deadline.after(10))
 
     assert flags(found) == (level, True, "none", True)
 
@@ -244,13 +246,6 @@ def test_a_tenant_that_was_read_before_serves_on_for_a_minute_without_the_regist
         world.app.tenants.directory.tenant(world.tenant)
 
 
-def chain(world: World, asked: list[Query], *, error: DependencyError | None = None) -> FallbackSearch:
-    """The world's chain with a snapshot that notes what it is asked, and answers as the index does, or raises."""
-
-    def snapshot(query: Query, *_: Any) -> Retrieval:
-        asked.append(query)
-        if error:
-            raise error
-        return Retrieval([], 0, 0, {}, served_by="snapshot")
-
-    return FallbackSearch(world.app.query.pipeline.cached, metrics=world.metrics, snapshot=snapshot)
+def chain(world: World, bucket: BucketDouble) -> FallbackSearch:
+    """The world's chain with *bucket* beside its index."""
+    return FallbackSearch(world.app.query.pipeline.cached, metrics=world.metrics, bucket=bucket)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,20 +12,9 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Heads
 from ragdrop.domain.retrieval import Query
 from ragdrop.errors import CircuitOpenError, DatabaseError, IndexLostError
-from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_registry import MemoryRegistry
+from tests.fallback_world import DeadIndex, FallbackWorld
 from tests.world import World
-
-
-class DeadIndex(MemoryChunkIndex):
-    """An index whose searches fail once it is told so."""
-
-    error: DatabaseError | CircuitOpenError | None = None
-
-    def candidates(self, *args: Any, **named: Any) -> Any:
-        if self.error:
-            raise self.error
-        return super().candidates(*args, **named)
 
 
 class DeadRegistry(MemoryRegistry):
@@ -68,12 +58,21 @@ def test_with_the_registry_down_no_hit_can_be_verified_so_it_is_level_3() -> Non
     assert world.search("pump").fallback_level == 3
 
 
-def test_where_the_snapshot_is_behind_an_open_breaker_too_it_is_level_4(cut: World, index: DeadIndex) -> None:
-    index.error = CircuitOpenError("the breaker is open", service="index", retry_after_s=7)
-    cut.state.fail_with = CircuitOpenError("the breaker is open", service="object_store", retry_after_s=7)
-    found = cut.search("pump")
+def test_where_the_bucket_index_is_behind_an_open_breaker_too_it_is_level_4(tmp_path: Path) -> None:
+    world = FallbackWorld(tmp_path)
+    world.put("team/pump.md", "The pump is red.")
+    world.cut(CircuitOpenError("the breaker is open", service="index", retry_after_s=7))
+    world.state.fail_with = CircuitOpenError("the breaker is open", service="object_store", retry_after_s=7)
+    found = world.search("pump")
 
     assert (found.fallback_level, found.circuit_breaker_open) == (4, True)
+
+
+def test_behind_an_open_breaker_of_the_only_index_it_is_level_4(cut: World, index: DeadIndex) -> None:
+    index.error = CircuitOpenError("the breaker is open", service="index", retry_after_s=7)
+    found = cut.search("pump")
+
+    assert (found.fallback_level, found.served_by, found.circuit_breaker_open) == (4, "none", True)
 
 
 def test_an_answer_is_an_error_then_and_no_model_is_asked(cut: World) -> None:
@@ -97,15 +96,15 @@ def test_without_fallback_an_outage_is_an_error(cut: World) -> None:
     ],
 )
 def test_every_way_in_which_the_index_cannot_be_used_falls_back(
-    cut: World, index: DeadIndex, error: DatabaseError
+    tmp_path: Path, error: DatabaseError
 ) -> None:
-    index.error = None
-    cut.app.operate.write_snapshot(cut.tenant, Deadline.after(60))
-    index.error = error
+    world = FallbackWorld(tmp_path)
+    world.put("team/pump.md", "The pump is red.")
+    world.cut(error)
 
-    found = cut.search("pump")
+    found = world.search("pump")
 
-    assert (found.fallback_level, found.served_by, found.degraded) == (2, "snapshot", True)
+    assert (found.fallback_level, found.served_by, found.degraded) == (2, "fallback", True)
     assert [document.key.path for document in found.documents] == ["pump.md"]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ports import (
@@ -29,6 +29,9 @@ from ragdrop.ports.telemetry import Telemetry
 from ragdrop.ports.visited import VisitedCache
 from ragdrop.ports.wiring import WiringProbe
 
+if TYPE_CHECKING:
+    from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
+
 
 class GivenPorts(TypedDict, total=False):
     """What `Ports.replace` takes: a port's name, and what keeps its Protocol."""
@@ -46,6 +49,7 @@ class GivenPorts(TypedDict, total=False):
     visited: VisitedCache
     queue: MessageQueue
     index: ChunkIndex
+    bucket_index: BucketChunkIndex
     manifests: ManifestStore
     index_folder: Path
     embedder: Embedder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragdrop.domain.documents import Head, Status
 
-LEASE_S = 420  # the queue's visibility timeout; the template is held to it by a test
+LEASE_S = 780  # the queue's visibility timeout; the template is held to it by a test
 MAX_DELAY_S = 900
 MAX_RECEIVES = 5  # then the queue moves the message to the dead-letter queue
 

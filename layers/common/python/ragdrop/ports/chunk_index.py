@@ -96,8 +96,12 @@ class MergingIndex(Protocol):
     def merge_is_due(self, index: IndexRef) -> bool:
         """Whether a merge should be asked for, by what this environment wrote last; it asks nobody."""
 
-    def merge(self, index: IndexRef, deadline: Deadline, dead: FindDead = ...) -> int:
-        """Make one segment of some, without what is *dead*; how many were merged.  Two at once are harmless.
+    def merge(
+        self, index: IndexRef, deadline: Deadline, dead: FindDead = ..., *, everything: bool = False
+    ) -> int:
+        """Make one segment of some, or of *everything*, without what is *dead*; how many there were.
+
+        Two merges at once are harmless.
 
         Raises:
             DeadlineError: The time was used up; nothing has changed.

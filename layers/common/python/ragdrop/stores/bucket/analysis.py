@@ -28,28 +28,33 @@ def analyzer() -> TextAnalyzer:
     )
 
 
-def spaced(texts: Iterable[str]) -> str:
-    """The words of *texts*, folded, with blanks between them; a joined term also stands whole, with underscores.
+def spaced(texts: Iterable[str]) -> tuple[str, str]:
+    """The words of *texts*, folded, with blanks between them, and apart from them the English stop words.
 
-    A code found as written then ranks above one found in pieces.
+    A joined term also stands whole, with underscores: a code found as written then ranks above one found in pieces.
+    Stop words are asked for only where there is nothing else, and would count in the length of what is.
 
     >>> spaced(["The pump's code: QX-5521", "Größe"])
-    'the pump s pump_s code qx 5521 qx_5521 grosse'
+    ('pump s pump_s code qx 5521 qx_5521 grosse', 'the')
     """
-    return " ".join(word for text in texts for word in _words(_folded(text)))
+    parted: tuple[list[str], list[str]] = ([], [])
+    for text in texts:
+        for word in _words(_folded(text)):
+            parted[word in STOP_WORDS].append(word)
+    return " ".join(parted[0]), " ".join(parted[1])
 
 
-def query_terms(text: str) -> list[str]:
-    """The terms that a question asks for, each once, at most 128; English stop words only where there is nothing else.
+def query_terms(text: str) -> tuple[list[str], bool]:
+    """The terms that a question asks for, each once, at most 128; whether they are stop words, for want of others.
 
     >>> query_terms("What are the pumps of QX-5521?")
-    ['what', 'pump', 'qx', '5521', 'qx_5521']
+    (['what', 'pump', 'qx', '5521', 'qx_5521'], False)
     >>> query_terms("to be or not to be"), query_terms("?! *")
-    (['to', 'be', 'or', 'not'], [])
+    ((['to', 'be', 'or', 'not'], True), ([], True))
     """
     words = list(dict.fromkeys(_words(_folded(text), least_part=2)))
-    asked = [word for word in words if word not in STOP_WORDS] or words
-    return list(dict.fromkeys(analyzer().analyze(" ".join(asked[:MAX_TERMS]))))
+    asked = [word for word in words if word not in STOP_WORDS]
+    return list(dict.fromkeys(analyzer().analyze(" ".join((asked or words)[:MAX_TERMS])))), not asked
 
 
 def _folded(text: str) -> str:

@@ -24,11 +24,13 @@ from ragdrop.ports.manifests import ManifestStore
 from ragdrop.stores.bucket.local_files import MISSING, SegmentFiles
 from ragdrop.stores.bucket.manifest import (
     MAX_SEGMENTS,
+    MERGE_ABOVE,
     RETIRED,
     SEGMENT,
     Manifest,
     Removal,
     SegmentEntry,
+    all_that_fit,
     decoded,
     merge_is_worth_asking,
     prefix_of,
@@ -62,6 +64,7 @@ class BucketChunkIndex:
         manifests: Where the manifest of each index is.
         folder: Where local copies are; several processes may share it.
         max_bytes: Of all local copies together.
+        merge_above: Segments from which on a merge is due.
         clock: Seconds since 1970.
     """
 
@@ -73,6 +76,7 @@ class BucketChunkIndex:
         *,
         max_bytes: int,
         clock: Callable[[], float] = time.time,
+        merge_above: int = MERGE_ABOVE,
     ) -> None:
         self._state = state
         self._manifests = manifests
@@ -81,6 +85,7 @@ class BucketChunkIndex:
         self._views: OrderedDict[IndexRef, tuple[float, View]] = OrderedDict()
         self._lock = threading.Lock()
         self._due: dict[IndexRef, bool] = {}
+        self._merge_above = merge_above
 
     def drops_superseded(self, index: IndexRef) -> bool:  # noqa: ARG002 - the port names it
         """Yes: the registry hides them at once, and merges drop them."""
@@ -102,7 +107,7 @@ class BucketChunkIndex:
             return
         entry = self._written(index, in_order(chunks))
         manifest = self._change(index, lambda before: before.with_segment(entry), deadline)
-        self._due[index] = merge_is_worth_asking(len(manifest.segments))
+        self._due[index] = merge_is_worth_asking(len(manifest.segments), self._merge_above)
         if len(manifest.segments) > MAX_SEGMENTS:
             self._merge_meanwhile(index, deadline)
 
@@ -215,13 +220,17 @@ class BucketChunkIndex:
         index: IndexRef,
         deadline: Deadline,
         dead: FindDead = lambda _: set(),
+        *,
+        everything: bool = False,
     ) -> int:
-        """Make one segment of some, without what was removed, replaced, or is *dead*; how many were merged.
+        """Make one segment of some, without what was removed, replaced, or is *dead*; how many there were.
+
+        With *everything* all segments but those that together are too large for one, a single one too.
 
         Two merges at once are harmless: the one that ends last finds its segments gone, and leaves all as it is.
         """
         manifest = self._manifest(index)
-        chosen = to_merge(manifest.segments)
+        chosen = all_that_fit(manifest.segments) if everything else to_merge(manifest.segments, above=self._merge_above)
         if not chosen and manifest.removals:
             last = manifest.removals[-1].sequence
             chosen = [min((s for s in manifest.segments if s.sequence < last), key=lambda each: each.sequence)]

@@ -20,7 +20,7 @@ from ragdrop.stores.bucket.analysis import ANALYZER, analyzer
 META = "meta.json"
 OWN_FILES = (META, ".managed.json", ".tantivy-meta.lock", ".tantivy-writer.lock")
 HEAP_BYTES = 64 << 20  # tantivy writes what does not fit as another of its segments
-WORDS, FACETS, PLACE = "words", "facets", "place"
+WORDS, STOPS, FACETS, PLACE = "words", "stops", "facets", "place"
 MORE = 16  # hits beyond the limit that are asked for, so that equal scores are ordered by chunk id at the limit too
 MAX_ASKED = 1 << 20
 
@@ -29,6 +29,7 @@ def schema() -> tantivy.Schema:
     """The fields of a chunk: its words, what filters ask for, and where it is."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field(WORDS, tokenizer_name=ANALYZER, index_option="freq")
+    builder.add_text_field(STOPS, tokenizer_name=ANALYZER, index_option="freq")
     builder.add_text_field(FACETS, tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field(PLACE, fast=True)
     return builder.build()
@@ -59,10 +60,11 @@ class LexicalWriter:
         self._writer = self._index.writer(heap_size=HEAP_BYTES, num_threads=1)
         self._number = 0
 
-    def add(self, words: str, facets: Iterable[str]) -> None:
+    def add(self, words: str, stops: str, facets: Iterable[str]) -> None:
         """Add the next chunk."""
         document = tantivy.Document()
         document.add_text(WORDS, words)
+        document.add_text(STOPS, stops)
         for facet in facets:
             document.add_text(FACETS, facet)
         document.add_unsigned(PLACE, place_of(self._tag, self._number))
@@ -96,7 +98,7 @@ def _schema_json() -> str:
         return {"name": name, "type": "text", "options": {"indexing": indexing, "stored": False, "fast": False}}
 
     number = {"indexed": False, "fieldnorms": False, "fast": True, "stored": False}
-    fields = [text(WORDS, "freq", ANALYZER), text(FACETS, "basic", "raw")]
+    fields = [text(WORDS, "freq", ANALYZER), text(STOPS, "freq", ANALYZER), text(FACETS, "basic", "raw")]
     return json.dumps([*fields, {"name": PLACE, "type": "u64", "options": number}])
 
 
@@ -117,11 +119,13 @@ class LexicalSearch:
         self._schema = index.schema
         self._searcher = index.searcher()
 
-    def best(self, terms: Sequence[str], facets: FacetFilter, limit: int) -> list[tuple[float, int]]:
+    def best(
+        self, terms: Sequence[str], facets: FacetFilter, limit: int, *, field: str = WORDS
+    ) -> list[tuple[float, int]]:
         """Score and place of the *limit* best chunks and of all that are as good as the last, best first."""
         if not self._searcher.num_docs:
             return []
-        query = self._query(terms, facets)
+        query = self._query(terms, facets, field)
         asked = limit + MORE
         while True:
             hits = self._searcher.search(query, asked, count=False).hits
@@ -134,8 +138,8 @@ class LexicalSearch:
             (float(score), int(place or 0)) for (score, _), place in zip(hits, places, strict=True) if score >= least
         ]
 
-    def _query(self, terms: Sequence[str], facets: FacetFilter) -> Query:
-        asked = [(Occur.Should, Query.term_query(self._schema, WORDS, term, "freq")) for term in terms]
+    def _query(self, terms: Sequence[str], facets: FacetFilter, field: str) -> Query:
+        asked = [(Occur.Should, Query.term_query(self._schema, field, term, "freq")) for term in terms]
         words = Query.boolean_query(asked)
         if not facets.groups and not facets.without:
             return words

@@ -13,7 +13,7 @@ SEGMENT, RETIRED = ".seg", ".retired"
 MAX_SEGMENTS = 12  # that a query may meet; a writer that would make more merges small ones first
 MERGE_ABOVE = 7  # segments: from there on a merge is due
 FEWER = 4  # segments that a merge leaves, if their sizes let it
-MAX_MERGED_CHUNKS = 250_000  # of a segment that a merge may make: about 500 MB
+MAX_MERGED_CHUNKS = 200_000  # of a segment that a merge may make: up to 600 MB, and 75 s of a core
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def to_merge(segments: Iterable[SegmentEntry], *, above: int = MERGE_ABOVE) -> l
     chosen: list[SegmentEntry] = []
     total = 0
     for each in by_size:
-        enough = len(by_size) - len(chosen) + 1 <= FEWER
+        enough = len(by_size) - len(chosen) + 1 <= min(FEWER, above)
         if len(chosen) > 1 and (total + each.chunks > MAX_MERGED_CHUNKS or (enough and each.chunks > 2 * total)):
             break
         if len(chosen) > 1 and each.chunks > 8 * total and len(by_size) - len(chosen) + 1 < above:
@@ -144,13 +144,28 @@ def to_merge(segments: Iterable[SegmentEntry], *, above: int = MERGE_ABOVE) -> l
     return chosen if len(chosen) > 1 else []
 
 
-def merge_is_worth_asking(segments: int) -> bool:
+def all_that_fit(segments: Iterable[SegmentEntry]) -> list[SegmentEntry]:
+    """As many segments, the smallest first, as one may hold.
+
+    >>> sizes = [200_000, 60_000, 10]
+    >>> [each.chunks for each in all_that_fit(SegmentEntry(str(n), n, n, size, 0, 0, "") for n, size in enumerate(sizes))]
+    [10, 60000]
+    """
+    chosen: list[SegmentEntry] = []
+    for each in sorted(segments, key=lambda one: one.chunks):
+        if sum(one.chunks for one in chosen) + each.chunks > MAX_MERGED_CHUNKS:
+            break
+        chosen.append(each)
+    return chosen
+
+
+def merge_is_worth_asking(segments: int, above: int = MERGE_ABOVE) -> bool:
     """Whether a writer that made so many segments asks for a merge: not each of many writers does.
 
     >>> [count for count in range(14) if merge_is_worth_asking(count)]
     [8, 10, 12]
     """
-    return MERGE_ABOVE < segments <= MAX_SEGMENTS and (segments - MERGE_ABOVE) % 2 == 1
+    return above < segments <= MAX_SEGMENTS and (segments - above) % 2 == 1
 
 
 def prefix_of(index: IndexRef) -> str:

@@ -80,7 +80,7 @@ class SegmentWriter:
         document = document_of(self._index.tenant, row.document)
         chunk, _ = chunk_of(row.body)
         facets = [*self._document_facets, revision_facet(*row.order)]
-        self._lexical.add(spaced(searched_texts(document, chunk)), facets)
+        self._lexical.add(*spaced(searched_texts(document, chunk)), facets)
         self._ordinals.append(row.ordinal)
         self._text_starts.append(self._texts.tell())
         self._texts.write(row.body)

@@ -15,7 +15,7 @@ from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import IndexLostError
 from ragdrop.stores.bucket.analysis import query_terms
 from ragdrop.stores.bucket.facets import DATE, facet, groups_of, revision_facet
-from ragdrop.stores.bucket.lexical import FacetFilter, LexicalSearch
+from ragdrop.stores.bucket.lexical import STOPS, WORDS, FacetFilter, LexicalSearch
 from ragdrop.stores.bucket.manifest import Manifest, Removal
 from ragdrop.stores.bucket.rows import RevisionKey, hit_of
 from ragdrop.stores.bucket.segment import Segment
@@ -220,12 +220,12 @@ class View:
         return places
 
     def _worded(self, text: str | None, facets: FacetFilter, limit: int) -> list[Scored]:
-        terms = query_terms(text) if text and self._lexical is not None else []
+        terms, stops = query_terms(text) if text and self._lexical is not None else ([], False)
         if not terms or self._lexical is None:
             return []
         asked = limit
         while True:
-            found = self._lexical.best(terms, facets, asked)
+            found = self._lexical.best(terms, facets, asked, field=STOPS if stops else WORDS)
             placed = [(score, self._by_tag[place >> 32], place & 0xFFFFFFFF) for score, place in found]
             kept = [each for each in placed if each[2] not in self._gone[each[1].tag]]
             if len(kept) >= limit or len(found) < asked:

@@ -1,4 +1,4 @@
-"""OpenSearch is killed: the snapshot answers the golden questions in its place, and nothing deleted comes back."""
+"""OpenSearch is killed: the bucket index answers the golden questions, and nothing deleted comes back."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ import pytest
 
 from localstack.opensearch import UnavailableError, start, stop
 from localstack.ports import choose_port
-from ragdrop.domain.deadlines import Deadline
-from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
 from tests.contract.opensearch_node import private_folder, skip_or_fail
 from tests.integration.golden_vault import Engine, golden, model_of
 from tests.stacks import LocalStack
@@ -36,21 +34,19 @@ def own_node() -> Iterator[str]:
         stop(node)
 
 
-def test_at_least_95_percent_of_what_the_index_answered_right_is_still_right_from_the_snapshot(
+def test_at_least_95_percent_of_what_the_index_answered_right_is_still_right_from_the_bucket_index(
     stack: LocalStack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tenant = f"outage-{secrets.token_hex(4)}"
     with model_of(stack, tmp_path) as (embedder, environment):
         environment |= {"CACHE_SIZE": "0"}  # or the answers of before would be served again
         with own_node() as url:
-            index = OpenSearchChunkIndex.from_url(url, shards=1)
-            engine = Engine(index, embedder, environment, tenant, snapshot_folder=tmp_path / "held")
+            engine = Engine(None, embedder, environment | {"INDEX_URL": url}, tenant, index_folder=tmp_path / "copies")
             right = {
                 question: document
                 for question, document in golden().items()
                 if document in engine.find(question, limit=TOP)
             }
-            engine.app.operate.write_snapshot(tenant, Deadline.after(600))
             engine.delete(DELETED)
         answers = {question: engine.search(question, limit=TOP) for question in golden()}
 
@@ -59,6 +55,6 @@ def test_at_least_95_percent_of_what_the_index_answered_right_is_still_right_fro
     still = [question for question, document in wanted.items() if document in found[question]]
     with capsys.disabled():
         print(f"\nright from the index {len(right)} of {len(found)}; of {len(wanted)} still right: {len(still)}")
-    assert {(each.fallback_level, each.served_by) for each in answers.values()} == {(2, "snapshot")}
+    assert {(each.fallback_level, each.served_by) for each in answers.values()} == {(2, "fallback")}
     assert len(still) >= STILL_RIGHT * len(wanted) > 0
     assert not any(DELETED in paths for paths in found.values())
