@@ -1,8 +1,8 @@
 """The stack's own OpenSearch domain: only where it is asked for, encrypted, kept, closed to all but the functions."""
 
-from tests.architecture.cloudformation import Resource, listed
+from tests.architecture.cloudformation import Resource, allowed_statements, listed, roles_of
 
-MAY_POST = {"_msearch", "_refresh", "_delete_by_query"}  # to search and to remove; writing is `_bulk`
+MAY_POST = {"_msearch", "_count", "_refresh", "_delete_by_query"}  # to search and to remove; writing is `_bulk`
 
 
 def test_the_domain_is_made_only_where_it_is_asked_for_and_is_then_kept(
@@ -63,6 +63,26 @@ def test_the_domain_admits_the_functions_roles_alone_and_only_ingest_and_sweep_w
             paths = {name.rpartition("/")[2] for name in resources_named}
             assert "es:ESHttpPost" not in actions or paths <= MAY_POST
             assert "GenerateRole.Arn" not in roles or not paths & {"_refresh", "_delete_by_query"}
+
+
+def test_the_domain_admits_each_role_to_what_the_roles_own_policies_allow(resources: dict[str, Resource]) -> None:
+    admitted = {
+        (role["Fn::GetAtt"].removesuffix(".Arn"), action, place["Fn::Sub"].partition("-index")[2])
+        for statement in resources["IndexDomain"]["Properties"]["AccessPolicies"]["Statement"]
+        for role in listed(statement["Principal"]["AWS"])
+        for action in listed(statement["Action"])
+        for place in listed(statement["Resource"])
+    }
+    held = {
+        (role, action, place["Fn::Sub"].removeprefix("${IndexDomain.Arn}"))
+        for name, statement in allowed_statements(resources)
+        for role in roles_of(resources, name)
+        for action in listed(statement["Action"])
+        for place in listed(statement["Resource"])
+        if action.startswith("es:")
+    }
+
+    assert admitted == held
 
 
 def test_the_index_is_the_one_that_is_named_else_the_domain(template: Resource) -> None:
