@@ -39,7 +39,9 @@ OWN = {  # title by configuration of benchmarks/peers/ragdrop_peer.py, in the or
     "calls": "its calls again, raw",
     "candidates": "embedding and one `_msearch`, raw",
 }
+OWN_BUCKET = {"search": "ragdrop, bucket index", "function": "ragdrop, function, bucket index"}
 OWN_PROGRAM = [sys.executable, "-m", "benchmarks.peers.ragdrop_peer"]
+BUCKET_PROGRAM = [sys.executable, "-m", "benchmarks.peers.bucket_peer"]
 QUESTIONS, QUICK_QUESTIONS, WARM_UP, IN_TURN, CALLERS = 200, 60, 20, 20, 8
 ADD_AT_ONCE = 5_000
 WHOLE = {"txtai"}  # filled by one call: it chooses its kind of index by the first, and each further one takes longer
@@ -52,16 +54,21 @@ Ask = Callable[[Sequence[str], int], dict[str, Any]]
 def contenders(stack: ExitStack, count: int, node: str, embeddings: str) -> Iterator[tuple[str, Ask]]:
     """Everybody by title, filled with *count* documents."""
     sources = list(documents(count))
-    own, *others = [
+    own, bucket, *others = [
         stack.enter_context(
             running(name, opensearch_url=node, embedding_url=embeddings, label=f"speed {count}", command=program)
         )
-        for name, program in (("ragdrop", OWN_PROGRAM), *((name, None) for name in CONFIGURATIONS))
+        for name, program in (
+            ("ragdrop", OWN_PROGRAM),
+            ("ragdrop-bucket", BUCKET_PROGRAM),
+            *((name, None) for name in CONFIGURATIONS),
+        )
     ]
-    own.switch("search")
-    fill(own.peer, sources)
-    for configuration, called in OWN.items():
-        yield called, asker(own, configuration)
+    for contender, ways in ((own, OWN), (bucket, OWN_BUCKET)):
+        contender.switch("search")
+        fill(contender.peer, sources)
+        for configuration, called in ways.items():
+            yield called, asker(contender, configuration)
     for contender, (name, configurations) in zip(others, CONFIGURATIONS.items(), strict=True):
         contender.switch(configurations[0])
         fill(contender.peer, sources)

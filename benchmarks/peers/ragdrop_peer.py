@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ from benchmarks.collections import CollectionDocument
 from benchmarks.local_embeddings import LocalEmbeddings
 from benchmarks.noted_requests import noting
 from benchmarks.peers.serving import Peer, ServedDocument, best_documents, serve
-from benchmarks.quality_pipeline import SETTINGS, TENANT, ingest, soon
+from benchmarks.quality_pipeline import OVER_OPENSEARCH, SETTINGS, TENANT, ingest, soon
 from benchmarks.stores_in_memory import stores_in_memory
 from ragdrop.config import Settings
 from ragdrop.domain.deadlines import Deadline
@@ -77,13 +78,15 @@ class Ragdrop(Peer):
     """The composition root with real index, embedder and splitter, and stores in memory."""
 
     index_type: type[OpenSearchChunkIndex] = FilledOnce
+    over_opensearch = True
 
     def open(self, place: ServedDocument) -> str:
         """Compose it the first time; switch the way of asking each time."""
         if not hasattr(self, "_ways"):
             self._compose(place)
         self._way = self._ways[place.configuration]
-        return f"240 tokens with 24 of overlap; Lucene HNSW m 16, ef_construction 100; {TOLD[place.configuration]}"
+        index = "Lucene HNSW m 16, ef_construction 100" if self.over_opensearch else "the bucket index"
+        return f"240 tokens with 24 of overlap; {index}; {TOLD[place.configuration]}"
 
     def add(self, documents: list[dict[str, str]]) -> int:
         """Push them into a vault and let ingest index them; the title stands as heading in the text."""
@@ -105,30 +108,34 @@ class Ragdrop(Peer):
         """Remove what was indexed."""
         self._app.ports.index.drop(self._index, soon())
         self._http.close()
+        self._copies.cleanup()
 
     def _compose(self, place: ServedDocument) -> None:
         self._of_thread = local()
         self._notes: list[tuple[str, Callable[[], object]]] = []
         self._asked: dict[str, list[Callable[[], object]]] = {}
-        settings = SETTINGS | {
+        settings = SETTINGS | (OVER_OPENSEARCH if self.over_opensearch else {}) | {
             "EMBEDDING_URL": place.embedding_url,
             "EMBEDDING_CACHE_SIZE": "0",  # each question is new to every contender, each time
             "CACHE_SIZE": "0",
         }
         with LocalEmbeddings() as model:
             tokenizer = model.tokenizer
-        connection = noting(place.opensearch_url, self._notes)
+        self._copies = tempfile.TemporaryDirectory(prefix="ragdrop-bench-")
         self._documents = MemoryObjectStore("documents")
         ports = (
             ragdrop.bootstrap.Ports.from_settings(Settings.from_environment(settings), function="query")
-            .replace(**stores_in_memory())
+            .replace(**stores_in_memory(Path(self._copies.name)))
             .replace(
                 documents=self._documents,
                 metrics=MemoryMetrics(),
-                index=self.index_type.from_url(place.opensearch_url, shards=1, connection_class=connection),
                 splitter=SemanticSplitter(lambda: tokenizer),
             )
         )
+        if self.over_opensearch:
+            connection = noting(place.opensearch_url, self._notes)
+            index = self.index_type.from_url(place.opensearch_url, shards=1, connection_class=connection)
+            ports = ports.replace(index=index)
         self._app = ragdrop.bootstrap.compose(ports)
         self._app.operate.operator.create_tenant(TENANT)
         self._key, _ = self._app.operate.operator.create_key(TENANT, "reader")

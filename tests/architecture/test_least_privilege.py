@@ -17,7 +17,7 @@ REASONS = {
         r"arn:\$\{AWS::Partition\}:s3:::\$\{AWS::StackName\}-documents-\$\{AWS::AccountId\}-\$\{AWS::Region\}/\*"
     ),
     "paths of the domain's indexes, whose names the tenants' items hold": re.compile(
-        r"\$\{IndexDomain\.Arn\}/\*(/_msearch|/_refresh|/_delete_by_query)?"
+        r"\$\{IndexDomain\.Arn\}/\*(/_msearch|/_count|/_refresh|/_delete_by_query)?"
     ),
 }
 

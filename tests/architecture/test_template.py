@@ -125,7 +125,7 @@ def test_a_star_stands_only_for_the_objects_of_one_bucket_or_the_paths_of_one_do
             if "*" in text:
                 assert services in ({"s3"}, {"es"}), name
                 assert text.count("*") == 1, name
-                paths = ("_msearch", "_refresh", "_delete_by_query")
+                paths = ("_msearch", "_count", "_refresh", "_delete_by_query")
                 assert text.endswith("/*") or text in {f"${{IndexDomain.Arn}}/*/{path}" for path in paths}, name
 
 

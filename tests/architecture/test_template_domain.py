@@ -6,10 +6,10 @@ import pytest
 
 from localstack.home import REPOSITORY
 from ragdrop.config import BUCKET_URL
-from tests.architecture.cloudformation import Resource, listed
+from tests.architecture.cloudformation import Resource, allowed_statements, listed, roles_of
 
 SAMCONFIG = tomllib.loads((REPOSITORY / "samconfig.toml").read_text("utf-8"))
-MAY_POST = {"_msearch", "_refresh", "_delete_by_query"}  # to search and to remove; writing is `_bulk`
+MAY_POST = {"_msearch", "_count", "_refresh", "_delete_by_query"}  # to search and to remove; writing is `_bulk`
 
 
 def test_the_domain_is_made_only_where_it_is_asked_for_and_is_then_kept(
@@ -70,6 +70,26 @@ def test_the_domain_admits_the_functions_roles_alone_and_only_ingest_and_sweep_w
             paths = {name.rpartition("/")[2] for name in resources_named}
             assert "es:ESHttpPost" not in actions or paths <= MAY_POST
             assert "GenerateRole.Arn" not in roles or not paths & {"_refresh", "_delete_by_query"}
+
+
+def test_the_domain_admits_each_role_to_what_the_roles_own_policies_allow(resources: dict[str, Resource]) -> None:
+    admitted = {
+        (role["Fn::GetAtt"].removesuffix(".Arn"), action, place["Fn::Sub"].partition("-index")[2])
+        for statement in resources["IndexDomain"]["Properties"]["AccessPolicies"]["Statement"]
+        for role in listed(statement["Principal"]["AWS"])
+        for action in listed(statement["Action"])
+        for place in listed(statement["Resource"])
+    }
+    held = {
+        (role, action, place["Fn::Sub"].removeprefix("${IndexDomain.Arn}"))
+        for name, statement in allowed_statements(resources)
+        for role in roles_of(resources, name)
+        for action in listed(statement["Action"])
+        for place in listed(statement["Resource"])
+        if action.startswith("es:")
+    }
+
+    assert admitted == held
 
 
 def test_without_an_index_parameter_the_bucket_index_is_deployed_and_a_domain_goes_before_it(

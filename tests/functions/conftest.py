@@ -118,15 +118,16 @@ class Deployment:
         self.s3.put_object(Bucket=EXAMPLE_BUCKET, Key=key, Body=text.encode())
         self.converge(key)
 
-    def converge(self, key: str) -> Any:
-        """Let an event of *key* arrive; the handler's response."""
+    def converge(self, *keys: str, remaining_ms: int = 60_000) -> Any:
+        """Let one message with an event of each key arrive; the handler's response."""
         event = self.event("ingest-put")
-        body = json.loads(event["Records"][0]["body"])
-        found = body["Records"][0]["s3"]["object"]
-        found["key"] = quote_plus(key, safe="/")
-        del found["sequencer"]
-        event["Records"][0]["body"] = json.dumps(body)
-        return self.handlers["ingest"].handler(event, LocalContext())
+        [record] = event["Records"]
+        [change] = json.loads(record["body"])["Records"]
+        del change["s3"]["object"]["sequencer"]
+        told = [{**change["s3"]["object"], "key": quote_plus(key, safe="/")} for key in keys]
+        changes = [{**change, "s3": {**change["s3"], "object": each}} for each in told]
+        record["body"] = json.dumps({"Records": changes})
+        return self.handlers["ingest"].handler(event, LocalContext(remaining_ms=remaining_ms))
 
 
 @contextmanager

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.rates import RateLimits
 from ragdrop.errors import DatabaseError
 from ragdrop.ports.message_queue import Continuation
-from tests.functions.conftest import Deployment, LocalContext
+from tests.functions.conftest import EXAMPLE_BUCKET, Deployment, LocalContext
 
 DAY_S = 86_400
 PUMP, VALVE = "demo/handbook/pump.md", "demo/handbook/valve.md"
@@ -51,6 +52,34 @@ def test_vectors_of_questions_may_be_shared_when_ten_seconds_have_passed(linked:
         now[0] += 11
 
     assert (f"{function.capitalize()}Role", "BatchWriteItem", "TelemetryTable") in linked.roles.used
+
+
+def test_generate_refuses_a_question_when_the_tenant_has_used_its_tokens_of_the_day(linked: Deployment) -> None:
+    linked.chat.reply = "The pump's code is QX-5521. [1]"
+    linked.handlers["query"].app.operate.operator.set_rates("demo", RateLimits(daily_tokens=1))
+    now = [time.time() // DAY_S * DAY_S + DAY_S / 2]  # noon: the day does not end between two questions
+    linked.handlers["generate"].app.ports.clock = lambda: now[0]
+
+    statuses = []
+    for _ in range(2):
+        statuses.append(linked.post("generate", {"query": "code QX-5521", "min_relevance": 0})[0])
+        now[0] += 11  # an environment reads the counts at most every ten seconds
+
+    assert statuses == [200, 429]
+    assert ("GenerateRole", "Query", "TelemetryTable") in linked.roles.used
+
+
+def test_ingest_calibrates_a_tenant_in_the_batch_that_brings_its_twentieth_document(deployment: Deployment) -> None:
+    keys = [f"demo/handbook/{number}.md" for number in range(20)]
+    for key in keys:
+        text = f"# Pump {key}\n\nThe code of pump {key} is QX-5521."
+        deployment.s3.put_object(Bucket=EXAMPLE_BUCKET, Key=key, Body=text.encode())
+
+    done = deployment.converge(*keys, remaining_ms=300_000)  # with little time left the next batch would calibrate
+
+    tenant = deployment.handlers["ingest"].app.ports.registry.tenant("demo")
+    assert (done, tenant.documents) == ({"batchItemFailures": []}, 20)
+    assert tenant.calibration is not None
 
 
 def test_the_sweep_may_forget_what_was_replaced_a_month_ago(linked: Deployment) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import ConfigurationError, DatabaseError, EmbeddingServiceError, GenerationError, ObjectStoreError
-from ragdrop.operate.health import DEPENDENCIES, HELD_S, CheckHealth, DependencyStatus, Health, Look, ProbeResult
+from ragdrop.operate.health import DEPENDENCIES, HELD_S, CheckHealth, Health, Look, ProbeResult
+from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
+from testing.memory_manifests import MemoryManifests
+from testing.memory_object_store import MemoryObjectStore
 from tests.world import World
 
 
@@ -25,8 +28,8 @@ def test_all_is_well_where_every_dependency_answers(world: World) -> None:
     found = look(world)
 
     assert (found.healthy, found.status) == (True, "healthy")
-    assert {name: status for name, status in statuses(found).items() if status != "healthy"} == {"snapshot": "absent"}
-    assert set(found.dependencies) == set(DEPENDENCIES)
+    assert set(statuses(found).values()) == {"healthy"}
+    assert tuple(found.dependencies) == DEPENDENCIES
 
 
 @pytest.mark.parametrize(
@@ -49,33 +52,46 @@ def test_a_dependency_that_is_away_is_named_and_says_how_much_is_lost(
     assert found.dependencies[dependency].detail == "away"
 
 
-def test_without_the_index_the_snapshot_decides_whether_any_level_can_answer(world: World) -> None:
+def test_without_the_index_the_object_store_decides_whether_any_level_can_answer(world: World) -> None:
     world.index.fail_with = DatabaseError("away", service="index")
-    probes = world.app.operate.health_probes
-
-    def with_snapshot(status: DependencyStatus) -> str:
-        return CheckHealth(probes | {"snapshot": lambda _: ProbeResult(status)}, world.app.ports.breakers)().status
-
-    assert {status: with_snapshot(status) for status in ("absent", "unavailable")} == {
-        "absent": "unavailable",
-        "unavailable": "unavailable",
-    }
-    assert {status: with_snapshot(status) for status in ("healthy", "unknown")} == {
-        "healthy": "degraded",
-        "unknown": "degraded",
-    }
+    alone = look(world).status
     world.state.fail_with = ObjectStoreError("away", service="object_store")
-    assert with_snapshot("unknown") == "unavailable"
+
+    assert (alone, look(world).status) == ("degraded", "unavailable")
 
 
-def test_a_snapshot_says_how_old_it_is_and_how_much_it_holds(world: World) -> None:
-    world.put("team/a.md", "alpha")
-    world.app.operate.write_snapshot(world.tenant, Deadline.after(600))
-    world.now_s += 90
+@pytest.fixture
+def bucket(tmp_path: Path) -> World:
+    """Two documents in the bucket index, in a segment each."""
+    state, manifests = MemoryObjectStore("state"), MemoryManifests()
+    index = BucketChunkIndex(state, manifests, tmp_path, max_bytes=1 << 30)
+    world = World(index=index, state=state, manifests=manifests)
+    world.put("team/pump.md", "The pump is red.")
+    world.put("team/valve.md", "The valve is blue.")
+    return world
 
-    found = look(world).dependencies["snapshot"]
 
-    assert (found.status, found.detail) == ("healthy", "90 s old, holds 100% of the chunks")
+def test_segments_that_could_not_be_read_are_named(bucket: World, tmp_path: Path) -> None:
+    first, _ = (each.key for each in bucket.state.entries("index/"))
+    bucket.state.purge(first)
+    assert bucket.search("pump valve").warnings == ["1 of 2 segments of the index could not be read"]
+
+    found = look(bucket)
+
+    name = first.rpartition("/")[2].removesuffix(".seg")
+    assert (found.status, found.dependencies["index"].status) == ("degraded", "degraded")
+    assert found.dependencies["index"].detail == (
+        f"segments {name} could not be read; the sweep writes again what they held"
+    )
+
+
+def test_a_shallow_look_fetches_nothing_of_the_bucket_index_and_a_deep_one_counts(bucket: World) -> None:
+    for each in list(bucket.state.entries("index/")):
+        bucket.state.purge(each.key)
+
+    assert look(bucket).dependencies["index"].status == "healthy"
+    deep = look(bucket, deep=True).dependencies["index"]
+    assert (deep.status, deep.detail) == ("unavailable", "a segment of the index is not in the bucket")
 
 
 def test_a_dependency_behind_an_open_breaker_is_not_touched(world: World) -> None:

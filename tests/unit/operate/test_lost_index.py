@@ -1,6 +1,8 @@
-"""An index that lost documents: the search says so, the snapshot answers, and the sweep writes everything back."""
+"""An index that lost documents: the search says so, the fallback answers, and the sweep writes everything back."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,7 @@ from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import IndexLostError
 from testing.memory_chunk_index import MemoryChunkIndex
+from tests.fallback_world import FallbackWorld
 from tests.world import World
 
 
@@ -18,8 +21,16 @@ def lost(world: World) -> World:
     """Two documents, and an index that was emptied behind ragdrop's back."""
     world.put("team/pump.md", "The pump is red.")
     world.put("team/valve.md", "The valve is blue.")
-    world.app.operate.write_snapshot(world.tenant, Deadline.after(60))
     world.index.drop(index_of(world), Deadline.after(10))
+    return world
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> FallbackWorld:
+    """Two documents in an OpenSearch and in the bucket index beside it."""
+    world = FallbackWorld(tmp_path)
+    world.put("team/pump.md", "The pump is red.")
+    world.put("team/valve.md", "The valve is blue.")
     return world
 
 
@@ -54,14 +65,49 @@ def sweep(world: World) -> None:
     assert world.app.operate.sweep_tenants(Deadline.after(600)).failures == {}
 
 
-def test_an_empty_index_of_a_tenant_with_documents_falls_back_to_the_snapshot(lost: World) -> None:
-    found = lost.search("pump")
+def test_an_empty_opensearch_of_a_tenant_with_documents_falls_back_to_the_bucket_index(beside: FallbackWorld) -> None:
+    beside.opensearch.drop(beside.ref(), Deadline.after(10))
 
-    assert (found.fallback_level, found.served_by, found.degraded) == (2, "snapshot", True)
+    found = beside.search("pump")
+
+    assert (found.fallback_level, found.served_by, found.degraded) == (2, "fallback", True)
     assert found.documents[0].key.path == "pump.md"
 
 
-def test_without_a_snapshot_nothing_searched_is_not_nothing_found(world: World) -> None:
+def test_the_sweep_writes_an_empty_opensearch_back_and_leaves_the_fallback_alone(beside: FallbackWorld) -> None:
+    beside.opensearch.drop(beside.ref(), Deadline.after(10))
+    segments = beside.segments()
+
+    sweep(beside)
+
+    assert beside.opensearch.count(beside.ref(), Deadline.after(10)) == 2
+    assert len(beside.segments()) >= len(segments)
+    assert beside.bucket.count(beside.ref(), Deadline.after(10)) == 2
+
+
+def test_the_sweep_fills_a_fallback_that_holds_nothing_and_embeds_nothing(beside: FallbackWorld) -> None:
+    beside.bucket.drop(beside.ref(), Deadline.after(10))
+    embedded = beside.embedder.texts_embedded
+
+    sweep(beside)
+
+    beside.cut()
+    assert sorted(beside.paths("pump valve")) == ["pump.md", "valve.md"]
+    assert beside.embedder.texts_embedded <= embedded + 1  # the question
+
+
+def test_the_sweep_writes_a_damaged_segment_of_the_fallback_again(beside: FallbackWorld) -> None:
+    first = beside.segments()[0]
+    beside.state.put(first, b"garbage", media_type="x")
+
+    sweep(beside)
+
+    beside.cut()
+    assert sorted(beside.paths("pump valve")) == ["pump.md", "valve.md"]
+    assert beside.metrics.total("IndexLosses") == 1
+
+
+def test_without_fallback_nothing_searched_is_not_nothing_found(world: World) -> None:
     world.put("team/pump.md", "The pump is red.")
     world.index.drop(index_of(world), Deadline.after(10))
 

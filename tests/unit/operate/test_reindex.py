@@ -49,7 +49,18 @@ def test_after_a_reindex_queries_answer_from_chunks_of_the_new_size(world: World
 def test_an_index_of_the_same_make_is_left_alone(world: World) -> None:
     fill(world)
 
-    assert world.app.operate.reindex.run(TENANT, replace(tenant_of(world).active, name="other")) is None
+    assert world.app.operate.reindex.run(TENANT, replace(tenant_of(world).active, name="bucket-v1-other")) is None
+
+
+def test_an_index_of_another_kind_is_another_make(world: World) -> None:
+    fill(world)
+    opensearch = replace(tenant_of(world).active, name="ragdrop-v1-hashing-64-1")
+
+    report = world.app.operate.reindex.run(TENANT, opensearch)
+
+    assert report is not None
+    assert (report.from_index, report.to_index) == ("bucket-v1-hashing-64-1", "ragdrop-v1-hashing-64-2")
+    assert tenant_of(world).active.engine == "opensearch"
 
 
 def test_an_index_without_titles_in_its_vectors_keeps_to_that_until_it_is_reindexed(world: World) -> None:

@@ -95,9 +95,7 @@ def test_without_fallback_an_outage_is_an_error(cut: World) -> None:
         IndexLostError("an index file is damaged"),
     ],
 )
-def test_every_way_in_which_the_index_cannot_be_used_falls_back(
-    tmp_path: Path, error: DatabaseError
-) -> None:
+def test_every_way_in_which_the_index_cannot_be_used_falls_back(tmp_path: Path, error: DatabaseError) -> None:
     world = FallbackWorld(tmp_path)
     world.put("team/pump.md", "The pump is red.")
     world.cut(error)

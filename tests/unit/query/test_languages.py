@@ -8,10 +8,19 @@ import pytest
 
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import language_of
-from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
+from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
+from testing.memory_manifests import MemoryManifests
+from testing.memory_object_store import MemoryObjectStore
 from tests.world import TENANT, World
 
 ENGLISH_MODEL = {"EMBEDDING_MODEL": "all-MiniLM-L6-v2"}
+
+
+def bucket_world(folder: Path) -> World:
+    """A world over the bucket index."""
+    state = MemoryObjectStore("state")
+    index = BucketChunkIndex(state, MemoryManifests(), folder, max_bytes=1 << 30)
+    return World(settings=ENGLISH_MODEL, index=index, state=state)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +85,7 @@ def test_ingest_warns_of_a_document_that_the_model_does_not_cover() -> None:
     [("糖尿病有什么症状？", "a.md"), ("大桥什么时候开通？", "b.md")],
 )
 def test_chinese_words_are_found_although_no_blank_divides_them(tmp_path: Path, question: str, path: str) -> None:
-    world = World(settings=ENGLISH_MODEL, index=SqliteChunkIndex(tmp_path))
+    world = bucket_world(tmp_path)
     world.put("team/a.md", "# 健康\n\n糖尿病的常见症状包括口渴和疲劳。")
     world.put("team/b.md", "# 交通\n\n这座大桥于1931年正式开通。")
 
@@ -84,7 +93,7 @@ def test_chinese_words_are_found_although_no_blank_divides_them(tmp_path: Path, 
 
 
 def test_endings_of_russian_words_do_not_hide_a_document(tmp_path: Path) -> None:
-    world = World(settings=ENGLISH_MODEL, index=SqliteChunkIndex(tmp_path))
+    world = bucket_world(tmp_path)
     world.put("team/a.md", "# Команда\n\nНашей командой руководит Анна Смирнова.")
 
     assert not world.search("Кто руководит командой?", min_relevance=0.7).abstained

@@ -37,7 +37,7 @@ class Town:
         world.put("ops/gone.md", "# Gone")
         world.delete("ops/gone.md")
         world.put(".ragdrop.json", '{"max_results": 7}')
-        world.state.put(f"snapshots/{tenant}/chunks.db.gz", b"x", media_type="application/gzip")
+        world.state.put(f"index/{tenant}/bucket-v1/left.seg", b"x", media_type="application/octet-stream")
         world.state.put(f"sweeps/{tenant}.json", b"{}", media_type="application/json")
         world.telemetry.put_query_vectors(tenant, {"q": VECTOR}, world.now_s + 60)
         world.chat.reply = "The pump is red. [1]"
