@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 from benchmarks.bucket_folder import FolderManifests, FolderObjectStore
@@ -50,14 +51,17 @@ def index_over(state: FolderObjectStore, folder: Path) -> BucketChunkIndex:
 
 
 def corpus(size: int, batch: int, vectors: MakeVector, *, words: int = WORDS_A_CHUNK) -> Iterator[list[IndexedChunk]]:
-    """*size* chunks of documents of ten, *batch* at a time, with ten vaults, a hundred folders and seven tags."""
+    """*size* chunks of documents of ten, *batch* at a time, with ten vaults, a hundred folders and seven tags.
+
+    A chunk has *words* words on average, half as many at least.
+    """
     source = random.Random(size)
     for first in range(0, size, batch):
         count = min(batch, size - first)
-        drawn = source.choices(WORDS, FREQUENCIES, k=count * words)
-        yield [
-            _piece(first + at, " ".join(drawn[at * words : (at + 1) * words]), vectors(source)) for at in range(count)
-        ]
+        lengths = [source.randint(words // 2, words + words // 2) for _ in range(count)]
+        drawn = iter(source.choices(WORDS, FREQUENCIES, k=sum(lengths)))
+        texts = [" ".join(islice(drawn, length)) for length in lengths]
+        yield [_piece(first + at, text, vectors(source)) for at, text in enumerate(texts)]
 
 
 def _piece(number: int, text: str, values: Vector) -> IndexedChunk:

@@ -26,13 +26,18 @@ class CostWorkload:
 
 
 WORKLOADS = (
-    CostWorkload("trial", 1_000, 4_000, 0.01, 50, 50, "single-node"),
-    CostWorkload("team", 10_000, 4_000, 0.02, 1_000, 1_000, "single-node"),
+    CostWorkload("trial", 1_000, 4_000, 0.01, 50, 50, "none"),
+    CostWorkload("team", 10_000, 4_000, 0.02, 1_000, 1_000, "none"),
+    CostWorkload("team, OpenSearch", 10_000, 4_000, 0.02, 1_000, 1_000, "single-node"),
     CostWorkload("company", 60_000, 4_000, 0.02, 10_000, 10_000, "multi-az"),
 )
 
 # List prices in USD, us-east-1, as known in 2025.
-INDEX = {"single-node": (1, 0.036, 10), "multi-az": (3, 0.167, 100)}  # nodes, an hour each, GB each
+INDEX = {
+    "none": (0, 0.0, 0),
+    "single-node": (1, 0.036, 10),
+    "multi-az": (3, 0.167, 100),
+}  # nodes, an hour each, GB each
 GP3_GB = 0.122
 LAMBDA_GB_S, LAMBDA_CALL = 0.0000166667, 0.20 / 1e6
 GATEWAY_CALL = 3.50 / 1e6
@@ -56,8 +61,8 @@ TEXT_BYTES_A_TOKEN, STORED = 4, 4.0  # what is stored of a token: the object, it
 def month(workload: CostWorkload) -> dict[str, float]:
     """USD a month by what is paid.
 
-    >>> round(month(WORKLOADS[0])["index"], 2)
-    27.5
+    >>> round(month(WORKLOADS[0])["OpenSearch"], 2), round(month(WORKLOADS[2])["OpenSearch"], 2)
+    (0.0, 27.5)
     """
     files = workload.documents * workload.changed * DAYS
     searches, asked = workload.searches * DAYS, workload.questions * DAYS
@@ -66,7 +71,7 @@ def month(workload: CostWorkload) -> dict[str, float]:
     stored_gb = workload.documents * workload.tokens * TEXT_BYTES_A_TOKEN * STORED / 1e9
     requests = searches + asked
     return {
-        "index": nodes * (rate * HOURS + disk_gb * GP3_GB),
+        "OpenSearch": nodes * (rate * HOURS + disk_gb * GP3_GB),
         "functions": use["gb_s"] * LAMBDA_GB_S + (requests + files) * LAMBDA_CALL,
         "gateway": requests * GATEWAY_CALL,
         "tables": use["reads"] * DYNAMO_READ + use["writes"] * DYNAMO_WRITE + workload.documents * 4e-6 * DYNAMO_GB,

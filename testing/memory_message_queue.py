@@ -8,16 +8,15 @@ from contextlib import contextmanager
 from threading import RLock
 
 from ragdrop.errors import RagdropError
-from ragdrop.ports.message_queue import Continuation, MergeRequest
+from ragdrop.ports.message_queue import Continuation, MergeRequest, go_on, look_at, merge_segments
 
 
 class MemoryMessageQueue:
     """MessageQueue for tests; time stands still, so a message that was delayed stays away.
 
     `sent` holds the keys that were sent, in order; `continued` the large documents to go on with; `merges` the merges
-    that were asked for; `dead` the keys of
-    the dead-letter queue; `delays` the receipt handles with their seconds, in order; `fail_with` is raised by every
-    call while it is set; `calls` names the calls made.
+    that were asked for; `dead` the keys of the dead-letter queue; `delays` the receipt handles with their seconds, in
+    order; `fail_with` is raised by every call while it is set; `calls` names the calls made.
     """
 
     def __init__(self) -> None:
@@ -64,6 +63,18 @@ class MemoryMessageQueue:
             keys = [*self.sent, *(each.key for each in self.continued)]
             numbered = [(f"receipt-{number}", key) for number, key in enumerate(keys)]
             return [(handle, key) for handle, key in numbered if handle not in away]
+
+    def event(self) -> dict[str, list[dict[str, str]]]:
+        """What was sent as ingest is given it."""
+        with self._lock:
+            bodies = [*map(look_at, self.sent), *map(go_on, self.continued), *map(merge_segments, self.merges)]
+            names = [(f"message-{number}", f"receipt-{number}") for number in range(len(bodies))]
+            return {
+                "Records": [
+                    {"messageId": name, "receiptHandle": handle, "body": body}
+                    for (name, handle), body in zip(names, bodies, strict=True)
+                ]
+            }
 
     @contextmanager
     def _call(self, name: str) -> Iterator[None]:

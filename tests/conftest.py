@@ -79,7 +79,7 @@ def group_of(nodeid: str) -> str | None:
         return "witness"
     if "emulator" in named and "contract" in path.parts:
         return "integration"  # its stack
-    if {"opensearch", "reindex"} & named or (wants_a_node(path) and not {"memory", "sqlite"} & named):
+    if {"opensearch", "reindex"} & named or (wants_a_node(path) and not {"memory", "bucket"} & named):
         return "node"
     return None
 

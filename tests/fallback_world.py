@@ -1,4 +1,4 @@
-"""A world whose index is an OpenSearch, with the bucket index beside it; the OpenSearch is a fake that can be cut off."""
+"""A world whose index is an OpenSearch, which can be cut off, with the bucket index beside it."""
 
 from __future__ import annotations
 

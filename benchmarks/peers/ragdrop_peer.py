@@ -114,11 +114,15 @@ class Ragdrop(Peer):
         self._of_thread = local()
         self._notes: list[tuple[str, Callable[[], object]]] = []
         self._asked: dict[str, list[Callable[[], object]]] = {}
-        settings = SETTINGS | (OVER_OPENSEARCH if self.over_opensearch else {}) | {
-            "EMBEDDING_URL": place.embedding_url,
-            "EMBEDDING_CACHE_SIZE": "0",  # each question is new to every contender, each time
-            "CACHE_SIZE": "0",
-        }
+        settings = (
+            SETTINGS
+            | (OVER_OPENSEARCH if self.over_opensearch else {})
+            | {
+                "EMBEDDING_URL": place.embedding_url,
+                "EMBEDDING_CACHE_SIZE": "0",  # each question is new to every contender, each time
+                "CACHE_SIZE": "0",
+            }
+        )
         with LocalEmbeddings() as model:
             tokenizer = model.tokenizer
         self._copies = tempfile.TemporaryDirectory(prefix="ragdrop-bench-")

@@ -24,18 +24,21 @@ from ragdrop.ports import MessageQueue, ObjectStore, Registry, VisitedCache
 from ragdrop.ports.breakers import BreakerStore
 from ragdrop.ports.credentials import RequestCounts
 from ragdrop.ports.kept_replies import KeptReplies
-from ragdrop.ports.message_queue import look_at
+from ragdrop.ports.manifests import ManifestStore
+from ragdrop.ports.message_queue import Delivery, deliveries, look_at
 from ragdrop.ports.receipts import Receipts
 from ragdrop.ports.telemetry import Telemetry
 from ragdrop.stores.aws.clients import read_answers_plainly
 from ragdrop.stores.dynamodb.breakers import DynamoDbBreakers
 from ragdrop.stores.dynamodb.expiring import DynamoDbKeptReplies, DynamoDbRequestCounts, DynamoDbVisitedCache
+from ragdrop.stores.dynamodb.manifests import DynamoDbManifests
 from ragdrop.stores.dynamodb.receipts import DynamoDbReceipts
 from ragdrop.stores.dynamodb.registry import DynamoDbRegistry
 from ragdrop.stores.dynamodb.telemetry import DynamoDbTelemetry
 from ragdrop.stores.s3.object_store import S3ObjectStore
 from ragdrop.stores.sqs.message_queue import SqsMessageQueue
 from testing.memory_breakers import MemoryBreakers
+from testing.memory_manifests import MemoryManifests
 from testing.memory_message_queue import MemoryMessageQueue
 from testing.memory_object_store import MemoryObjectStore
 from testing.memory_registry import MemoryRegistry
@@ -90,6 +93,7 @@ class StoreEngine:
 class QueueEngine:
     queue: MessageQueue
     receive: Callable[[], list[tuple[str, str]]]  # receipt handle and key of what is visible now
+    deliver: Callable[[], list[Delivery]]  # the same as ingest reads it
     give_up: Callable[[str], None]  # a key into the dead-letter queue
 
 
@@ -160,6 +164,16 @@ def registry_engine(engine: str) -> Iterator[Registry]:
         return
     with table_engine(engine, "RegistryTable") as (name, client):
         yield DynamoDbRegistry(name, client)
+
+
+@contextmanager
+def manifests_engine(engine: str) -> Iterator[ManifestStore]:
+    """Manifests; on the emulator the stack's own registry table, so tests take a tenant of their own."""
+    if engine == "memory":
+        yield MemoryManifests()
+        return
+    with table_engine(engine, "RegistryTable") as (name, client):
+        yield DynamoDbManifests(name, client)
 
 
 @contextmanager
@@ -252,7 +266,7 @@ def queue_engine(engine: str) -> Iterator[QueueEngine]:
     """A queue of its own; the stack's is read by ingest."""
     if engine == "memory":
         memory = MemoryMessageQueue()
-        yield QueueEngine(memory, memory.receive, memory.dead.append)
+        yield QueueEngine(memory, memory.receive, lambda: deliveries(memory.event()), memory.dead.append)
         return
     with clients(engine) as make:
         client = make("sqs")
@@ -263,14 +277,22 @@ def queue_engine(engine: str) -> Iterator[QueueEngine]:
         attributes = {"VisibilityTimeout": "0", "RedrivePolicy": json.dumps(redrive)}
         url = client.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
 
+        def messages() -> list[dict[str, Any]]:
+            found = client.receive_message(QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=0)
+            return list(found.get("Messages", []))
+
         def receive() -> list[tuple[str, str]]:
-            answer = client.receive_message(QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=0)
-            return [(one["ReceiptHandle"], json.loads(one["Body"])["key"]) for one in answer.get("Messages", [])]
+            return [(one["ReceiptHandle"], json.loads(one["Body"])["key"]) for one in messages()]
+
+        def deliver() -> list[Delivery]:
+            names = {"messageId": "MessageId", "receiptHandle": "ReceiptHandle", "body": "Body"}
+            return deliveries({"Records": [{name: one[of] for name, of in names.items()} for one in messages()]})
 
         try:
             yield QueueEngine(
                 SqsMessageQueue(url, client),
                 receive,
+                deliver,
                 lambda key: client.send_message(QueueUrl=dead_url, MessageBody=look_at(key)),
             )
         finally:

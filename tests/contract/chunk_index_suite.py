@@ -15,18 +15,16 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.ports import ChunkIndex
+from ragdrop.ports import ChunkIndex, ObjectStore
 from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
-from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
-from ragdrop.stores.sqlite.vectors import INT8
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
 from testing.models import word_vector
 from tests.contract.opensearch_node import opensearch_url
 
-ENGINES = ("memory", "sqlite", "snapshot", "bucket", "opensearch")
+ENGINES = ("memory", "bucket", "opensearch")
 DIMENSION = 16
 
 
@@ -49,8 +47,8 @@ class Engine:
 
     @property
     def cosine_error(self) -> float:
-        """How far a cosine may be off: a snapshot keeps vectors in 8 bits a number."""
-        return 0.01 if self.kind in {"snapshot", "bucket"} else 1e-4
+        """How far a cosine may be off: the bucket index keeps vectors in 8 bits a number."""
+        return 0.01 if self.kind == "bucket" else 1e-4
 
     def key(self, path: str, *, vault: str = "team") -> DocumentKey:
         return DocumentKey(self.ref.tenant, vault, path)
@@ -125,19 +123,20 @@ def chunk_index_engine(kind: str, folder: Path) -> Iterator[Engine]:
     """A fresh tenant in an index of this kind.  A new kind joins here and in ENGINES."""
     if kind == "memory":
         yield Engine(kind, MemoryChunkIndex(), new_ref())
-    elif kind == "sqlite":
-        yield Engine(kind, SqliteChunkIndex(folder / "index"), new_ref())
-    elif kind == "snapshot":
-        yield Engine(kind, SqliteChunkIndex(folder / "index", vectors=INT8), new_ref())
     elif kind == "bucket":
-        chunks = BucketChunkIndex(MemoryObjectStore("state"), MemoryManifests(), folder / "copies", max_bytes=1 << 30)
-        yield Engine(kind, chunks, new_ref())
+        yield Engine(kind, bucket_index(folder), new_ref())
     elif kind == "opensearch":
         index, ref = OpenSearchChunkIndex.from_url(opensearch_url(), shards=2), new_ref()
         yield Engine(kind, index, ref)
         index.drop(ref, now())
     else:
         raise ValueError(kind)
+
+
+def bucket_index(folder: Path, state: ObjectStore | None = None, **named: Any) -> BucketChunkIndex:
+    """A bucket index over fakes, with its copies in *folder*."""
+    manifests = named.pop("manifests", None) or MemoryManifests()
+    return BucketChunkIndex(state or MemoryObjectStore("state"), manifests, folder, **{"max_bytes": 1 << 30} | named)
 
 
 def paths(hits: Sequence[Hit]) -> list[str]:

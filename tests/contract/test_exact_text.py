@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
-from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
+from tests.contract.chunk_index_suite import bucket_index
 from tests.contract.opensearch_node import opensearch_url
 from tests.world import World
 
@@ -33,12 +33,12 @@ BLOCKS = st.sampled_from(
 TEXTS = st.lists(BLOCKS, min_size=1, max_size=12).map("".join).filter(lambda text: "alpha" in text)
 
 
-@pytest.fixture(scope="module", params=["sqlite", "opensearch"])
+@pytest.fixture(scope="module", params=["bucket", "opensearch"])
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
     """A tenant on each real index."""
-    if request.param == "sqlite":
+    if request.param == "bucket":
         with tempfile.TemporaryDirectory() as folder:
-            yield World(index=SqliteChunkIndex(Path(folder)))
+            yield World(index=bucket_index(Path(folder)))
         return
     index = OpenSearchChunkIndex.from_url(opensearch_url(), shards=1)
     held = World(f"t-{uuid4().hex[:12]}", index=index)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from ragdrop.errors import ConfigurationError, QueueError
-from ragdrop.ports.message_queue import Continuation
+from ragdrop.ports.message_queue import Continuation, MergeRequest
 from ragdrop.stores.sqs.message_queue import SqsMessageQueue
 from testing.memory_message_queue import MemoryMessageQueue
 from tests.contract.aws_fixtures import ENGINES, QueueEngine, clients, queue_engine
@@ -29,6 +29,26 @@ def test_a_large_document_that_is_handed_over_arrives_by_its_key(engine: QueueEn
     engine.queue.go_on(Continuation("acme/team/größe.txt", 7, 2, 1))
 
     assert [key for _, key in engine.receive()] == ["acme/team/größe.txt"]
+
+
+def test_a_merge_that_is_asked_for_arrives_as_it_was(engine: QueueEngine) -> None:
+    engine.queue.merge(MergeRequest("acme", "bucket-v1-nomic-768-1"))
+
+    [arrived] = engine.deliver()
+    assert (arrived.merge, arrived.changes) == (MergeRequest("acme", "bucket-v1-nomic-768-1"), ())
+    assert arrived.understood
+
+
+def test_what_ingest_reads_of_a_message_is_what_was_sent(engine: QueueEngine) -> None:
+    continuation = Continuation("acme/team/größe.txt", 7, 2, 1)
+    engine.queue.send("acme/team/a.md")
+    engine.queue.go_on(continuation)
+
+    changes = [change for each in engine.deliver() for change in each.changes]
+    assert {(change.key, change.handed_over) for change in changes} == {
+        ("acme/team/a.md", None),
+        (continuation.key, continuation),
+    }
 
 
 def test_a_message_stays_away_for_its_delay(engine: QueueEngine) -> None:

@@ -13,7 +13,6 @@ import pytest
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan
 from ragdrop.errors import RagdropError
-from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
 from tests.contract.chunk_index_suite import ENGINES, chunk_index_engine
 from tests.world import World
 
@@ -32,8 +31,7 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
         tenant = world.registry.tenant(world.tenant)
         assert tenant is not None
         for index in tenant.targets:
-            if not isinstance(engine.chunks, SqliteChunkIndex):
-                engine.chunks.drop(tenant.part_of(index), Deadline.after(30))
+            engine.chunks.drop(tenant.part_of(index), Deadline.after(30))
 
 
 def smaller_chunks(world: World) -> ActiveIndex:

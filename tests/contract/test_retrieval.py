@@ -1,4 +1,4 @@
-"""Retrieval from end to end: the rules of docs/api.md, held over the fake index, SQLite and OpenSearch alike."""
+"""Retrieval from end to end: the rules of docs/api.md, held over every kind of index alike."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Retrieval
 from ragdrop.errors import EmbeddingServiceError, InvalidDocTypeError, InvalidParamsError
 from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
-from ragdrop.stores.sqlite.chunk_index import SqliteChunkIndex
-from tests.contract.chunk_index_suite import ENGINES
+from tests.contract.chunk_index_suite import ENGINES, bucket_index
 from tests.contract.opensearch_node import opensearch_url
 from tests.world import World
 
@@ -27,8 +26,8 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     """A tenant of its own on each engine; all the rest are fakes."""
     if request.param == "memory":
         yield World()
-    elif request.param == "sqlite":
-        yield World(index=SqliteChunkIndex(tmp_path / "index"))
+    elif request.param == "bucket":
+        yield World(index=bucket_index(tmp_path))
     else:
         index = OpenSearchChunkIndex.from_url(opensearch_url(), shards=1)
         held = World(f"t-{uuid4().hex[:12]}", index=index)

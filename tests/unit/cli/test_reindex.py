@@ -9,8 +9,8 @@ import pytest
 
 from ragdrop.domain.tenants import ActiveIndex, Tenant
 from ragdrop.operate.reindex import ReindexReport
-from tests.unit.cli.world import CommandLine
-from tests.world import TENANT
+from tests.unit.cli.world import CommandLine, FakeDeployment
+from tests.world import TENANT, World
 
 TEXT = "\n\n".join(f"Paragraph {n} tells of the lighthouse keeper and the tide at mark {n}." for n in range(20))
 OLD, NEW = "bucket-v1-hashing-64-1", "bucket-v1-hashing-64-2"
@@ -106,6 +106,42 @@ def test_drop_old_removes_the_index_before_the_switch(filled: CommandLine) -> No
     assert tenant(filled).previous is None
 
 
+@pytest.fixture
+def with_opensearch(ragdrop: CommandLine) -> CommandLine:
+    """A deployment whose INDEX_URL names an OpenSearch."""
+    ragdrop.deployment = FakeDeployment(World(settings={"INDEX_URL": "http://127.0.0.1:1"}))
+    ragdrop.deployment.world.put("team/0.md", TEXT)
+    return ragdrop
+
+
+def test_a_tenant_moves_to_the_bucket_index_and_back_again(with_opensearch: CommandLine) -> None:
+    [there] = told(with_opensearch, "--to", "bucket")
+    told(with_opensearch, "--drop-old")
+    [back] = told(with_opensearch, "--to", "opensearch")
+
+    assert (there["previous"], there["index"]) == ("ragdrop-v1-hashing-64-1", "bucket-v1-hashing-64-2")
+    assert (back["previous"], back["index"]) == ("bucket-v1-hashing-64-2", "ragdrop-v1-hashing-64-5")
+
+
+def test_without_another_kind_a_tenant_moves_to_the_one_that_index_url_names(with_opensearch: CommandLine) -> None:
+    told(with_opensearch, "--to", "bucket")
+    told(with_opensearch, "--drop-old")
+
+    assert [line["index"] for line in told(with_opensearch)] == ["ragdrop-v1-hashing-64-5"]
+
+
+def test_to_the_kind_that_a_tenant_has_nothing_is_done(filled: CommandLine) -> None:
+    assert told(filled, "--to", "bucket") == [{"tenant": "acme", "changed": False, "index": OLD}]
+
+
+def test_a_move_to_opensearch_needs_one_and_nothing_is_done_without(filled: CommandLine) -> None:
+    result = filled.run("reindex", "--to", "opensearch")
+
+    assert result.exit_code == 2
+    assert "INDEX_URL names no OpenSearch: deploy with IndexUrl set to its URL first" in result.stderr
+    assert (tenant(filled).active.name, tenant(filled).building) == (OLD, None)
+
+
 @pytest.mark.parametrize("step", ["--rollback", "--drop-old", "--abort"])
 def test_without_a_name_tenants_that_have_nothing_to_do_are_passed_over(filled: CommandLine, step: str) -> None:
     assert told(filled, step) == []
@@ -132,7 +168,14 @@ def test_one_tenant_that_fails_does_not_stop_the_others(filled: CommandLine) -> 
 
 
 @pytest.mark.parametrize(
-    "options", [("--rollback", "--abort"), ("--drop-old", "--chunk-tokens", "64"), ("--chunk-tokens", "31")]
+    "options",
+    [
+        ("--rollback", "--abort"),
+        ("--drop-old", "--chunk-tokens", "64"),
+        ("--chunk-tokens", "31"),
+        ("--to", "bucket", "--abort"),
+        ("--to", "sqlite"),
+    ],
 )
 def test_options_that_contradict_each_other_or_are_out_of_range_are_usage_errors(
     filled: CommandLine, options: tuple[str, ...]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from ragdrop.documents.purge import Purged
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DocumentNotFoundError
+from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
+from testing.memory_manifests import MemoryManifests
+from testing.memory_object_store import MemoryObjectStore
+from tests.fallback_world import FallbackWorld
 from tests.world import World
 
 
@@ -30,6 +36,37 @@ def test_every_version_text_chunk_and_item_goes_and_is_counted(world: World) -> 
     tenant = world.registry.tenant(world.tenant)
     assert tenant is not None
     assert (tenant.documents, tenant.chunks) == (0, 0)
+
+
+def test_the_segments_of_the_bucket_index_hold_nothing_of_it_any_more(tmp_path: Path) -> None:
+    state, manifests = MemoryObjectStore("state"), MemoryManifests()
+    index = BucketChunkIndex(state, manifests, tmp_path, max_bytes=1 << 30)
+    world = World(index=index, state=state, manifests=manifests)
+    for path in ("team/a.md", "team/b.md"):
+        world.put(path, f"{path} tells of the xylophone.")
+    assert sum(b"a.md tells of the xylophone" in body for body in bodies(state)) == 1
+
+    assert purge(world, "team/a.md").chunks == 1
+
+    assert not any(b"a.md" in body for body in bodies(state))
+    assert world.texts("xylophone") == ["team/b.md tells of the xylophone."]
+
+
+def test_of_a_tenant_in_opensearch_the_bucket_index_beside_it_holds_nothing_of_it_either(tmp_path: Path) -> None:
+    world = FallbackWorld(tmp_path)
+    for path in ("team/a.md", "team/b.md"):
+        world.put(path, f"{path} tells of the xylophone.")
+
+    assert purge(world, "team/a.md").chunks == 1  # those of the index that answers
+
+    assert not any(b"a.md" in body for body in bodies(world.state))
+    world.cut()
+    assert world.texts("xylophone") == ["team/b.md tells of the xylophone."]
+
+
+def bodies(state: MemoryObjectStore) -> list[bytes]:
+    """What the bucket holds under every key."""
+    return [state.get(key) or b"" for key in state.keys()]  # noqa: SIM118 - no dictionary
 
 
 def test_documents_whose_names_begin_alike_or_whose_text_is_the_same_stay(world: World) -> None:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
 
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import EmbeddingServiceError, ObjectStoreError
 from ragdrop.operate.sweep_tenants import Round
 from ragdrop.ports.object_store import ListedObject
+from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
+from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
-from tests.world import TENANT, World
+from tests.world import COPIES, TENANT, World
 
 
 def test_the_schedule_sweeps_every_active_tenant_and_one_that_fails_does_not_stop_the_others() -> None:
@@ -73,6 +79,66 @@ def test_ingest_calibrates_a_tenant_with_its_twentieth_document_and_again_when_i
     explanation = world.search("The keeper of mark 3x", debug=True).explanation
     assert explanation is not None
     assert (explanation.calibration["basis"], explanation.calibration["documents"]) == ("fitted", 40)
+
+
+def test_segments_that_no_reader_uses_any_more_are_removed_after_an_hour() -> None:
+    world = bucket_world()
+    index = index_of(world)
+    world.now_s += 1  # segments are named by their time
+    world.state.modified_at = at(world.now_s)
+    assert world.app.ports.bucket_index.merge(index, Deadline.after(10), everything=True) == 3
+    segments = [each.key for each in world.state.entries("index/") if each.key.endswith(".seg")]
+
+    sweep(world)
+    within_the_hour = [each.key for each in world.state.entries("index/") if each.key.endswith(".seg")]
+    world.now_s += 3_600
+    sweep(world)
+
+    assert (len(segments), within_the_hour) == (4, segments)
+    assert [each.key for each in world.state.entries("index/")] == segments[-1:]
+    assert len(world.texts("pump", limit=20)) == 3
+
+
+def test_segments_that_cannot_be_removed_are_a_failure_of_that_tenant_alone() -> None:
+    world = World(state=_CannotList())
+    world.app.operate.operator.create_tenant("bravo")
+
+    done = sweep(world)
+
+    assert done.failures == {TENANT: "DATABASE_ERROR"}
+    assert [report.tenant for report in done.reports] in ([TENANT, "bravo"], ["bravo", TENANT])
+
+
+def bucket_world() -> World:
+    """A world over the bucket index, with three documents in a segment each."""
+    state, manifests = MemoryObjectStore("state"), MemoryManifests()
+    state.modified_at = at(1_800_000_000)
+    index = BucketChunkIndex(
+        state, manifests, Path(COPIES.name) / uuid4().hex, max_bytes=1 << 30, clock=lambda: world.now_s
+    )
+    world = World(state=state, manifests=manifests, index=index, bucket_index=index)
+    for number in range(3):
+        world.put(f"team/{number}.md", f"Pump {number}.")
+    return world
+
+
+def index_of(world: World) -> IndexRef:
+    tenant = world.registry.tenant(TENANT)
+    assert tenant is not None
+    return tenant.index
+
+
+def at(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+class _CannotList(MemoryObjectStore):
+    """A state bucket that cannot list the segments of one tenant."""
+
+    def entries(self, prefix: str, *, start_after: str = "") -> Iterator[ListedObject]:
+        if prefix.startswith(f"index/{TENANT}/"):
+            raise ObjectStoreError("down", service="object_store")
+        return super().entries(prefix, start_after=start_after)
 
 
 def fill(world: World, first: int, end: int) -> None:

@@ -96,9 +96,7 @@ class MergingIndex(Protocol):
     def merge_is_due(self, index: IndexRef) -> bool:
         """Whether a merge should be asked for, by what this environment wrote last; it asks nobody."""
 
-    def merge(
-        self, index: IndexRef, deadline: Deadline, dead: FindDead = ..., *, everything: bool = False
-    ) -> int:
+    def merge(self, index: IndexRef, deadline: Deadline, dead: FindDead = ..., *, everything: bool = False) -> int:
         """Make one segment of some, or of *everything*, without what is *dead*; how many there were.
 
         Two merges at once are harmless.

@@ -21,7 +21,7 @@ from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, DeadlineError, DependencyError, IndexLostError
 from ragdrop.ports import ObjectStore
 from ragdrop.ports.manifests import ManifestStore
-from ragdrop.stores.bucket.local_files import MISSING, SegmentFiles
+from ragdrop.stores.bucket.local_files import MISSING, PIECE_BYTES, SegmentFiles
 from ragdrop.stores.bucket.manifest import (
     MAX_SEGMENTS,
     MERGE_ABOVE,
@@ -65,6 +65,7 @@ class BucketChunkIndex:
         folder: Where local copies are; several processes may share it.
         max_bytes: Of all local copies together.
         merge_above: Segments from which on a merge is due.
+        piece_bytes: Of one request to the bucket.
         clock: Seconds since 1970.
     """
 
@@ -77,11 +78,12 @@ class BucketChunkIndex:
         max_bytes: int,
         clock: Callable[[], float] = time.time,
         merge_above: int = MERGE_ABOVE,
+        piece_bytes: int = PIECE_BYTES,
     ) -> None:
         self._state = state
         self._manifests = manifests
         self._clock = clock
-        self._files = SegmentFiles(state, folder, max_bytes=max_bytes)
+        self._files = SegmentFiles(state, folder, max_bytes=max_bytes, piece_bytes=piece_bytes)
         self._views: OrderedDict[IndexRef, tuple[float, View]] = OrderedDict()
         self._lock = threading.Lock()
         self._due: dict[IndexRef, bool] = {}
@@ -289,24 +291,30 @@ class BucketChunkIndex:
         with self._lock:
             held = self._views.get(index)
         if held is not None and read_at_s - held[0] < fresh_s:
-            return held[1]
+            view = held[1]
+        else:
+            view = self._current(index, held[1] if held is not None else None, read_at_s, deadline)
+        if view.lost.why is not None and not view.segments and not may_be_lost:
+            raise view.lost.why
+        return view
+
+    def _current(self, index: IndexRef, held: View | None, read_at_s: float, deadline: Deadline) -> View:
+        """The view of the manifest as it is now: the one that is held, if nothing has changed."""
         manifest = self._manifest(index)
-        view = held[1] if held is not None and held[1].manifest == manifest else None
+        view = held if held is not None and held.manifest == manifest else None
         if view is None or view.lost.segments:
-            view = self._opened(index, manifest, held[1].segments if held is not None else (), deadline)
+            view = self._opened(index, manifest, held.segments if held is not None else (), deadline)
         with self._lock:
             self._views[index] = (read_at_s, view)
             self._views.move_to_end(index)
             if len(self._views) > MAX_VIEWS:
                 self._views.popitem(last=False)
-        if view.lost.why is not None and not view.segments and not may_be_lost:
-            raise view.lost.why
         return view
 
     def _opened(self, index: IndexRef, manifest: Manifest, held: Sequence[Segment], deadline: Deadline) -> View:
         """Open what *manifest* lists; read it again where a segment is not live any more."""
         for _ in range(3):
-            by_name = {each.name: each for each in held}
+            by_name = {each.name: each for each in held if self._files.has(index, each.name)}  # or it made room
             segments: list[Segment] = []
             lost: list[str] = []
             why: IndexLostError | None = None

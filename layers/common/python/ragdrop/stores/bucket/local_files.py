@@ -15,7 +15,7 @@ import threading
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,8 +37,9 @@ from ragdrop.stores.bucket.segment import Segment
 
 PIECE_BYTES = 8 << 20  # of one request
 PARALLEL = 8  # requests at once
-WHOLE_BYTES = 4 << 20  # a segment up to this size is fetched with its texts, by one request
 VIEW = "view-"
+TEXT_SHARE = 4  # blocks of texts take a quarter of what copies may, beside them
+PAGE_BYTES = 4_096  # of the disk: a file takes whole ones
 GRACE_S = 60.0  # a copy that was made lately may be one that another process is about to open
 MISSING = "a segment of the index is not in the bucket"
 
@@ -50,12 +51,15 @@ class SegmentFiles:
         state: The state bucket.
         folder: Made when it is first wanted.
         max_bytes: Of all copies together; segments of other tenants that were not used for longest go first.
+        piece_bytes: Of one request.  A segment of half of it is fetched with its texts, by one request.
     """
 
-    def __init__(self, state: ObjectStore, folder: Path, *, max_bytes: int) -> None:
+    def __init__(self, state: ObjectStore, folder: Path, *, max_bytes: int, piece_bytes: int = PIECE_BYTES) -> None:
         self._state = state
         self._folder = folder
         self._max_bytes = max_bytes
+        self._piece_bytes = piece_bytes
+        self._text_room = _Room(max_bytes // TEXT_SHARE)
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._pool = ThreadPoolExecutor(PARALLEL, thread_name_prefix="segments")
 
@@ -80,7 +84,8 @@ class SegmentFiles:
                 self._fetch(index, entry, place, deadline)
                 core = _mapped(place / "core")
                 header = self._checked(index, entry, core)
-            texts = _Texts(self._state, segment_name(index, entry.name), header, core, place / "texts", self._pool)
+            name = segment_name(index, entry.name)
+            texts = _Texts(self._state, name, header, core, place / "texts", pool=self._pool, room=self._text_room)
         return Segment(entry.name, entry.tag, entry.sequence, header=header, core=core, read_texts=texts)
 
     def is_whole(self, index: IndexRef, entry: SegmentEntry, deadline: Deadline) -> bool:
@@ -112,8 +117,13 @@ class SegmentFiles:
             try:
                 return LexicalSearch(place)
             except ValueError as exc:  # tantivy's word for a file that it cannot read
-                shutil.rmtree(place, ignore_errors=True)
+                for copy in (place, *(self._place(index, each.name) for each in segments)):  # fetched again next time
+                    shutil.rmtree(copy, ignore_errors=True)
                 raise IndexLostError("a local copy of the index is damaged: its words cannot be read") from exc
+
+    def has(self, index: IndexRef, name: str) -> bool:
+        """Whether there is a copy of a segment."""
+        return (self._place(index, name) / "core").exists()
 
     def forget(self, index: IndexRef) -> None:
         """Remove all copies of an index."""
@@ -165,7 +175,7 @@ class SegmentFiles:
 
     def _fetch(self, index: IndexRef, entry: SegmentEntry, place: Path, deadline: Deadline) -> None:
         """Bring a copy, check it and put it in place, whole or not at all."""
-        whole = entry.size_bytes <= WHOLE_BYTES
+        whole = 2 * entry.size_bytes <= self._piece_bytes
         size = entry.size_bytes if whole else entry.core_bytes
         self.make_room(2 * size, index)
         body = memoryview(self._brought(segment_name(index, entry.name), size, deadline))
@@ -186,11 +196,11 @@ class SegmentFiles:
             shutil.rmtree(draft, ignore_errors=True)
 
     def _brought(self, name: str, size: int, deadline: Deadline) -> bytes:
-        starts = range(0, size, PIECE_BYTES)
+        starts = range(0, size, self._piece_bytes)
 
         def piece(start: int) -> bytes:
             deadline.timeout_s(1.0, stage="index")
-            body = self._state.get(name, start=start, end=min(start + PIECE_BYTES, size))
+            body = self._state.get(name, start=start, end=min(start + self._piece_bytes, size))
             if body is None:
                 raise IndexLostError(MISSING)
             return body
@@ -225,11 +235,35 @@ def check_sections(header: Header, body: memoryview, names: Iterable[str]) -> No
             raise IndexLostError(f"a segment of the index is damaged: its {name} are not what they were")
 
 
+class _Room:
+    """Bytes of the disk that blocks of texts may take, over all segments."""
+
+    def __init__(self, size: int) -> None:
+        self._left = size
+        self._lock = threading.Lock()
+
+    def take(self, size: int) -> bool:
+        """Take *size* bytes, or give them back where it is negative; False where they are not there."""
+        with self._lock:
+            if size > self._left:
+                return False
+            self._left -= size
+            return True
+
+
 class _Texts:
     """Reads ranges of a segment's `texts`, from its copy or from the bucket; what was read is kept."""
 
     def __init__(
-        self, state: ObjectStore, name: str, header: Header, core: memoryview, path: Path, pool: ThreadPoolExecutor
+        self,
+        state: ObjectStore,
+        name: str,
+        header: Header,
+        core: memoryview,
+        path: Path,
+        *,
+        pool: ThreadPoolExecutor,
+        room: _Room,
     ) -> None:
         self._state = state
         self._name = name
@@ -237,6 +271,8 @@ class _Texts:
         sums = header.sections["text_sums"]
         self._sums = core[sums.start : sums.start + sums.size]
         self._pool = pool
+        self._room = room
+        self._taken = 0
         self._file = -1
         whole = path.exists() and path.stat().st_size == self._section.size
         own = path if whole else path.with_name(f"texts-{os.getpid()}-{id(self)}")
@@ -252,14 +288,24 @@ class _Texts:
             IndexLostError: A block is missing or damaged.
         """
         with _translated():
-            wanted = {
-                at for start, end in ranges for at in range(start // TEXT_BLOCK_BYTES, -(-end // TEXT_BLOCK_BYTES))
-            }
+            wanted = set[int]().union(*(_blocks(start, end) for start, end in ranges))
             missing = [number for number in sorted(wanted) if not self._present[number]]
-            for number, block in zip(missing, self._pool.map(lambda n: self._block(n, deadline), missing), strict=True):
-                os.pwrite(self._file, block, number * TEXT_BLOCK_BYTES)
-                self._present[number] = 1
-            return [os.pread(self._file, end - start, start) for start, end in ranges]
+            brought = dict(zip(missing, self._pool.map(lambda n: self._block(n, deadline), missing), strict=True))
+            for number, block in brought.items():
+                if self._room.take(len(block)):
+                    self._taken += len(block)
+                    os.pwrite(self._file, block, number * TEXT_BLOCK_BYTES)
+                    self._present[number] = 1
+            return [self._range(start, end, brought) for start, end in ranges]
+
+    def _range(self, start: int, end: int, brought: Mapping[int, bytes]) -> bytes:
+        numbers = _blocks(start, end)
+        if all(self._present[number] for number in numbers):
+            return os.pread(self._file, end - start, start)
+        at = numbers.start * TEXT_BLOCK_BYTES
+        read = (os.pread(self._file, TEXT_BLOCK_BYTES, number * TEXT_BLOCK_BYTES) for number in numbers)
+        blocks = (brought.get(number, held) for number, held in zip(numbers, read, strict=True))
+        return b"".join(blocks)[start - at : end - at]
 
     def _block(self, number: int, deadline: Deadline) -> bytes:
         deadline.timeout_s(1.0, stage="index")
@@ -275,6 +321,16 @@ class _Texts:
     def __del__(self) -> None:
         if self._file >= 0:
             os.close(self._file)
+            self._room.take(-self._taken)
+
+
+def _blocks(start: int, end: int) -> range:
+    """The numbers of the blocks that hold a range.
+
+    >>> _blocks(0, 65_536), _blocks(65_535, 65_537)
+    (range(0, 1), range(0, 2))
+    """
+    return range(start // TEXT_BLOCK_BYTES, -(-end // TEXT_BLOCK_BYTES))
 
 
 def _mapped(path: Path) -> memoryview:
@@ -299,7 +355,7 @@ def _put_in_place(draft: Path, place: Path) -> None:
 
 def _size(folder: Path) -> int:
     try:
-        return sum(each.stat().st_blocks * 512 for each in folder.iterdir())
+        return sum(-(-each.stat().st_size // PAGE_BYTES) * PAGE_BYTES for each in folder.iterdir())
     except OSError:  # another process removed it meanwhile
         return 0
 

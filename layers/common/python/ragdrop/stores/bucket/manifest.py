@@ -147,8 +147,8 @@ def to_merge(segments: Iterable[SegmentEntry], *, above: int = MERGE_ABOVE) -> l
 def all_that_fit(segments: Iterable[SegmentEntry]) -> list[SegmentEntry]:
     """As many segments, the smallest first, as one may hold.
 
-    >>> sizes = [200_000, 60_000, 10]
-    >>> [each.chunks for each in all_that_fit(SegmentEntry(str(n), n, n, size, 0, 0, "") for n, size in enumerate(sizes))]
+    >>> segments = [SegmentEntry(str(size), 1, 1, size, 0, 0, "") for size in (200_000, 60_000, 10)]
+    >>> [each.chunks for each in all_that_fit(segments)]
     [10, 60000]
     """
     chosen: list[SegmentEntry] = []

@@ -66,8 +66,12 @@ class MergedRows:
 
 
 def _documents(segments: Sequence[Segment]) -> Iterator[Place]:
-    streams = [((order, each, n) for order, n in each.documents_from(("", "", -1))) for each in segments]
-    return heapq.merge(*streams, key=lambda place: place[0])
+    return heapq.merge(*map(_places, segments), key=lambda place: place[0])
+
+
+def _places(segment: Segment) -> Iterator[Place]:
+    for order, number in segment.documents_from(("", "", -1)):
+        yield order, segment, number
 
 
 def _batches(places: Iterator[Place]) -> Iterator[list[Place]]:

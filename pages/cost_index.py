@@ -1,0 +1,115 @@
+"""What a chunk index costs a month, by kind, size and questions: the second table of docs/cost.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from math import ceil
+
+from pages import cost
+from pages.cost import DAYS, DYNAMO_READ, GP3_GB, HOURS, LAMBDA_GB_S, S3_GB, S3_GET
+
+BEGIN, END = "<!-- index-month: written by make docs -->", "<!-- end of index-month -->"
+SIZES, ASKED = (1_000, 100_000, 1_000_000), (0, 1_000, 100_000)  # chunks; questions a day
+
+# The bucket index: bytes as benchmarks/bucket_index.py measures them at 384 dimensions, rounded up.
+BYTES_A_CHUNK, CORE_BYTES, TEXT_BYTES = 2_000, 700, 1_300  # in all; fetched first; read by range
+RETIRED = 1.5  # with segments that were merged lately
+SEGMENTS, SEGMENT_CHUNKS = 7, 200_000  # of an index that rests, and the most chunks of one
+PIECE_BYTES, BLOCK_BYTES = 8 << 20, 1 << 16  # of a request
+GB, READ_MB_S = 1.0, 75.0  # memory of a function, and how fast it reads the bucket
+SEARCH_S, SEARCH_S_A_CHUNK = 0.010, 0.09e-6  # of a search: three times the CPU measured, or more
+BLOCKS_A_SEARCH = 60  # at most: one for each hit
+ENVIRONMENT_H, BUSY_S, PEAK = 2.0, 0.5, 5.0  # life of an environment, a whole search, the busiest hour over the mean
+MANIFEST_UNITS = 2  # of the registry table, a strongly consistent read
+
+# OpenSearch: nodes, an hour each, GB each; t3.small.search and m6g.large.search.
+SMALL, LARGE = (1, 0.036, 10), (1, 0.128, 20)
+SMALL_QUESTIONS = 20_000  # a day that a t3.small's CPU credits bear, at some 50 ms of a core each
+LARGE_QUESTIONS = 690_000  # that the two cores of an m6g.large bear in the busiest hour
+
+
+def environments(questions: int) -> float:
+    """Environments that begin in a day.
+
+    >>> environments(0), environments(1), environments(1_000), environments(100_000)
+    (0, 1, 12.0, 36.0)
+    """
+    at_once = max(1, ceil(questions / 86_400 * BUSY_S * PEAK))
+    return min(questions, at_once * 24 / ENVIRONMENT_H)
+
+
+def bucket_month(chunks: int, questions: int) -> dict[str, float]:
+    """USD a month for the bucket index alone, by what is paid.
+
+    The hourly sweep heads each segment, lists the prefix and reads one segment whole.
+
+    >>> {name: round(usd, 3) for name, usd in bucket_month(100_000, 0).items()}
+    {'storage': 0.007, 'hourly check': 0.043, 'searches': 0.0, 'copies': 0.0}
+    """
+    segments = max(SEGMENTS, ceil(chunks / SEGMENT_CHUNKS))
+    largest = min(chunks, SEGMENT_CHUNKS) * BYTES_A_CHUNK
+    check = (2 * segments + largest / PIECE_BYTES) * S3_GET + largest / 1e6 / READ_MB_S * GB * LAMBDA_GB_S
+    begun, asked = environments(questions) * DAYS, questions * DAYS
+    core = chunks * CORE_BYTES
+    blocks = min(asked * BLOCKS_A_SEARCH, begun * (chunks * TEXT_BYTES / BLOCK_BYTES))
+    return {
+        "storage": chunks * BYTES_A_CHUNK * RETIRED / 1e9 * S3_GB,
+        "hourly check": HOURS * check,
+        "searches": asked * ((SEARCH_S + chunks * SEARCH_S_A_CHUNK) * GB * LAMBDA_GB_S + MANIFEST_UNITS * DYNAMO_READ),
+        "copies": begun * ((segments + core / PIECE_BYTES) * S3_GET + core / 1e6 / READ_MB_S * GB * LAMBDA_GB_S)
+        + blocks * S3_GET,
+    }
+
+
+def opensearch_month(chunks: int, questions: int) -> float:
+    """USD a month for the smallest single node that bears up to LARGE_QUESTIONS, and for the bucket index behind it.
+
+    >>> round(opensearch_month(1_000, 0), 2), round(opensearch_month(1_000_000, 0), 2)
+    (27.5, 96.03)
+    """
+    is_small = chunks <= SIZES[1] and questions <= SMALL_QUESTIONS
+    nodes, rate, disk_gb = SMALL if is_small else LARGE
+    return nodes * (rate * HOURS + disk_gb * GP3_GB) + sum(bucket_month(chunks, 0).values())
+
+
+def even_at() -> int:
+    """From how many chunks on OpenSearch is cheaper where a large node is busy all day, to 50,000.
+
+    >>> bucket = sum(bucket_month(even_at(), LARGE_QUESTIONS).values())
+    >>> bucket >= opensearch_month(even_at(), LARGE_QUESTIONS)
+    True
+    """
+    return next(
+        chunks
+        for chunks in range(50_000, 10_000_000, 50_000)
+        if sum(bucket_month(chunks, LARGE_QUESTIONS).values()) >= opensearch_month(chunks, LARGE_QUESTIONS)
+    )
+
+
+def table() -> str:
+    """A row a size and number of questions, then where both cost the same."""
+    lines = ["| chunks | questions a day | bucket index, USD a month | OpenSearch, USD a month |", "|---|---|---|---|"]
+    lines += [
+        f"| {size:,} | {asked:,} | {_usd(bucket_month(size, asked))} | {opensearch_month(size, asked):,.2f} |"
+        for size in SIZES
+        for asked in ASKED
+    ]
+    busy = " / ".join(_usd(bucket_month(size, LARGE_QUESTIONS)) for size in SIZES)
+    sizes = " / ".join(f"{size:,}" for size in SIZES)
+    said = (
+        f"An m6g.large.search that is busy all day answers about {LARGE_QUESTIONS:,} questions for "
+        f"{opensearch_month(SIZES[0], LARGE_QUESTIONS):,.0f} USD a month. As many cost the bucket index {busy} USD at "
+        f"{sizes} chunks. At that rate OpenSearch is cheaper from about {even_at():,} chunks on."
+    )
+    return "\n".join([*lines, "", said])
+
+
+def page() -> str:
+    """The whole page: with this table and that of workloads between their marks made again."""
+    pattern = f"{re.escape(BEGIN)}.*?{re.escape(END)}"
+    return re.sub(pattern, lambda _: f"{BEGIN}\n{table()}\n{END}", cost.page(), flags=re.DOTALL)
+
+
+def _usd(parts: Mapping[str, float]) -> str:
+    return f"{sum(parts.values()):,.2f}"
