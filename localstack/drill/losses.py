@@ -18,6 +18,7 @@ from localstack.deploy import Emulated
 from localstack.drill.asking import DrillReply, ask, health, search
 from localstack.drill.harness import TENANT, Harness, on_another_port, sweep, with_settings
 from localstack.drill.round import wait_until_well
+from localstack.launch_options import BUCKET_URL
 from localstack.seed import ragdrop_json
 
 INDEXES = "ragdrop-*"
@@ -146,7 +147,7 @@ def _refused(harness: Harness) -> Iterator[Harness]:
 def _on_bucket_index(harness: Harness) -> Iterator[Harness]:
     """Apps that have no copy of a segment yet, with the tenant on the bucket index."""
     ragdrop_json(harness.home, ["reindex", "--tenant", TENANT, "--to", "bucket"])
-    with with_settings(harness, {}) as changed:
+    with with_settings(harness, {"INDEX_URL": BUCKET_URL}) as changed:
         yield changed
 
 

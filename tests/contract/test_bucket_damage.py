@@ -92,15 +92,6 @@ def test_a_segment_that_is_missing_is_left_out(damaged: Damaged) -> None:
     assert paths(damaged.engine().words("pump")) == ["b.md"]
 
 
-def test_a_whole_segment_of_another_tenant_in_its_place_is_left_out(damaged: Damaged) -> None:
-    other = Engine("bucket", bucket_index(damaged.folder / "other", damaged.state), new_ref(tenant="zulu"))
-    other.write(other.piece("secret.md", "pump"))
-    [foreign] = (each.key for each in damaged.state.entries("index/zulu/"))
-    damaged.put(damaged.state.get(foreign) or b"")
-
-    assert paths(damaged.engine().words("pump")) == ["b.md"]
-
-
 def test_an_index_of_which_no_segment_can_be_read_is_lost(damaged: Damaged) -> None:
     for each in list(damaged.state.entries("index/")):
         damaged.state.purge(each.key)
@@ -180,16 +171,6 @@ def test_a_damaged_local_copy_is_fetched_again(damaged: Damaged, name: str) -> N
     except IndexLostError:
         found = again.words("pump")
     assert len(found) == 4
-
-
-def test_a_text_of_a_large_segment_is_checked_when_it_is_read(tmp_path: Path) -> None:
-    damaged = Damaged(tmp_path, text="pump " + "word " * 2_000)
-    damaged.damage("texts")
-    reader = damaged.engine(piece_bytes=4_096)
-
-    with pytest.raises(IndexLostError, match="checksum"):
-        reader.read("a.md")
-    assert len(reader.read("b.md")) == 1
 
 
 def asked() -> CandidateQuery:

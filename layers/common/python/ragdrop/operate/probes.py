@@ -23,6 +23,7 @@ def index_probe(index: ChunkIndex, registry: Registry) -> Probe:
         if tenant is None or not tenant.documents:
             return ProbeResult()
         if damaged := index.damaged(tenant.index):
+            index.count(tenant.index, look.deadline)  # raises where no part of it can be read
             told = f"segments {', '.join(damaged)} could not be read; the sweep writes again what they held"
             return ProbeResult("degraded", told)
         if index.drops_superseded(tenant.index) and not look.deep:

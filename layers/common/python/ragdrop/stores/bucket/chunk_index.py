@@ -21,7 +21,7 @@ from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, DeadlineError, DependencyError, IndexLostError
 from ragdrop.ports import ObjectStore
 from ragdrop.ports.manifests import ManifestStore
-from ragdrop.stores.bucket.local_files import MISSING, PIECE_BYTES, SegmentFiles
+from ragdrop.stores.bucket.local_files import MISSING, PIECE_BYTES, CopyGoneError, SegmentFiles
 from ragdrop.stores.bucket.manifest import (
     MAX_SEGMENTS,
     MERGE_ABOVE,
@@ -53,6 +53,7 @@ REWRITTEN_CHUNKS = 20_000  # segments of so many chunks are written again at onc
 HOUR_S = 3_600
 RETIRED_S = 3_600.0  # how long a segment that is not live stays for readers of an older manifest
 MAX_VIEWS = 64  # kept open
+ATTEMPTS = 4  # to open a view, while its segments are merged or its copies removed
 WAIT_S = 0.02  # before a change that another writer overtook is tried again; up to 32 times as long
 
 
@@ -312,28 +313,38 @@ class BucketChunkIndex:
         return view
 
     def _opened(self, index: IndexRef, manifest: Manifest, held: Sequence[Segment], deadline: Deadline) -> View:
-        """Open what *manifest* lists; read it again where a segment is not live any more."""
-        for _ in range(3):
-            by_name = {each.name: each for each in held if self._files.has(index, each.name)}  # or it made room
-            segments: list[Segment] = []
-            lost: list[str] = []
-            why: IndexLostError | None = None
-            for entry in manifest.segments:
-                known = by_name.get(entry.name)
-                try:
-                    segments.append(known or self._files.open(index, entry, deadline))
-                except IndexLostError as exc:
-                    lost.append(entry.name)
-                    why = exc
-            if why is not None and why.message == MISSING:
-                later = self._manifest(index)
-                if later != manifest:
-                    manifest = later
-                    continue
-            break
-        lexical = self._files.open_view(index, segments) if segments else None
-        self._files.forget_others(index, segments)
-        return View(index, manifest, segments, lexical=lexical, lost=Lost(tuple(lost), len(manifest.segments), why))
+        """Open what *manifest* lists; again where it has changed meanwhile, or local copies went."""
+        for _ in range(ATTEMPTS):
+            segments, lost, why = self._segments(index, manifest, held, deadline)
+            if why is not None and why.message == MISSING and (later := self._manifest(index)) != manifest:
+                manifest = later
+                continue
+            try:
+                lexical = self._files.open_view(index, segments) if segments else None
+            except CopyGoneError:
+                held = ()
+                continue
+            self._files.forget_others(index, segments)
+            told = Lost(tuple(lost), len(manifest.segments), why)
+            return View(index, manifest, segments, lexical=lexical, lost=told)
+        raise DatabaseError("the index changes faster than it can be opened", service="index")
+
+    def _segments(
+        self, index: IndexRef, manifest: Manifest, held: Sequence[Segment], deadline: Deadline
+    ) -> tuple[list[Segment], list[str], IndexLostError | None]:
+        """The segments that could be opened, the names of those that could not, and why the last of them could not."""
+        by_name = {each.name: each for each in held if self._files.has(index, each.name)}
+        names = [each.name for each in manifest.segments]
+        segments: list[Segment] = []
+        lost: list[str] = []
+        why: IndexLostError | None = None
+        for entry in manifest.segments:
+            try:
+                segments.append(by_name.get(entry.name) or self._files.open(index, entry, names, deadline))
+            except IndexLostError as exc:
+                lost.append(entry.name)
+                why = exc
+        return segments, lost, why
 
     def _counted(self, index: IndexRef, deadline: Deadline) -> int:
         try:

@@ -15,7 +15,7 @@ import threading
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,6 +44,10 @@ GRACE_S = 60.0  # a copy that was made lately may be one that another process is
 MISSING = "a segment of the index is not in the bucket"
 
 
+class CopyGoneError(DatabaseError):
+    """A local copy was removed to make room for another one: fetched again it is there."""
+
+
 class SegmentFiles:
     """The local copies in *folder*.
 
@@ -63,8 +67,12 @@ class SegmentFiles:
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._pool = ThreadPoolExecutor(PARALLEL, thread_name_prefix="segments")
 
-    def open(self, index: IndexRef, entry: SegmentEntry, deadline: Deadline) -> Segment:
-        """Open a segment, which is fetched first where there is no copy.
+    def has(self, index: IndexRef, name: str) -> bool:
+        """Whether there is a copy of a segment."""
+        return (self._place(index, name) / "core").exists()
+
+    def open(self, index: IndexRef, entry: SegmentEntry, kept: Collection[str], deadline: Deadline) -> Segment:
+        """Open a segment, which is fetched first where there is no copy; copies of *kept* are not removed for it.
 
         Raises:
             IndexLostError: It is not in the bucket, damaged, or of another index.
@@ -73,15 +81,15 @@ class SegmentFiles:
         """
         place = self._place(index, entry.name)
         with self._turn(str(place), deadline), _translated():
-            if not (place / "core").exists():
-                self._fetch(index, entry, place, deadline)
+            if not self.has(index, entry.name):
+                self._fetch(index, entry, place, kept, deadline)
             os.utime(place)
             core = _mapped(place / "core")
             try:
                 header = self._checked(index, entry, core)
             except IndexLostError:  # the copy, not the segment: that was checked when it was fetched
                 shutil.rmtree(place, ignore_errors=True)
-                self._fetch(index, entry, place, deadline)
+                self._fetch(index, entry, place, kept, deadline)
                 core = _mapped(place / "core")
                 header = self._checked(index, entry, core)
             name = segment_name(index, entry.name)
@@ -103,9 +111,10 @@ class SegmentFiles:
 
         Raises:
             IndexLostError: A copy is damaged.
+            CopyGoneError: A copy was removed meanwhile.
         """
         place = self._place(index, _view_name(segments))
-        with _translated():
+        with _translated(missing=CopyGoneError):
             if not place.exists():
                 draft = place.with_name(f".{uuid.uuid4().hex}")
                 draft.mkdir(parents=True)
@@ -121,10 +130,6 @@ class SegmentFiles:
                     shutil.rmtree(copy, ignore_errors=True)
                 raise IndexLostError("a local copy of the index is damaged: its words cannot be read") from exc
 
-    def has(self, index: IndexRef, name: str) -> bool:
-        """Whether there is a copy of a segment."""
-        return (self._place(index, name) / "core").exists()
-
     def forget(self, index: IndexRef) -> None:
         """Remove all copies of an index."""
         shutil.rmtree(self._place(index, ""), ignore_errors=True)
@@ -138,27 +143,36 @@ class SegmentFiles:
             if each.name not in kept and _used_at(each) < before_s:
                 shutil.rmtree(each, ignore_errors=True)
 
-    def make_room(self, wanted_bytes: int, index: IndexRef) -> None:
+    def make_room(self, wanted_bytes: int, index: IndexRef, kept: Collection[str]) -> None:
         """Remove copies until *wanted_bytes* fit: those of other tenants first, the least recently used first.
 
+        Args:
+            wanted_bytes: Of the copy to come.
+            index: Whose it is.
+            kept: Segments of this index that the same search needs.
+
         Raises:
-            DatabaseError: They would not fit an empty disk.
+            DatabaseError: They do not fit beside what the search needs already.
         """
-        if wanted_bytes > self._max_bytes:
-            message = f"a segment of {wanted_bytes} bytes does not fit the {self._max_bytes} that local copies may take"
-            raise DatabaseError(message, service="index", retryable=False)
         own = self._place(index, "")
         copies = [
             each for each in self._folder.glob("*/*/*") if each.is_dir() and not each.name.startswith((".", VIEW))
         ]
         sizes = {each: _size(each) for each in copies}
-        used = sum(sizes.values())
+        left = self._max_bytes - sum(sizes.values()) - wanted_bytes
         for each in sorted(copies, key=lambda copy: (copy.parent == own, _used_at(copy))):
-            if used + wanted_bytes <= self._max_bytes:
+            if left >= 0:
                 return
+            if each.parent == own and each.name in kept:
+                continue
             for place in (each, *each.parent.glob(f"{VIEW}*")):  # views hold its files too
                 shutil.rmtree(place, ignore_errors=True)
-            used -= sizes[each]
+            left += sizes[each]
+        if left < 0:
+            message = (
+                f"the index needs {self._max_bytes - left} bytes of the disk, {self._max_bytes} may be used for it"
+            )
+            raise DatabaseError(message, service="index", retryable=False)
 
     def _place(self, index: IndexRef, name: str) -> Path:
         return self._folder / index.tenant / index.name / name
@@ -173,11 +187,13 @@ class SegmentFiles:
             raise IndexLostError("a segment of the index is damaged: it belongs to another index")
         return header
 
-    def _fetch(self, index: IndexRef, entry: SegmentEntry, place: Path, deadline: Deadline) -> None:
+    def _fetch(
+        self, index: IndexRef, entry: SegmentEntry, place: Path, kept: Collection[str], deadline: Deadline
+    ) -> None:
         """Bring a copy, check it and put it in place, whole or not at all."""
         whole = 2 * entry.size_bytes <= self._piece_bytes
         size = entry.size_bytes if whole else entry.core_bytes
-        self.make_room(2 * size, index)
+        self.make_room(size, index, kept)
         body = memoryview(self._brought(segment_name(index, entry.name), size, deadline))
         header = self._checked(index, entry, body)
         check_sections(header, body, header.sections if whole else header.sections.keys() - {"texts"})
@@ -368,8 +384,10 @@ def _used_at(folder: Path) -> float:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translated(*, missing: type[DatabaseError] = DatabaseError) -> Iterator[None]:
     try:
         yield
+    except FileNotFoundError as exc:
+        raise missing("a local copy of the index was removed", service="index") from exc
     except OSError as exc:
         raise DatabaseError(f"the folder of the index cannot be used: {exc.strerror}", service="index") from exc
