@@ -45,19 +45,10 @@ class Bucket:
         parts = {"manifests": self.manifests, "clock": lambda: self.now_s} | named
         return Engine("bucket", bucket_index(folder, self.state, **parts), self.ref)
 
-    def later(self, seconds: float) -> None:
-        self.now_s += seconds
-        self.state.modified_at = at(self.now_s)
-
     def live(self) -> list[str]:
         """The names of the live segments."""
         manifest = decoded(self.manifests.read(self.ref.tenant, self.ref.name))
         return [each.name for each in manifest.segments]
-
-    def segments(self) -> list[str]:
-        """The names of all segments in the bucket."""
-        keys = [each.key.rpartition("/")[2] for each in self.state.entries("index/")]
-        return [key.removesuffix(".seg") for key in keys if key.endswith(".seg")]
 
 
 def at(seconds: float) -> str:

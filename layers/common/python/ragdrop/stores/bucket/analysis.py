@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
@@ -37,11 +37,10 @@ def spaced(texts: Iterable[str]) -> tuple[str, str]:
     >>> spaced(["The pump's code: QX-5521", "Größe"])
     ('pump s pump_s code qx 5521 qx_5521 grosse', 'the')
     """
-    parted: tuple[list[str], list[str]] = ([], [])
-    for text in texts:
-        for word in _words(_folded(text)):
-            parted[word in STOP_WORDS].append(word)
-    return " ".join(parted[0]), " ".join(parted[1])
+    words = [word for text in texts for word in _words(_folded(text))]
+    return " ".join([word for word in words if word not in STOP_WORDS]), " ".join(
+        [word for word in words if word in STOP_WORDS]
+    )
 
 
 def query_terms(text: str) -> tuple[list[str], bool]:
@@ -62,9 +61,17 @@ def _folded(text: str) -> str:
     return text.lower() if text.isascii() else _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold()))
 
 
-def _words(text: str, *, least_part: int = 1) -> Iterator[str]:
-    for term in JOINED_TERM.findall(text):
-        parts = TERM_PART.findall(term)
-        yield from (part for part in parts if len(part) >= least_part or len(parts) == 1)
-        if 1 < len(parts) <= MAX_PARTS:
-            yield "_".join(parts)
+def _words(text: str, *, least_part: int = 1) -> Iterable[str]:
+    terms = JOINED_TERM.findall(text)
+    plain = [term for term in terms if term.isalnum()]
+    if len(plain) == len(terms):
+        return plain
+    return [word for term in terms for word in _parts(term, least_part)]
+
+
+def _parts(term: str, least: int) -> list[str]:
+    if term.isalnum():
+        return [term]
+    parts: list[str] = TERM_PART.findall(term)
+    found = [part for part in parts if len(part) >= least or len(parts) == 1]
+    return [*found, "_".join(parts)] if 1 < len(parts) <= MAX_PARTS else found

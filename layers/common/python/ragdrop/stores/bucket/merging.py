@@ -8,6 +8,7 @@ from itertools import groupby
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.stores.bucket.layout import sign_bytes
 from ragdrop.stores.bucket.rows import RevisionKey, Row
 from ragdrop.stores.bucket.segment import Segment
 from ragdrop.stores.bucket.view import View
@@ -60,9 +61,12 @@ class MergedRows:
         numbers = self._chunks(segment, document)
         encoded = segment.document_bytes(document)
         size = segment.header.dimension
+        signs = sign_bytes(size)
         for number, body in zip(numbers, segment.bodies(numbers, self._deadline), strict=True):
             vector = bytes(segment.vectors[number * size : (number + 1) * size])
-            yield Row(order, segment.ordinals(number, number + 1)[0], encoded, body, vector)
+            kept_signs = bytes(segment.signs[number * signs : (number + 1) * signs])
+            ordinal = segment.ordinals(number, number + 1)[0]
+            yield Row(order, ordinal, encoded, body, vector, kept_signs, segment.norms[number])
 
 
 def _documents(segments: Sequence[Segment]) -> Iterator[Place]:

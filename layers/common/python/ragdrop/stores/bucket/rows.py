@@ -13,7 +13,7 @@ from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import Link
 from ragdrop.errors import IndexLostError
-from ragdrop.stores.bucket.vectors import quantised
+from ragdrop.stores.bucket.vectors import norm, quantised, signs
 from ragdrop.stores.index_queries import has_direction
 
 _FACTS = tuple(each.name for each in fields(Facts))
@@ -37,13 +37,18 @@ class StoredDocument:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One chunk on its way into a segment; `document`, `body` and `numbers` are the bytes that are kept."""
+    """One chunk on its way into a segment: the bytes that are kept, and the length of its vector.
+
+    `numbers` is the quantised vector, `signs` its signs, `norm` its length: 0 of one without direction.
+    """
 
     order: RevisionKey
     ordinal: int
     document: bytes
     body: bytes
     numbers: bytes
+    signs: bytes
+    norm: float
 
 
 def row_of(chunk: IndexedChunk) -> Row:
@@ -60,6 +65,8 @@ def row_of(chunk: IndexedChunk) -> Row:
         _encoded(document),
         _encoded([*body, piece.text]),
         numbers,
+        signs(numbers),
+        norm(numbers),
     )
 
 

@@ -28,7 +28,6 @@ from ragdrop.stores.bucket.layout import (
 from ragdrop.stores.bucket.lexical import LexicalWriter
 from ragdrop.stores.bucket.manifest import SegmentEntry
 from ragdrop.stores.bucket.rows import Row, chunk_of, document_of, searched_texts
-from ragdrop.stores.bucket.vectors import norm, signs
 
 COPY_BYTES = 1 << 20
 
@@ -85,8 +84,8 @@ class SegmentWriter:
         self._text_starts.append(self._texts.tell())
         self._texts.write(row.body)
         self._vectors.write(row.numbers)
-        self._signs += signs(row.numbers)
-        self._norms.append(norm(row.numbers))
+        self._signs += row.signs
+        self._norms.append(row.norm)
 
     def finish(self) -> WrittenSegment:
         """Write the file of the segment."""

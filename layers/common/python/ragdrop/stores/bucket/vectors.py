@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 import simsimd
@@ -19,7 +20,8 @@ from ragdrop.stores.index_queries import has_direction
 
 COMPARED = 2_048  # vectors that are compared by their bytes at least; fewer ones are not compared by signs first
 COMPARED_SHARE = 100  # and one in so many of all
-BYTES: Any = "uint8"  # of a distance; the package has it, its stub does not
+BYTES: Any = "uint8"  # of a distance; the package has these two, its stub does not
+INT8: Any = "int8"
 _TOO_FAR = 255
 _UP_TO = [bytes(range(value + 1)) for value in range(256)]
 
@@ -35,15 +37,22 @@ def quantised(vector: Vector) -> bytes:
 
 
 def norm(numbers: bytes) -> float:
-    """The length of a quantised vector."""
-    return math.hypot(*memoryview(numbers).cast("b"))
+    """The length of a quantised vector.
+
+    >>> norm(bytes([3, 252]))
+    5.0
+    """
+    found: Any = simsimd.dot(memoryview(numbers).cast("b"), memoryview(numbers).cast("b"), INT8)
+    return math.sqrt(float(found))
+
+
+_DIGITS = b"0" + b"1" * 127 + b"0" * 128  # of each byte as a signed number: whether it is above zero
 
 
 @lru_cache(maxsize=8)
-def _sampled(dimension: int) -> tuple[int, ...]:
-    """Which numbers of a vector have their sign kept."""
-    count = min(dimension, SIGN_BITS)
-    return tuple(place * dimension // count for place in range(count))
+def _sampled(dimension: int) -> Callable[[bytes], tuple[int, ...]]:
+    """Takes the numbers of a vector whose sign is kept, where there are too many."""
+    return itemgetter(*(place * dimension // SIGN_BITS for place in range(SIGN_BITS)))
 
 
 def signs(numbers: bytes) -> bytes:
@@ -52,10 +61,9 @@ def signs(numbers: bytes) -> bytes:
     >>> signs(bytes([1, 255, 0, 127])).hex()
     '90'
     """
-    values = memoryview(numbers).cast("b")
-    bits = "".join("1" if values[place] > 0 else "0" for place in _sampled(len(values)))
-    size = sign_bytes(len(values))
-    return int(bits.ljust(8 * size, "0"), 2).to_bytes(size, "big")
+    size = sign_bytes(len(numbers))
+    kept = numbers if len(numbers) <= SIGN_BITS else bytes(_sampled(len(numbers))(numbers))
+    return int(kept.translate(_DIGITS).ljust(8 * size, b"0"), 2).to_bytes(size, "big")
 
 
 class WantedVector:
