@@ -8,7 +8,6 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,35 +23,26 @@ from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
 from tests.contract.chunk_index_suite import Engine, bucket_index, new_ref, now, paths
 
-START_S = 1_800_000_000.0
-
 
 class Bucket:
-    """A state bucket with manifests and a clock, and indexes over them that share no memory."""
+    """A state bucket with manifests, and indexes over them that share no memory."""
 
     def __init__(self, folder: Path) -> None:
         self.state, self.manifests = MemoryObjectStore("state"), MemoryManifests()
         self.folder = folder
         self.ref = new_ref(tenant="acme")
-        self.now_s = START_S
-        self.state.modified_at = at(START_S)
         self._indexes = 0
 
     def engine(self, **named: Any) -> Engine:
         """An index as another environment has it: with copies of its own, unless a *folder* is given."""
         self._indexes += 1
         folder = named.pop("folder", None) or self.folder / str(self._indexes)
-        parts = {"manifests": self.manifests, "clock": lambda: self.now_s} | named
-        return Engine("bucket", bucket_index(folder, self.state, **parts), self.ref)
+        return Engine("bucket", bucket_index(folder, self.state, manifests=self.manifests, **named), self.ref)
 
     def live(self) -> list[str]:
         """The names of the live segments."""
         manifest = decoded(self.manifests.read(self.ref.tenant, self.ref.name))
         return [each.name for each in manifest.segments]
-
-
-def at(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
 def index_of(engine: Engine) -> BucketChunkIndex:

@@ -189,7 +189,7 @@ class OperateParts:
             calibrate=self.calibrate,
             rebuild_index=self.rebuild_index,
             rebuild_fallback=self._rebuild(self.ports.bucket_index),
-            segments=self.ports.bucket_index,
+            merge_segments=self.ingest.merge_segments,
             clock=self.ports.clock,
         )
 

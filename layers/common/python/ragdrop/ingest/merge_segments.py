@@ -7,13 +7,16 @@ from collections.abc import Iterable, Sequence
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.tenants import IndexRef
+from ragdrop.domain.tenants import IndexRef, Tenant
 from ragdrop.errors import DependencyError
 from ragdrop.ingest.reconcile_rules import obsolete_before
 from ragdrop.ports import MergingIndex, MessageQueue, Registry
 from ragdrop.ports.message_queue import MergeRequest
 
 logger = logging.getLogger(__name__)
+
+WASTEFUL = 1.5  # times the live chunks: of an index that holds more, a third and more is waste
+SLACK_CHUNKS = 500  # a small index is not worth it
 
 
 class MergeSegments:
@@ -45,6 +48,23 @@ class MergeSegments:
             if tenant is not None and target.name == wanted.index:
                 return self._index.merge(tenant.part_of(target), deadline, lambda found: self.dead(found, deadline))
         return 0
+
+    def tidy(self, tenant: Tenant, deadline: Deadline) -> int:
+        """Remove segments that no reader needs any more, of all indexes of *tenant*; how many.
+
+        First the active index is written again where most of what it holds can never answer: merges that were asked
+        for reach large segments late.
+
+        Raises:
+            DependencyError: A service failed, or the time was over; the next sweep goes on.
+        """
+        held = self._index.count(tenant.index, deadline)
+        if held > WASTEFUL * tenant.chunks + SLACK_CHUNKS:
+            merged = self._index.merge(
+                tenant.index, deadline, lambda found: self.dead(found, deadline), everything=True
+            )
+            logger.info("an index was written again", extra={"tenant": tenant.name, "segments": merged})
+        return sum(self._index.tidy(tenant.part_of(target), deadline) for target in tenant.targets)
 
     def dead(self, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline) -> set[tuple[DocumentKey, int]]:
         """Which of up to 100 revisions can never answer again; one whose head cannot be read may."""

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DependencyError
+from ragdrop.ingest.merge_segments import MergeSegments
 from ragdrop.operate.calibrate import Calibrate
 from ragdrop.operate.rebuild_index import RebuildIndex
 from ragdrop.operate.sweep import Sweep
 from ragdrop.operate.sweeping import SweepReport
-from ragdrop.ports import MergingIndex, Registry
+from ragdrop.ports import Registry
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ class SweepTenants:
         calibrate: Calibrate,
         rebuild_index: RebuildIndex,
         rebuild_fallback: RebuildIndex,
-        segments: MergingIndex,
+        merge_segments: MergeSegments,
         clock: Callable[[], float],
     ) -> None:
         self._registry = registry
@@ -56,7 +57,7 @@ class SweepTenants:
         self._calibrate = calibrate
         self._rebuild_index = rebuild_index
         self._rebuild_fallback = rebuild_fallback
-        self._segments = segments
+        self._merge_segments = merge_segments
         self._clock = clock
 
     def __call__(self, deadline: Deadline) -> Round:
@@ -93,16 +94,15 @@ class SweepTenants:
 
     def _tidy(self, name: str, deadline: Deadline, done: Round) -> None:
         """Remove segments that no reader uses any more; a failure is the tenant's, and the next run tries again."""
-        tenant = self._registry.tenant(name)
-        for index in () if tenant is None else map(tenant.part_of, tenant.targets):
-            try:
-                removed = self._segments.tidy(index, deadline)
-            except DependencyError as exc:
-                done.failures[name] = exc.code
-                logger.warning("segments stay", extra={"tenant": name, "code": exc.code, "service": exc.service})
-                return
-            if removed:
-                logger.info("segments were removed", extra={"tenant": name, "segments": removed})
+        try:
+            tenant = self._registry.tenant(name)
+            removed = self._merge_segments.tidy(tenant, deadline) if tenant is not None else 0
+        except DependencyError as exc:
+            done.failures[name] = exc.code
+            logger.warning("segments stay", extra={"tenant": name, "code": exc.code, "service": exc.service})
+            return
+        if removed:
+            logger.info("segments were removed", extra={"tenant": name, "segments": removed})
 
 
 def _counts(report: SweepReport) -> dict[str, object]:

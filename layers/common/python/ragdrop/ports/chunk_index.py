@@ -90,7 +90,7 @@ FindDead = Callable[[Sequence[tuple[DocumentKey, int]]], set[tuple[DocumentKey, 
 """Which of up to 100 revisions can never answer again."""
 
 
-class MergingIndex(Protocol):
+class MergingIndex(ChunkIndex, Protocol):
     """An index that is written in segments, which are made fewer.  All methods raise DatabaseError."""
 
     def merge_is_due(self, index: IndexRef) -> bool:
