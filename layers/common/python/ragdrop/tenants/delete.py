@@ -77,9 +77,9 @@ class DeleteTenant:
             self._registry.set_enabled(name, enabled=False)
             wait(SETTLE_S)
         versions = self._documents.delete_prefix(f"{name}/")  # first: nothing can be indexed from there again
+        chunks = self._drop(tenant, deadline)
         derived = sum(self._state.delete_prefix(f"{prefix}/{name}/") for prefix in STATE_PREFIXES)
         derived += self._state.purge(f"sweeps/{name}.json")
-        chunks = self._drop(tenant, deadline)
         documents, items = self._forget_documents(name)
         receipts = self._receipts.forget_all_receipts(name)
         telemetry = self._telemetry.forget_tenant(name)

@@ -61,7 +61,7 @@ OWN_DOMAINS = (".amazonaws.com", ".amazonaws.com.cn")
 CONNECT_TIMEOUT_S = 1
 READ_TIMEOUT_S = 5  # of one read of the socket, not of a whole large object
 MAX_ATTEMPTS = 3  # the first one included; the SDK keeps a budget of its own for the others
-# Questions wait for tables and for the snapshots' bucket: an item takes milliseconds, the first byte of an object less
+# Questions wait for tables and for the state bucket: an item takes milliseconds, the first byte of an object less
 # than a second, so that two tries fit the deadline (by service: seconds of a read, attempts)
 PROMPT = {"dynamodb": (2, 2), "s3": (4, 2)}
 

@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -150,19 +150,20 @@ class BucketChunkIndex:
         """Remove the document's chunks of some revisions; how many.
 
         They are hidden at once.  Small segments are written again without them, and the old ones removed from the
-        bucket; from large ones the next merge drops them.
+        bucket, with those that were merged lately; from large ones the next merge drops them.
         """
         if key.tenant != index.tenant:
             return 0
         view = self._view(index, deadline)
         removed = view.chunks_in(key, from_revision, before_revision)
-        if not removed:
-            return 0
-        removal = Removal(key.vault, key.path, from_revision, before_revision, 0)
-        self._change(index, lambda manifest: manifest.with_removal(removal), deadline)
-        touched = [each for each in view.manifest.segments if each.name in removed]
-        if sum(each.chunks for each in touched) <= REWRITTEN_CHUNKS:
-            self._merge(index, touched, lambda _: set(), deadline, purge=True)
+        if removed:
+            removal = Removal(key.vault, key.path, from_revision, before_revision, 0)
+            self._change(index, lambda manifest: manifest.with_removal(removal), deadline)
+            touched = [each for each in view.manifest.segments if each.name in removed]
+            if sum(each.chunks for each in touched) <= REWRITTEN_CHUNKS:
+                self._merge(index, touched, lambda _: set(), deadline, purge=True)
+        live = {segment_name(index, each.name) for each in self._manifest(index).segments}
+        self._remove_others(index, live, 0.0, deadline)
         return sum(map(len, removed.values()))
 
     def revisions(self, index: IndexRef, *, cursor: str | None, limit: int, deadline: Deadline) -> RevisionPage:
@@ -243,18 +244,22 @@ class BucketChunkIndex:
 
     def tidy(self, index: IndexRef, deadline: Deadline) -> int:
         """Remove segments that are not live for an hour from the bucket, and what writers that died left; how many."""
-        now_s, gone = self._clock(), 0
         live = {segment_name(index, each.name) for each in self._manifest(index).segments}
-        listed = {each.key: each for each in self._state.entries(prefix_of(index)) if not each.deleted}
-        for key in listed:
+        return self._remove_others(index, live, RETIRED_S, deadline)
+
+    def _remove_others(self, index: IndexRef, live: Collection[str], age_s: float, deadline: Deadline) -> int:
+        """Remove segments retired more than *age_s* ago, or written an hour ago and never listed; how many."""
+        listed = {
+            each.key: self._clock() - _seconds(each.modified_at) for each in self._state.entries(prefix_of(index))
+        }
+        gone = 0
+        for key, written_s in listed.items():
             deadline.timeout_s(1.0, stage="index")
-            if key in live or not key.endswith(SEGMENT):
-                continue
-            marker = listed.get(key.removesuffix(SEGMENT) + RETIRED)
-            if now_s - _seconds((marker or listed[key]).modified_at) > RETIRED_S:
+            marker = key.removesuffix(SEGMENT) + RETIRED
+            due = listed[marker] >= age_s if marker in listed else written_s > RETIRED_S
+            if key.endswith(SEGMENT) and key not in live and due:
                 gone += int(self._state.purge(key) > 0)
-                if marker is not None:
-                    self._state.purge(marker.key)
+                self._state.purge(marker)
         return gone
 
     def discard_damaged(self, index: IndexRef, deadline: Deadline) -> None:
@@ -262,6 +267,10 @@ class BucketChunkIndex:
         self._files.forget(index)  # a copy may be whole where the object is not
         with self._lock:
             self._views.pop(index, None)
+        try:
+            self._manifest(index)
+        except IndexLostError:  # all is written again, then; what it listed is removed in an hour
+            self._manifests.delete(index.tenant, index.name)
         view = self._view(index, deadline, may_be_lost=True)
         lost = {*view.lost.segments, *(each.name for each in view.segments if self._is_damaged(index, each, deadline))}
         if lost:
@@ -387,15 +396,16 @@ class BucketChunkIndex:
         while True:
             before = self._manifest(index)
             after = change(before)
-            if after is None or after == before:
-                return before
-            if self._manifests.write(index.tenant, index.name, after.encoded(), after.sequence, before.sequence):
-                with self._lock:  # the view held is of before
+            if after is None or after == before or self._wrote(index, before, after):
+                with self._lock:  # the view held may be of before
                     if index in self._views:
                         self._views[index] = (float("-inf"), self._views[index][1])
-                return after
+                return before if after is None else after
             time.sleep(deadline.timeout_s(random.uniform(0, wait_s), stage="index"))  # noqa: S311 - no secret
             wait_s = min(2 * wait_s, 32 * WAIT_S)
+
+    def _wrote(self, index: IndexRef, before: Manifest, after: Manifest) -> bool:
+        return self._manifests.write(index.tenant, index.name, after.encoded(), after.sequence, before.sequence)
 
     def _merge(
         self,

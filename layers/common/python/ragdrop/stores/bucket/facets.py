@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 
 from ragdrop.domain.chunks import Filters, Folder
 from ragdrop.domain.documents import Facts
@@ -112,6 +114,40 @@ def admitted(facets: Mapping[str, Sequence[int]], wanted: FacetFilter, documents
         runs = [run for name in group for run in _runs(facets.get(name, ()))]
         found = _both(found, _united(sorted(runs)))
     return found
+
+
+def split(ranges: Ranges, gone: Iterable[int]) -> Ranges:
+    """*ranges* without the numbers that are *gone*.
+
+    >>> split([(0, 4), (6, 9)], [2, 5, 6])
+    [(0, 2), (3, 4), (7, 9)]
+    """
+    numbers = sorted(gone)
+    found: Ranges = []
+    for first, behind in ranges:
+        start = first
+        for number in numbers[bisect_left(numbers, first) : bisect_left(numbers, behind)]:
+            if start < number:
+                found.append((start, number))
+            start = number + 1
+        if start < behind:
+            found.append((start, behind))
+    return found
+
+
+def numbering(ranges: Ranges) -> Callable[[int], int]:
+    """Gives the number at each place where *ranges* stand one after another.
+
+    >>> [numbering([(3, 5), (7, 9)])(place) for place in range(4)]
+    [3, 4, 7, 8]
+    """
+    behind = list(accumulate(last - first for first, last in ranges))
+
+    def number(place: int) -> int:
+        at = bisect_right(behind, place)
+        return ranges[at][1] - behind[at] + place
+
+    return number
 
 
 def _runs(flat: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -135,14 +135,31 @@ class Segment:
         found = admitted(self.facets, wanted, self.header.documents)
         return [(self._first_chunks[first], self._first_chunks[behind]) for first, behind in found]
 
+    @cached_property
+    def without_direction(self) -> frozenset[int]:
+        """Chunks that no vector search finds."""
+        if not self.header.without_direction:
+            return frozenset()
+        return frozenset(number for number, length in enumerate(self.norms) if length == 0.0)
+
+    def rows(self, numbers: Sequence[int]) -> bytes:
+        """The vectors of some chunks, one after another."""
+        size, vectors = self.header.dimension, self.vectors
+        return b"".join([vectors[start : start + size] for start in [number * size for number in numbers]])
+
+    def rows_within(self, ranges: Ranges) -> bytes | memoryview:
+        """The vectors of all chunks in *ranges*, one after another."""
+        size, vectors = self.header.dimension, self.vectors
+        if len(ranges) == 1:  # mostly all of them, which are not copied
+            return vectors[ranges[0][0] * size : ranges[0][1] * size]
+        return b"".join([vectors[first * size : behind * size] for first, behind in ranges])
+
     def _mask(self, ranges: Ranges) -> tuple[int, int]:
         mask = bytearray(b"\xff") * self.chunks
         for first, behind in ranges:
             mask[first:behind] = bytes(behind - first)
-        if self.header.without_direction:
-            for number, length in enumerate(self.norms):
-                if length == 0.0:
-                    mask[number] = 255
+        for number in self.without_direction:
+            mask[number] = 255
         return int.from_bytes(mask, "little"), mask.count(0)
 
     def _place(self, order: RevisionKey) -> int:

@@ -1,11 +1,12 @@
 """Vectors of a segment: quantised to a byte a number, and to a sign a number; the nearest of them.
 
-A search first compares signs, which names a few thousand, and then those by their bytes.
+Up to some thousands are compared by their bytes.  Of more than that signs first name some thousands.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -18,11 +19,14 @@ from ragdrop.domain.chunks import Vector
 from ragdrop.stores.bucket.layout import SIGN_BITS, sign_bytes
 from ragdrop.stores.index_queries import has_direction
 
-COMPARED = 2_048  # vectors that are compared by their bytes at least; fewer ones are not compared by signs first
-COMPARED_SHARE = 100  # and one in so many of all
+SCANNED = 20_000  # vectors at most that are all compared by their bytes, which is exact
+COMPARED = 2_048  # of more than that so many at least, those that are nearest by their signs
+COMPARED_SHARE = 50  # and one in so many of all
+TIED = 1e-6  # how far two ways of computing one cosine may be apart
 BYTES: Any = "uint8"  # of a distance; the package has these two, its stub does not
 INT8: Any = "int8"
 _TOO_FAR = 255
+_MARK = re.compile(b"\x01")
 _UP_TO = [bytes(range(value + 1)) for value in range(256)]
 
 
@@ -83,24 +87,24 @@ class WantedVector:
         found: Any = simsimd.cdist(asked, rows.cast("B", shape=[count, size]), "hamming", dtype="bin8", out_dtype=BYTES)
         return bytes(memoryview(found).cast("B"))
 
-    def cosines(self, vectors: memoryview, norms: Sequence[float], numbers: Sequence[int]) -> list[float | None]:
-        """The cosine of each of the rows *numbers* of *vectors*; None of one without direction."""
-        if not numbers:
-            return []
-        size = len(self._numbers)
-        if len(numbers) == numbers[-1] - numbers[0] + 1 and numbers[0] <= numbers[-1]:  # mostly a whole segment
-            rows = vectors[numbers[0] * size : (numbers[-1] + 1) * size]
-        else:
-            rows = memoryview(b"".join([vectors[number * size : (number + 1) * size] for number in numbers]))
-        asked = memoryview(self._numbers).cast("b", shape=[1, size])
-        shaped = rows.cast("B").cast("b", shape=[len(numbers), size])
-        found: Any = simsimd.cdist(asked, shaped, "dot", dtype="int8")
-        products = memoryview(found).cast("B").cast("d")
+    def from_bytes(self, rows: bytes | memoryview) -> list[float]:
+        """1 less the cosine of each of *rows*, vectors one after another, within TIED; 1 of one without direction."""
+        return self._compared(rows, "cos")
+
+    def cosines(self, rows: bytes, norms: Sequence[float]) -> list[float]:
+        """The cosine of each of *rows*, whose lengths are *norms*; equal vectors have equal ones."""
         own = self._norm
-        return [
-            None if norms[number] == 0.0 else max(-1.0, min(1.0, product / (own * norms[number])))
-            for number, product in zip(numbers, products, strict=True)
-        ]
+        products = self._compared(rows, "dot")
+        return [max(-1.0, min(1.0, product / (own * norm))) for product, norm in zip(products, norms, strict=True)]
+
+    def _compared(self, rows: bytes | memoryview, metric: Any) -> list[float]:
+        size = len(self._numbers)
+        if not rows:
+            return []
+        asked = memoryview(self._numbers).cast("b", shape=[1, size])
+        shaped = memoryview(rows).cast("B").cast("b", shape=[len(rows) // size, size])
+        found: Any = simsimd.cdist(asked, shaped, metric, dtype="int8")
+        return list(memoryview(found).cast("B").cast("d"))
 
 
 def closest(distances: bytes, wanted: int) -> list[int]:
@@ -120,8 +124,4 @@ def closest(distances: bytes, wanted: int) -> list[int]:
         else:
             low = middle + 1
     marks = distances.translate(bytes([1]) * (low + 1) + bytes(255 - low))
-    found, at = [], marks.find(1)
-    while at >= 0:
-        found.append(at)
-        at = marks.find(1, at + 1)
-    return found
+    return [found.start() for found in _MARK.finditer(marks)]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, groupby
 
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedRevision, RevisionPage, Vector
 from ragdrop.domain.deadlines import Deadline
@@ -14,16 +16,18 @@ from ragdrop.domain.keys import DocumentKey, chunk_id
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import IndexLostError
 from ragdrop.stores.bucket.analysis import query_terms
-from ragdrop.stores.bucket.facets import DATE, facet, groups_of, revision_facet
+from ragdrop.stores.bucket.facets import DATE, facet, groups_of, numbering, revision_facet, split
 from ragdrop.stores.bucket.lexical import STOPS, WORDS, FacetFilter, LexicalSearch
 from ragdrop.stores.bucket.manifest import Manifest, Removal
 from ragdrop.stores.bucket.rows import RevisionKey, hit_of
 from ragdrop.stores.bucket.segment import Segment
-from ragdrop.stores.bucket.vectors import COMPARED, COMPARED_SHARE, WantedVector, closest
+from ragdrop.stores.bucket.vectors import COMPARED, COMPARED_SHARE, SCANNED, TIED, WantedVector, closest
 
 _VAULT, _DATE = facet("vault", ""), facet(DATE, "")
 Scored = tuple[float, Segment, int]
 """A score, and the chunk that has it: a segment and a number."""
+Rows = tuple[Segment, bytes | memoryview, Callable[[int], int]]
+"""Vectors of a segment, one after another, and the number of the chunk at each place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,21 +188,18 @@ class View:
     def _near(self, wanted: WantedVector, facets: FacetFilter, limit: int) -> list[Scored]:
         filters = replace(facets, without=())
         masks = [(each, *each.left_out(filters), self._without(each, facets)) for each in self.segments if each.chunks]
-        if sum(left for _, _, left, _ in masks) <= COMPARED:
-            places = [
-                (segment, number)
-                for segment, _, _, without in masks
-                for first, behind in segment.ranges(filters)
-                for number in range(first, behind)
-                if number not in without
+        if sum(left for _, _, left, _ in masks) <= SCANNED:
+            left = [(each, split(each.ranges(filters), gone | each.without_direction)) for each, _, _, gone in masks]
+            chosen: list[Rows] = [
+                (each, each.rows_within(ranges), numbering(ranges)) for each, ranges in left if ranges
             ]
         else:
-            places = self._closest_by_signs(wanted, masks)
-        return self._best(self._with_cosines([(0.0, *each) for each in places], wanted), limit)
+            chosen = self._closest_by_signs(wanted, masks)
+        return self._best(self._with_cosines(_nearest(wanted, chosen, limit), wanted), limit)
 
     def _closest_by_signs(
         self, wanted: WantedVector, masks: Sequence[tuple[Segment, int, int, set[int]]]
-    ) -> list[tuple[Segment, int]]:
+    ) -> list[Rows]:
         distances, total = bytearray(), 0
         for segment, mask, left, without in masks:
             found = wanted.distances(segment.signs, segment.chunks)
@@ -210,14 +211,14 @@ class View:
                 distances[at + number] = 255
             total += left
         numbers = closest(bytes(distances), max(COMPARED, total // COMPARED_SHARE))
-        places, at, start = [], 0, 0
+        chosen: list[Rows] = []
+        at, start = 0, 0
         for segment, _, _, _ in masks:
-            behind = start + segment.chunks
-            while at < len(numbers) and numbers[at] < behind:
-                places.append((segment, numbers[at] - start))
-                at += 1
-            start = behind
-        return places
+            behind = bisect_left(numbers, start + segment.chunks, at)
+            own = [number - start for number in numbers[at:behind]]
+            chosen.append((segment, segment.rows(own), own.__getitem__))
+            at, start = behind, start + segment.chunks
+        return chosen
 
     def _worded(self, text: str | None, facets: FacetFilter, limit: int) -> list[Scored]:
         terms, stops = query_terms(text) if text and self._lexical is not None else ([], False)
@@ -232,20 +233,14 @@ class View:
                 return self._best(kept, limit)
             asked *= 4  # removed and replaced chunks took the room
 
-    def _with_cosines(self, places: Sequence[Scored], wanted: WantedVector) -> list[Scored]:
-        """Those of the chunks that have a direction, in order of their segments, with their cosines."""
+    def _with_cosines(self, places: Iterable[Scored], wanted: WantedVector) -> list[Scored]:
+        """Those of the chunks that have a direction, with their cosines."""
         if not wanted.there:
             return []
-        by_segment: dict[int, list[int]] = {}
-        for _, segment, number in places:
-            by_segment.setdefault(segment.tag, []).append(number)
-        found: list[Scored] = []
-        for tag, numbers in by_segment.items():
-            segment = self._by_tag[tag]
-            cosines = wanted.cosines(segment.vectors, segment.norms, numbers)
-            pairs = zip(cosines, numbers, strict=True)
-            found += [(cosine, segment, number) for cosine, number in pairs if cosine is not None]
-        return found
+        known = [(segment, number) for _, segment, number in places if segment.norms[number]]
+        rows = b"".join([segment.rows([number]) for segment, number in known])
+        cosines = wanted.cosines(rows, [segment.norms[number] for segment, number in known])
+        return [(cosine, *place) for cosine, place in zip(cosines, known, strict=True)]
 
     def _best(self, scored: list[Scored], limit: int) -> list[Scored]:
         """The *limit* best, ties by chunk id."""
@@ -256,8 +251,11 @@ class View:
             while behind < len(scored) and scored[behind][0] == least:
                 behind += 1
             del scored[behind:]
-        scored.sort(key=lambda each: (-each[0], self._id(each[1], each[2])))
-        return scored[:limit]
+        best: list[Scored] = []
+        for _, equal in groupby(scored, key=lambda each: each[0]):
+            tied = list(equal)
+            best += tied if len(tied) == 1 else sorted(tied, key=lambda each: self._id(each[1], each[2]))
+        return best[:limit]
 
     def _id(self, segment: Segment, number: int) -> str:
         document = segment.document(segment.document_of_chunk(number))
@@ -296,6 +294,19 @@ class View:
             )
             for score, segment, number in places
         ]
+
+
+def _nearest(wanted: WantedVector, chosen: Sequence[Rows], limit: int) -> list[Scored]:
+    """Of the *chosen* chunks the *limit* nearest and those that may be tied with the last, in no order."""
+    compared = [wanted.from_bytes(rows) for _, rows, _ in chosen]
+    nearest = heapq.nsmallest(limit, chain.from_iterable(compared))
+    furthest = nearest[-1] + TIED if nearest else 0.0
+    return [
+        (0.0, segment, number(place))
+        for (segment, _, number), distances in zip(chosen, compared, strict=True)
+        for place, distance in enumerate(distances)
+        if distance <= furthest
+    ]
 
 
 def gone_from(segment: Segment, segments: Sequence[Segment], removals: Iterable[Removal]) -> frozenset[int]:
