@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragdrop.config import Settings
@@ -12,10 +15,14 @@ from ragdrop.errors import ConfigurationError
 if TYPE_CHECKING:
     from ragdrop.models.http import OpenAiHttp
     from ragdrop.ports import ChatModel, ChunkIndex, Embedder, ObjectStore
+    from ragdrop.ports.manifests import ManifestStore
     from ragdrop.ports.models import ClaimVerifier, Reranker
     from ragdrop.resilience.retrying import Retries
+    from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 
 RERANK_TIMEOUT_S = 10
+SHARE_OF_DISK = 0.8  # of /tmp, for copies of segments
+MAX_COPIES_BYTES = 4 << 30  # a laptop's disk is larger than that of a function
 
 
 def read_tokenizer(state: ObjectStore, name: str) -> bytes:
@@ -28,6 +35,16 @@ def read_tokenizer(state: ObjectStore, name: str) -> bytes:
     if body is None:
         raise ConfigurationError(f"EMBEDDING_TOKENIZER names {name!r}, which the state bucket does not hold")
     return body
+
+
+def bucket_index(
+    state: ObjectStore, manifests: ManifestStore, folder: Path, *, clock: Callable[[], float]
+) -> BucketChunkIndex:
+    """Make the bucket index, with local copies as large as the disk for temporary files lets them be."""
+    from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
+
+    room = shutil.disk_usage(tempfile.gettempdir()).total * SHARE_OF_DISK
+    return BucketChunkIndex(state, manifests, folder, max_bytes=int(min(room, MAX_COPIES_BYTES)), clock=clock)
 
 
 def opensearch(settings: Settings) -> Callable[[], ChunkIndex] | None:

@@ -6,7 +6,6 @@ An adapter is built, and its package imported, when it is first used: a function
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Callable
@@ -35,9 +34,6 @@ if TYPE_CHECKING:
     from ragdrop.ports.wiring import WiringProbe
     from ragdrop.resilience.breakers import Breakers
     from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
-
-SHARE_OF_DISK = 0.8  # of /tmp, for copies of segments
-MAX_COPIES_BYTES = 4 << 30  # a laptop's disk is larger than that of a function
 
 
 class Ports:
@@ -181,13 +177,9 @@ class Ports:
     @cached_property
     def bucket_index(self) -> BucketChunkIndex:
         """The index in the state bucket."""
-        from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
+        from ragdrop.bootstrap.connections import bucket_index
 
-        folder = self.index_folder
-        free = shutil.disk_usage(tempfile.gettempdir()).total * SHARE_OF_DISK
-        return BucketChunkIndex(
-            self.state, self.manifests, folder, max_bytes=int(min(free, MAX_COPIES_BYTES)), clock=self.clock
-        )
+        return bucket_index(self.state, self.manifests, self.index_folder, clock=self.clock)
 
     @cached_property
     def index_folder(self) -> Path:

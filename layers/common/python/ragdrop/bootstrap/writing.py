@@ -128,7 +128,7 @@ class IngestParts:
     @cached_property
     def reconcile(self) -> ReconcileBatch:
         """Ingest."""
-        from ragdrop.ingest.reconcile import ReconcileBatch
+        from ragdrop.ingest.reconcile import ReconcileBatch, Upkeep
         from ragdrop.ingest.reconcile_key import ReconcileKey
         from ragdrop.ingest.redelivery import Redelivery
         from ragdrop.tenants.apply_settings import ApplySettings
@@ -163,8 +163,7 @@ class IngestParts:
             write_parts=self.write_parts,
             live=self.live,
             redelivery=redelivery,
-            calibrate=self.calibrate.if_due,
-            merge_segments=self.merge_segments,
+            upkeep=Upkeep(self.calibrate.if_due, self.merge_segments),
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from ragdrop.domain.deadlines import Deadline
@@ -21,6 +22,7 @@ from ragdrop.tenants.directory import TenantDirectory
 
 logger = logging.getLogger(__name__)
 
+MAX_MERGE_TRIES = 3
 MIN_TIME_FOR_A_RECORD_S = 20.0  # with less left no record is begun: it would be cut off and come back later than this
 
 MIN_TIME_FOR_A_FIT_S = 30.0  # with less left the next batch, or the sweep, calibrates
@@ -49,6 +51,14 @@ class Begun(NamedTuple):
     failed: list[Delivery]
 
 
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """What an index needs behind a batch."""
+
+    calibrate: CalibrateIfDue
+    merge_segments: MergeSegments
+
+
 class ReconcileBatch:
     """Makes the index agree with the bucket, one batch of messages at a time."""
 
@@ -61,8 +71,7 @@ class ReconcileBatch:
         write_parts: WriteParts,
         live: ActivateRevisions,
         redelivery: Redelivery,
-        calibrate: CalibrateIfDue,
-        merge_segments: MergeSegments,
+        upkeep: Upkeep,
     ) -> None:
         self._directory = directory
         self._reconcile_key = reconcile_key
@@ -70,8 +79,8 @@ class ReconcileBatch:
         self._write_parts = write_parts
         self._live = live
         self._redelivery = redelivery
-        self._calibrate = calibrate
-        self._merge_segments = merge_segments
+        self._calibrate = upkeep.calibrate
+        self._merge_segments = upkeep.merge_segments
 
     def __call__(self, deliveries: Sequence[Delivery], deadline: Deadline) -> list[Delivery]:
         """Reconcile all keys of a batch; the deliveries that failed and must come again.
@@ -121,7 +130,7 @@ class ReconcileBatch:
         return begun
 
     def _merge(self, deliveries: Sequence[Delivery], deadline: Deadline) -> list[Delivery]:
-        """Merge segments as messages ask; the messages of merges that failed."""
+        """Merge segments as messages ask; the messages of merges that failed and are tried again."""
         failed = []
         for delivery in deliveries:
             if delivery.merge is None:
@@ -130,7 +139,8 @@ class ReconcileBatch:
                 merged = self._merge_segments(delivery.merge, deadline)
             except DependencyError as exc:
                 logger.warning("a merge failed", extra={"tenant": delivery.merge.tenant, "code": exc.code})
-                failed.append(delivery)
+                if delivery.receives < MAX_MERGE_TRIES:  # a later batch asks again: no dead letter is worth an alarm
+                    failed.append(delivery)
                 continue
             logger.info("segments were merged", extra={"tenant": delivery.merge.tenant, "segments": merged})
         return failed

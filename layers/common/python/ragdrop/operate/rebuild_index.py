@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 
-from ragdrop.domain.chunks import ChunkRange
+from ragdrop.domain.chunks import ChunkRange, IndexedChunk
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head
 from ragdrop.domain.tenants import Tenant
@@ -17,6 +17,7 @@ from ragdrop.ports.metrics import Metrics
 logger = logging.getLogger(__name__)
 
 PAGE = 100  # heads of one listing, and ranges of one read
+CHUNKS_AT_ONCE = 1_000  # of one write
 RESERVE_S = 10.0  # with less time left the next run goes on
 
 
@@ -50,11 +51,22 @@ class RebuildIndex:
             missing = self._missing(heads, tenant, deadline)
             if missing and not reported:
                 reported = self._report(tenant)
-            for _head, pieces in self._content.of(missing, tenant):
-                for piece in pieces:
-                    self._index.upsert(tenant.index, piece, deadline)
-                written += 1
+            written += self._write(missing, tenant, deadline)
         self._index.refresh([tenant.index], deadline)
+        return written
+
+    def _write(self, missing: Sequence[Head], tenant: Tenant, deadline: Deadline) -> int:
+        """Write documents, those of many small ones together; how many."""
+        waiting: list[IndexedChunk] = []
+        written = 0
+        for _head, pieces in self._content.of(missing, tenant):
+            for piece in pieces:
+                waiting += piece
+                if len(waiting) >= CHUNKS_AT_ONCE:
+                    self._index.upsert(tenant.index, waiting, deadline)
+                    waiting = []
+            written += 1
+        self._index.upsert(tenant.index, waiting, deadline)
         return written
 
     def _discarded_damaged(self, tenant: Tenant, deadline: Deadline) -> bool:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import logging
-import random
 import secrets
 import shutil
 import tempfile
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -21,17 +18,15 @@ from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, DeadlineError, DependencyError, IndexLostError
 from ragdrop.ports import ObjectStore
 from ragdrop.ports.manifests import ManifestStore
-from ragdrop.stores.bucket.local_files import MISSING, PIECE_BYTES, CopyGoneError, SegmentFiles
+from ragdrop.stores.bucket.local_files import PIECE_BYTES, SegmentFiles
 from ragdrop.stores.bucket.manifest import (
     MAX_SEGMENTS,
     MERGE_ABOVE,
     RETIRED,
     SEGMENT,
-    Manifest,
     Removal,
     SegmentEntry,
     all_that_fit,
-    decoded,
     merge_is_worth_asking,
     prefix_of,
     retired_name,
@@ -39,10 +34,10 @@ from ragdrop.stores.bucket.manifest import (
     to_merge,
 )
 from ragdrop.stores.bucket.merging import FindDead, MergedRows
-from ragdrop.stores.bucket.rows import Row, in_order
-from ragdrop.stores.bucket.segment import Segment
+from ragdrop.stores.bucket.rows import StoredChunk, in_order
+from ragdrop.stores.bucket.segment import OpenSegment
 from ragdrop.stores.bucket.segment_writer import SegmentWriter
-from ragdrop.stores.bucket.view import Lost, View
+from ragdrop.stores.bucket.views import Views
 from ragdrop.stores.index_queries import check_dimension
 
 logger = logging.getLogger(__name__)
@@ -52,9 +47,6 @@ FRESH_S = 1.0  # how old a view may be that one search shares between its calls,
 REWRITTEN_CHUNKS = 20_000  # segments of so many chunks are written again at once where something is removed from them
 HOUR_S = 3_600
 RETIRED_S = 3_600.0  # how long a segment that is not live stays for readers of an older manifest
-MAX_VIEWS = 64  # kept open
-ATTEMPTS = 4  # to open a view, while its segments are merged or its copies removed
-WAIT_S = 0.02  # before a change that another writer overtook is tried again; up to 32 times as long
 
 
 class BucketChunkIndex:
@@ -82,11 +74,9 @@ class BucketChunkIndex:
         piece_bytes: int = PIECE_BYTES,
     ) -> None:
         self._state = state
-        self._manifests = manifests
         self._clock = clock
         self._files = SegmentFiles(state, folder, max_bytes=max_bytes, piece_bytes=piece_bytes)
-        self._views: OrderedDict[IndexRef, tuple[float, View]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._views = Views(manifests, self._files)
         self._due: dict[IndexRef, bool] = {}
         self._merge_above = merge_above
 
@@ -96,7 +86,7 @@ class BucketChunkIndex:
 
     def ready(self, index: IndexRef, deadline: Deadline) -> None:
         """Read the manifest, and fetch what is new, while the question is being embedded."""
-        self._view(index, deadline)
+        self._views.current(index, deadline)
 
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
         """Write a segment and add it to the manifest; it is visible at once.
@@ -109,7 +99,7 @@ class BucketChunkIndex:
         if not chunks:
             return
         entry = self._written(index, in_order(chunks))
-        manifest = self._change(index, lambda before: before.with_segment(entry), deadline)
+        manifest = self._views.change(index, lambda before: before.with_segment(entry), deadline)
         self._due[index] = merge_is_worth_asking(len(manifest.segments), self._merge_above)
         if len(manifest.segments) > MAX_SEGMENTS:
             self._merge_meanwhile(index, deadline)
@@ -123,7 +113,7 @@ class BucketChunkIndex:
         for query in queries:
             if query.vector is not None:
                 check_dimension(index.dimension, len(query.vector))
-        view = self._view(index, deadline, fresh_s=FRESH_S)
+        view = self._views.current(index, deadline, fresh_s=FRESH_S)
         found = view.candidates(queries, deadline)
         if not view.lost.segments:
             return found
@@ -132,7 +122,7 @@ class BucketChunkIndex:
 
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
         """The chunks of each range in order of their ordinals, all of one moment."""
-        return self._view(index, deadline, fresh_s=FRESH_S).read(ranges, deadline)
+        return self._views.current(index, deadline, fresh_s=FRESH_S).read(ranges, deadline)
 
     def nearest_of(
         self,
@@ -142,7 +132,7 @@ class BucketChunkIndex:
         deadline: Deadline,
     ) -> list[Hit]:
         """Of each revision the chunk nearest to *wanted*, all of one moment."""
-        return self._view(index, deadline, fresh_s=FRESH_S).nearest_of(wanted, revisions, deadline)
+        return self._views.current(index, deadline, fresh_s=FRESH_S).nearest_of(wanted, revisions, deadline)
 
     def remove(
         self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
@@ -154,26 +144,26 @@ class BucketChunkIndex:
         """
         if key.tenant != index.tenant:
             return 0
-        view = self._view(index, deadline)
+        view = self._views.current(index, deadline)
         removed = view.chunks_in(key, from_revision, before_revision)
         if removed:
             removal = Removal(key.vault, key.path, from_revision, before_revision, 0)
-            self._change(index, lambda manifest: manifest.with_removal(removal), deadline)
+            self._views.change(index, lambda manifest: manifest.with_removal(removal), deadline)
             touched = [each for each in view.manifest.segments if each.name in removed]
             if sum(each.chunks for each in touched) <= REWRITTEN_CHUNKS:
                 self._merge(index, touched, lambda _: set(), deadline, purge=True)
-        live = {segment_name(index, each.name) for each in self._manifest(index).segments}
+        live = {segment_name(index, each.name) for each in self._views.manifest(index).segments}
         self._remove_others(index, live, 0.0, deadline)
         return sum(map(len, removed.values()))
 
     def revisions(self, index: IndexRef, *, cursor: str | None, limit: int, deadline: Deadline) -> RevisionPage:
         """Some of the tenant's revisions, by vault, path and revision."""
-        return self._view(index, deadline).revisions(cursor, limit)
+        return self._views.current(index, deadline).revisions(cursor, limit)
 
     def count(self, index: IndexRef, deadline: Deadline) -> int:
         """Chunks that are neither removed nor replaced; those of superseded revisions count until a merge."""
-        manifest = self._manifest(index)
-        return manifest.chunks and self._view(index, deadline).count()
+        manifest = self._views.manifest(index)
+        return manifest.chunks and self._views.current(index, deadline).count()
 
     def verify(self, index: IndexRef, deadline: Deadline) -> None:
         """Return if every segment is there and is what its checksums say; fetches all of them.
@@ -181,11 +171,11 @@ class BucketChunkIndex:
         Raises:
             IndexLostError: One is not.
         """
-        for entry in self._manifest(index).segments:
+        for entry in self._views.manifest(index).segments:
             found = self._state.head(segment_name(index, entry.name))
             if found is None or found.size_bytes != entry.size_bytes:
                 raise IndexLostError(f"segment {entry.name} of the index is missing, or not whole")
-        view = self._view(index, deadline, may_be_lost=True)
+        view = self._views.current(index, deadline, may_be_lost=True)
         if view.lost.why is not None:
             raise view.lost.why
         if view.segments:  # another one each hour: to read all of a large index each time would take the whole sweep
@@ -195,13 +185,11 @@ class BucketChunkIndex:
 
     def drop(self, index: IndexRef, deadline: Deadline) -> int:
         """Remove all of the tenant's chunks from this index, segments and local copies too; how many."""
-        manifest = self._manifest(index)
+        manifest = self._views.manifest(index)
         if not manifest.sequence:
             return 0
         count = self._counted(index, deadline)
-        self._manifests.delete(index.tenant, index.name)
-        with self._lock:
-            self._views.pop(index, None)
+        self._views.delete(index)
         self._state.delete_prefix(prefix_of(index))
         self._files.forget(index)
         return count
@@ -233,7 +221,7 @@ class BucketChunkIndex:
 
         Two merges at once are harmless: the one that ends last finds its segments gone, and leaves all as it is.
         """
-        manifest = self._manifest(index)
+        manifest = self._views.manifest(index)
         chosen = all_that_fit(manifest.segments) if everything else to_merge(manifest.segments, above=self._merge_above)
         if not chosen and manifest.removals:
             last = manifest.removals[-1].sequence
@@ -244,7 +232,7 @@ class BucketChunkIndex:
 
     def tidy(self, index: IndexRef, deadline: Deadline) -> int:
         """Remove segments that are not live for an hour from the bucket, and what writers that died left; how many."""
-        live = {segment_name(index, each.name) for each in self._manifest(index).segments}
+        live = {segment_name(index, each.name) for each in self._views.manifest(index).segments}
         return self._remove_others(index, live, RETIRED_S, deadline)
 
     def _remove_others(self, index: IndexRef, live: Collection[str], age_s: float, deadline: Deadline) -> int:
@@ -265,103 +253,33 @@ class BucketChunkIndex:
     def discard_damaged(self, index: IndexRef, deadline: Deadline) -> None:
         """Take segments that are missing or damaged out of the manifest."""
         self._files.forget(index)  # a copy may be whole where the object is not
-        with self._lock:
-            self._views.pop(index, None)
+        self._views.forget(index)
         try:
-            self._manifest(index)
+            self._views.manifest(index)
         except IndexLostError:  # all is written again, then; what it listed is removed in an hour
-            self._manifests.delete(index.tenant, index.name)
-        view = self._view(index, deadline, may_be_lost=True)
+            self._views.delete(index)
+        view = self._views.current(index, deadline, may_be_lost=True)
         lost = {*view.lost.segments, *(each.name for each in view.segments if self._is_damaged(index, each, deadline))}
         if lost:
-            self._change(index, lambda before: before.merged(lost, None), deadline)
+            self._views.change(index, lambda before: before.merged(lost, None), deadline)
 
     def damaged(self, index: IndexRef) -> tuple[str, ...]:
         """Segments of the last view that could not be opened."""
-        with self._lock:
-            held = self._views.get(index)
-        return () if held is None else held[1].lost.segments
+        held = self._views.held(index)
+        return () if held is None else held.lost.segments
 
-    def _is_damaged(self, index: IndexRef, segment: Segment, deadline: Deadline) -> bool:
+    def _is_damaged(self, index: IndexRef, segment: OpenSegment, deadline: Deadline) -> bool:
         """Whether the object of a segment is not what its checksums say; reads all of it."""
-        entries = [each for each in self._manifest(index).segments if each.name == segment.name]
+        entries = [each for each in self._views.manifest(index).segments if each.name == segment.name]
         return any(not self._files.is_whole(index, entry, deadline) for entry in entries)
-
-    def _manifest(self, index: IndexRef) -> Manifest:
-        return decoded(self._manifests.read(index.tenant, index.name))
-
-    def _view(self, index: IndexRef, deadline: Deadline, *, fresh_s: float = 0.0, may_be_lost: bool = False) -> View:
-        """The view of the manifest as it is now, or was less than *fresh_s* ago.
-
-        Raises:
-            IndexLostError: None of its segments can be read, unless the view *may_be_lost*.
-        """
-        deadline.timeout_s(1.0, stage="index")
-        read_at_s = time.monotonic()
-        with self._lock:
-            held = self._views.get(index)
-        if held is not None and read_at_s - held[0] < fresh_s:
-            view = held[1]
-        else:
-            view = self._current(index, held[1] if held is not None else None, read_at_s, deadline)
-        if view.lost.why is not None and not view.segments and not may_be_lost:
-            raise view.lost.why
-        return view
-
-    def _current(self, index: IndexRef, held: View | None, read_at_s: float, deadline: Deadline) -> View:
-        """The view of the manifest as it is now: the one that is held, if nothing has changed."""
-        manifest = self._manifest(index)
-        view = held if held is not None and held.manifest == manifest else None
-        if view is None or view.lost.segments:
-            view = self._opened(index, manifest, held.segments if held is not None else (), deadline)
-        with self._lock:
-            self._views[index] = (read_at_s, view)
-            self._views.move_to_end(index)
-            if len(self._views) > MAX_VIEWS:
-                self._views.popitem(last=False)
-        return view
-
-    def _opened(self, index: IndexRef, manifest: Manifest, held: Sequence[Segment], deadline: Deadline) -> View:
-        """Open what *manifest* lists; again where it has changed meanwhile, or local copies went."""
-        for _ in range(ATTEMPTS):
-            segments, lost, why = self._segments(index, manifest, held, deadline)
-            if why is not None and why.message == MISSING and (later := self._manifest(index)) != manifest:
-                manifest = later
-                continue
-            try:
-                lexical = self._files.open_view(index, segments) if segments else None
-            except CopyGoneError:
-                held = ()
-                continue
-            self._files.forget_others(index, segments)
-            told = Lost(tuple(lost), len(manifest.segments), why)
-            return View(index, manifest, segments, lexical=lexical, lost=told)
-        raise DatabaseError("the index changes faster than it can be opened", service="index")
-
-    def _segments(
-        self, index: IndexRef, manifest: Manifest, held: Sequence[Segment], deadline: Deadline
-    ) -> tuple[list[Segment], list[str], IndexLostError | None]:
-        """The segments that could be opened, the names of those that could not, and why the last of them could not."""
-        by_name = {each.name: each for each in held if self._files.has(index, each.name)}
-        names = [each.name for each in manifest.segments]
-        segments: list[Segment] = []
-        lost: list[str] = []
-        why: IndexLostError | None = None
-        for entry in manifest.segments:
-            try:
-                segments.append(by_name.get(entry.name) or self._files.open(index, entry, names, deadline))
-            except IndexLostError as exc:
-                lost.append(entry.name)
-                why = exc
-        return segments, lost, why
 
     def _counted(self, index: IndexRef, deadline: Deadline) -> int:
         try:
-            return self._view(index, deadline).count()
+            return self._views.current(index, deadline).count()
         except IndexLostError:
             return 0
 
-    def _written(self, index: IndexRef, rows: Iterable[Row]) -> SegmentEntry:
+    def _written(self, index: IndexRef, rows: Iterable[StoredChunk]) -> SegmentEntry:
         """Write a segment of *rows* into the bucket."""
         folder = Path(tempfile.mkdtemp(prefix="ragdrop-segment-"))
         try:
@@ -390,23 +308,6 @@ class BucketChunkIndex:
         except (DependencyError, DeadlineError) as exc:
             logger.warning("segments could not be merged", extra={"tenant": index.tenant, "code": exc.code})
 
-    def _change(self, index: IndexRef, change: Callable[[Manifest], Manifest | None], deadline: Deadline) -> Manifest:
-        """Change the manifest by a conditional write, again and again where others are faster; as it is then."""
-        wait_s = WAIT_S
-        while True:
-            before = self._manifest(index)
-            after = change(before)
-            if after is None or after == before or self._wrote(index, before, after):
-                with self._lock:  # the view held may be of before
-                    if index in self._views:
-                        self._views[index] = (float("-inf"), self._views[index][1])
-                return before if after is None else after
-            time.sleep(deadline.timeout_s(random.uniform(0, wait_s), stage="index"))  # noqa: S311 - no secret
-            wait_s = min(2 * wait_s, 32 * WAIT_S)
-
-    def _wrote(self, index: IndexRef, before: Manifest, after: Manifest) -> bool:
-        return self._manifests.write(index.tenant, index.name, after.encoded(), after.sequence, before.sequence)
-
     def _merge(
         self,
         index: IndexRef,
@@ -416,14 +317,14 @@ class BucketChunkIndex:
         *,
         purge: bool = False,
     ) -> bool:
-        view = self._view(index, deadline)
+        view = self._views.current(index, deadline)
         names = {each.name for each in chosen}
         segments = [each for each in view.segments if each.name in names]
         if len(segments) < len(names):
             return False
         merged = MergedRows(view, segments, dead, deadline)
         entry = None if merged.is_empty else self._written(index, merged)
-        after = self._change(index, lambda before: before.merged(names, entry), deadline)
+        after = self._views.change(index, lambda before: before.merged(names, entry), deadline)
         done = not names & {each.name for each in after.segments} and (
             entry is None or any(each.name == entry.name for each in after.segments)
         )

@@ -15,7 +15,7 @@ import threading
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,15 +25,14 @@ from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, DeadlineError, IndexLostError
 from ragdrop.ports import ObjectStore
 from ragdrop.stores.bucket.layout import (
-    TEXT_BLOCK_BYTES,
     Header,
-    block_sum,
     header_bytes,
     read_header,
 )
 from ragdrop.stores.bucket.lexical import LexicalSearch, write_list
 from ragdrop.stores.bucket.manifest import SegmentEntry, segment_name
-from ragdrop.stores.bucket.segment import Segment
+from ragdrop.stores.bucket.segment import OpenSegment
+from ragdrop.stores.bucket.texts import MISSING, CopyGoneError, DiskRoom, Texts, translated
 
 PIECE_BYTES = 8 << 20  # of one request
 PARALLEL = 8  # requests at once
@@ -41,11 +40,6 @@ VIEW = "view-"
 TEXT_SHARE = 4  # blocks of texts take a quarter of what copies may, beside them
 PAGE_BYTES = 4_096  # of the disk: a file takes whole ones
 GRACE_S = 60.0  # a copy that was made lately may be one that another process is about to open
-MISSING = "a segment of the index is not in the bucket"
-
-
-class CopyGoneError(DatabaseError):
-    """A local copy was removed to make room for another one: fetched again it is there."""
 
 
 class SegmentFiles:
@@ -63,7 +57,7 @@ class SegmentFiles:
         self._folder = folder
         self._max_bytes = max_bytes
         self._piece_bytes = piece_bytes
-        self._text_room = _Room(max_bytes // TEXT_SHARE)
+        self._text_room = DiskRoom(max_bytes // TEXT_SHARE)
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._pool = ThreadPoolExecutor(PARALLEL, thread_name_prefix="segments")
 
@@ -71,7 +65,7 @@ class SegmentFiles:
         """Whether there is a copy of a segment."""
         return (self._place(index, name) / "core").exists()
 
-    def open(self, index: IndexRef, entry: SegmentEntry, kept: Collection[str], deadline: Deadline) -> Segment:
+    def open(self, index: IndexRef, entry: SegmentEntry, kept: Collection[str], deadline: Deadline) -> OpenSegment:
         """Open a segment, which is fetched first where there is no copy; copies of *kept* are not removed for it.
 
         Raises:
@@ -80,7 +74,7 @@ class SegmentFiles:
             DeadlineError: The time was used up.
         """
         place = self._place(index, entry.name)
-        with self._turn(str(place), deadline), _translated():
+        with self._turn(str(place), deadline), translated():
             if not self.has(index, entry.name):
                 self._fetch(index, entry, place, kept, deadline)
             os.utime(place)
@@ -93,20 +87,25 @@ class SegmentFiles:
                 core = _mapped(place / "core")
                 header = self._checked(index, entry, core)
             name = segment_name(index, entry.name)
-            texts = _Texts(self._state, name, header, core, place / "texts", pool=self._pool, room=self._text_room)
-        return Segment(entry.name, entry.tag, entry.sequence, header=header, core=core, read_texts=texts)
+            texts = Texts(self._state, name, header, core, place / "texts", pool=self._pool, room=self._text_room)
+        return OpenSegment(entry.name, entry.tag, entry.sequence, header=header, core=core, read_texts=texts)
 
     def is_whole(self, index: IndexRef, entry: SegmentEntry, deadline: Deadline) -> bool:
         """Whether the object in the bucket is what its checksums say, whatever a local copy holds; reads all of it."""
+        place = self._place(index, f".{uuid.uuid4().hex}")
         try:
-            body = memoryview(self._brought(segment_name(index, entry.name), entry.size_bytes, deadline))
+            with translated():
+                place.mkdir(parents=True)
+                body = self._brought(segment_name(index, entry.name), entry.size_bytes, place / "object", deadline)
             header = self._checked(index, entry, body)
             check_sections(header, body, header.sections)
         except IndexLostError:
             return False
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
         return True
 
-    def open_view(self, index: IndexRef, segments: Sequence[Segment]) -> LexicalSearch:
+    def open_view(self, index: IndexRef, segments: Sequence[OpenSegment]) -> LexicalSearch:
         """The lexical search over several opened segments.
 
         Raises:
@@ -114,7 +113,7 @@ class SegmentFiles:
             CopyGoneError: A copy was removed meanwhile.
         """
         place = self._place(index, _view_name(segments))
-        with _translated(missing=CopyGoneError):
+        with translated(missing=CopyGoneError):
             if not place.exists():
                 draft = place.with_name(f".{uuid.uuid4().hex}")
                 draft.mkdir(parents=True)
@@ -134,7 +133,7 @@ class SegmentFiles:
         """Remove all copies of an index."""
         shutil.rmtree(self._place(index, ""), ignore_errors=True)
 
-    def forget_others(self, index: IndexRef, segments: Sequence[Segment]) -> None:
+    def forget_others(self, index: IndexRef, segments: Sequence[OpenSegment]) -> None:
         """Remove the copies of an index that a view of *segments* does not need, and that nobody just made."""
         kept = {_view_name(segments), *(each.name for each in segments)}
         folder = self._place(index, "")
@@ -194,38 +193,39 @@ class SegmentFiles:
         whole = 2 * entry.size_bytes <= self._piece_bytes
         size = entry.size_bytes if whole else entry.core_bytes
         self.make_room(size, index, kept)
-        body = memoryview(self._brought(segment_name(index, entry.name), size, deadline))
-        header = self._checked(index, entry, body)
-        check_sections(header, body, header.sections if whole else header.sections.keys() - {"texts"})
         draft = place.with_name(f".{uuid.uuid4().hex}")
         draft.mkdir(parents=True)
         try:
-            at = header.sections["lexical"].start
-            (draft / "core").write_bytes(body[:at])
+            body = self._brought(segment_name(index, entry.name), size, draft / "core", deadline)
+            header = self._checked(index, entry, body)
+            check_sections(header, body, header.sections if whole else header.sections.keys() - {"texts"})
+            start = at = header.sections["lexical"].start
             for name, length in header.lexical_files:
                 (draft / name).write_bytes(body[at : at + length])
                 at += length
             if whole:
                 (draft / "texts").write_bytes(body[header.sections["texts"].start :])
+            os.truncate(draft / "core", start)
             _put_in_place(draft, place)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
 
-    def _brought(self, name: str, size: int, deadline: Deadline) -> bytes:
-        starts = range(0, size, self._piece_bytes)
+    def _brought(self, name: str, size: int, target: Path, deadline: Deadline) -> memoryview:
+        """The first *size* bytes of an object, in a file, piece by piece: a segment may be larger than the memory."""
+        with target.open("wb") as file:
 
-        def piece(start: int) -> bytes:
-            deadline.timeout_s(1.0, stage="index")
-            body = self._state.get(name, start=start, end=min(start + self._piece_bytes, size))
-            if body is None:
-                raise IndexLostError(MISSING)
-            return body
+            def piece(start: int) -> int:
+                deadline.timeout_s(1.0, stage="index")
+                body = self._state.get(name, start=start, end=min(start + self._piece_bytes, size))
+                if body is None:
+                    raise IndexLostError(MISSING)
+                return os.pwrite(file.fileno(), body, start)
 
-        found = [piece(0)] if len(starts) == 1 else list(self._pool.map(piece, starts))
-        body = b"".join(found)
-        if len(body) != size:
+            starts = range(0, size, self._piece_bytes)
+            brought = piece(0) if len(starts) == 1 else sum(self._pool.map(piece, starts))
+        if brought != size:
             raise IndexLostError("a segment of the index is damaged: it is shorter than it was written")
-        return body
+        return _mapped(target)
 
     @contextmanager
     def _turn(self, name: str, deadline: Deadline) -> Iterator[None]:
@@ -251,110 +251,12 @@ def check_sections(header: Header, body: memoryview, names: Iterable[str]) -> No
             raise IndexLostError(f"a segment of the index is damaged: its {name} are not what they were")
 
 
-class _Room:
-    """Bytes of the disk that blocks of texts may take, over all segments."""
-
-    def __init__(self, size: int) -> None:
-        self._left = size
-        self._lock = threading.Lock()
-
-    def take(self, size: int) -> bool:
-        """Take *size* bytes, or give them back where it is negative; False where they are not there."""
-        with self._lock:
-            if size > self._left:
-                return False
-            self._left -= size
-            return True
-
-
-class _Texts:
-    """Reads ranges of a segment's `texts`, from its copy or from the bucket; what was read is kept."""
-
-    def __init__(
-        self,
-        state: ObjectStore,
-        name: str,
-        header: Header,
-        core: memoryview,
-        path: Path,
-        *,
-        pool: ThreadPoolExecutor,
-        room: _Room,
-    ) -> None:
-        self._state = state
-        self._name = name
-        self._section = header.sections["texts"]
-        sums = header.sections["text_sums"]
-        self._sums = core[sums.start : sums.start + sums.size]
-        self._pool = pool
-        self._room = room
-        self._taken = 0
-        self._file = -1
-        whole = path.exists() and path.stat().st_size == self._section.size
-        own = path if whole else path.with_name(f"texts-{os.getpid()}-{id(self)}")
-        self._file = os.open(own, os.O_RDWR | os.O_CREAT, 0o600)
-        if not whole:
-            own.unlink()  # it lives as long as this process has it open
-        self._present = bytearray([int(whole)]) * -(-self._section.size // TEXT_BLOCK_BYTES)
-
-    def __call__(self, ranges: Sequence[tuple[int, int]], deadline: Deadline) -> list[bytes]:
-        """The bytes of each range.
-
-        Raises:
-            IndexLostError: A block is missing or damaged.
-        """
-        with _translated():
-            wanted = set[int]().union(*(_blocks(start, end) for start, end in ranges))
-            missing = [number for number in sorted(wanted) if not self._present[number]]
-            brought = dict(zip(missing, self._pool.map(lambda n: self._block(n, deadline), missing), strict=True))
-            for number, block in brought.items():
-                if self._room.take(len(block)):
-                    self._taken += len(block)
-                    os.pwrite(self._file, block, number * TEXT_BLOCK_BYTES)
-                    self._present[number] = 1
-            return [self._range(start, end, brought) for start, end in ranges]
-
-    def _range(self, start: int, end: int, brought: Mapping[int, bytes]) -> bytes:
-        numbers = _blocks(start, end)
-        if all(self._present[number] for number in numbers):
-            return os.pread(self._file, end - start, start)
-        at = numbers.start * TEXT_BLOCK_BYTES
-        read = (os.pread(self._file, TEXT_BLOCK_BYTES, number * TEXT_BLOCK_BYTES) for number in numbers)
-        blocks = (brought.get(number, held) for number, held in zip(numbers, read, strict=True))
-        return b"".join(blocks)[start - at : end - at]
-
-    def _block(self, number: int, deadline: Deadline) -> bytes:
-        deadline.timeout_s(1.0, stage="index")
-        start = self._section.start + number * TEXT_BLOCK_BYTES
-        end = min(start + TEXT_BLOCK_BYTES, self._section.start + self._section.size)
-        block = self._state.get(self._name, start=start, end=end)
-        if block is None:
-            raise IndexLostError(MISSING)
-        if block_sum(block) != int.from_bytes(self._sums[4 * number : 4 * number + 4], "little"):
-            raise IndexLostError("a segment of the index is damaged: a text is not what its checksum says")
-        return block
-
-    def __del__(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-            self._room.take(-self._taken)
-
-
-def _blocks(start: int, end: int) -> range:
-    """The numbers of the blocks that hold a range.
-
-    >>> _blocks(0, 65_536), _blocks(65_535, 65_537)
-    (range(0, 1), range(0, 2))
-    """
-    return range(start // TEXT_BLOCK_BYTES, -(-end // TEXT_BLOCK_BYTES))
-
-
 def _mapped(path: Path) -> memoryview:
     with path.open("rb") as file:
         return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
-def _view_name(segments: Sequence[Segment]) -> str:
+def _view_name(segments: Sequence[OpenSegment]) -> str:
     names = sorted(each.name for each in segments)
     return f"{VIEW}{hashlib.sha256(' '.join(names).encode()).hexdigest()[:24]}"
 
@@ -381,13 +283,3 @@ def _used_at(folder: Path) -> float:
         return folder.stat().st_mtime
     except OSError:
         return 0.0
-
-
-@contextmanager
-def _translated(*, missing: type[DatabaseError] = DatabaseError) -> Iterator[None]:
-    try:
-        yield
-    except FileNotFoundError as exc:
-        raise missing("a local copy of the index was removed", service="index") from exc
-    except OSError as exc:
-        raise DatabaseError(f"the folder of the index cannot be used: {exc.strerror}", service="index") from exc

@@ -9,17 +9,14 @@ from itertools import groupby
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.stores.bucket.layout import sign_bytes
-from ragdrop.stores.bucket.rows import RevisionKey, Row
-from ragdrop.stores.bucket.segment import Segment
-from ragdrop.stores.bucket.view import View
+from ragdrop.stores.bucket.rows import RevisionKey, StoredChunk
+from ragdrop.stores.bucket.segment import OpenSegment
+from ragdrop.stores.bucket.view import Place, View
 
 Revisions = Sequence[tuple[DocumentKey, int]]
 FindDead = Callable[[Revisions], set[tuple[DocumentKey, int]]]
 """Which of up to 100 revisions can never answer again."""
 ASKED = 100  # revisions at once: what one batch read of heads takes
-
-Place = tuple[RevisionKey, Segment, int]
-"""A document of a segment: its order and number."""
 
 
 class MergedRows:
@@ -29,7 +26,7 @@ class MergedRows:
         DeadlineError: The time was used up.
     """
 
-    def __init__(self, view: View, segments: Sequence[Segment], dead: FindDead, deadline: Deadline) -> None:
+    def __init__(self, view: View, segments: Sequence[OpenSegment], dead: FindDead, deadline: Deadline) -> None:
         self._view = view
         self._deadline = deadline
         self._left = [each for batch in _batches(_documents(segments)) for each in self._alive(batch, dead)]
@@ -39,7 +36,7 @@ class MergedRows:
         """Whether no chunk is left."""
         return not self._left
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[StoredChunk]:
         for order, places in groupby(self._left, key=lambda each: each[0]):
             self._deadline.timeout_s(1.0, stage="index")
             rows = [row for _, segment, number in places for row in self._rows(order, segment, number)]
@@ -53,11 +50,11 @@ class MergedRows:
         gone = dead(sorted(found, key=lambda each: (each[0].s3_key, each[1]))) if found else set()
         return [each for each in kept if (DocumentKey(tenant, each[0][0], each[0][1]), each[0][2]) not in gone]
 
-    def _chunks(self, segment: Segment, document: int) -> list[int]:
+    def _chunks(self, segment: OpenSegment, document: int) -> list[int]:
         gone = self._view.gone(segment)
         return [number for number in range(*segment.chunk_range(document)) if number not in gone]
 
-    def _rows(self, order: RevisionKey, segment: Segment, document: int) -> Iterator[Row]:
+    def _rows(self, order: RevisionKey, segment: OpenSegment, document: int) -> Iterator[StoredChunk]:
         numbers = self._chunks(segment, document)
         encoded = segment.document_bytes(document)
         size = segment.header.dimension
@@ -66,14 +63,14 @@ class MergedRows:
             vector = bytes(segment.vectors[number * size : (number + 1) * size])
             kept_signs = bytes(segment.signs[number * signs : (number + 1) * signs])
             ordinal = segment.ordinals(number, number + 1)[0]
-            yield Row(order, ordinal, encoded, body, vector, kept_signs, segment.norms[number])
+            yield StoredChunk(order, ordinal, encoded, body, vector, kept_signs, segment.norms[number])
 
 
-def _documents(segments: Sequence[Segment]) -> Iterator[Place]:
+def _documents(segments: Sequence[OpenSegment]) -> Iterator[Place]:
     return heapq.merge(*map(_places, segments), key=lambda place: place[0])
 
 
-def _places(segment: Segment) -> Iterator[Place]:
+def _places(segment: OpenSegment) -> Iterator[Place]:
     for order, number in segment.documents_from(("", "", -1)):
         yield order, segment, number
 

@@ -36,7 +36,7 @@ class StoredDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StoredChunk:
     """One chunk on its way into a segment: the bytes that are kept, and the length of its vector.
 
     `numbers` is the quantised vector, `signs` its signs, `norm` its length: 0 of one without direction.
@@ -51,7 +51,7 @@ class Row:
     norm: float
 
 
-def row_of(chunk: IndexedChunk) -> Row:
+def row_of(chunk: IndexedChunk) -> StoredChunk:
     """The row of a chunk; a vector without direction is kept as zeros."""
     key, piece = chunk.key, chunk.chunk
     facts = {name: getattr(chunk.facts, name) for name in _FACTS}
@@ -59,7 +59,7 @@ def row_of(chunk: IndexedChunk) -> Row:
     links = [[link.target, link.text] for link in chunk.links]
     body = [piece.ordinal, piece.start, piece.end, piece.page, piece.heading_path, piece.context, piece.after, links]
     numbers = quantised(chunk.vector) if has_direction(chunk.vector) else bytes(len(chunk.vector))
-    return Row(
+    return StoredChunk(
         (key.vault, key.path, chunk.revision),
         piece.ordinal,
         _encoded(document),
@@ -70,7 +70,7 @@ def row_of(chunk: IndexedChunk) -> Row:
     )
 
 
-def in_order(chunks: Sequence[IndexedChunk]) -> Iterator[Row]:
+def in_order(chunks: Sequence[IndexedChunk]) -> Iterator[StoredChunk]:
     """The rows of *chunks* in the order of a segment, the last of each id alone."""
     last = {(each.key.vault, each.key.path, each.revision, each.chunk.ordinal): each for each in chunks}
     return (row_of(last[place]) for place in sorted(last))

@@ -22,7 +22,7 @@ ReadTexts = Callable[[Sequence[tuple[int, int]], Deadline], list[bytes]]
 MASKS = 64  # kept of a segment, one for each filter that was asked for
 
 
-class Segment:
+class OpenSegment:
     """One segment, read from a local copy.
 
     Args:

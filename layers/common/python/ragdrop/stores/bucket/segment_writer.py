@@ -27,7 +27,7 @@ from ragdrop.stores.bucket.layout import (
 )
 from ragdrop.stores.bucket.lexical import LexicalWriter
 from ragdrop.stores.bucket.manifest import SegmentEntry
-from ragdrop.stores.bucket.rows import Row, chunk_of, document_of, searched_texts
+from ragdrop.stores.bucket.rows import StoredChunk, chunk_of, document_of, searched_texts
 
 COPY_BYTES = 1 << 20
 
@@ -72,7 +72,7 @@ class SegmentWriter:
         self._last = b""
         self._document_facets: list[str] = []
 
-    def add(self, row: Row) -> None:
+    def add(self, row: StoredChunk) -> None:
         """Write the next row."""
         if row.document != self._last:
             self._begin_document(row)
@@ -126,7 +126,7 @@ class SegmentWriter:
         self._texts.close()
         self._vectors.close()
 
-    def _begin_document(self, row: Row) -> None:
+    def _begin_document(self, row: StoredChunk) -> None:
         number = len(self._document_starts)
         document = document_of(self._index.tenant, row.document)
         self._last = row.document

@@ -20,13 +20,15 @@ from ragdrop.stores.bucket.facets import DATE, facet, groups_of, numbering, revi
 from ragdrop.stores.bucket.lexical import STOPS, WORDS, FacetFilter, LexicalSearch
 from ragdrop.stores.bucket.manifest import Manifest, Removal
 from ragdrop.stores.bucket.rows import RevisionKey, hit_of
-from ragdrop.stores.bucket.segment import Segment
+from ragdrop.stores.bucket.segment import OpenSegment
 from ragdrop.stores.bucket.vectors import COMPARED, COMPARED_SHARE, SCANNED, TIED, WantedVector, closest
 
 _VAULT, _DATE = facet("vault", ""), facet(DATE, "")
-Scored = tuple[float, Segment, int]
+Place = tuple[RevisionKey, OpenSegment, int]
+"""A document of a segment: its order and number."""
+Scored = tuple[float, OpenSegment, int]
 """A score, and the chunk that has it: a segment and a number."""
-Rows = tuple[Segment, bytes | memoryview, Callable[[int], int]]
+Rows = tuple[OpenSegment, bytes | memoryview, Callable[[int], int]]
 """Vectors of a segment, one after another, and the number of the chunk at each place."""
 
 
@@ -54,7 +56,7 @@ class View:
         self,
         index: IndexRef,
         manifest: Manifest,
-        segments: Sequence[Segment],
+        segments: Sequence[OpenSegment],
         *,
         lexical: LexicalSearch | None,
         lost: Lost,
@@ -83,7 +85,7 @@ class View:
         """Chunks that are neither removed nor replaced."""
         return sum(each.chunks - len(self._gone[each.tag]) for each in self.segments)
 
-    def gone(self, segment: Segment) -> frozenset[int]:
+    def gone(self, segment: OpenSegment) -> frozenset[int]:
         """The chunks of a segment that were removed or replaced since it was written."""
         return self._gone[segment.tag]
 
@@ -161,7 +163,9 @@ class View:
                 found[each.name] = numbers
         return found
 
-    def _documents_from(self, segment: Segment, after: RevisionKey) -> Iterator[tuple[RevisionKey, Segment, int]]:
+    def _documents_from(
+        self, segment: OpenSegment, after: RevisionKey
+    ) -> Iterator[tuple[RevisionKey, OpenSegment, int]]:
         gone = self._gone[segment.tag]
         for order, number in segment.documents_from(after):
             first, behind = segment.chunk_range(number)
@@ -177,7 +181,7 @@ class View:
         without = sorted(revision_facet(k.vault, k.path, r) for k, r in query.without if k.tenant == tenant)
         return FacetFilter(tuple(groups), tuple(without))
 
-    def _without(self, segment: Segment, facets: FacetFilter) -> set[int]:
+    def _without(self, segment: OpenSegment, facets: FacetFilter) -> set[int]:
         """Chunks that count for nothing: those that are gone, and those of revisions that the query leaves out."""
         left_out = set(self._gone[segment.tag])
         for name in facets.without:
@@ -198,7 +202,7 @@ class View:
         return self._best(self._with_cosines(_nearest(wanted, chosen, limit), wanted), limit)
 
     def _closest_by_signs(
-        self, wanted: WantedVector, masks: Sequence[tuple[Segment, int, int, set[int]]]
+        self, wanted: WantedVector, masks: Sequence[tuple[OpenSegment, int, int, set[int]]]
     ) -> list[Rows]:
         distances, total = bytearray(), 0
         for segment, mask, left, without in masks:
@@ -257,7 +261,7 @@ class View:
             best += tied if len(tied) == 1 else sorted(tied, key=lambda each: self._id(each[1], each[2]))
         return best[:limit]
 
-    def _id(self, segment: Segment, number: int) -> str:
+    def _id(self, segment: OpenSegment, number: int) -> str:
         document = segment.document(segment.document_of_chunk(number))
         return chunk_id(document.key, document.revision, segment.ordinals(number, number + 1)[0])
 
@@ -309,7 +313,7 @@ def _nearest(wanted: WantedVector, chosen: Sequence[Rows], limit: int) -> list[S
     ]
 
 
-def gone_from(segment: Segment, segments: Sequence[Segment], removals: Iterable[Removal]) -> frozenset[int]:
+def gone_from(segment: OpenSegment, segments: Sequence[OpenSegment], removals: Iterable[Removal]) -> frozenset[int]:
     """Chunks of a segment that a later one replaces, or that were removed since."""
     found: set[int] = set()
     for removal in removals:
@@ -325,7 +329,7 @@ def gone_from(segment: Segment, segments: Sequence[Segment], removals: Iterable[
     return frozenset(found)
 
 
-def _replaced(segment: Segment, later: Segment) -> Iterator[int]:
+def _replaced(segment: OpenSegment, later: OpenSegment) -> Iterator[int]:
     """Chunks of *segment* whose id *later* has too."""
     one, other = (segment, later) if segment.header.documents < later.header.documents else (later, segment)
     for digest in one.digests():

@@ -1,0 +1,140 @@
+"""Views of indexes: the manifest as it is now, its segments opened, and what changes it."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.tenants import IndexRef
+from ragdrop.errors import DatabaseError, IndexLostError
+from ragdrop.ports.manifests import ManifestStore
+from ragdrop.stores.bucket.local_files import SegmentFiles
+from ragdrop.stores.bucket.manifest import Manifest, decoded
+from ragdrop.stores.bucket.segment import OpenSegment
+from ragdrop.stores.bucket.texts import MISSING, CopyGoneError
+from ragdrop.stores.bucket.view import Lost, View
+
+MAX_VIEWS = 64  # kept open
+ATTEMPTS = 4  # to open a view, while its segments are merged or its copies removed
+WAIT_S = 0.02  # before a change that another writer overtook is tried again; up to 32 times as long
+
+
+class Views:
+    """The views that this environment has open, the one that was not used for longest goes first.
+
+    Args:
+        manifests: Where the manifest of each index is.
+        files: The local copies of segments.
+    """
+
+    def __init__(self, manifests: ManifestStore, files: SegmentFiles) -> None:
+        self._manifests = manifests
+        self._files = files
+        self._views: OrderedDict[IndexRef, tuple[float, View]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def held(self, index: IndexRef) -> View | None:
+        """The view that is open; it may be of an older manifest."""
+        with self._lock:
+            found = self._views.get(index)
+        return None if found is None else found[1]
+
+    def forget(self, index: IndexRef) -> None:
+        """Open it again at the next call."""
+        with self._lock:
+            self._views.pop(index, None)
+
+    def delete(self, index: IndexRef) -> None:
+        """Remove the manifest: the index is empty."""
+        self._manifests.delete(index.tenant, index.name)
+        self.forget(index)
+
+    def manifest(self, index: IndexRef) -> Manifest:
+        """The manifest as it is now; IndexLostError where it cannot be read."""
+        return decoded(self._manifests.read(index.tenant, index.name))
+
+    def current(self, index: IndexRef, deadline: Deadline, *, fresh_s: float = 0.0, may_be_lost: bool = False) -> View:
+        """The view of the manifest as it is now, or was less than *fresh_s* ago.
+
+        Raises:
+            IndexLostError: None of its segments can be read, unless the view *may_be_lost*.
+        """
+        deadline.timeout_s(1.0, stage="index")
+        read_at_s = time.monotonic()
+        with self._lock:
+            held = self._views.get(index)
+        if held is not None and read_at_s - held[0] < fresh_s:
+            view = held[1]
+        else:
+            view = self._read(index, held[1] if held is not None else None, read_at_s, deadline)
+        if view.lost.why is not None and not view.segments and not may_be_lost:
+            raise view.lost.why
+        return view
+
+    def change(self, index: IndexRef, change: Callable[[Manifest], Manifest | None], deadline: Deadline) -> Manifest:
+        """Change the manifest by a conditional write, again and again where others are faster; as it is then."""
+        wait_s = WAIT_S
+        while True:
+            before = self.manifest(index)
+            after = change(before)
+            if after is None or after == before or self._wrote(index, before, after):
+                with self._lock:  # the view held may be of before
+                    if index in self._views:
+                        self._views[index] = (float("-inf"), self._views[index][1])
+                return before if after is None else after
+            time.sleep(deadline.timeout_s(random.uniform(0, wait_s), stage="index"))  # noqa: S311 - no secret
+            wait_s = min(2 * wait_s, 32 * WAIT_S)
+
+    def _read(self, index: IndexRef, held: View | None, read_at_s: float, deadline: Deadline) -> View:
+        """The view of the manifest as it is now: the one that is held, if nothing has changed."""
+        manifest = self.manifest(index)
+        view = held if held is not None and held.manifest == manifest else None
+        if view is None or view.lost.segments:
+            view = self._opened(index, manifest, held.segments if held is not None else (), deadline)
+        with self._lock:
+            self._views[index] = (read_at_s, view)
+            self._views.move_to_end(index)
+            if len(self._views) > MAX_VIEWS:
+                self._views.popitem(last=False)
+        return view
+
+    def _opened(self, index: IndexRef, manifest: Manifest, held: Sequence[OpenSegment], deadline: Deadline) -> View:
+        """Open what *manifest* lists; again where it has changed meanwhile, or local copies went."""
+        for _ in range(ATTEMPTS):
+            segments, lost, why = self._segments(index, manifest, held, deadline)
+            if why is not None and why.message == MISSING and (later := self.manifest(index)) != manifest:
+                manifest = later
+                continue
+            try:
+                lexical = self._files.open_view(index, segments) if segments else None
+            except CopyGoneError:
+                held = ()
+                continue
+            self._files.forget_others(index, segments)
+            told = Lost(tuple(lost), len(manifest.segments), why)
+            return View(index, manifest, segments, lexical=lexical, lost=told)
+        raise DatabaseError("the index changes faster than it can be opened", service="index")
+
+    def _segments(
+        self, index: IndexRef, manifest: Manifest, held: Sequence[OpenSegment], deadline: Deadline
+    ) -> tuple[list[OpenSegment], list[str], IndexLostError | None]:
+        """The segments that could be opened, the names of those that could not, and why the last of them could not."""
+        by_name = {each.name: each for each in held if self._files.has(index, each.name)}
+        names = [each.name for each in manifest.segments]
+        segments: list[OpenSegment] = []
+        lost: list[str] = []
+        why: IndexLostError | None = None
+        for entry in manifest.segments:
+            try:
+                segments.append(by_name.get(entry.name) or self._files.open(index, entry, names, deadline))
+            except IndexLostError as exc:
+                lost.append(entry.name)
+                why = exc
+        return segments, lost, why
+
+    def _wrote(self, index: IndexRef, before: Manifest, after: Manifest) -> bool:
+        return self._manifests.write(index.tenant, index.name, after.encoded(), after.sequence, before.sequence)
