@@ -23,9 +23,9 @@ Documents: TypeAlias = dict[str, tuple[DocumentKey, int, Facts]]
 SHARDS = 6  # divides among 1, 2, 3 and 6 data nodes; a query touches only those of its tenant's routing values
 REFRESH_INTERVAL = "30s"  # only a safety net: writers refresh before they activate, so nothing waits for it
 
-# Like Lucene's own English analyzer, and accents do not matter, as in the embedded index: "Warmepumpe" finds
+# Like Lucene's own English analyzer, and accents do not matter, as in the bucket index: "Warmepumpe" finds
 # "Wärmepumpe", its ä written as one character or as two.  The standard tokenizer keeps swift.fuzzy and retry_after_s
-# whole, so that "fuzzy" would not find the first; the embedded index has their parts.
+# whole, so that "fuzzy" would not find the first; the bucket index has their parts.
 ANALYSIS: dict[str, Any] = {
     "char_filter": {
         "joints": {

@@ -107,7 +107,7 @@ def words_of(text: str) -> list[str]:
     """The words that are searched for: English stop words only where there is nothing else.
 
     What is not a word is dropped here, so that nothing in a question is syntax.  The list of stop words is that of the
-    embedded index, so that both ask for the same.
+    bucket index, so that both ask for the same.
 
     >>> words_of('What is the "pump" code QX-5521?'), words_of("to be?"), words_of("?!")
     (['What', 'pump', 'code', 'QX-5521'], ['to', 'be'], [])
