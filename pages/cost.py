@@ -50,8 +50,9 @@ METRICS, ALARMS = 10, 12  # that a stack tells and watches while it is asked; th
 EMBED_TOKEN = 0.02 / 1e6  # text-embedding-3-small
 CHAT_IN, CHAT_OUT = 0.15 / 1e6, 0.60 / 1e6  # gpt-4o-mini
 
-# What one of each uses: estimates on the high side, at the template's 1,024 MB; a question waits 4 s for its model.
-INGEST = {"gb_s": 4.0, "reads": 15, "writes": 15, "puts": 8, "gets": 10, "calls": 4, "log_kb": 4}
+# What one of each uses: estimates on the high side, at the template's memory (1,769 MB for ingest, 1,024 for the rest);
+# a question waits 4 s for its model.
+INGEST = {"gb_s": 6.0, "reads": 15, "writes": 15, "puts": 8, "gets": 10, "calls": 4, "log_kb": 4}
 SEARCH = {"gb_s": 0.2, "reads": 60, "writes": 2, "puts": 0, "gets": 0, "calls": 0, "log_kb": 2}
 ASK = {"gb_s": 4.0, "reads": 110, "writes": 27, "puts": 0, "gets": 0, "calls": 0, "log_kb": 2}
 ANSWER_TOKENS, CONTEXT_TOKENS, QUESTION_TOKENS = 300, 6_000, 20
