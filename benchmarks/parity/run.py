@@ -30,9 +30,7 @@ from tests.aws.call_shapes import RECORDING, collected, keep
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/parity.md"
 REPORTS = ROOT / ".local/bench/parity"
-_INDEX = re.compile(
-    r"test_(chunk_index|opensearch|bucket|manifest|recipes|reindex|exact_text|retrieval|round_trips|tenant)"
-)
+_INDEX = re.compile(r"test_(chunk_index|opensearch|bucket|recipes|reindex|exact_text|retrieval|round_trips|tenant)")
 _PORTS = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "tests/contract").glob("test_*.py"))]
 SUITES = {
     "surfaces": ["tests/functions/test_conformance.py"],

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.rates import RateLimits
 from ragdrop.errors import DatabaseError
 from ragdrop.ports.message_queue import Continuation
@@ -136,6 +137,33 @@ def test_ingest_may_merge_segments_of_which_some_hold_what_was_replaced(deployme
     assert ("IngestRole", "BatchGetItem", "RegistryTable") in deployment.roles.used
     segments = deployment.s3.list_objects_v2(Bucket="state", Prefix="index/")["Contents"]
     assert len([each for each in segments if each["Key"].endswith(".retired")]) >= 2
+
+
+def test_ingest_may_remove_the_segment_of_a_merge_that_another_one_overtook(linked: Deployment) -> None:
+    ports = linked.handlers["ingest"].app.ports
+    index, tenant, soon = ports.bucket_index, ports.registry.tenant("demo"), Deadline.after(30)
+
+    def meanwhile(_found: object) -> set[tuple[DocumentKey, int]]:
+        index.merge(tenant.index, soon, everything=True)
+        return set()
+
+    merge = linked.roles.acting("ingest", lambda *_: index.merge(tenant.index, soon, meanwhile, everything=True))
+
+    assert merge({}, None) == 0
+    assert ("IngestRole", "DeleteObjectVersion", "StateBucket") in linked.roles.used
+
+
+@pytest.mark.parametrize("function", ["query", "generate", "mcp"])
+def test_every_surface_may_tell_a_lost_index_from_an_empty_one(linked: Deployment, function: str) -> None:
+    ports = linked.handlers["ingest"].app.ports
+    ports.manifests.delete("demo", ports.registry.tenant("demo").index.name)
+
+    if function == "mcp":
+        tool(linked, "tools/call", name="rag_context_search", arguments={"query": "code QX-5521"})
+    else:
+        linked.post(function, {"query": "code QX-5521", "min_relevance": 0})
+
+    assert (f"{function.capitalize()}Role", "Query", "RegistryTable") in linked.roles.used
 
 
 def test_the_sweep_may_remove_segments_that_no_reader_needs_any_more(linked: Deployment) -> None:

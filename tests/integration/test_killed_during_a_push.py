@@ -23,7 +23,7 @@ def test_three_hundred_files_survive_ten_kills(counted_stack: LocalStack) -> Non
     tenant = Tenant.created(counted_stack, "kills")
     names = [f"file-{number:03}" for number in range(FILES)]
     source = random.Random(7)
-    with limited_ingest(counted_stack, timeout_s=20) as workers:
+    with limited_ingest(counted_stack, timeout_s=60) as workers:
         for name in names:
             tenant.put(f"kept/{name}.md", f"# {name}\n\nThe word of this file is marzipan-{name}.")
         killed = 0

@@ -164,6 +164,15 @@ def test_dropping_the_old_index_ends_double_writing(world: World) -> None:
         world.app.operate.reindex.rollback(TENANT)
 
 
+def test_a_reader_that_still_knows_the_dropped_index_looks_up_the_new_one(world: World) -> None:
+    fill(world)
+    assert world.texts("lighthouse keeper")
+    world.app.operate.reindex.run(TENANT, smaller_chunks(world))
+    world.app.operate.reindex.drop_previous(TENANT)
+
+    assert world.texts("tide at the lighthouse")  # within the seconds for which the tenant's item is remembered
+
+
 def test_a_failure_on_the_way_leaves_the_old_index_answering(world: World) -> None:
     fill(world)
     old = world.texts("lighthouse keeper", limit=1)

@@ -218,6 +218,13 @@ class IndexLostError(DatabaseError):
         super().__init__(message, service="index", reason="lost")
 
 
+class IndexMovedError(DatabaseError):
+    """The tenant moved to another index since the search began: the same search, begun again, finds it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, service="index", reason="moved")
+
+
 class ObjectStoreError(DatabaseError):
     """S3 did not answer."""
 

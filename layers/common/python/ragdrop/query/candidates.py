@@ -20,7 +20,7 @@ from ragdrop.domain.retrieval import (
     verified,
 )
 from ragdrop.domain.tenants import Tenant
-from ragdrop.errors import DatabaseError, IndexLostError
+from ragdrop.errors import DatabaseError, IndexLostError, IndexMovedError
 from ragdrop.ports import ChunkIndex, Registry
 from ragdrop.query.scopes import Scopes
 from ragdrop.resilience.stages import Timer
@@ -79,6 +79,7 @@ class FindCandidates:
 
         Raises:
             IndexLostError: The index is empty although the registry knows live documents.
+            IndexMovedError: The tenant has another index by now.
             DatabaseError: The index did not answer in any scope, or no hit could be verified.
         """
         asked = candidate_limit(wanted.limit)
@@ -120,10 +121,15 @@ class FindCandidates:
 
         Raises:
             IndexLostError: The index is empty, or does not exist.
+            IndexMovedError: It was asked of an index that the tenant has left, and that may have been dropped.
             DatabaseError: The registry or the index did not answer.
         """
         now = self._registry.tenant(tenant.name) if tenant.documents else None  # the one at hand may be seconds old
-        if now is None or not now.documents or self._index.count(now.index, deadline):
+        if now is None or not now.documents:
+            return
+        if now.index != tenant.index:
+            raise IndexMovedError(f"the tenant moved to {now.active.name} since the search began")
+        if self._index.count(now.index, deadline):
             return
         page = self._registry.page(now.name, vault=None, prefix="", status=None, cursor=None, limit=HEADS_READ)
         if page.cursor is not None or any(head.live_revision is not None and head.chunk_count for head in page.heads):

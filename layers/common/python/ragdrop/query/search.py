@@ -14,7 +14,7 @@ from ragdrop.domain.linked import calibrated
 from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import Explanation, Followed, FoundChunk, FoundDocument, LinkedDocument, Retrieval
 from ragdrop.domain.tenants import Caller
-from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError
+from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError, IndexMovedError
 from ragdrop.ports import ChunkIndex, Registry
 from ragdrop.ports.metrics import Tracer
 from ragdrop.query.assemble import Assemble, TextRequest
@@ -72,6 +72,13 @@ class Search:
             DatabaseError: The index did not answer, or no hit could be verified.
             DeadlineError: The time was used up.
         """
+        try:
+            return self._once(query, caller, deadline)
+        except IndexMovedError:  # the tenant's item at hand was seconds old
+            self._understand.forget(caller.tenant)
+            return self._once(query, caller, deadline)
+
+    def _once(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
         timer = Timer(self._tracer)
         question = self._understand(query, caller)
         with timer.stage("embed"):

@@ -64,6 +64,10 @@ class UnderstandQuery:
         self._directory = directory
         self._environment = environment
 
+    def forget(self, tenant: str) -> None:
+        """Read the tenant's item again the next time."""
+        self._directory.forget(tenant)
+
     def __call__(self, query: Query, caller: Caller) -> ResolvedQuery:
         """What *query* means.
 
