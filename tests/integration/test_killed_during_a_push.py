@@ -16,7 +16,7 @@ pytestmark = pytest.mark.long
 
 FILES = 300
 KILLS = 10
-SETTLED_S = 420.0
+SETTLED_S = 900.0
 
 
 def test_three_hundred_files_survive_ten_kills(counted_stack: LocalStack) -> None:
