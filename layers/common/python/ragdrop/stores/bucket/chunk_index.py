@@ -17,6 +17,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, DeadlineError, DependencyError, IndexLostError
 from ragdrop.ports import ObjectStore
+from ragdrop.ports.chunk_index import FindDead
 from ragdrop.ports.manifests import ManifestStore
 from ragdrop.stores.bucket.local_files import PIECE_BYTES, SegmentFiles
 from ragdrop.stores.bucket.manifest import (
@@ -33,7 +34,7 @@ from ragdrop.stores.bucket.manifest import (
     segment_name,
     to_merge,
 )
-from ragdrop.stores.bucket.merging import FindDead, MergedRows
+from ragdrop.stores.bucket.merging import MergedRows
 from ragdrop.stores.bucket.rows import StoredChunk, in_order
 from ragdrop.stores.bucket.segment import OpenSegment
 from ragdrop.stores.bucket.segment_writer import SegmentWriter

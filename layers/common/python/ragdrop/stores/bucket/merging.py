@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.ports.chunk_index import FindDead
 from ragdrop.stores.bucket.layout import sign_bytes
 from ragdrop.stores.bucket.rows import RevisionKey, StoredChunk
 from ragdrop.stores.bucket.segment import OpenSegment
 from ragdrop.stores.bucket.view import Place, View
 
-Revisions = Sequence[tuple[DocumentKey, int]]
-FindDead = Callable[[Revisions], set[tuple[DocumentKey, int]]]
-"""Which of up to 100 revisions can never answer again."""
 ASKED = 100  # revisions at once: what one batch read of heads takes
 
 
