@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from threading import RLock
 
 from ragdrop.errors import RagdropError
-from ragdrop.ports.message_queue import Continuation, MergeRequest, go_on, look_at, merge_segments
+from ragdrop.ports.message_queue import Continuation, MergeRequest, QueueDepth, go_on, look_at, merge_segments
 
 
 class MemoryMessageQueue:
@@ -44,6 +44,12 @@ class MemoryMessageQueue:
     def merge(self, wanted: MergeRequest) -> None:
         with self._call("merge"):
             self.merges.append(wanted)
+
+    def depth(self) -> QueueDepth:
+        with self._call("depth"):
+            delayed = sum(delay_s > 0 for _, delay_s in self.delays)
+            waiting = len(self.sent) + len(self.continued) + len(self.merges) - delayed
+            return QueueDepth(waiting, 0, delayed, len(self.dead))
 
     def redrive(self) -> int:
         with self._call("redrive"):

@@ -25,7 +25,7 @@ def answering_api(world: World) -> ASGIApp:
 
     app = world.app
     routers = [
-        ask_router(lambda: app.generate.ask, caller),
+        ask_router(lambda: app.generate.ask, lambda: app.generate.condense_conversation, caller),
         chat_router(
             lambda: app.generate.ask, lambda: app.generate.condense_conversation, app.tenants.directory, caller
         ),

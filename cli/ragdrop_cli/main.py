@@ -22,6 +22,7 @@ from ragdrop_cli import (
     invoke,
     keys,
     mcp,
+    open_page,
     push,
     questions,
     reindex,
@@ -49,7 +50,7 @@ WHERE = (
 
 PANELS = {
     **dict.fromkeys(("push", "ls", "show", "rm", "retry"), "Documents"),
-    **dict.fromkeys(("search", "ask", "verify", "replay", "eval", "mcp"), "Questions"),
+    **dict.fromkeys(("search", "ask", "verify", "replay", "eval", "mcp", "open"), "Questions"),
     **dict.fromkeys(("tenant", "key", "connect", "calibrate", "sweep", "reindex"), "Operating, with AWS"),
     **dict.fromkeys(("stats", "doctor"), "How it is"),
     **dict.fromkeys(("invoke", "completion"), "At your desk"),
@@ -121,6 +122,7 @@ def build() -> typer.Typer:
         (app, "ask", questions.ask, 'ragdrop ask "What is the code of the pump?" --vault team'),
         (app, "verify", questions.verify, "ragdrop verify answer.txt --source notes/pump.md"),
         (app, "replay", replay.replay, "ragdrop replay 0123456789abcdef0123456789abcdef"),
+        (app, "open", open_page.open_page, "ragdrop open --print"),
         (app, "ls", documents.ls, "ragdrop ls --vault team --failed"),
         (app, "show", documents.show, "ragdrop show team/notes/pump.md"),
         (app, "rm", removal.rm, "ragdrop rm team/notes/pump.md"),

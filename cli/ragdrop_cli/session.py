@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import webbrowser
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,7 @@ class Session:
     find: Callable[[str], DeployedStack] = stack_named
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
+    browse: Callable[[str], bool] = webbrowser.open
 
     def client(self) -> RagdropClient:
         """A client of the API; ConfigurationError where it cannot be found."""

@@ -245,11 +245,12 @@ def test_web_pages_may_read_the_gateways_own_errors_where_they_may_call_it(resou
 
 
 def test_web_pages_that_may_call_the_api_may_send_upload_forms_to_the_bucket(resources: dict[str, Resource]) -> None:
-    condition, cors, _ = resources["DocumentBucket"]["Properties"]["CorsConfiguration"]["Fn::If"]
-    [rule] = cors["CorsRules"]
+    own, configured = resources["DocumentBucket"]["Properties"]["CorsConfiguration"]["CorsRules"]
+    condition, rule, _ = configured["Fn::If"]
 
     assert condition == "HasCorsOrigins"
-    assert rule["AllowedMethods"] == ["POST"]
+    assert (own["AllowedMethods"], rule["AllowedMethods"]) == (["POST"], ["POST"])
+    assert own["AllowedOrigins"] == [{"Fn::Sub": "https://*.execute-api.${AWS::Region}.${AWS::URLSuffix}"}]
     assert rule["AllowedOrigins"] == {"Fn::Split": [",", {"Ref": "CorsAllowOrigins"}]}
 
 

@@ -145,3 +145,13 @@ def test_the_fake_fails_on_request_and_notes_the_call() -> None:
     with pytest.raises(QueueError):
         queue.send("acme/team/a.md")
     assert (queue.calls, queue.sent) == (["send"], [])
+
+
+def test_the_depth_counts_what_waits_and_what_was_given_up_on(engine: QueueEngine) -> None:
+    engine.queue.send("acme/team/a.md")
+    engine.queue.send("acme/team/b.md")
+    engine.give_up("acme/team/c.md")
+
+    depth = engine.queue.depth()
+
+    assert (depth.waiting, depth.delayed, depth.dead_letters) == (2, 0, 1)

@@ -33,6 +33,7 @@ LOGICAL = {
     "visited": "VisitedTable",
     "telemetry": "TelemetryTable",
     "ingest": "IngestQueue",
+    "dead-letters": "IngestDeadLetterQueue",
 }
 """What the template calls the buckets, tables and the queue of a Deployment."""
 
@@ -67,7 +68,12 @@ class Deployment:
         dynamodb = boto3.client("dynamodb", region_name=REGION)
         for table in ("registry", "visited", "telemetry"):
             dynamodb.create_table(TableName=table, **table_definition(LOGICAL[table]))
-        queue_url = self.sqs.create_queue(QueueName="ingest")["QueueUrl"]
+        self.dead_letters_url = self.sqs.create_queue(QueueName="dead-letters")["QueueUrl"]
+        [dead] = self.sqs.get_queue_attributes(QueueUrl=self.dead_letters_url, AttributeNames=["QueueArn"])[
+            "Attributes"
+        ].values()
+        redrive = json.dumps({"deadLetterTargetArn": dead, "maxReceiveCount": 5})
+        queue_url = self.sqs.create_queue(QueueName="ingest", Attributes={"RedrivePolicy": redrive})["QueueUrl"]
         settings = {
             **ENVIRONMENT,
             "DOCUMENT_BUCKET": EXAMPLE_BUCKET,

@@ -108,7 +108,8 @@ def _wanted(service: str, operation: str, params: Mapping[str, Any]) -> Iterator
         index = f"/index/{params['IndexName']}" if "IndexName" in params else ""
         yield from ((f"dynamodb:{operation}", f"{table}{index}") for table in tables)
     elif service == "sqs":
-        yield f"sqs:{BY_BATCH.get(operation, operation)}", params["QueueUrl"].rpartition("/")[2]
+        queue = params.get("QueueName") or params["QueueUrl"].rpartition("/")[2]
+        yield f"sqs:{BY_BATCH.get(operation, operation)}", queue
 
 
 def place_of(path: str) -> str:

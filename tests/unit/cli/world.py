@@ -196,6 +196,15 @@ class CommandLine:
     environ: dict[str, str] = field(default_factory=lambda: {"RAGDROP_API_URL": API_URL, "RAGDROP_API_KEY": API_KEY})
     slept_s: list[float] = field(default_factory=list)
     stacks: dict[str, DeployedStack] = field(default_factory=dict)
+    opened: list[str] = field(default_factory=list)
+    browser_starts: bool = True
+    key: str = API_KEY
+
+    def browse(self, url: str) -> bool:
+        """Note what a browser would open."""
+        if self.browser_starts:
+            self.opened.append(url)
+        return self.browser_starts
 
     def connect(self, url: str, key: str) -> RagdropClient:
         return RagdropClient(url, key, transport=httpx.MockTransport(self.api), sleep=self.slept_s.append)
@@ -209,6 +218,7 @@ class CommandLine:
             find=self.stacks.__getitem__,
             sleep=self.slept_s.append,
             clock=lambda: sum(self.slept_s),
+            browse=self.browse,
         )
         seen_as = {
             "FORCE_COLOR": "1" if terminal else None,

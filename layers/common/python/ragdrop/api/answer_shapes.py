@@ -120,6 +120,7 @@ class BedrockShape(BaseModel):
 class AskResponse(Flags):
     """An answer and what it stands on."""
 
+    asked: str | None = Field(default=None, description="The question as it was searched, `history` considered.")
     answer: str
     citations: list[CitationShape]
     references: list[ReferenceShape]
@@ -147,7 +148,7 @@ def ask_response(answer: Answer, request: Request, start_s: float) -> AskRespons
     cited = list(dict.fromkeys(citation.hit.chunk_id for citation in answer.citations))
     hits = {segment.hit.chunk_id: segment.hit for segment in answer.shown.segments}
     explanation = answer.retrieval.explanation
-    optional: dict[str, Any] = {}
+    optional: dict[str, Any] = asked_field(request)
     if answer.retrieval.context is not None:
         optional["context"] = answer.retrieval.context
     if explanation is not None:
@@ -174,6 +175,12 @@ def ask_response(answer: Answer, request: Request, start_s: float) -> AskRespons
         **optional,
         **{**told, "warnings": [*told["warnings"], *answer.warnings]},
     )
+
+
+def asked_field(request: Request) -> dict[str, str]:
+    """`asked`, where the route noted it."""
+    asked = getattr(request.state, "asked", None)
+    return {"asked": asked} if asked is not None else {}
 
 
 def shown_fields(shown: Shown) -> dict[str, Any]:

@@ -15,12 +15,14 @@ from ragdrop.domain.answers import Question
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller
 from ragdrop.generate.ask import Answering
+from ragdrop.generate.conversations import Turn
+from ragdrop.generate.prompt import CondenseConversation
 
 AskPart = Callable[[], Answering]
 
 
-def ask_router(ask: AskPart, caller: Callable[..., Caller]) -> APIRouter:
-    """The route over *ask*; *ask* is called at the first request, so that declaring the route costs nothing."""
+def ask_router(ask: AskPart, condense: Callable[[], CondenseConversation], caller: Callable[..., Caller]) -> APIRouter:
+    """The route; *ask* and *condense* are called at the first request, so that declaring it costs nothing."""
     router = APIRouter(tags=["ask"])
 
     @router.post(
@@ -41,9 +43,12 @@ def ask_router(ask: AskPart, caller: Callable[..., Caller]) -> APIRouter:
         With `stream` the answer comes as server-sent events: `retrieval` at once, then `token` and `citation` (only
         once checked), then `done` with the whole answer, or `error`.
         """
+        start = time.perf_counter()
+        if body.history:
+            body = body.model_copy(update={"query": condense()(turns_of(body), deadline), "history": []})
+        request.state.asked = body.query
         if not body.stream:
             return answer(ask(), body, request, who, deadline)
-        start = time.perf_counter()
         stream = ask().stream(question_of(body), who, deadline)
         first = next(stream)  # what fails before anything was said is an error like any other
         return EventStream(events(itertools.chain([first], stream), request, start))
@@ -55,6 +60,13 @@ def answer(ask: Answering, body: AskRequest, request: Request, who: Caller, dead
     """The whole answer to a request."""
     start = time.perf_counter()
     return ask_response(ask(question_of(body), who, deadline), request, start)
+
+
+def turns_of(body: AskRequest) -> list[Turn]:
+    """The conversation of a request, its question last."""
+    said = [(one.question, one.answer) for one in body.history]
+    turns = [Turn(role, text) for pair in said for role, text in zip(("user", "assistant"), pair, strict=True) if text]
+    return [*turns, Turn("user", body.query)]
 
 
 def question_of(body: AskRequest) -> Question:

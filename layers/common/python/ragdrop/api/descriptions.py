@@ -32,6 +32,12 @@ WORDS = {
     "attributes": "Values of the document's own naming.",
     "links": "Links as they are written.",
     "broken_links": "Links that lead to no document.",
+    "tenant": "The tenant of the credential.",
+    "waiting": "Messages that wait.",
+    "in_flight": "Messages that are being worked on.",
+    "delayed": "Messages that wait for their time.",
+    "dead_letters": "Messages that were given up on; null without a dead-letter queue.",
+    "moved": "Messages that went back into the queue.",
     "chunk_count": "Chunks of the live revision.",
     "chunks_done": "Chunks written so far, of a large document that is being indexed.",
     "chunks_total": "Chunks in all; null while it is being indexed.",
@@ -200,6 +206,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "sources": [{"id": "pump.md", "text": "The pump is red. It holds 7 litres."}],
         }
     },
+    "POST /app/sign-in": {"request": {"code": "Zb1pYV8mH3cN0qk6t2rXw9uLs4aJdEfG7hI5oPyQvTM"}},
     "POST /uploads": {"request": {"vault": "team", "path": "handbook.pdf", "media_type": "application/pdf"}},
     "PUT /documents/{vault}/{path}": {
         "response": {

@@ -9,7 +9,7 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from ragdrop.documents.purge import Purged
-from ragdrop.documents.service import FORM_EXPIRES_S, KnownDocument
+from ragdrop.documents.service import FORM_EXPIRES_S, KnownDocument, LiveChunks
 from ragdrop.domain.documents import ContentType, Head, PromotionLevel, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.times import rfc3339
@@ -157,6 +157,42 @@ class DocumentText(BaseModel):
     start: int
     end: int
     text: str
+
+
+class ChunkPlace(BaseModel):
+    """Where a chunk is: code points `start` to `end` of the parsed text."""
+
+    index: int
+    start: int
+    end: int
+    heading_path: list[str]
+    page: int | None
+
+
+class DocumentChunks(BaseModel):
+    """The chunks of the live revision, at most 5,000 from the start of `span` on."""
+
+    request_id: str
+    vault: str
+    path: str
+    key: str
+    char_count: int
+    chunks: list[ChunkPlace] = Field(description="In the order of the text.")
+
+
+def chunks_shape(key: DocumentKey, found: LiveChunks, request_id: str) -> DocumentChunks:
+    """Chunks as `GET /documents/…?chunks=1` shows them."""
+    return DocumentChunks(
+        request_id=request_id,
+        vault=key.vault,
+        path=key.path,
+        key=key.s3_key,
+        char_count=found.char_count,
+        chunks=[
+            ChunkPlace(index=c.ordinal, start=c.start, end=c.end, heading_path=list(c.heading_path), page=c.page)
+            for c in found.chunks
+        ],
+    )
 
 
 def listed(head: Head, status: Status | None = None) -> ListedDocument:

@@ -21,12 +21,14 @@ from ragdrop.api.document_headers import (
 from ragdrop.api.document_shapes import (
     Accepted,
     DeleteReceipt,
+    DocumentChunks,
     DocumentList,
     DocumentRecord,
     DocumentText,
     UploadForm,
     UploadRequest,
     accepted,
+    chunks_shape,
     delete_receipt,
     listed,
     purge_receipt,
@@ -52,6 +54,7 @@ PATH = "/documents/{vault}/{path:path}"
 _SPAN = re.compile(r"(\d{1,9})-(\d{1,9})")
 Word = Annotated[str | None, Field(max_length=900)]
 Flag = Annotated[int, Field(ge=0, le=1)]
+Shown = DocumentRecord | DocumentText | DocumentChunks
 
 
 async def raw_body(request: Request) -> bytes:
@@ -72,11 +75,17 @@ class ListParameters(BaseModel):
     outdated: Flag = 0
     unused_days: Annotated[int | None, Field(ge=1, le=3_650)] = None
     broken_links: Flag = 0
+    links_to: Annotated[str | None, Field(max_length=1_000, description="`vault/path` of a document.")] = None
     cursor: Annotated[str | None, Field(max_length=4_000)] = None
     limit: Annotated[int, Field(ge=1, le=1_000)] = 100
 
-    def filters(self, attributes: Mapping[str, str]) -> DetailFilters:
-        """What only details hold."""
+    def filters(self, tenant: str, attributes: Mapping[str, str]) -> DetailFilters:
+        """What only details hold.
+
+        Raises:
+            InvalidParamsError: `links_to` is no `vault/path`.
+        """
+        vault, _, path = (self.links_to or "").partition("/")
         unused_s = None if self.unused_days is None else time.time() - self.unused_days * 86_400
         return DetailFilters(
             self.content_type,
@@ -87,6 +96,7 @@ class ListParameters(BaseModel):
             outdated=bool(self.outdated),
             unused_since=None if unused_s is None else rfc3339(unused_s),
             broken_links=bool(self.broken_links),
+            links_to=None if self.links_to is None else DocumentKey.checked(tenant, vault, path),
         )
 
 
@@ -95,6 +105,7 @@ class ReadParameters(BaseModel):
 
     version: Annotated[str | None, Field(max_length=1_024)] = None
     content: Annotated[int, Field(ge=0, le=1, description="1: the parsed text instead of the record.")] = 0
+    chunks: Annotated[int, Field(ge=0, le=1, description="1: where the chunks of the live revision are.")] = 0
     span: Annotated[str | None, Field(pattern=_SPAN.pattern, max_length=20)] = None
 
     @property
@@ -149,7 +160,11 @@ def _add_reading(router: APIRouter, keep: Callable[[], DocumentService], reader:
         attributes = {name.removeprefix(ATTRIBUTE): value for name, value in given.items()}
         return list_of(keep(), who, asked, attributes, request.state.request_id)
 
-    @router.get(PATH, response_model=DocumentRecord | DocumentText, summary="Read a document's record or text")
+    @router.get(
+        PATH,
+        response_model=DocumentRecord | DocumentText | DocumentChunks,
+        summary="Read a document's record, text or chunks",
+    )
     def get_document(
         request: Request,
         vault: str,
@@ -158,14 +173,19 @@ def _add_reading(router: APIRouter, keep: Callable[[], DocumentService], reader:
         response: Response,
         asked: Annotated[ReadParameters, Query()],
         if_none_match: IfNoneMatch = None,
-    ) -> DocumentRecord | DocumentText | Response:
+    ) -> DocumentRecord | DocumentText | DocumentChunks | Response:
         """The record; with `content=1` or `span=start-end` the parsed text of the live revision.
 
-        With `version` beside these that S3 version's text, for 30 days after it was replaced.
+        With `version` beside these that S3 version's text, for 30 days after it was replaced.  With `chunks=1` the
+        places of the live revision's chunks, of those in `span` if it is given.
         """
         _only(request, set(ReadParameters.model_fields))
         key = DocumentKey.checked(who.tenant, vault, path)
         request_id = request.state.request_id
+        if asked.chunks:
+            start, end = asked.bounds if asked.span else (0, None)
+            shown = chunks_shape(key, keep().chunks(who, key, start=start, end=end), request_id)
+            return _unless_known(shown, None, response, if_none_match)
         if not asked.wants_text:
             record = record_shape(keep().record(who, key, version_id=asked.version), request_id)
             return _unless_known(record, record.etag, response, if_none_match)
@@ -274,7 +294,7 @@ def list_of(
         status=asked.status,
         cursor=asked.cursor,
         limit=asked.limit,
-        filters=asked.filters(attributes),
+        filters=asked.filters(who.tenant, attributes),
     )
     return DocumentList(request_id=request_id, documents=[listed(head) for head in page.heads], cursor=page.cursor)
 
@@ -288,8 +308,8 @@ def text_of(
 
 
 def _unless_known(
-    shown: DocumentRecord | DocumentText, object_etag: str | None, response: Response, if_none_match: str | None
-) -> DocumentRecord | DocumentText | Response:
+    shown: Shown, object_etag: str | None, response: Response, if_none_match: str | None
+) -> Shown | Response:
     """*shown* with its ETag, or 304 where the caller has it."""
     etag = etag_of(shown, object_etag)
     response.headers["etag"] = f'"{etag}"'

@@ -24,7 +24,7 @@ def generate_api(app: App) -> FastAPI:
     """The routes that ask a chat model, over the parts of *app*."""
     reader = authenticated(app.tenants.directory, "reader")
     routers = [
-        ask_router(lambda: app.generate.ask, reader),
+        ask_router(lambda: app.generate.ask, lambda: app.generate.condense_conversation, reader),
         chat_router(
             lambda: app.generate.converse, lambda: app.generate.condense_conversation, app.tenants.directory, reader
         ),

@@ -1,4 +1,4 @@
-"""`GET /health`: the state of the service and of each dependency."""
+"""`GET /health`: the state of the service and of each dependency; `GET /queue`: what waits for ingest."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from ragdrop import __version__
 from ragdrop.domain.tenants import Caller
 from ragdrop.operate.health import CheckHealth
+from ragdrop.ports import MessageQueue
 from ragdrop.tenants.directory import TenantDirectory
 
 UNAVAILABLE = 503
@@ -22,6 +23,23 @@ class DependencyShape(BaseModel):
     latency_ms: float | None
     circuit_breaker_open: bool
     detail: str | None
+
+
+class QueueShape(BaseModel):
+    """About how many messages of all tenants wait for ingest; `dead_letters` were given up on."""
+
+    request_id: str
+    waiting: int
+    in_flight: int
+    delayed: int
+    dead_letters: int | None
+
+
+class RedriveShape(BaseModel):
+    """How many dead letters went back into the queue; 0 when none is left."""
+
+    request_id: str
+    moved: int
 
 
 class HealthShape(BaseModel):
@@ -66,6 +84,27 @@ def health_router(
         if shown.status == "unavailable":
             response.status_code = UNAVAILABLE
         return shown
+
+    return router
+
+
+def queue_router(
+    queue: Callable[[], MessageQueue], reader: Callable[..., Caller], admin: Callable[..., Caller]
+) -> APIRouter:
+    """The routes over the queue that feeds ingest, which is made at the first request."""
+    router = APIRouter(tags=["operations"])
+
+    @router.get("/queue", response_model=QueueShape, summary="Ask how much waits for ingest")
+    def get_queue(request: Request, who: Annotated[Caller, Depends(reader)]) -> QueueShape:
+        """About how many messages wait, are worked on, are delayed, and were given up on, of all tenants."""
+        del who
+        return QueueShape(request_id=request.state.request_id, **asdict(queue().depth()))
+
+    @router.post("/queue/redrive", response_model=RedriveShape, summary="Try dead letters again")
+    def post_redrive(request: Request, who: Annotated[Caller, Depends(admin)]) -> RedriveShape:
+        """Move up to ten dead letters, of all tenants, back into the queue; ingest does nothing twice.  Role admin."""
+        del who
+        return RedriveShape(request_id=request.state.request_id, moved=queue().redrive())
 
     return router
 

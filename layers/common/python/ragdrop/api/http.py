@@ -76,6 +76,13 @@ def authenticated(directory: TenantDirectory, role: Role) -> Callable[..., Calle
     return caller
 
 
+def secret_of(request: Request) -> str | None:
+    """The credential of *request*; None where it has none."""
+    key = request.headers.get("x-api-key")
+    scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+    return key or (bearer.strip() or None if scheme.lower() == "bearer" else None)
+
+
 def handed_over(role: Role) -> Callable[..., Caller]:
     """A dependency: the caller that was found for another request of this process, who must have at least *role*."""
 

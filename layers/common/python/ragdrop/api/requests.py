@@ -127,8 +127,23 @@ class SearchRequest(BaseModel):
         return self
 
 
+class EarlierTurn(BaseModel):
+    """A question of a conversation and what was answered."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1_000)]
+    answer: Annotated[str, StringConstraints(max_length=20_000)] = ""
+
+
 class AskRequest(SearchRequest):
     """A question to be answered from the documents."""
+
+    history: list[EarlierTurn] = Field(
+        default=[],
+        max_length=20,
+        description="The conversation before: the question is asked so that it can be understood without it.",
+    )
 
     style: AnswerStyle | None = Field(
         default=None, description="How long the answer is; as `detail` says if not given."

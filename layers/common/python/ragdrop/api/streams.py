@@ -18,7 +18,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
-from ragdrop.api.answer_shapes import ask_response, citation_shape, claim_shape, shown_fields
+from ragdrop.api.answer_shapes import ask_response, asked_field, citation_shape, claim_shape, shown_fields
 from ragdrop.api.http import body_of_error
 from ragdrop.api.search import flags
 from ragdrop.domain.answers import Answer, CheckedSentence, Citation
@@ -127,7 +127,7 @@ def events(stream: Iterator[AskEvent], request: Request, start_s: float) -> Gene
             elif isinstance(event, SourcesFound):
                 told = flags(event.retrieval, request, start_s)
                 shown = {name: [each.model_dump() for each in held] for name, held in shown_fields(event.shown).items()}
-                yield sse("retrieval", {**told, **shown})
+                yield sse("retrieval", {**told, **asked_field(request), **shown})
             elif isinstance(event, Answer):
                 yield sse("done", ask_response(event, request, start_s))
     except RagdropError as exc:

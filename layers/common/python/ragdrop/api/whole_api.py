@@ -9,7 +9,7 @@ from fastapi import APIRouter, FastAPI
 
 from ragdrop.api.ask import ask_router
 from ragdrop.api.documents import documents_router
-from ragdrop.api.health import health_router
+from ragdrop.api.health import health_router, queue_router
 from ragdrop.api.http import authenticated, create_api, maybe_authenticated
 from ragdrop.api.openai import chat_router
 from ragdrop.api.openapi import documented
@@ -17,7 +17,9 @@ from ragdrop.api.receipts import answers_router
 from ragdrop.api.search import search_router
 from ragdrop.api.stats import stats_router
 from ragdrop.api.verify import verify_router
-from ragdrop.domain.tenants import Caller
+from ragdrop.api.web.page import page_router
+from ragdrop.api.web.session import session_router
+from ragdrop.domain.tenants import ROLES, Caller
 
 if TYPE_CHECKING:
     from ragdrop.bootstrap import App
@@ -28,18 +30,19 @@ def core_routes(
     *,
     reader: Callable[..., Caller],
     writer: Callable[..., Caller],
+    admin: Callable[..., Caller],
     anyone: Callable[..., Caller | None],
 ) -> list[APIRouter]:
     """Search, ask, documents, stats and health over the parts of *app*, which are made when they are first asked for.
 
     Args:
         app: The application.
-        reader, writer: Give the caller of a request, who has at least this role.
+        reader, writer, admin: Give the caller of a request, who has at least this role.
         anyone: Gives the caller, or None for a request without a key.
     """
     return [
         search_router(lambda: app.query.search, reader),
-        ask_router(lambda: app.generate.ask, reader),
+        ask_router(lambda: app.generate.ask, lambda: app.generate.condense_conversation, reader),
         documents_router(
             lambda: app.documents.document_service,
             lambda: app.documents.retry_documents,
@@ -50,18 +53,23 @@ def core_routes(
         ),
         stats_router(lambda: app.operate.read_stats, reader),
         health_router(lambda: app.operate.check_health, app.tenants.directory, anyone),
+        queue_router(lambda: app.ports.queue, reader, admin),
     ]
 
 
 def query_api(app: App) -> FastAPI:
     """Every route of the API: /ask and /v1 are declared for its document, the gateway sends them to generate."""
-    reader, writer = (authenticated(app.tenants.directory, role) for role in ("reader", "writer"))
+    reader, writer, admin = (authenticated(app.tenants.directory, role) for role in ROLES)
     routers = [
-        *core_routes(app, reader=reader, writer=writer, anyone=maybe_authenticated(app.tenants.directory)),
+        *core_routes(app, reader=reader, writer=writer, admin=admin, anyone=maybe_authenticated(app.tenants.directory)),
         answers_router(lambda: app.generate.store_receipts, reader),
         chat_router(
             lambda: app.generate.converse, lambda: app.generate.condense_conversation, app.tenants.directory, reader
         ),
         verify_router(lambda: app.generate.verify, reader),
+        session_router(
+            app.tenants.directory, lambda: app.tenants.sign_in_codes, reader, app.ports.settings.chat_models
+        ),
+        page_router(lambda: app.ports.documents.upload_form("-", media_type="-", max_bytes=1, expires_s=1).url),
     ]
     return documented(create_api(routers, allow_origins=app.ports.settings.cors_allow_origins))

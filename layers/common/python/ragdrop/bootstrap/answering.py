@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ragdrop.query.understand import UnderstandQuery
     from ragdrop.tenants.daily_budget import DailyBudget
     from ragdrop.tenants.directory import TenantDirectory
+    from ragdrop.tenants.sign_in import SignInCodes
 
 
 @dataclass
@@ -58,6 +59,13 @@ class TenantParts:
         from ragdrop.tenants.daily_budget import DailyBudget
 
         return DailyBudget(directory=self.directory, store=self.ports.telemetry, clock=self.ports.clock)
+
+    @cached_property
+    def sign_in_codes(self) -> SignInCodes:
+        """Codes by which a browser signs in."""
+        from ragdrop.tenants.sign_in import SignInCodes
+
+        return SignInCodes(self.ports.kept_replies, clock=self.ports.clock)
 
 
 @dataclass

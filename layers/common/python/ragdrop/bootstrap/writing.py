@@ -184,7 +184,8 @@ class DocumentParts:
     @cached_property
     def document_service(self) -> DocumentService:
         """Documents over HTTP."""
-        from ragdrop.documents.service import CheckLinks, DocumentService
+        from ragdrop.documents.links import CheckLinks
+        from ragdrop.documents.service import DocumentService
 
         return DocumentService(
             documents=self.ports.documents,

@@ -211,6 +211,10 @@ class RagdropClient:
                     return told
             raise
 
+    def sign_in_link(self) -> Reply:
+        """A `code` that signs a browser in to the web page once, until `expires_at`."""
+        return self._post("/app/links", {})
+
     def stats(self, time_range: str = "24h", *, detail: bool = False) -> Reply:
         """Figures of the last `1h`, `24h`, `7d` or `30d`; with `detail` the `errors` and `hours` behind them."""
         params = given(time_range=time_range, detail="1" if detail else None)

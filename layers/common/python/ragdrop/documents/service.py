@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.documents.links import CheckLinks
+from ragdrop.domain.chunks import Chunk
 from ragdrop.domain.documents import Detail, DetailFilters, Head, Page, Status
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.linked import targets_of
-from ragdrop.domain.links import Link, reference
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import DatabaseError, DocumentNotFoundError, InvalidParamsError, PayloadTooLargeError
 from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
@@ -18,13 +18,13 @@ from ragdrop.ports import ObjectStore, Registry, StoredObject
 from ragdrop.ports.object_store import NO_PRECONDITION, Precondition, PresignedForm
 from ragdrop.ports.registry import Checkpoint
 from ragdrop.ports.telemetry import DocumentUsage, UsageStore
-from ragdrop.query.follow_links import resolve
 from ragdrop.tenants.daily_budget import DailyBudget
-from ragdrop.tenants.settings_in_force import Tunables, chunking_in_force, in_force
+from ragdrop.tenants.settings_in_force import chunking_in_force
 
 FORM_EXPIRES_S = 900
 MAX_BODY_BYTES = 4 * 1024 * 1024  # Lambda takes 6 MB with base64 included
 MAX_TRIES = 5
+MAX_SHOWN_CHUNKS = 5_000  # of some 100 bytes each: under the 6 MB of a Lambda response
 MAX_FILTERED = 100  # documents whose details are read for one page
 
 
@@ -42,6 +42,14 @@ class KnownDocument:
     checkpoint: Checkpoint | None = None
     usage: DocumentUsage | None = None
     broken_links: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LiveChunks:
+    """Chunks of a live revision in the order of the text, which has `char_count` code points."""
+
+    char_count: int
+    chunks: Sequence[Chunk]
 
 
 class DocumentService:
@@ -158,6 +166,23 @@ class DocumentService:
             raise _not_found(key)
         return text
 
+    def chunks(self, caller: Caller, key: DocumentKey, *, start: int, end: int | None) -> LiveChunks:
+        """The chunks of the live revision that have a character in *start* to *end*, without their texts.
+
+        Raises:
+            DocumentNotFoundError: Nothing of the document is live.
+        """
+        self._check_scope(caller, key)
+        head, tenant = self._registry.head(key), self._registry.tenant(key.tenant)
+        if head is None or head.live_revision is None or tenant is None:
+            raise _not_found(key)
+        kept = self._revisions.open(key, head.live_revision)
+        if kept is None:
+            raise _not_found(key)
+        held = (chunk for chunk, _ in kept.chunks_between(tenant.active.name, start, end, texts=False))
+        found = (chunk for chunk in held if chunk.end > start and (end is None or chunk.start < end))
+        return LiveChunks(kept.char_count, list(islice(found, MAX_SHOWN_CHUNKS)))
+
     def check(self, caller: Caller, key: DocumentKey, only_if: Precondition) -> None:
         """See that *only_if* holds; what happens in the next moment it cannot know: S3 has no conditional delete.
 
@@ -237,6 +262,8 @@ class DocumentService:
         detail = self._registry.detail(head.key, head.live_revision)
         if detail is None or not filters.admit(detail.facts):
             return False
+        if filters.links_to is not None and not self._check_links.lead_to(detail, tenant, filters.links_to):
+            return False
         return not filters.broken_links or bool(self._check_links.broken(detail, tenant))
 
     def _marker(self, key: DocumentKey) -> str | None:
@@ -270,41 +297,3 @@ def _not_found(key: DocumentKey) -> DocumentNotFoundError:
     return DocumentNotFoundError(
         f"there is no document {key.vault_path[:300]!r}", field="path", value=key.vault_path[:300]
     )
-
-
-TIMEOUT_S = 10.0
-AT_ONCE = 20  # a link may mean five paths, and a batch reads 100 heads
-
-
-class CheckLinks:
-    """Resolves links as following them does, without a search: a link out of ragdrop is neither right nor broken."""
-
-    def __init__(self, *, registry: Registry, environment: Tunables) -> None:
-        self._registry = registry
-        self._environment = environment
-
-    def broken(self, detail: Detail, tenant: Tenant) -> tuple[str, ...]:
-        """The links of a revision, as written, that lead to nothing live, each as often as it stands there.
-
-        Two batch reads for every 20 links.  A link that leads out of its vault is broken unless the tenant's settings
-        allow it.
-
-        Raises:
-            DatabaseError: The registry did not answer.
-        """
-        settings = in_force(self._environment, tenant, vaults=(detail.key.vault,), request={})
-        across = settings.values.links_across_vaults
-        wanted = dict.fromkeys(detail.links)
-        asked = [Link(link) for link in wanted if reference(link, detail.key, across_vaults=across) is not None]
-        found: set[str] = set()
-        for first in range(0, len(asked), AT_ONCE):
-            found |= self._live(detail, asked[first : first + AT_ONCE], across=across)
-        broken = {link.target for link in asked} - found
-        return tuple(link for link in detail.links if link in broken)
-
-    def _live(self, detail: Detail, links: list[Link], *, across: bool) -> set[str]:
-        """Those of up to 20 links that lead to a live document."""
-        deadline = Deadline.after(TIMEOUT_S)
-        targets = targets_of([(detail.key, links)], across_vaults=across)
-        found = resolve(self._registry, targets, deadline)
-        return {target.link.target for target, live in zip(targets, found, strict=True) if live is not None}

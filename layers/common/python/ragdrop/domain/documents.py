@@ -136,7 +136,7 @@ class DetailFilters:
 
     `outdated` asks for documents whose chunks were cut by other sizes than those in force; `unused_since`
     (RFC 3339 UTC) for those indexed before, that no answer held since; `broken_links` for those with a link that
-    leads to no document.
+    leads to no document; `links_to` for those with a link that leads to this one.
     """
 
     content_type: ContentType | None = None
@@ -147,6 +147,7 @@ class DetailFilters:
     outdated: bool = False
     unused_since: str | None = None
     broken_links: bool = False
+    links_to: DocumentKey | None = None
 
     def __bool__(self) -> bool:
         """Whether anything is asked for."""

@@ -124,6 +124,19 @@ def _changes(body: Mapping[str, Any]) -> tuple[Change, ...] | None:
     return tuple(Change(unquote_plus(found["key"]), found.get("sequencer")) for found in objects)
 
 
+@dataclass(frozen=True, slots=True)
+class QueueDepth:
+    """About how many messages wait, are being worked on, wait for their time, and were given up on.
+
+    `dead_letters` is None without a dead-letter queue.
+    """
+
+    waiting: int
+    in_flight: int
+    delayed: int
+    dead_letters: int | None
+
+
 class MessageQueue(Protocol):
     """The queue that feeds ingest.  All methods raise QueueError."""
 
@@ -147,3 +160,7 @@ class MessageQueue(Protocol):
 
         One that is cut off in between is in both queues: ingest does nothing twice.
         """
+
+    def depth(self) -> QueueDepth:
+        """How many messages there are."""
+        ...

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from ragdrop.errors import ConfigurationError, QueueError
-from ragdrop.ports.message_queue import Continuation, MergeRequest, go_on, look_at, merge_segments
+from ragdrop.ports.message_queue import Continuation, MergeRequest, QueueDepth, go_on, look_at, merge_segments
 from ragdrop.stores.aws.clients import AwsClient, translated
 from ragdrop.stores.aws.clients import client as aws_client
 
 MAX_VISIBILITY_S = 43_200  # SQS: 12 hours
 BATCH = 10  # messages that SQS takes or gives at once
 EMPTY_RECEIVES = 3  # a receive asks some of SQS's servers only: one that gives nothing proves nothing
+
+REDRIVE_POLICY = "RedrivePolicy"
+DEPTHS = (
+    "ApproximateNumberOfMessages",
+    "ApproximateNumberOfMessagesNotVisible",
+    "ApproximateNumberOfMessagesDelayed",
+)
 
 
 class SqsMessageQueue:
@@ -69,6 +76,15 @@ class SqsMessageQueue:
                 self._client.delete_message(QueueUrl=dead_url, ReceiptHandle=message["ReceiptHandle"])
         return len(messages)
 
+    def depth(self) -> QueueDepth:
+        """Ask for the attributes of the queue, and of its dead-letter queue if it has one."""
+        with self._translated():
+            found = self._attributes(self.url, *DEPTHS, REDRIVE_POLICY)
+            dead_url = self._dead_letter_url_of(found.get(REDRIVE_POLICY))
+            dead = None if dead_url is None else int(self._attributes(dead_url, DEPTHS[0])[DEPTHS[0]])
+            waiting, in_flight, delayed = (int(found[name]) for name in DEPTHS)
+        return QueueDepth(waiting, in_flight, delayed, dead)
+
     def retry_after(self, receipt_handle: str, delay_s: int) -> None:
         """Show a message again only after *delay_s* seconds, at most 12 hours."""
         delay_s = min(max(delay_s, 0), MAX_VISIBILITY_S)
@@ -87,12 +103,20 @@ class SqsMessageQueue:
 
     def _dead_letter_url(self) -> str:
         with self._translated():
-            answer = self._client.get_queue_attributes(QueueUrl=self.url, AttributeNames=["RedrivePolicy"])
-            policy = json.loads(answer.get("Attributes", {}).get("RedrivePolicy", "{}"))
-            target = str(policy.get("deadLetterTargetArn", ""))
-            if not target:
-                raise ConfigurationError(f"queue {self.url.rsplit('/', 1)[-1]} has no dead-letter queue")
-            return str(self._client.get_queue_url(QueueName=target.rsplit(":", 1)[-1])["QueueUrl"])
+            found = self._dead_letter_url_of(self._attributes(self.url, REDRIVE_POLICY).get(REDRIVE_POLICY))
+        if found is None:
+            raise ConfigurationError(f"queue {self.url.rsplit('/', 1)[-1]} has no dead-letter queue")
+        return found
+
+    def _dead_letter_url_of(self, policy: str | None) -> str | None:
+        target = str(json.loads(policy or "{}").get("deadLetterTargetArn", ""))
+        return str(self._client.get_queue_url(QueueName=target.rsplit(":", 1)[-1])["QueueUrl"]) if target else None
+
+    def _attributes(self, url: str, *names: str) -> Mapping[str, str]:
+        found: Mapping[str, str] = self._client.get_queue_attributes(QueueUrl=url, AttributeNames=list(names)).get(
+            "Attributes", {}
+        )
+        return found
 
     @property
     def _client(self) -> AwsClient:

@@ -1,0 +1,134 @@
+"""`GET /app` and `GET /app/{release}/{name}`: the files of the web page.
+
+The files are those of `ragdrop/page/`.  The page names them under a digest of all of them, so a browser may keep them
+for good and never mixes two releases.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Header, Request
+from fastapi.responses import RedirectResponse, Response
+
+from ragdrop.api.document_headers import not_modified
+from ragdrop.errors import NotFoundError
+
+FOLDER = Path(__file__).parents[2] / "page"
+INDEX = "index.html"
+MEDIA_TYPES: Mapping[str, str] = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+FOR_GOOD = "public, max-age=31536000, immutable"
+ASK_AGAIN = "no-cache"  # kept, but asked for again with its ETag
+FIXED_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+_LOCAL = re.compile(r'((?:href|src)=")app/')
+
+
+def content_security_policy(upload_origin: str) -> str:
+    """The policy of the page: files and requests of its own origin, and uploads to the bucket.
+
+    >>> "connect-src 'self' https://bucket.example;" in content_security_policy("https://bucket.example")
+    True
+    """
+    rules = (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        f"connect-src 'self' {upload_origin}".rstrip(),
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+    return "; ".join(rules)
+
+
+def origin_of(url: str) -> str:
+    """Scheme and host of *url*, as a policy names them.
+
+    >>> origin_of("https://docs.s3.eu-west-1.amazonaws.com/")
+    'https://docs.s3.eu-west-1.amazonaws.com'
+    """
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def with_release(html: str, release: str) -> str:
+    """The page with its files named under *release*.
+
+    >>> with_release('<script src="app/main.js">', "ab12")
+    '<script src="app/ab12/main.js">'
+    """
+    return _LOCAL.sub(rf"\g<1>app/{release}/", html)
+
+
+@cache
+def page_files() -> Mapping[str, bytes]:
+    """The files of the page by name, read once."""
+    return {file.name: file.read_bytes() for file in sorted(FOLDER.iterdir()) if file.suffix in MEDIA_TYPES}
+
+
+@cache
+def release_of_page() -> str:
+    """A digest of all files: 16 hex digits."""
+    digest = hashlib.sha256()
+    for name, body in page_files().items():
+        digest.update(f"{name}\0{len(body)}\0".encode())
+        digest.update(body)
+    return digest.hexdigest()[:16]
+
+
+def page_router(upload_url: Callable[[], str]) -> APIRouter:
+    """The routes; *upload_url* is where forms of `POST /uploads` are posted, asked for once."""
+    router = APIRouter(tags=["page"], include_in_schema=False)
+    policy: list[str] = []
+
+    def headers() -> dict[str, str]:
+        if not policy:
+            policy.append(content_security_policy(origin_of(upload_url())))
+        return {**FIXED_HEADERS, "content-security-policy": policy[0]}
+
+    @router.get("/app")
+    def get_page(if_none_match: Annotated[str | None, Header()] = None) -> Response:
+        """The page itself."""
+        release = release_of_page()
+        known = not_modified(release, if_none_match)
+        if known is not None:
+            return known
+        html = with_release(page_files()[INDEX].decode(), release)
+        shown = {**headers(), "cache-control": ASK_AGAIN, "etag": f'"{release}"'}
+        return Response(html, headers=shown, media_type=MEDIA_TYPES[".html"])
+
+    @router.get("/app/")
+    def get_page_with_slash(request: Request) -> Response:
+        """The page's own address has no slash at its end: its files are named relative to it."""
+        return RedirectResponse("../app" if not request.url.query else f"../app?{request.url.query}", 307)
+
+    @router.get("/app/{release}/{name}")
+    def get_file(release: str, name: str) -> Response:
+        """A file of the page; that of another release is the present one, and is not kept."""
+        body = page_files().get(name)
+        if body is None or name == INDEX:
+            raise NotFoundError(f"the page has no file {name[:80]!r}", field="name", value=name[:80])
+        kept = FOR_GOOD if release == release_of_page() else "no-store"
+        return Response(body, headers={**headers(), "cache-control": kept}, media_type=MEDIA_TYPES[Path(name).suffix])
+
+    return router

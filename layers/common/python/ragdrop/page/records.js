@@ -1,0 +1,138 @@
+// What the views of documents and operations share.
+
+import { call, documentPath } from "./api.js";
+import { announce, h, show } from "./dom.js";
+import { problem } from "./problems.js";
+import { STRINGS, number, t, when } from "./strings.js";
+
+const SIGNS = { indexed: "✓", live: "✓", healthy: "✓", found: "✓", pending: "◌", indexing: "◌", waiting: "·", sending: "↑", failed: "✕", broken: "✕",
+  unavailable: "✕", degraded: "!", left_out: "⊘", replaced: "↺", web: "↗" };
+const TRIES = 6;
+const LONGEST_WAIT_S = 90;  // a daily limit is not waited for
+
+// The stylesheet of these views; the first view does without.
+export const styled = new Promise((resolve) => {
+  const sheet = h("link", { rel: "stylesheet", onload: resolve, onerror: resolve });
+  sheet.href = new URL("./views.css", import.meta.url).href;
+  document.head.append(sheet);
+});
+
+export const button = (action, text, run, kind = "", more = {}) =>
+  h("button", { class: `button ${kind}`, type: "button", "data-action": action, onclick: run, ...more }, text);
+
+export function field(id, label, control) {
+  control.id = id;
+  return h("div", { class: "field" }, h("label", { for: id }, label), control);
+}
+
+// A state as a sign and a word.
+export const chip = (state) => h("span", { class: `chip status-${state}`, "data-status": state },
+  h("span", { "aria-hidden": "true" }, SIGNS[state] ?? "–"), " ", t(`state.${state}`));
+
+// "48 indexed, 2 failed" of the counts that are not zero.
+export const tally = (counts) => Object.entries(counts).filter(([, count]) => count)
+  .map(([state, count]) => `${number(count)} ${t(`state.${state}`).toLowerCase()}`).join(", ");
+
+// Why a document failed: in plain words, then the code and what the server said.
+export const failure = ({ code, message }) => h("div", { class: "failure", "data-failure": code },
+  h("p", {}, t(`reason.${code}` in STRINGS.en ? `reason.${code}` : "reason.other")),
+  h("p", { class: "muted small" }, h("code", {}, code), " ", message));
+
+export const linkTo = (vault, path, parameters = "") => `#${documentPath(vault, path)}${parameters}`;
+export const nameOf = (path) => path.slice(path.lastIndexOf("/") + 1);
+export const passes = (error) => ["limited", "unavailable", "offline"].includes(error.kind);
+export const retry = ({ vault, path }) => call(`${documentPath(vault, path)}/retry`, { method: "POST" });
+
+// The result of *work*, tried again after what may pass.
+export async function patiently(work, signal) {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (tried === TRIES || !passes(error) || error.retryAfter > LONGEST_WAIT_S) throw error;
+      await new Promise((resolve) => { setTimeout(resolve, 1000 * (error.retryAfter ?? 2 ** tried)); });
+      signal.throwIfAborted();
+    }
+  }
+}
+
+// Call *work* until it returns "done": soon after something "changed", more rarely otherwise, never while the tab is
+// hidden.  Returns what starts it over.
+export function poll(work, signal, first = 1_500, most = 20_000) {
+  let delay = first;
+  let timer = null;
+  let busy = false;
+  async function run() {
+    if (busy || document.hidden || signal.aborted) return;
+    busy = true;
+    const outcome = await work().catch((error) => {
+      delay = Math.max(delay, (error.retryAfter ?? 0) * 1000);
+    });
+    busy = false;
+    delay = outcome === "changed" ? first : Math.max(delay, Math.min(most, delay * 1.5));
+    timer = outcome === "done" ? null : setTimeout(run, delay);
+  }
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(timer);
+    if (timer !== null) run();
+  }, { signal });
+  return () => {
+    clearTimeout(timer);
+    delay = first;
+    timer = setTimeout(run, delay);
+  };
+}
+
+// Let *parent* hold *elements* in this order; those in their place are not touched and keep the focus.
+export function arrange(parent, elements) {
+  const kept = new Set(elements);
+  for (const old of [...parent.children]) if (!kept.has(old)) old.remove();
+  elements.forEach((element, place) => {
+    if (parent.children[place] !== element) parent.insertBefore(element, parent.children[place] ?? null);
+  });
+}
+
+// A dialog that deletes a document, or purges it for good; the receipt, null where people thought better of it.
+export function remove({ vault, path }, kind = "delete") {
+  const name = nameOf(path);
+  let receipt = null;
+  let busy = false;
+  const typed = kind === "purge" && h("input", { class: "input", autocomplete: "off", spellcheck: "false",
+    oninput: () => { sure.disabled = typed.value.trim() !== name; } });
+  const sure = button("confirm", t(`remove.${kind}`), act, "danger", { disabled: Boolean(typed) });
+  const cancel = button("cancel", t("common.cancel"), () => dialog.close());
+  const failed = h("div");
+  const body = h("div", { class: "stack" }, h("h2", { id: "remove-title" }, t(`remove.${kind}.title`, { name })),
+    h("p", { class: "path" }, `${vault}/${path}`), h("p", {}, t(`remove.${kind}.text`)),
+    typed && field("remove-name", t("remove.type", { name }), typed), failed, h("div", { class: "row" }, sure, cancel));
+  const dialog = h("dialog", { class: "dialog", "aria-labelledby": "remove-title", "data-remove": kind,
+    oncancel: (event) => { if (busy) event.preventDefault(); } }, body);
+
+  async function act() {
+    busy = sure.disabled = cancel.disabled = true;
+    try {
+      receipt = await call(documentPath(vault, path) + (typed ? "?purge=1" : ""), { method: "DELETE" });
+      const close = button("close", t("common.close"), () => dialog.close(), "primary");
+      const done = t(`remove.${kind}.done`, { name });
+      show(body, h("h2", { id: "remove-title" }, done), h("dl", { class: "facts", "data-receipt": true },
+        h("dt", {}, t("remove.until")), h("dd", {}, receipt.restorable_until ? when(receipt.restorable_until) : t("remove.never")),
+        receipt.version_id && [h("dt", {}, t("remove.version")), h("dd", { class: "mono" }, receipt.version_id)],
+        receipt.purged && [h("dt", {}, t("remove.purged")), h("dd", {}, t("remove.counts", receipt.purged))]), h("div", { class: "row" }, close));
+      close.focus();
+      announce(done);
+    } catch (error) {
+      show(failed, problem(error));
+      sure.disabled = cancel.disabled = false;
+      cancel.focus();
+    }
+    busy = false;
+  }
+
+  document.body.append(dialog);
+  dialog.showModal();
+  (typed || cancel).focus();
+  return new Promise((resolve) => dialog.addEventListener("close", () => {
+    dialog.remove();
+    resolve(receipt);
+  }));
+}

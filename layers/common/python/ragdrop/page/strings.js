@@ -1,0 +1,338 @@
+// All text of the page: [English, German] by flat keys; `{name}` is replaced by t's values.  Both side by side, so that
+// no language can miss a key, and each key is written once: the page has a budget of bytes.
+
+const TEXT = {
+  // page
+  "app.name": ["ragdrop", "ragdrop"],
+  "app.skip": ["Skip to content", "Zum Inhalt springen"],
+  "app.nav": ["Main", "Hauptbereiche"],
+  "app.controls": ["Appearance and account", "Darstellung und Konto"],
+  "nav.ask": ["Ask", "Fragen"],
+  "nav.documents": ["Documents", "Dokumente"],
+  "nav.health": ["Health", "Zustand"],
+  "theme.label": ["Theme: {theme}", "Darstellung: {theme}"],
+  "theme.auto": ["as the system", "wie das System"],
+  "theme.light": ["light", "hell"],
+  "theme.dark": ["dark", "dunkel"],
+  "language.switch": ["Deutsch", "English"],
+  "account.role": ["{role} of {tenant}", "{role} von {tenant}"],
+  "account.sign_out": ["Sign out", "Abmelden"],
+  "account.sign_in": ["Sign in", "Anmelden"],
+  "role.reader": ["Reader", "Leser"],
+  "role.writer": ["Writer", "Schreiber"],
+  "role.admin": ["Admin", "Admin"],
+  // words that several views share
+  "common.loading": ["Loading …", "Wird geladen …"],
+  "common.retry": ["Try again", "Erneut versuchen"],
+  "common.close": ["Close", "Schließen"],
+  "common.cancel": ["Cancel", "Abbrechen"],
+  "common.copy": ["Copy", "Kopieren"],
+  "common.copied": ["Copied.", "Kopiert."],
+  "common.copy_failed": ["The browser did not allow copying.", "Der Browser hat das Kopieren nicht erlaubt."],
+  "common.all": ["All", "Alle"],
+  "common.any": ["Any", "Beliebig"],
+  "common.none": ["None", "Keine"],
+  "common.unknown": ["unknown", "unbekannt"],
+  "common.yes": ["Yes", "Ja"],
+  "common.no": ["No", "Nein"],
+  "common.more": ["Show more", "Mehr anzeigen"],
+  "common.open_document": ["Open the whole document", "Ganzes Dokument öffnen"],
+  "common.request_id": ["Request {id}", "Anfrage {id}"],
+  "common.untitled": ["Untitled", "Ohne Titel"],
+  // problems
+  "problem.offline.title": ["No connection", "Keine Verbindung"],
+  "problem.offline.text": ["The server could not be reached. What is on the page stays. Try again when you are back online.", "Der Server ist nicht erreichbar. Was auf der Seite steht, bleibt. Versuchen Sie es erneut, sobald Sie wieder verbunden sind."],
+  "problem.signed_out.title": ["You are signed out", "Sie sind abgemeldet"],
+  "problem.signed_out.text": ["Your key or token is unknown, expired or revoked. Sign in to continue; the page stays as it is.", "Ihr Schlüssel oder Token ist unbekannt, abgelaufen oder widerrufen. Melden Sie sich an, um fortzufahren; die Seite bleibt, wie sie ist."],
+  "problem.forbidden.title": ["Not allowed", "Nicht erlaubt"],
+  "problem.forbidden.text": ["Your key does not permit this, or the project is not active.", "Ihr Schlüssel erlaubt das nicht, oder das Projekt ist nicht aktiv."],
+  "problem.limited.title": ["Too many requests", "Zu viele Anfragen"],
+  "problem.limited.text": ["The limit of this project is reached.", "Das Limit dieses Projekts ist erreicht."],
+  "problem.limited.wait": ["You can try again in {seconds} s.", "Sie können es in {seconds} s erneut versuchen."],
+  "problem.limited.ready": ["You can try again now.", "Sie können es jetzt erneut versuchen."],
+  "problem.unavailable.title": ["The service does not answer", "Der Dienst antwortet nicht"],
+  "problem.unavailable.text": ["Something that ragdrop needs is down or too slow. Your documents are not affected.", "Etwas, das ragdrop braucht, ist ausgefallen oder zu langsam. Ihre Dokumente sind nicht betroffen."],
+  "problem.refused.title": ["The request was refused", "Die Anfrage wurde abgelehnt"],
+  "problem.refused.text": ["The server did not accept this request.", "Der Server hat diese Anfrage nicht angenommen."],
+  "problem.not_found.title": ["Nothing is here", "Hier ist nichts"],
+  "problem.not_found.text": ["It does not exist, no longer exists, or your key does not show it.", "Es existiert nicht, existiert nicht mehr, oder Ihr Schlüssel zeigt es nicht."],
+  "problem.broken.title": ["The page met an error", "Auf der Seite ist ein Fehler aufgetreten"],
+  "problem.broken.text": ["This is a fault of the page, not of your documents.", "Das ist ein Fehler der Seite, nicht Ihrer Dokumente."],
+  "problem.answered": ["The server said: {message}", "Der Server meldet: {message}"],
+  "problem.code": ["Code {code}", "Code {code}"],
+  // sign-in
+  "signin.title": ["Sign in", "Anmelden"],
+  "signin.intro": ["Paste a ragdrop key, or a token of your identity provider. It stays in this tab and is forgotten when you close it.", "Fügen Sie einen ragdrop-Schlüssel oder ein Token Ihres Identitätsanbieters ein. Es bleibt in diesem Tab und wird beim Schließen vergessen."],
+  "signin.label": ["Key or token", "Schlüssel oder Token"],
+  "signin.show": ["Show", "Zeigen"],
+  "signin.hide": ["Hide", "Verbergen"],
+  "signin.submit": ["Sign in", "Anmelden"],
+  "signin.checking": ["Checking …", "Wird geprüft …"],
+  "signin.empty": ["Paste a key or a token first.", "Fügen Sie zuerst einen Schlüssel oder ein Token ein."],
+  "signin.unknown": ["The server does not know this key or token, or it has expired.", "Der Server kennt diesen Schlüssel oder dieses Token nicht, oder es ist abgelaufen."],
+  "signin.code_used": ["This sign-in link was used already or is older than a minute. Run “ragdrop open” again, or paste a key.", "Dieser Anmeldelink wurde schon benutzt oder ist älter als eine Minute. Rufen Sie „ragdrop open“ erneut auf, oder fügen Sie einen Schlüssel ein."],
+  "signin.redeeming": ["Signing you in …", "Sie werden angemeldet …"],
+  "signin.done": ["You are signed in as {role} of {tenant}.", "Sie sind angemeldet als {role} von {tenant}."],
+  "signin.help": ["Where do I get a key? An admin creates one with “ragdrop keys create”. “ragdrop open” signs you in without one.", "Woher bekomme ich einen Schlüssel? Ein Admin erstellt ihn mit „ragdrop keys create“. „ragdrop open“ meldet Sie ohne Schlüssel an."],
+  // documents, uploads, health
+  "state.pending": ["Pending", "In Arbeit"],
+  "state.indexed": ["Indexed", "Indexiert"],
+  "state.failed": ["Failed", "Fehlgeschlagen"],
+  "state.deleted": ["Deleted", "Gelöscht"],
+  "state.live": ["Live", "Aktuell"],
+  "state.replaced": ["Replaced", "Ersetzt"],
+  "state.waiting": ["Waiting", "Wartet"],
+  "state.sending": ["Sending", "Wird gesendet"],
+  "state.indexing": ["Indexing", "Wird indexiert"],
+  "state.left_out": ["Left out", "Ausgelassen"],
+  "state.cancelled": ["Cancelled", "Abgebrochen"],
+  "state.found": ["Found", "Gefunden"],
+  "state.broken": ["Broken", "Defekt"],
+  "state.web": ["Web", "Web"],
+  "state.healthy": ["Healthy", "In Ordnung"],
+  "state.degraded": ["Degraded", "Eingeschränkt"],
+  "state.unavailable": ["Unavailable", "Ausgefallen"],
+  "state.unknown": ["Unknown", "Unbekannt"],
+  "state.absent": ["Not there yet", "Noch nicht da"],
+  "reason.EMPTY_DOCUMENT": ["There is no text in it. A scan needs text recognition (OCR) first.", "Es enthält keinen Text. Ein Scan braucht vorher eine Texterkennung (OCR)."],
+  "reason.CORRUPT_DOCUMENT": ["The file is damaged, or its content does not fit its name.", "Die Datei ist beschädigt, oder ihr Inhalt passt nicht zu ihrem Namen."],
+  "reason.ENCRYPTED_DOCUMENT": ["The file needs a password. Save it without one.", "Die Datei verlangt ein Passwort. Speichern Sie sie ohne."],
+  "reason.UNSAFE_DOCUMENT": ["Reading it took more time or memory than a document may take.", "Sie zu lesen kostet mehr Zeit oder Speicher, als ein Dokument darf."],
+  "reason.DOCUMENT_TOO_LARGE": ["It is larger than a document may be. Split it.", "Es ist größer als erlaubt. Teilen Sie es auf."],
+  "reason.UNSUPPORTED_MEDIA_TYPE": ["ragdrop does not read this format.", "Dieses Format liest ragdrop nicht."],
+  "reason.INVALID_SETTINGS": ["These settings cannot be applied.", "Diese Einstellungen lassen sich nicht anwenden."],
+  "reason.TIMEOUT": ["It made no progress in the time it had.", "Es kam in der verfügbaren Zeit nicht voran."],
+  "reason.EMBEDDING_SERVICE_ERROR": ["The embedding service did not answer.", "Der Embedding-Dienst hat nicht geantwortet."],
+  "reason.DATABASE_ERROR": ["The index or the storage did not answer.", "Der Index oder der Speicher hat nicht geantwortet."],
+  "reason.DOCUMENT_NOT_FOUND": ["It was deleted meanwhile.", "Es wurde inzwischen gelöscht."],
+  "reason.FORBIDDEN": ["Your key may not do this.", "Ihr Schlüssel darf das nicht."],
+  "reason.OFFLINE": ["The server could not be reached.", "Der Server war nicht erreichbar."],
+  "reason.other": ["Something went wrong.", "Etwas ist schiefgegangen."],
+  "documents.read_only": ["Your key reads. To upload, retry or delete, you need a key with the role writer.", "Ihr Schlüssel liest. Zum Hochladen, Wiederholen und Löschen brauchen Sie einen Schlüssel mit der Rolle Schreiber."],
+  "documents.limited": ["Your key shows these vaults only: {vaults}", "Ihr Schlüssel zeigt nur diese Vaults: {vaults}"],
+  "documents.filters": ["Filter documents", "Dokumente filtern"],
+  "documents.by.vault": ["Vault", "Vault"],
+  "documents.by.prefix": ["Folder or start of the path", "Ordner oder Anfang des Pfads"],
+  "documents.by.status": ["Status", "Status"],
+  "documents.by.name": ["Name contains", "Name enthält"],
+  "documents.name": ["Document", "Dokument"],
+  "documents.state": ["Status", "Status"],
+  "documents.updated": ["Changed", "Geändert"],
+  "documents.actions": ["Actions", "Aktionen"],
+  "documents.chunks": ["Chunks: {count}", "Chunks: {count}"],
+  "documents.older_answers": ["The version before it still answers questions.", "Die vorige Version beantwortet weiterhin Fragen."],
+  "documents.retry": ["Retry", "Wiederholen"],
+  "documents.retry_all": ["Retry all failed", "Alle fehlgeschlagenen wiederholen"],
+  "documents.retried": ["Tried again: {count}", "Erneut versucht: {count}"],
+  "documents.stop": ["Stop", "Anhalten"],
+  "documents.shown": ["Page {page} · documents: {count}", "Seite {page} · Dokumente: {count}"],
+  "documents.previous": ["Previous page", "Vorige Seite"],
+  "documents.next": ["Next page", "Nächste Seite"],
+  "documents.no_match": ["No document matches", "Kein Dokument passt"],
+  "documents.clear": ["Clear the filters", "Filter zurücksetzen"],
+  "documents.none": ["No documents yet", "Noch keine Dokumente"],
+  "documents.none.text": ["Drop files or a whole folder anywhere on this page: Markdown, PDF, Word, HTML, text, tables or code.", "Ziehen Sie Dateien oder einen ganzen Ordner irgendwo auf diese Seite: Markdown, PDF, Word, HTML, Text, Tabellen oder Code."],
+  "documents.none.reader": ["Nobody has put a document here that your key shows.", "Es gibt hier kein Dokument, das Ihr Schlüssel zeigt."],
+  "remove.delete": ["Delete", "Löschen"],
+  "remove.delete.title": ["Delete “{name}”?", "„{name}“ löschen?"],
+  "remove.delete.text": ["From then on no answer uses it. It can be restored for 30 days.", "Ab dann nutzt es keine Antwort mehr. Es lässt sich 30 Tage lang wiederherstellen."],
+  "remove.delete.done": ["“{name}” is deleted", "„{name}“ ist gelöscht"],
+  "remove.purge": ["Purge", "Endgültig löschen"],
+  "remove.purge.title": ["Purge “{name}” for good?", "„{name}“ endgültig löschen?"],
+  "remove.purge.text": ["This removes all its versions, its text, its chunks and the receipts of answers from it. Nobody can restore it.", "Das entfernt alle Versionen, den Text, die Chunks und die Belege der Antworten daraus. Niemand kann es wiederherstellen."],
+  "remove.purge.done": ["“{name}” is purged", "„{name}“ ist endgültig gelöscht"],
+  "remove.type": ["Type {name} to confirm", "Zum Bestätigen {name} eingeben"],
+  "remove.until": ["Restorable until", "Wiederherstellbar bis"],
+  "remove.never": ["cannot be restored", "nicht wiederherstellbar"],
+  "remove.version": ["Delete marker", "Löschmarkierung"],
+  "remove.purged": ["Removed", "Entfernt"],
+  "remove.counts": ["versions {versions}, derived files {derived}, chunks {chunks}, entries {registry_items}, receipts {receipts}", "Versionen {versions}, abgeleitete Dateien {derived}, Chunks {chunks}, Einträge {registry_items}, Belege {receipts}"],
+  "upload.title": ["Drop files or folders", "Dateien oder Ordner hierher ziehen"],
+  "upload.text": ["Up to {size} each. A file of the same path becomes a new version.", "Je bis zu {size}. Eine Datei mit gleichem Pfad wird eine neue Version."],
+  "upload.files": ["Choose files", "Dateien wählen"],
+  "upload.folder": ["Choose a folder", "Ordner wählen"],
+  "upload.vault": ["Into vault", "In den Vault"],
+  "upload.below": ["Folder in it (optional)", "Ordner darin (optional)"],
+  "upload.bad_vault": ["A vault has 2 to 63 of the characters a–z, 0–9 and -.", "Ein Vault hat 2 bis 63 der Zeichen a–z, 0–9 und -."],
+  "upload.reading": ["Reading folders, files: {count}", "Ordner werden gelesen, Dateien: {count}"],
+  "upload.queue": ["Files of the upload", "Dateien des Uploads"],
+  "upload.progress": ["{done} of {count} files · {sent} of {total}", "{done} von {count} Dateien · {sent} von {total}"],
+  "upload.pause": ["Pause", "Pausieren"],
+  "upload.resume": ["Resume", "Fortsetzen"],
+  "upload.paused": ["The upload is paused.", "Der Upload pausiert."],
+  "upload.resumed": ["The upload continues.", "Der Upload läuft weiter."],
+  "upload.until": ["Paused: the limit is reached until {time}.", "Pausiert: Das Limit ist bis {time} erreicht."],
+  "upload.hold.limited": ["The limit is reached. It continues in {seconds} s.", "Das Limit ist erreicht. Weiter in {seconds} s."],
+  "upload.hold.unavailable": ["The service is busy. Next try in {seconds} s.", "Der Dienst ist ausgelastet. Nächster Versuch in {seconds} s."],
+  "upload.hold.offline": ["No connection. Next try in {seconds} s.", "Keine Verbindung. Nächster Versuch in {seconds} s."],
+  "upload.clear": ["Clear the list", "Liste leeren"],
+  "upload.more": ["Further files: {count}", "Weitere Dateien: {count}"],
+  "upload.unreadable": ["The file cannot be read, or has changed since you chose it.", "Die Datei lässt sich nicht lesen oder wurde seit der Auswahl geändert."],
+  "upload.hidden": ["Hidden and system files are not uploaded.", "Versteckte und Systemdateien werden nicht hochgeladen."],
+  "upload.empty": ["The file is empty.", "Die Datei ist leer."],
+  "upload.large": ["It has {size}; at most {most} are possible.", "Sie hat {size}; möglich sind höchstens {most}."],
+  "upload.bad_path": ["Its path is too long or has characters that are not allowed.", "Ihr Pfad ist zu lang oder enthält unerlaubte Zeichen."],
+  "upload.bucket_refuses": ["The bucket does not accept uploads from this page (CORS).", "Der Bucket nimmt von dieser Seite keine Uploads an (CORS)."],
+  "document.place": ["Folders of the document", "Ordner des Dokuments"],
+  "document.text": ["Text", "Text"],
+  "document.no_text": ["There is no text to show.", "Es gibt keinen Text zu zeigen."],
+  "document.marks": ["Show chunks", "Chunks zeigen"],
+  "document.chunk": ["Chunk", "Chunk"],
+  "document.page": ["page {page}", "Seite {page}"],
+  "document.position": ["Characters {start} to {end} of {total}", "Zeichen {start} bis {end} von {total}"],
+  "document.previous": ["Previous part", "Voriger Teil"],
+  "document.next": ["Next part", "Nächster Teil"],
+  "document.jump": ["Jump to", "Springen zu"],
+  "document.to_span": ["Cited passage, characters {start} to {end}", "Zitierte Stelle, Zeichen {start} bis {end}"],
+  "document.highlighted": ["The cited passage is highlighted.", "Die zitierte Stelle ist hervorgehoben."],
+  "document.version_gone": ["The text of this version is not kept any more.", "Der Text dieser Version ist nicht mehr gespeichert."],
+  "document.pending": ["This document is being indexed.", "Dieses Dokument wird indexiert."],
+  "document.written": ["Chunks {done} of {total}", "Chunks {done} von {total}"],
+  "document.deleted": ["This document is deleted. No answer uses it.", "Dieses Dokument ist gelöscht. Keine Antwort nutzt es."],
+  "document.old": ["You see a version that is not live.", "Sie sehen eine Version, die nicht aktuell ist."],
+  "document.to_live": ["Show the live one", "Die aktuelle zeigen"],
+  "document.download": ["Download text", "Text herunterladen"],
+  "document.facts": ["About", "Über das Dokument"],
+  "document.warnings": ["Warnings", "Warnungen"],
+  "document.links_out": ["Links in it", "Links darin"],
+  "document.no_links": ["It has no links.", "Es enthält keine Links."],
+  "document.links_in": ["Linked from", "Verlinkt von"],
+  "document.find_links": ["Find linking documents", "Verlinkende Dokumente suchen"],
+  "document.look_on": ["Look further", "Weitersuchen"],
+  "document.linked": ["Documents: {count}", "Dokumente: {count}"],
+  "document.linked_so_far": ["Documents so far: {count}", "Dokumente bisher: {count}"],
+  "document.versions": ["Versions", "Versionen"],
+  "document.revision": ["revision {number}", "Revision {number}"],
+  "fact.doc_type": ["Type", "Art"],
+  "fact.content_type": ["Content", "Inhalt"],
+  "fact.promotion_level": ["Importance", "Wichtigkeit"],
+  "fact.date": ["Date", "Datum"],
+  "fact.category": ["Category", "Kategorie"],
+  "fact.tags": ["Tags", "Schlagwörter"],
+  "fact.agent": ["Agent", "Agent"],
+  "fact.session_id": ["Session", "Sitzung"],
+  "fact.size_bytes": ["Size", "Größe"],
+  "fact.char_count": ["Characters", "Zeichen"],
+  "fact.chunk_count": ["Chunks", "Chunks"],
+  "fact.revision": ["Revision", "Revision"],
+  "fact.created_at": ["Created", "Angelegt"],
+  "fact.updated_at": ["Changed", "Geändert"],
+  "fact.indexed_at": ["Indexed", "Indexiert"],
+  "fact.query_count": ["Used in answers", "In Antworten genutzt"],
+  "fact.last_retrieved": ["Last used", "Zuletzt genutzt"],
+  "fact.version_id": ["Version", "Version"],
+  "fact.content_hash": ["SHA-256", "SHA-256"],
+  "health.checked": ["Checked at {time}", "Geprüft um {time}"],
+  "health.deep": ["Check with real work", "Mit echter Arbeit prüfen"],
+  "health.healthy": ["Everything works.", "Alles funktioniert."],
+  "health.degraded": ["Something is wrong; questions are still answered.", "Etwas ist gestört; Fragen werden noch beantwortet."],
+  "health.unavailable": ["Nothing can be searched at the moment.", "Im Moment kann nichts durchsucht werden."],
+  "health.level": ["Fallback level {level}:", "Rückfallstufe {level}:"],
+  "health.level.1": ["the full search, by meaning and by words.", "die volle Suche, nach Bedeutung und nach Wörtern."],
+  "health.level.2": ["a reduced search, by words alone or in the copy of the index.", "eine eingeschränkte Suche, nur nach Wörtern oder in der Kopie des Index."],
+  "health.level.3": ["no search: no passage could be checked, so nothing is shown.", "keine Suche: Keine Stelle ließe sich prüfen, darum wird nichts gezeigt."],
+  "health.level.4": ["no search and no attempt, until the services recover.", "keine Suche und kein Versuch, bis die Dienste sich erholt haben."],
+  "health.no_chat": ["Documents are found, but no answer can be written.", "Dokumente werden gefunden, aber keine Antwort kann geschrieben werden."],
+  "health.dependencies": ["Dependencies", "Abhängigkeiten"],
+  "health.index": ["Index", "Index"],
+  "health.embedding": ["Embedding model", "Embedding-Modell"],
+  "health.chat": ["Chat model", "Chat-Modell"],
+  "health.registry": ["Registry", "Verzeichnis"],
+  "health.object_store": ["Object store", "Objektspeicher"],
+  "health.open": ["Breaker open: it is not called for now", "Sicherung offen: wird vorerst nicht gerufen"],
+  "health.closed": ["Breaker closed", "Sicherung geschlossen"],
+  "health.queue": ["Queue", "Warteschlange"],
+  "health.no_queue": ["The depth of the queue is not known.", "Die Länge der Warteschlange ist nicht bekannt."],
+  "health.redrive": ["Retry dead letters", "Gescheiterte Nachrichten wiederholen"],
+  "health.letters": ["Messages that failed too often go back into the queue.", "Zu oft gescheiterte Nachrichten kommen zurück in die Schlange."],
+  "health.letters_admin": ["An admin can send them back into the queue.", "Ein Admin kann sie zurück in die Schlange schicken."],
+  "health.moved": ["Moved back: {count}", "Zurückgelegt: {count}"],
+  "health.figures": ["Questions", "Fragen"],
+  "health.range": ["Time range", "Zeitraum"],
+  "health.24h": ["Last day", "Letzter Tag"],
+  "health.30d": ["Last month", "Letzter Monat"],
+  "health.folded": ["A day is the mean of its hours, weighted by questions.", "Ein Tag ist das Mittel seiner Stunden, nach Fragen gewichtet."],
+  "health.code": ["Code", "Code"],
+  "health.stage": ["Where", "Wo"],
+  "health.count": ["Count", "Anzahl"],
+  "health.no_errors": ["No errors.", "Keine Fehler."],
+  "figure.waiting": ["Waiting", "Wartend"],
+  "figure.in_flight": ["In progress", "In Arbeit"],
+  "figure.delayed": ["Delayed", "Verzögert"],
+  "figure.dead_letters": ["Dead letters", "Gescheitert"],
+  "figure.queries": ["Questions", "Fragen"],
+  "figure.failed": ["Failed", "Fehlgeschlagen"],
+  "figure.fallbacks": ["With fallback", "Mit Rückfall"],
+  "figure.abstained": ["Abstained", "Enthaltungen"],
+  "figure.p50_latency_ms": ["Latency, median", "Antwortzeit, Median"],
+  "figure.p95_latency_ms": ["Latency, 95th percentile", "Antwortzeit, 95. Perzentil"],
+  "figure.abstention_rate": ["Abstained", "Enthaltungen"],
+  "figure.error_rate": ["Errors", "Fehler"],
+  "figure.fallback_rate": ["With fallback", "Mit Rückfall"],
+  "figure.cache_hit_rate": ["From the cache", "Aus dem Cache"],
+  "figure.tokens": ["Tokens", "Tokens"],
+  "figure.cost": ["Cost", "Kosten"],
+  "figure.documents": ["Documents", "Dokumente"],
+  "figure.latency": ["Latency", "Antwortzeit"],
+  "figure.errors": ["Errors", "Fehler"],
+  "chart.nothing": ["No figures in this time.", "Keine Werte in dieser Zeit."],
+  "chart.table": ["As a table", "Als Tabelle"],
+  "chart.time": ["Time", "Zeit"],
+  "chart.most": ["{text}: at most {value} ({name}).", "{text}: höchstens {value} ({name})."],
+  // end of documents, uploads, health
+};
+
+const LANGUAGES = ["en", "de"];
+// {en: {key: text}, de: {key: text}}
+export const STRINGS = Object.fromEntries(LANGUAGES.map((name, place) => [
+  name, Object.fromEntries(Object.entries(TEXT).map(([key, texts]) => [key, texts[place]]))]));
+
+const CHOICE = "ragdrop.language";
+let chosen = STRINGS[stored()] ? stored() : navigator.language.startsWith("de") ? "de" : "en";
+document.documentElement.lang = chosen;
+
+function stored() {
+  try { return localStorage.getItem(CHOICE); } catch { return null; }
+}
+
+// The language in use: "en" or "de".
+export const language = () => chosen;
+
+export function setLanguage(name) {
+  chosen = name;
+  document.documentElement.lang = name;
+  try { localStorage.setItem(CHOICE, name); } catch { /* private windows may keep nothing */ }
+}
+
+// The text of *key*; a key without text is shown as it is.
+export function t(key, values = {}) {
+  return (STRINGS[chosen][key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+}
+
+// The text of `key.one` or `key.other`, whichever *count* takes; `{count}` is the number.
+export function plural(key, count, values = {}) {
+  const form = new Intl.PluralRules(chosen).select(count) === "one" ? "one" : "other";
+  return t(`${key}.${form}`, { count: number(count), ...values });
+}
+
+export const number = (value, options) => new Intl.NumberFormat(chosen, options).format(value);
+export const percent = (value, digits = 0) => number(value, { style: "percent", maximumFractionDigits: digits });
+
+// A time of the API (RFC 3339) as people write it, with the hour unless *options* say otherwise.
+export function when(iso, options = { dateStyle: "medium", timeStyle: "short" }) {
+  const date = new Date(iso);
+  return Number.isNaN(date.getTime()) ? String(iso) : new Intl.DateTimeFormat(chosen, options).format(date);
+}
+
+// Bytes as "4.2 MB".
+export function bytes(count) {
+  const units = ["byte", "kilobyte", "megabyte", "gigabyte"];
+  const place = count < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(count) / 3));
+  return number(count / 1000 ** place, { style: "unit", unit: units[place], maximumFractionDigits: place ? 1 : 0 });
+}
+
+// Milliseconds as "230 ms" or "1.4 s".
+export function duration(ms) {
+  return ms < 1000 ? number(ms, { style: "unit", unit: "millisecond", maximumFractionDigits: ms < 10 ? 1 : 0 })
+    : number(ms / 1000, { style: "unit", unit: "second", maximumFractionDigits: 1 });
+}

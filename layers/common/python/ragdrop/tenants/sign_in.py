@@ -1,0 +1,78 @@
+"""SignInCodes: hand a credential to a browser by a code that works once, for a minute.
+
+`ragdrop open` puts the code into the address that it opens.  An address stays in histories and logs; a used code opens
+nothing.  The store holds the credential only encrypted by the code, which it does not hold.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+from collections.abc import Callable
+
+from ragdrop.errors import InvalidParamsError, UnauthenticatedError
+from ragdrop.ports.kept_replies import KeptReplies
+
+LIFETIME_S = 60.0
+MAX_SECRET_BYTES = 8_000  # a token of an identity provider; a ragdrop key has 46
+_OWNER = "*"  # no tenant's name: until the code is redeemed nobody is known
+
+
+class SignInCodes:
+    """Make and redeem codes.
+
+    Args:
+        store: Holds the encrypted credential, and that a code was used.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(self, store: KeptReplies, *, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._clock = clock
+
+    def make(self, secret: str) -> tuple[str, float]:
+        """A code for *secret*, and when it expires in seconds since 1970.
+
+        Raises:
+            InvalidParamsError: The credential is too long.
+            DatabaseError: The store did not answer.
+        """
+        if len(secret.encode()) > MAX_SECRET_BYTES:
+            message = f"a credential of more than {MAX_SECRET_BYTES} bytes cannot be handed to a browser"
+            raise InvalidParamsError(message, field="x-api-key", value=None, allowed=MAX_SECRET_BYTES)
+        code = secrets.token_urlsafe(32)
+        name, now_s = _name("held", code), self._clock()
+        self._store.begin(_OWNER, name, name, now_s=now_s, lease_s=LIFETIME_S, keep_s=LIFETIME_S)
+        self._store.finish(_OWNER, name, {"sealed": base64.b64encode(one_time_pad(secret.encode(), code)).decode()})
+        return code, now_s + LIFETIME_S
+
+    def redeem(self, code: str) -> str:
+        """The credential of *code*.
+
+        Raises:
+            UnauthenticatedError: The code is unknown, expired or used; the message does not say which.
+            DatabaseError: The store did not answer.
+        """
+        used, held, now_s = _name("used", code), _name("held", code), self._clock()
+        first = self._store.begin(_OWNER, used, used, now_s=now_s, lease_s=LIFETIME_S, keep_s=2 * LIFETIME_S) is None
+        found = self._store.begin(_OWNER, held, used, now_s=now_s, lease_s=0, keep_s=0) if first else None
+        if first:
+            self._store.forget(_OWNER, held)
+        if found is None or found.body is None:
+            raise UnauthenticatedError("the sign-in link is unknown, expired or used: open the page by `ragdrop open`")
+        return one_time_pad(base64.b64decode(found.body["sealed"]), code).decode()
+
+
+def one_time_pad(data: bytes, code: str) -> bytes:
+    """*data* encrypted, or decrypted, by a random code that encrypts nothing else.
+
+    >>> one_time_pad(one_time_pad(b"rd_secret", "code"), "code")
+    b'rd_secret'
+    """
+    pad = hashlib.shake_256(b"pad:" + code.encode()).digest(len(data))
+    return bytes(left ^ right for left, right in zip(data, pad, strict=True))
+
+
+def _name(kind: str, code: str) -> str:
+    return f"{kind}:{hashlib.sha256(code.encode(errors='replace')).hexdigest()}"
