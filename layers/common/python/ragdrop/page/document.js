@@ -89,7 +89,7 @@ export async function view(main, context) {
     if (!isThere || record.live_revision === null && !isOld) return [title, h("p", { class: "muted" }, t("document.no_text"))];
     const span = /^(\d{1,9})-(\d{1,9})$/.exec(params.get("span"))?.slice(1).map(Number);
     const total = isOld ? Infinity : record.char_count;
-    const body = h("div", { class: "text", "data-text": true, tabindex: 0, role: "region", "aria-labelledby": "text-title" });
+    const body = h("div", { class: "text", "data-text": true, tabindex: -1, role: "region", "aria-labelledby": "text-title" });
     const position = h("p", { class: "muted small", role: "status", "data-position": true });
     let start = 0;
     const turns = [1, 2].map(() => h("div", { class: "row turn" },
@@ -119,7 +119,6 @@ export async function view(main, context) {
           [turn.firstChild.disabled, turn.lastChild.disabled] = [start === 0, !more];
         }
         jump.value = 100 * start / total;
-        jump.oninput?.();
         share.textContent = percent(start / total, 1);
         const passage = body.querySelector("mark");
         if (first && passage) {

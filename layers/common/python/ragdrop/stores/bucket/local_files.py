@@ -35,7 +35,7 @@ from ragdrop.stores.bucket.segment import OpenSegment
 from ragdrop.stores.bucket.texts import MISSING, CopyGoneError, DiskRoom, Texts, translated
 
 PIECE_BYTES = 8 << 20  # of one request
-PARALLEL = 8  # requests at once
+PARALLEL = 16  # requests at once
 VIEW = "view-"
 TEXT_SHARE = 4  # blocks of texts take a quarter of what copies may, beside them
 PAGE_BYTES = 4_096  # of the disk: a file takes whole ones
@@ -59,6 +59,8 @@ class SegmentFiles:
         self._piece_bytes = piece_bytes
         self._text_room = DiskRoom(max_bytes // TEXT_SHARE)
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._coming: dict[Path, int] = {}  # bytes of the copies that are being fetched
+        self._room_lock = threading.Lock()
         self._pool = ThreadPoolExecutor(PARALLEL, thread_name_prefix="segments")
 
     def has(self, index: IndexRef, name: str) -> bool:
@@ -192,7 +194,9 @@ class SegmentFiles:
         """Bring a copy, check it and put it in place, whole or not at all."""
         whole = 2 * entry.size_bytes <= self._piece_bytes
         size = entry.size_bytes if whole else entry.core_bytes
-        self.make_room(size, index, kept)
+        with self._room_lock:
+            self._coming[place] = size
+            self.make_room(sum(self._coming.values()), index, kept)
         draft = place.with_name(f".{uuid.uuid4().hex}")
         draft.mkdir(parents=True)
         try:
@@ -208,6 +212,7 @@ class SegmentFiles:
             os.truncate(draft / "core", start)
             _put_in_place(draft, place)
         finally:
+            self._coming.pop(place, None)
             shutil.rmtree(draft, ignore_errors=True)
 
     def _brought(self, name: str, size: int, target: Path, deadline: Deadline) -> memoryview:

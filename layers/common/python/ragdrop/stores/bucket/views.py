@@ -7,18 +7,20 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, IndexLostError
 from ragdrop.ports.manifests import ManifestStore
 from ragdrop.stores.bucket.local_files import SegmentFiles
-from ragdrop.stores.bucket.manifest import Manifest, decoded
+from ragdrop.stores.bucket.manifest import Manifest, SegmentEntry, decoded
 from ragdrop.stores.bucket.segment import OpenSegment
 from ragdrop.stores.bucket.texts import MISSING, CopyGoneError
 from ragdrop.stores.bucket.view import Lost, View
 
 MAX_VIEWS = 64  # kept open
+AT_ONCE = 4  # segments that are opened at once
 ATTEMPTS = 4  # to open a view, while its segments are merged or its copies removed
 WAIT_S = 0.02  # before a change that another writer overtook is tried again; up to 32 times as long
 
@@ -36,6 +38,7 @@ class Views:
         self._files = files
         self._views: OrderedDict[IndexRef, tuple[float, View]] = OrderedDict()
         self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="views")  # checks one while others are fetched
 
     def held(self, index: IndexRef) -> View | None:
         """The view that is open; it may be of an older manifest."""
@@ -125,15 +128,18 @@ class Views:
         """The segments that could be opened, the names of those that could not, and why the last of them could not."""
         by_name = {each.name: each for each in held if self._files.has(index, each.name)}
         names = [each.name for each in manifest.segments]
-        segments: list[OpenSegment] = []
-        lost: list[str] = []
-        why: IndexLostError | None = None
-        for entry in manifest.segments:
+
+        def opened(entry: SegmentEntry) -> OpenSegment | IndexLostError:
             try:
-                segments.append(by_name.get(entry.name) or self._files.open(index, entry, names, deadline))
+                return by_name.get(entry.name) or self._files.open(index, entry, names, deadline)
             except IndexLostError as exc:
-                lost.append(entry.name)
-                why = exc
+                return exc
+
+        missing = sum(entry.name not in by_name for entry in manifest.segments)
+        found = list((self._pool.map if missing > 1 else map)(opened, manifest.segments))
+        segments = [each for each in found if isinstance(each, OpenSegment)]
+        lost = [name for name, each in zip(names, found, strict=True) if isinstance(each, IndexLostError)]
+        why = next((each for each in reversed(found) if isinstance(each, IndexLostError)), None)
         return segments, lost, why
 
     def _wrote(self, index: IndexRef, before: Manifest, after: Manifest) -> bool:

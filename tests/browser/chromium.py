@@ -1,0 +1,101 @@
+"""Real Chromium: one process for a test run, a clean context for each test, and what a page must never do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.endings import AT_THE_END
+
+CHROMIUM = "CHROMIUM"
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+# No sandbox: containers run as root. The others keep Chromium from looking for its vendor's hosts.
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PATIENCE_MS = 15_000
+_RUNNING: list[Browser] = []
+
+
+def chromium_path() -> str | None:
+    """Where Chromium is: as CHROMIUM says, else on the PATH."""
+    return os.environ.get(CHROMIUM) or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+def browser() -> Browser:
+    """The browser of this test run; a test that finds none says what to install, and fails where tools are required."""
+    path = chromium_path()
+    if path is None:
+        told = "Chromium is missing: apt-get install chromium, or name one by CHROMIUM"
+        pytest.fail(told) if os.environ.get("RAGDROP_REQUIRE_TOOLS") else pytest.skip(told)
+    if not _RUNNING:
+        _RUNNING.append(AT_THE_END.enter_context(started(path)))
+    return _RUNNING[0]
+
+
+@contextmanager
+def started(path: str) -> Iterator[Browser]:
+    """A headless Chromium while the block runs."""
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        try:
+            yield made
+        finally:
+            made.close()
+
+
+@dataclass
+class Seen:
+    """What went wrong in a page: errors of scripts, violations of its policy, dialogs, requests to other hosts."""
+
+    problems: list[str] = field(default_factory=list)
+    allowed: tuple[str, ...] = ()
+
+    def watch(self, page: Page) -> None:
+        """Note everything that *page* must not do."""
+        page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (self.problems.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("console", lambda said: self._console(said.text))
+        page.on("request", lambda request: self._request(request.url))
+
+    def _console(self, text: str) -> None:
+        if "Content Security Policy" in text or "TrustedHTML" in text or "pwned" in text:
+            self.problems.append(f"console: {text}")
+
+    def _request(self, url: str) -> None:
+        if not url.startswith((*self.allowed, "data:", "blob:")):
+            self.problems.append(f"request: {url}")
+
+
+@contextmanager
+def opened(
+    *origins: str, locale: str = "en-GB", theme: str = "light", width: int = 1280, height: int = 900
+) -> Iterator[Page]:
+    """A page of a clean context that may ask *origins* alone; what it must not do fails the test at the end."""
+    seen = Seen(allowed=origins)
+    context = browser().new_context(
+        locale=locale,
+        color_scheme="dark" if theme == "dark" else "light",
+        viewport={"width": width, "height": height},
+        reduced_motion="reduce",
+    )
+    try:
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        seen.watch(page)
+        yield page
+        assert seen.problems == []
+    finally:
+        context.close()
