@@ -24,6 +24,7 @@ TEXT = "\n\n".join(f"Paragraph {n} tells of the lighthouse keeper and the tide a
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     with chunk_index_engine(request.param, tmp_path) as engine:
         world = World(engine.ref.tenant, index=engine.chunks)
+        world.app.operate.reindex.page_size = 2
         for n in range(DOCUMENTS):
             world.put(f"team/{n}.md", f"# Log {n}\n\n{TEXT}", ingest=False)
         world.changed(*(f"team/{n}.md" for n in range(DOCUMENTS)))

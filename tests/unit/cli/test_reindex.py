@@ -237,8 +237,10 @@ def cut_off(filled: CommandLine) -> CommandLine:
         if done == 2:
             raise KeyboardInterrupt
 
+    reindex = filled.deployment.world.app.operate.reindex
+    reindex.page_size = 1
     with pytest.raises(KeyboardInterrupt):
-        filled.deployment.reindex.run(TENANT, wanted, stop)
+        reindex.run(TENANT, wanted, stop)
     return filled
 
 

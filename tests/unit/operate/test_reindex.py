@@ -130,6 +130,7 @@ def test_one_that_was_cut_off_goes_on_where_it_was(world: World) -> None:
         if done == 3:
             raise KeyboardInterrupt
 
+    world.app.operate.reindex.page_size = 1
     with pytest.raises(KeyboardInterrupt):
         world.app.operate.reindex.run(TENANT, smaller_chunks(world), stop)
     assert len(world.texts("lighthouse keeper")) > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from ragdrop.domain.chunks import Chunk, IndexedChunk, Vector, under
@@ -19,6 +20,7 @@ from ragdrop.ingest.stored_revision import StoredRevision
 from ragdrop.ports import ChunkIndex, Embedder, Splitter
 from ragdrop.tenants.settings_in_force import chunking_in_force
 
+AT_ONCE = 8  # revisions that are read or kept at once
 ABOVE_TOKENS = 24  # a chunk that fills the model's window loses so much of its end at most, which the next one repeats
 
 Place = tuple[EmbeddingSpace, str]
@@ -146,7 +148,7 @@ def _indexed(cut: Cut, vectors: Known) -> list[IndexedChunk]:
 
 
 class CopyRevision:
-    """Writes a revision that is in some index of its tenant into another one."""
+    """Writes revisions that are in some index of their tenant into another one."""
 
     def __init__(self, *, revisions: RevisionStore, write_chunks: WriteChunks) -> None:
         self._revisions = revisions
@@ -160,19 +162,94 @@ class CopyRevision:
         Raises:
             DependencyError: A service failed; the same call may succeed later.
         """
-        others = [index for index in tenant.targets if index.name != target.name]
         sizes, count = "", 0
-        for number, span in enumerate(kept.parts):
-            document = kept.part(number)
-            if document is None:
+        for number in range(len(kept.parts)):
+            part = self._part(kept, number, facts, tenant=tenant, target=target, first_ordinal=count)
+            if part is None:
                 return None
-            known = KnownVectors.between([kept], others, span)
-            cut = self._write_chunks.cut(
-                kept, number, document, facts, tenant=tenant, target=target, first_ordinal=count
-            )
+            cut, known = part
             vectors = self._write_chunks.vectors([cut], known, deadline)
             count += self._write_chunks.write(cut, vectors, deadline)
             sizes = cut.sizes
         if len(kept.parts) > 1:
             self._revisions.mark_whole(kept, target.name, count, sizes=sizes)
         return count
+
+    def several(
+        self,
+        revisions: Sequence[tuple[StoredRevision, Facts]],
+        *,
+        tenant: Tenant,
+        target: ActiveIndex,
+        deadline: Deadline,
+    ) -> list[bool]:
+        """Do the same for many revisions; those of one part share the writes of the index.  False where a text is gone.
+
+        Raises:
+            DependencyError: A service failed; the same call may succeed later.
+        """
+        short = [(place, *each) for place, each in enumerate(revisions) if len(each[0].parts) == 1]
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="copies") as pool:
+            parts = pool.map(lambda one: self._part(one[1], 0, one[2], tenant=tenant, target=target), short)
+            done = {place: part for (place, _, _), part in zip(short, parts, strict=True)}
+            cuts = [part[0] for part in done.values() if part is not None]
+            known = {at: vector for part in done.values() if part is not None for at, vector in part[1].items()}
+            vectors = self._write_chunks.vectors(cuts, known, deadline)
+            self._write_chunks.index(cuts, vectors, deadline)
+            list(pool.map(lambda cut: self._write_chunks.keep(cut, vectors), cuts))
+        return [
+            done[place] is not None
+            if place in done
+            else self(kept, facts, tenant=tenant, target=target, deadline=deadline) is not None
+            for place, (kept, facts) in enumerate(revisions)
+        ]
+
+    def _part(
+        self,
+        kept: StoredRevision,
+        number: int,
+        facts: Facts,
+        *,
+        tenant: Tenant,
+        target: ActiveIndex,
+        first_ordinal: int = 0,
+    ) -> tuple[Cut, Known] | None:
+        """A part cut for *target*, with the vectors that its other indexes have; None where the text is gone."""
+        document = kept.part(number)
+        if document is None:
+            return None
+        others = [index for index in tenant.targets if index.name != target.name]
+        same = self._cut_before(kept, number, document, facts, tenant=tenant, target=target, others=others)
+        if same is not None and same[0].chunks:
+            return same
+        cut = self._write_chunks.cut(
+            kept, number, document, facts, tenant=tenant, target=target, first_ordinal=first_ordinal
+        )
+        return cut, KnownVectors.between([kept], others, kept.parts[number])
+
+    def _cut_before(
+        self,
+        kept: StoredRevision,
+        number: int,
+        document: ParsedDocument,
+        facts: Facts,
+        *,
+        tenant: Tenant,
+        target: ActiveIndex,
+        others: Sequence[ActiveIndex],
+    ) -> tuple[Cut, Known] | None:
+        """The part as another index with the same vectors has it, if it was cut by the sizes that are in force."""
+        sizes = chunking_in_force(tenant, kept.key.vault, target).sizes_for(document.content_type or "")
+        for other in others:
+            if other.make[:3] != target.make[:3]:
+                continue
+            if self._revisions.chunk_sizes(kept.key, kept.revision, other.name) != sizes:
+                continue
+            pairs = kept.chunks(other.name, number, document.text)
+            if pairs is None:
+                continue
+            chunks = [chunk for chunk, _ in pairs]
+            links = followable(document.links)
+            cut = Cut(kept, number, facts, target, tenant.part_of(target), chunks, sizes, links)
+            return cut, {(target.space, chunk.passage): vector for chunk, vector in pairs}
+        return None

@@ -6,24 +6,28 @@ the reindex began meanwhile.  So what a copy reads after `begin` is either live,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from ragdrop.domain.chunks import CandidateQuery, Filters
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Head
+from ragdrop.domain.documents import Detail, Head, Heads
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import ActiveIndex, Tenant, index_name
 from ragdrop.errors import ConflictError, DatabaseError, InvalidParamsError
 from ragdrop.ingest.reconcile_rules import obsolete_before
 from ragdrop.ingest.revision_store import RevisionStore
+from ragdrop.ingest.stored_revision import StoredRevision
 from ragdrop.ingest.write_chunks import CopyRevision
 from ragdrop.ports import ChunkIndex, Registry
 
 MAX_PASSES = 10  # each pass copies what changed during the one before: under writes the last ones are short
 SAMPLE = 20  # documents whose own vectors must find them before the switch
 MIN_SELF_COSINE = 0.999  # a chunk's own vector finds a chunk this near, or the copy is not whole
-STEP_S = 300.0  # the longest that one document may take
+STEP_S = 300.0  # the longest that one page of documents may take
+PAGE = 100  # documents of a listing, which are read and written together
+AT_ONCE = 8  # documents that are looked at at once
 
 Progress = Callable[[int, int], None]
 
@@ -45,11 +49,24 @@ class ReindexReport:
 
 
 class Reindex:
-    """Moves tenants from one index to another: begin, copy, verify, switch; then roll back or drop the old one."""
+    """Moves tenants from one index to another: begin, copy, verify, switch; then roll back or drop the old one.
+
+    Args:
+        registry, revisions, index: Where heads, chunks and indexes are.
+        copy_revision: Writes revisions into another index.
+        page_size: Documents that are read and written together, 1 to 100.
+    """
 
     def __init__(
-        self, *, registry: Registry, revisions: RevisionStore, index: ChunkIndex, copy_revision: CopyRevision
+        self,
+        *,
+        registry: Registry,
+        revisions: RevisionStore,
+        index: ChunkIndex,
+        copy_revision: CopyRevision,
+        page_size: int = PAGE,
     ) -> None:
+        self.page_size = page_size
         self._registry = registry
         self._revisions = revisions
         self._index = index
@@ -148,52 +165,60 @@ class Reindex:
         if not self._registry.move_indexes(before, active=active, building=building, previous=previous):
             raise ConflictError(f"the indexes of {before.name!r} were changed by someone else", tenant=before.name)
 
-    def _live(self, tenant: str) -> Iterator[Head]:
+    def _live(self, tenant: str) -> Iterator[list[Head]]:
         """The heads of live documents, each read consistently: the listing may lag behind."""
         cursor = None
         while True:
-            page = self._registry.page(tenant, vault=None, prefix="", status=None, cursor=cursor, limit=100)
-            for listed in page.heads:
-                if listed.key.is_settings:
-                    continue
-                head = self._registry.head(listed.key)
-                if head is not None and head.live_revision is not None:
-                    yield head
+            page = self._registry.page(tenant, vault=None, prefix="", status=None, cursor=cursor, limit=self.page_size)
+            keys = [listed.key for listed in page.heads if not listed.key.is_settings]
+            heads = self._registry.heads(keys, Deadline.after(STEP_S)) if keys else Heads({})
+            if heads.unread:
+                raise DatabaseError(f"{len(heads.unread)} documents could not be read", service="registry")
+            yield [
+                heads.found[key] for key in keys if key in heads.found and heads.found[key].live_revision is not None
+            ]
             cursor = page.cursor
             if cursor is None:
                 return
 
     def _copy_all(self, tenant: Tenant, building: ActiveIndex, progress: Progress) -> int:
         total = self._tenant(tenant.name).documents
-        copied = 0
-        for done, head in enumerate(self._live(tenant.name), start=1):
-            copied += int(self._copy(head, tenant, building))
+        copied = done = 0
+        for heads in self._live(tenant.name):
+            copied += self._copy(heads, tenant, building)
+            done += len(heads)
             progress(done, max(total, done))
         return copied
 
-    def _copy(self, head: Head, tenant: Tenant, building: ActiveIndex) -> bool:
-        """Copy one document's live revision; False where it is in the new index already."""
+    def _copy(self, heads: Sequence[Head], tenant: Tenant, building: ActiveIndex) -> int:
+        """Copy the live revisions that the new index does not have yet; how many."""
+        deadline = Deadline.after(STEP_S)
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="reindex") as pool:
+            missing = [each for each in pool.map(lambda head: self._missing(head, building), heads) if each is not None]
+        found = [(kept, detail.facts) for _, kept, detail in missing if kept is not None and detail is not None]
+        written = iter(self._copy_revision.several(found, tenant=tenant, target=building, deadline=deadline))
+        for head, kept, detail in missing:
+            key, revision = head.key, head.live_revision or 0
+            if kept is None or detail is None or not next(written):
+                now = self._registry.head(key)
+                if now is not None and now.live_revision == revision:
+                    raise DatabaseError(
+                        f"the parsed text of {key.vault_path!r} is not kept: put the object again",
+                        service="object_store",
+                    )
+                continue  # it was replaced or deleted while we looked
+            before = obsolete_before(self._registry.head(key))
+            part = tenant.part_of(building)
+            if before > revision and not self._index.drops_superseded(part):  # what was just written would be a stray
+                self._index.remove(part, key, before_revision=before, deadline=deadline)
+        return len(missing)
+
+    def _missing(self, head: Head, building: ActiveIndex) -> tuple[Head, StoredRevision | None, Detail | None] | None:
+        """A document that the new index does not have yet, with what is kept of it."""
         key, revision = head.key, head.live_revision or 0
         if self._revisions.chunk_count(key, revision, building.name) is not None:
-            return False
-        kept = self._revisions.open(key, revision)
-        detail = self._registry.detail(key, revision)
-        copied = None
-        if kept is not None and detail is not None:
-            deadline = Deadline.after(STEP_S)
-            copied = self._copy_revision(kept, detail.facts, tenant=tenant, target=building, deadline=deadline)
-        if copied is None:
-            now = self._registry.head(key)
-            if now is not None and now.live_revision == revision:
-                raise DatabaseError(
-                    f"the parsed text of {key.vault_path!r} is not kept: put the object again", service="object_store"
-                )
-            return True  # it was replaced or deleted while we looked
-        before = obsolete_before(self._registry.head(key))
-        part = tenant.part_of(building)
-        if before > revision and not self._index.drops_superseded(part):  # what was just written would be a stray
-            self._index.remove(part, key, before_revision=before, deadline=deadline)
-        return True
+            return None
+        return head, self._revisions.open(key, revision), self._registry.detail(key, revision)
 
     def _verify(self, tenant: Tenant, building: ActiveIndex) -> tuple[int, int]:
         """Compare counts, and let a sample of chunks find themselves; documents and chunks of the new index."""
@@ -201,12 +226,11 @@ class Reindex:
         self._index.refresh([part], deadline)
         documents = chunks = 0
         sample: list[DocumentKey] = []
-        for head in self._live(tenant.name):
-            count = self._revisions.chunk_count(head.key, head.live_revision or 0, building.name)
-            documents += 1
-            chunks += count or 0
-            if len(sample) < SAMPLE:
-                sample.append(head.key)
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="reindex") as pool:
+            for heads in self._live(tenant.name):
+                documents += len(heads)
+                chunks += sum(pool.map(lambda head: self._chunks_of(head, building), heads))
+                sample += [head.key for head in heads[: SAMPLE - len(sample)]]
         found = self._index.count(part, deadline)
         if found < chunks:
             message = f"{building.name!r} holds {found} chunks of {tenant.name!r}, {chunks} were written"
@@ -214,6 +238,9 @@ class Reindex:
         for key in sample:
             self._find_itself(key, tenant, building, deadline)
         return documents, chunks
+
+    def _chunks_of(self, head: Head, building: ActiveIndex) -> int:
+        return self._revisions.chunk_count(head.key, head.live_revision or 0, building.name) or 0
 
     def _find_itself(self, key: DocumentKey, tenant: Tenant, building: ActiveIndex, deadline: Deadline) -> None:
         head = self._registry.head(key)
