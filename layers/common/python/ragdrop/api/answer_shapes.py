@@ -12,7 +12,7 @@ from ragdrop.api.search import DebugShape, Flags, NearestShape, debug_shape, fla
 from ragdrop.domain.answers import STANDING, Answer, CheckedSentence, Citation, ClaimStatus, Shown
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.documents import PromotionLevel
-from ragdrop.domain.receipts import citation_fields
+from ragdrop.domain.receipts import citation_fields, sentence_fields
 from ragdrop.domain.retrieval import FoundDocument
 
 
@@ -237,16 +237,7 @@ def _unsupported(claim: CheckedSentence) -> UnsupportedShape:
 
 def claim_shape(claim: CheckedSentence) -> ClaimShape:
     """A sentence as the API shows it."""
-    return ClaimShape(
-        start=claim.start,
-        end=claim.end,
-        text=claim.text,
-        status=claim.status,
-        markers=list(claim.markers),
-        reason=claim.reason,
-        support=claim.support,
-        attributed=claim.attributed,
-    )
+    return ClaimShape(**sentence_fields(claim))
 
 
 def bedrock_citations(answer: Answer) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, Field
 
-from ragdrop.api.answer_shapes import CitationShape, UnsupportedShape, UsageShape
+from ragdrop.api.answer_shapes import CitationShape, ClaimShape, UnsupportedShape, UsageShape
 from ragdrop.api.http import deadline_of
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller
@@ -55,6 +55,9 @@ class ReceiptShape(BaseModel):
     abstained: bool
     abstain_reason: str | None
     citations: list[CitationShape]
+    sentences: list[ClaimShape] | None = Field(
+        default=None, description="Every sentence with its status; null in receipts of older versions."
+    )
     unsupported: list[UnsupportedShape]
     documents: list[ReceiptDocument]
     retrieved: list[RetrievedChunk]

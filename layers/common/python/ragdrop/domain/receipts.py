@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ragdrop.domain.answers import Answer, Citation
+from ragdrop.domain.answers import Answer, CheckedSentence, Citation
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import FoundDocument
@@ -81,6 +81,20 @@ def citation_fields(citation: Citation) -> dict[str, Any]:
     }
 
 
+def sentence_fields(claim: CheckedSentence) -> dict[str, Any]:
+    """A checked sentence by the names of the API."""
+    return {
+        "start": claim.start,
+        "end": claim.end,
+        "text": claim.text,
+        "status": claim.status,
+        "reason": claim.reason,
+        "support": claim.support,
+        "markers": list(claim.markers),
+        "attributed": claim.attributed,
+    }
+
+
 def answer_fields(answer: Answer) -> dict[str, Any]:
     """What a receipt holds of an answer, by the names of the API: no text of a document but the quotes."""
     retrieval = answer.retrieval
@@ -89,6 +103,7 @@ def answer_fields(answer: Answer) -> dict[str, Any]:
         "abstained": answer.abstain_reason is not None,
         "abstain_reason": answer.abstain_reason,
         "citations": [citation_fields(citation) for citation in answer.citations],
+        "sentences": [sentence_fields(claim) for claim in answer.claims],
         "unsupported": [
             {"start": claim.start, "end": claim.end, "text": claim.text, "reason": claim.reason or "words"}
             for claim in answer.unsupported
@@ -126,7 +141,7 @@ def shortened(body: Mapping[str, Any], *, max_bytes: int = MAX_RECEIPT_BYTES) ->
     quotes = [{**each, "quote": each["quote"][:MAX_QUOTE]} for each in body.get("citations", [])]
     kept |= {"shortened": True, "retrieved": body.get("retrieved", [])[:MAX_LISTED], "citations": quotes}
     if _size(kept) > max_bytes:
-        kept |= {"unsupported": [], "answer": str(body.get("answer", ""))[:MAX_ANSWER]}
+        kept |= {"sentences": None, "unsupported": [], "answer": str(body.get("answer", ""))[:MAX_ANSWER]}
     if _size(kept) > max_bytes:
         kept |= {"citations": [], "retrieved": [], "documents": body.get("documents", [])[:MAX_LISTED]}
     return kept
