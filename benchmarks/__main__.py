@@ -38,6 +38,7 @@ BY_NAME_ONLY = {
     "growth",
     "load",
     "soak",
+    "page_speed",
     "parity",
     "peers_own_words",
     "peers_quality",

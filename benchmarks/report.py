@@ -99,6 +99,7 @@ TABLES: Sequence[ReportTable] = (
     ReportTable("opensearch-adapter", "docs/performance.md", *of_grids("opensearch_adapter", slice(1))),
     ReportTable("ef-search", "docs/opensearch.md", *of_grids("opensearch_adapter", slice(1, None))),
     ReportTable("bucket-index", "docs/performance.md", *of_grids("bucket_index")),
+    ReportTable("page-speed", "docs/app.md", *of_grids("page_speed")),
     ReportTable("ingest", "docs/performance.md", *of_grids("ingest")),
     ReportTable("search", "docs/performance.md", *of_grids("search")),
     ReportTable("streaming", "docs/performance.md", *of_grids("streaming")),

@@ -73,6 +73,8 @@ def group_of(nodeid: str) -> str | None:
         if folder in path.parts:
             return folder
     named = set(words(nodeid))
+    if "browser" in path.parts:
+        return "browser"  # one Chromium
     if "aws" in path.parts and {"runtime", "adapter"} & named:
         return "integration"  # its stack
     if "witness" in named:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,10 +10,9 @@ from dataclasses import dataclass, field
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from pages.screenshots import browser_path
 from tests.endings import AT_THE_END
 
-CHROMIUM = "CHROMIUM"
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 # No sandbox: containers run as root. The others keep Chromium from looking for its vendor's hosts.
 ARGUMENTS = [
     "--no-sandbox",
@@ -29,14 +27,9 @@ PATIENCE_MS = 15_000
 _RUNNING: list[Browser] = []
 
 
-def chromium_path() -> str | None:
-    """Where Chromium is: as CHROMIUM says, else on the PATH."""
-    return os.environ.get(CHROMIUM) or next(filter(None, map(shutil.which, NAMES)), None)
-
-
 def browser() -> Browser:
     """The browser of this test run; a test that finds none says what to install, and fails where tools are required."""
-    path = chromium_path()
+    path = browser_path()
     if path is None:
         told = "Chromium is missing: apt-get install chromium, or name one by CHROMIUM"
         pytest.fail(told) if os.environ.get("RAGDROP_REQUIRE_TOOLS") else pytest.skip(told)

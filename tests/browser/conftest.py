@@ -1,0 +1,63 @@
+"""The page in real Chromium over the real API: a World behind uvicorn on the loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from ragdrop.api.whole_api import query_api
+from ragdrop.domain.tenants import Role
+from tests.agent_world import eager_world, key_of
+from tests.browser.chromium import opened
+from tests.served import served
+from tests.world import World
+
+Opener = Callable[..., Page]
+
+
+@pytest.fixture
+def world() -> World:
+    """A tenant with a pump, whose answers cite its first source."""
+    world = eager_world(MIN_RELEVANCE="0")
+    world.put("team/pump.md", "# Pump\n\nThe pump's code is QX-5521. It stands in the cellar, behind the 2nd door.\n")
+    world.put("team/valve.md", "# Valve\n\nThe valve opens at 7 bar. See the [pump](pump.md).\n")
+    world.chat.reply = "The pump's code is QX-5521 [1]."
+    return world
+
+
+@pytest.fixture
+def url(world: World) -> Iterator[str]:
+    """Where the API of the world is."""
+    with served(query_api(world.app)) as url:
+        yield url
+
+
+@pytest.fixture
+def open_page(world: World, url: str) -> Iterator[Opener]:
+    """Opens the page at a route, signed in with a new key of a role, or signed out; options are those of `opened`."""
+    with ExitStack() as pages:
+
+        def open_at(route: str = "", role: Role | None = "admin", *vaults: str, **options: Any) -> Page:
+            page = pages.enter_context(opened(url, **options))
+            if role is not None:
+                sign_in(page, key_of(world, role, *vaults))
+            page.goto(f"{url}/app{route}")
+            return page
+
+        yield open_at
+
+
+def sign_in(page: Page, key: str) -> None:
+    """Sign in before the page loads, as a redeemed link does."""
+    page.add_init_script(f"sessionStorage.setItem('ragdrop.key', '{key}')")
+
+
+def ask(page: Page, question: str) -> None:
+    """Ask, and wait until the answer is whole."""
+    page.locator("[data-question]").fill(question)
+    page.locator("[data-question]").press("Enter")
+    page.locator("[data-turn]:last-of-type[data-state=done]").wait_for()

@@ -1,0 +1,71 @@
+"""WCAG 2.2 A and AA on every view in both themes, by axe."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from tests.browser.conftest import Opener, ask
+from tests.world import World
+
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds: the rule and where."""
+    found = Axe().run(page, options={"runOnly": {"type": "tag", "values": TAGS}}).response["violations"]
+    return [f"{rule['id']}: {node['html'][:160]}" for rule in found for node in rule["nodes"]]
+
+
+@pytest.fixture(params=["light", "dark"])
+def theme(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.mark.parametrize("width", [390, 1_440])
+@pytest.mark.parametrize("route", ["", "#/documents", "#/documents/team/valve.md", "#/health", "#/answers/unknown"])
+def test_a_view_has_no_violation(open_page: Opener, route: str, theme: str, width: int) -> None:
+    page = open_page(route, theme=theme, width=width)
+    page.locator("h1, [data-problem]").first.wait_for()
+    page.wait_for_load_state("networkidle")
+
+    assert violations(page) == []
+
+
+def test_an_answer_with_its_evidence_and_its_reasons_has_none(world: World, open_page: Opener, theme: str) -> None:
+    world.chat.reply = "The pump's code is QX-5521 [1]. The moon is made of green cheese. It opens at 9 bar [2]."
+    page = open_page(theme=theme, width=1_440)
+    ask(page, "Which code does the pump have?")
+    page.locator("[data-answer] [data-mark]").first.click()
+    page.locator("[data-evidence] mark[data-quote]").wait_for()
+    page.locator("[data-why] summary").click()
+    page.locator("[data-scatter]").wait_for()
+
+    assert violations(page) == []
+
+
+def test_a_receipt_and_its_difference_have_none(world: World, open_page: Opener, theme: str) -> None:
+    page = open_page(theme=theme)
+    ask(page, "Which code does the pump have?")
+    page.locator("[data-receipt]").first.click()
+    page.locator("[data-replay]").click()
+    page.locator("[data-difference]").wait_for()
+
+    assert violations(page) == []
+
+
+def test_the_sign_in_has_none(open_page: Opener, theme: str) -> None:
+    page = open_page("#/documents", None, theme=theme)
+    page.locator("[data-sign-in-dialog]").wait_for()
+
+    assert violations(page) == []
+
+
+def test_german_is_declared_and_has_none(open_page: Opener, theme: str) -> None:
+    page = open_page("#/documents", locale="de-DE", theme=theme)
+    page.get_by_role("heading", name="Dokumente").wait_for()
+    page.wait_for_load_state("networkidle")
+
+    assert page.locator("html").get_attribute("lang") == "de"
+    assert violations(page) == []

@@ -1,0 +1,212 @@
+"""Questions, answers and their evidence in the page."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from ragdrop.errors import GenerationError
+from tests.browser.chromium import opened
+from tests.browser.conftest import Opener, ask, sign_in
+from tests.world import World
+
+SENTENCE = "The pump's code is QX-5521."
+
+
+def last_turn(page: Page):  # noqa: ANN201 - Playwright's Locator
+    return page.locator("[data-turn]").last
+
+
+def test_the_highlighted_text_is_the_quote_and_reads_back_identical(world: World, open_page: Opener) -> None:
+    world.put("team/odd.md", "# Odd\n\nBefore 😀. The “Größe” of 𝔘nit-7 is\u00a0 8\u202fcm. After.\n")
+    world.chat.reply = "The “Größe” of 𝔘nit-7 is\u00a0 8\u202fcm [1]."
+    page = open_page()
+    with page.expect_response("**/ask") as answered:
+        ask(page, "What is the Größe of 𝔘nit-7?")
+    events = [block.partition("data: ")[2] for block in answered.value.text().split("\n\n") if "event: done" in block]
+    [citation, *_] = json.loads(events[0])["citations"]
+
+    page.locator("[data-answer] [data-mark]").first.click()
+
+    mark = page.locator("[data-evidence] mark[data-quote]")
+    mark.wait_for()
+    assert mark.evaluate("element => element.textContent") == citation["quote"]
+    expect(page.locator("[data-evidence] [data-read-back=identical]")).to_be_visible()
+
+
+def test_a_sentence_without_evidence_is_marked_by_a_sign_and_said_in_words(world: World, open_page: Opener) -> None:
+    world.chat.reply = f"{SENTENCE[:-1]} [1]. The moon is made of green cheese."
+    page = open_page()
+
+    ask(page, "Which code does the pump have?")
+
+    statuses = page.locator("[data-answer] [data-sentence]").evaluate_all("all => all.map(e => e.dataset.status)")
+    assert statuses == ["verified", "unsupported"]
+    signs = page.locator("[data-answer] [data-sign]").all_text_contents()
+    assert len(set(signs)) == 2
+
+
+def test_a_replaced_source_is_told_and_the_quote_of_then_still_reads_back(world: World, open_page: Opener) -> None:
+    page = open_page()
+    ask(page, "Which code does the pump have?")
+    world.put("team/pump.md", "# Pump\n\nThe pump's code is now ZZ-1.\n")
+
+    page.locator("[data-answer] [data-mark]").first.click()
+
+    expect(page.locator("[data-evidence] [data-source-state=changed]")).to_be_visible()
+    expect(page.locator("[data-evidence] mark[data-quote]")).to_have_text(SENTENCE.rstrip("."))
+
+
+def test_a_deleted_source_is_told(world: World, open_page: Opener) -> None:
+    page = open_page()
+    ask(page, "Which code does the pump have?")
+    world.delete("team/pump.md")
+
+    page.locator("[data-answer] [data-mark]").first.click()
+
+    expect(page.locator("[data-evidence] [data-source-state=gone]")).to_be_visible()
+
+
+def test_an_abstention_shows_the_nearest_documents(world: World, open_page: Opener) -> None:
+    world.chat.reply = "INSUFFICIENT_INFORMATION"
+    page = open_page()
+
+    ask(page, "Which code does the pump have?")
+
+    expect(page.locator("[data-abstained=insufficient_information]")).to_be_visible()
+    expect(page.locator("[data-nearest] a").first).to_be_visible()
+
+
+def test_a_second_question_is_asked_with_the_first_as_its_history(world: World, open_page: Opener) -> None:
+    page = open_page()
+    ask(page, "Which code does the pump have?")
+    with page.expect_request("**/ask") as sent:
+        ask(page, "And where does it stand?")
+
+    assert json.loads(sent.value.post_data or "")["history"] == [
+        {"question": "Which code does the pump have?", "answer": "The pump's code is QX-5521 [1]."}
+    ]
+
+
+def test_the_keyboard_is_enough_to_ask_and_to_go_through_citations(world: World, open_page: Opener) -> None:
+    world.chat.reply = f"{SENTENCE[:-1]} [1]. The valve opens at 7 bar [2]."
+    page = open_page()
+    page.locator("[data-question]").wait_for()
+    page.locator("body").press("/")
+    page.keyboard.type("Which code and which pressure?")
+    page.keyboard.press("Enter")
+    page.locator("[data-turn][data-state=done]").wait_for()
+    page.evaluate("document.activeElement.blur()")
+
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.locator("[data-evidence] mark[data-quote]").wait_for()
+    first = page.locator("[data-evidence] mark[data-quote]").text_content()
+    page.keyboard.press("ArrowRight")
+
+    expect(page.locator("[data-evidence] mark[data-quote]")).not_to_have_text(first or "")
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-evidence]")).to_be_hidden()
+
+
+def test_an_answer_that_breaks_off_keeps_what_was_said(world: World, open_page: Opener) -> None:
+    world.chat.break_after = 3
+    page = open_page()
+    page.locator("[data-question]").fill("Which code does the pump have?")
+
+    page.locator("[data-question]").press("Enter")
+
+    expect(page.locator("[data-broken]")).to_be_visible()
+    expect(page.locator("[data-answer]")).to_contain_text("The pump's code")
+
+
+def test_a_chat_model_that_is_down_has_a_state_with_a_way_on(world: World, open_page: Opener) -> None:
+    world.chat.fail_with = GenerationError("it is away", service="chat", retryable=True)
+    page = open_page()
+    page.locator("[data-question]").fill("Which code does the pump have?")
+    page.locator("[data-question]").press("Enter")
+    problem = page.locator("[data-turn] [data-problem=unavailable]")
+    problem.wait_for()
+    world.chat.fail_with = None
+
+    problem.locator("[data-retry]").click()
+
+    page.locator("[data-turn][data-state=done]").wait_for()
+
+
+def test_a_lost_network_has_a_state_with_a_way_on(open_page: Opener) -> None:
+    page = open_page()
+    page.locator("[data-question]").fill("Which code does the pump have?")
+    page.context.set_offline(True)
+    page.locator("[data-question]").press("Enter")
+    problem = page.locator("[data-problem=offline]").first
+    problem.wait_for()
+    page.context.set_offline(False)
+
+    problem.locator("[data-retry]").click()
+
+    page.locator("[data-turn][data-state=done]").wait_for()
+
+
+def test_a_key_that_expired_brings_the_sign_in_over_the_view_and_loses_nothing(world: World, url: str) -> None:
+    with opened(url) as page:
+        sign_in(page, "rd_unknown")
+        page.goto(f"{url}/app")
+
+        page.locator("[data-sign-in-dialog]").wait_for()
+
+        key, _ = world.app.operate.operator.create_key(world.tenant, "reader")
+        page.locator("[data-key]").fill(key)
+        page.locator("[data-sign-in]").click()
+        expect(page.locator("[data-role=reader]")).to_be_visible()
+
+
+def test_a_sign_in_link_signs_in_once_and_leaves_no_trace_in_the_address(world: World, url: str) -> None:
+    code, _ = world.app.tenants.sign_in_codes.make(world.app.operate.operator.create_key(world.tenant, "writer")[0])
+
+    with opened(url) as page:
+        page.goto(f"{url}/app#/sign-in/{code}")
+        expect(page.locator("[data-role=writer]")).to_be_visible()
+        assert code not in page.url
+        page.go_back()
+        assert code not in page.url
+    with opened(url) as page:
+        page.goto(f"{url}/app#/sign-in/{code}")
+        expect(page.locator("[data-sign-in-dialog]")).to_be_visible()
+
+
+def test_a_receipt_has_an_address_and_a_replay_shows_what_is_different(world: World, open_page: Opener) -> None:
+    page = open_page()
+    ask(page, "Which code does the pump have?")
+    page.locator("[data-receipt]").first.click()
+    page.locator("[data-receipt-facts]").wait_for()
+    world.put("team/pump.md", "# Pump\n\nThe pump's code is ZZ-1000.\n")
+    world.chat.reply = "The pump's code is ZZ-1000 [1]."
+
+    page.reload()
+    page.locator("[data-replay]").click()
+
+    expect(page.locator("[data-difference] ins").first).to_contain_text("ZZ-1000")
+    expect(page.locator("[data-difference]")).to_contain_text("team/pump.md")
+
+
+def test_why_this_answer_shows_every_candidate_with_the_reason(open_page: Opener) -> None:
+    page = open_page()
+    ask(page, "Which code does the pump have?")
+
+    page.locator("[data-why] summary").click()
+
+    page.locator("[data-scatter]").wait_for()
+    expect(page.locator("[data-threshold]").first).to_be_attached()
+    expect(page.locator("[data-settings]")).to_be_attached()
+
+
+@pytest.mark.parametrize("width", [320, 390, 1_024, 2_560])
+def test_no_width_scrolls_sideways(world: World, open_page: Opener, width: int) -> None:
+    world.chat.reply = f"{SENTENCE[:-1]} [1]. " + "Averyveryverylongwordwithoutanybreak" * 12
+    page = open_page(width=width)
+    ask(page, "Which code does the pump have?")
+
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
