@@ -75,7 +75,9 @@ class FolderObjectStore:
     def delete_prefix(self, prefix: str) -> int:
         return sum(self.purge(each.key) for each in list(self.entries(prefix)))
 
-    def upload_form(self, key: str, *, media_type: str, max_bytes: int, expires_s: int) -> PresignedForm:
+    def upload_form(
+        self, key: str, *, media_type: str, metadata: Mapping[str, str], max_bytes: int, expires_s: int
+    ) -> PresignedForm:
         raise NotImplementedError
 
     def _stored(self, key: str, path: Path) -> StoredObject:

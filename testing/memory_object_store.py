@@ -107,10 +107,14 @@ class MemoryObjectStore:
         with self._call("purge"):
             return len(self._versions.pop(key, []))
 
-    def upload_form(self, key: str, *, media_type: str, max_bytes: int, expires_s: int) -> PresignedForm:
+    def upload_form(
+        self, key: str, *, media_type: str, metadata: Mapping[str, str], max_bytes: int, expires_s: int
+    ) -> PresignedForm:
         with self._call("upload_form"):
             policy = f"{max_bytes} bytes, {expires_s} s"
-            return PresignedForm(f"memory://{self.bucket}", {"key": key, "Content-Type": media_type, "policy": policy})
+            told = {f"x-amz-meta-{name}": value for name, value in metadata.items()}
+            fields = {"key": key, "Content-Type": media_type, **told, "policy": policy}
+            return PresignedForm(f"memory://{self.bucket}", fields)
 
     def remove_version(self, key: str, version_id: str) -> None:
         """Remove one version for good; removing a delete marker from the top restores what is under it."""

@@ -12,6 +12,7 @@ from typing import Any
 from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
+from ragdrop.domain.history import LiveChange, change_of, milliseconds
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.pointers import Name
 from ragdrop.domain.rates import RateLimits
@@ -22,12 +23,12 @@ from ragdrop.ports.registry import MAX_FOLDERS, Checkpoint
 from ragdrop.stores import head_changes
 from ragdrop.stores.head_changes import Changes
 from ragdrop.stores.listing_cursor import Listing
-from testing.memory_registry_parts import MemoryKeys, MemoryPointers
+from testing.memory_registry_parts import MemoryHistory, MemoryKeys, MemoryPointers
 
 MAX_ITEMS = 100
 
 
-class MemoryRegistry(MemoryPointers, MemoryKeys):
+class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
     """Registry for tests.
 
     `fail_with` is raised by every call while it is set; the heads of `unreadable` are `unread`; `calls` names the
@@ -36,6 +37,7 @@ class MemoryRegistry(MemoryPointers, MemoryKeys):
 
     def __init__(self) -> None:
         MemoryPointers.__init__(self)
+        MemoryHistory.__init__(self)
         MemoryKeys.__init__(self)
         self.fail_with: RagdropError | None = None
         self.unreadable: set[DocumentKey] = set()
@@ -80,6 +82,13 @@ class MemoryRegistry(MemoryPointers, MemoryKeys):
         with self._call("detail"):
             return self._details.get(key, {}).get(revision)
 
+    def details(self, revisions: Collection[tuple[DocumentKey, int]], deadline: Deadline) -> list[Detail]:  # noqa: ARG002
+        with self._call("details"):
+            if len(revisions) > MAX_ITEMS:
+                raise ValueError(f"{len(revisions)} items asked for at once, at most {MAX_ITEMS}")
+            found = (self._details.get(key, {}).get(revision) for key, revision in set(revisions))
+            return [detail for detail in found if detail is not None]
+
     def begin(self, detail: Detail, checkpoint: Checkpoint) -> None:
         with self._call("begin"):
             self._details.setdefault(detail.key, {})[detail.revision] = detail
@@ -119,29 +128,48 @@ class MemoryRegistry(MemoryPointers, MemoryKeys):
 
     def activate(self, detail: Detail, now_s: float) -> Head | None:
         with self._call("activate"):
-            self._details.setdefault(detail.key, {})[detail.revision] = detail
-            self._checkpoints.pop((detail.key, detail.revision), None)
-            changes = head_changes.activated(detail, now_s)
-            if head := self._heads.get(detail.key):
-                changes["live_version_id"] = head.version_id
-                changes["live_sidecar_version_id"] = head.sidecar_version_id
-            return self._finish(detail.key, detail.revision, changes)
+            head = self._heads.get(detail.key)
+            if head is None:
+                return None
+            changes = head_changes.activated(detail, now_s) | head_changes.live_versions(head)
+            size, by = detail.size_bytes, detail.written_by
+            record = change_of(head, "activated", changes, at_ms=round(now_s * 1_000), size_bytes=size, written_by=by)
+            if self._ends(head, detail.revision):
+                self._details.setdefault(detail.key, {})[detail.revision] = detail
+                self._checkpoints.pop((detail.key, detail.revision), None)
+            return self._finish(head, detail.revision, changes, record)
 
     def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> Head | None:
         with self._call("fail"):
-            return self._finish(key, revision, head_changes.failed(failure, keep_live=keep_live))
+            head = self._heads.get(key)
+            if head is None:
+                return None
+            changes = head_changes.failed(failure, keep_live=keep_live)
+            record = change_of(head, "failed", changes, at_ms=milliseconds(failure.at))
+            if self._ends(head, revision):
+                self._details.get(key, {}).pop(revision, None)
+                self._checkpoints.pop((key, revision), None)
+            return self._finish(head, revision, changes, record)
 
-    def tombstone(self, key: DocumentKey, seen: Head, sequencer: str | None, now_s: float) -> Head | None:
+    def tombstone(
+        self, key: DocumentKey, seen: Head, sequencer: str | None, now_s: float, *, by: str | None = None
+    ) -> Head | None:
         with self._call("tombstone"):
             changes = head_changes.buried(seen, sequencer, now_s)
             head = self._heads.get(key)
             free = head is not None and (head.revision, head.status) == (seen.revision, seen.status)
+            if free:
+                self._record(change_of(seen, "deleted", changes, at_ms=round(now_s * 1_000), written_by=by))
             return self._take(key, changes, free=free)
 
     def forget(self, key: DocumentKey, before_revision: int) -> None:
         with self._call("forget"):
-            held = self._details.get(key, {})
-            for revision in [each for each in held if each < before_revision]:
+            held, recorded = self._details.get(key, {}), self._recorded(key)
+            for revision in sorted({*held, *recorded}, reverse=True):
+                if revision >= before_revision:
+                    continue
+                if revision in recorded:
+                    return
                 del held[revision]
                 self._checkpoints.pop((key, revision), None)
 
@@ -149,10 +177,10 @@ class MemoryRegistry(MemoryPointers, MemoryKeys):
         with self._call("forget_document"):
             if head := self._heads.get(key):
                 self._remove_pointers(head)
-            revisions = self._details.pop(key, {})
+            revisions = {*self._details.pop(key, {}), *self._recorded(key)}
             for revision in revisions:
                 self._checkpoints.pop((key, revision), None)
-            return len(revisions) + int(self._heads.pop(key, None) is not None)
+            return len(revisions) + self._forget_changes(key) + int(self._heads.pop(key, None) is not None)
 
     def page(
         self, tenant: str, *, vault: str | None, prefix: str, status: Status | None, cursor: str | None, limit: int
@@ -263,12 +291,13 @@ class MemoryRegistry(MemoryPointers, MemoryKeys):
         self._heads[key] = replace(base, **changes)
         return self._heads[key]
 
-    def _finish(self, key: DocumentKey, revision: int, changes: Changes) -> Head | None:
-        head = self._heads.get(key)
-        if head is None:
-            return None
-        if head.revision == revision and head.status is Status.PENDING:
-            self._heads[key] = replace(head, **changes)
+    def _ends(self, head: Head, revision: int) -> bool:
+        return (head.revision, head.status) == (revision, Status.PENDING)
+
+    def _finish(self, head: Head, revision: int, changes: Changes, record: LiveChange) -> Head | None:
+        if self._ends(head, revision):
+            self._heads[head.key] = replace(head, **changes)
+            self._record(record)
             return head
         return head if head_changes.finished_as(head, revision, changes) else None
 

@@ -1,4 +1,4 @@
-"""API keys in memory: the part of the registry for tests that knows who may ask."""
+"""Parts of the registry for tests: who may ask, what led where, what answered when."""
 
 # ruff: noqa: D102 - the port says what each method does
 from __future__ import annotations
@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Head, PromotionLevel
+from ragdrop.domain.history import LiveChange
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.pointers import (
     MAX_PATHS_OF_A_NAME,
@@ -104,6 +105,40 @@ class MemoryPointers:
         for key in gone:
             del self._promoted[key]
         return len(gone)
+
+    def _call(self, name: str) -> AbstractContextManager[None]:
+        raise NotImplementedError
+
+
+class MemoryHistory:
+    """Changes by document; nothing expires."""
+
+    def __init__(self) -> None:
+        self._changes: dict[DocumentKey, list[LiveChange]] = {}
+
+    def changes(self, tenant: str, vault: str, *, after: str, limit: int) -> list[LiveChange]:
+        with self._call("changes"):
+            listed = (
+                change
+                for key, held in self._changes.items()
+                if (key.tenant, key.vault) == (tenant, vault)
+                for change in held
+            )
+            return sorted((change for change in listed if change.id > after), key=lambda change: change.id)[:limit]
+
+    def changes_of(self, key: DocumentKey, *, before_revision: int | None, limit: int) -> list[LiveChange]:
+        with self._call("changes_of"):
+            held = sorted(self._changes.get(key, []), key=lambda change: -change.revision)
+            return [change for change in held if before_revision is None or change.revision < before_revision][:limit]
+
+    def _record(self, change: LiveChange) -> None:
+        self._changes.setdefault(change.key, []).append(change)
+
+    def _recorded(self, key: DocumentKey) -> set[int]:
+        return {change.revision for change in self._changes.get(key, [])}
+
+    def _forget_changes(self, key: DocumentKey) -> int:
+        return len(self._changes.pop(key, []))
 
     def _call(self, name: str) -> AbstractContextManager[None]:
         raise NotImplementedError

@@ -19,6 +19,7 @@ from ragdrop_cli import (
     doctor,
     documents,
     evaluation,
+    history,
     invoke,
     keys,
     mcp,
@@ -50,6 +51,7 @@ WHERE = (
 
 PANELS = {
     **dict.fromkeys(("push", "ls", "show", "rm", "retry"), "Documents"),
+    **dict.fromkeys(("history", "watch"), "The past"),
     **dict.fromkeys(("search", "ask", "verify", "replay", "eval", "mcp", "open"), "Questions"),
     **dict.fromkeys(("tenant", "key", "connect", "calibrate", "sweep", "reindex"), "Operating, with AWS"),
     **dict.fromkeys(("stats", "doctor"), "How it is"),
@@ -126,6 +128,8 @@ def build() -> typer.Typer:
         (app, "ls", documents.ls, "ragdrop ls --vault team --failed"),
         (app, "show", documents.show, "ragdrop show team/notes/pump.md"),
         (app, "rm", removal.rm, "ragdrop rm team/notes/pump.md"),
+        (app, "history", history.history, "ragdrop history team/notes/pump.md --changes"),
+        (app, "watch", history.watch, "ragdrop watch team"),
         (app, "retry", retry.retry, "ragdrop retry team/notes/pump.md"),
         (app, "doctor", doctor.doctor, "ragdrop doctor --skip-accuracy"),
         (app, "stats", stats.stats, "ragdrop stats 7d"),

@@ -20,6 +20,7 @@ LAYERS = (
     ("resilience",),
     ("tenants",),
     ("ingest", "query"),
+    ("history",),
     ("generate", "documents", "operate"),
     ("formats", "models", "stores"),
     ("config",),
@@ -27,7 +28,7 @@ LAYERS = (
     ("client",),
     ("api",),
 )
-CAPABILITIES = {"ingest", "query", "generate", "documents", "tenants", "operate", "resilience"}
+CAPABILITIES = {"ingest", "query", "history", "generate", "documents", "tenants", "operate", "resilience"}
 ADAPTERS = {"formats", "models", "stores"}
 
 

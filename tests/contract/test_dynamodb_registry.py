@@ -255,3 +255,59 @@ def test_a_head_with_nothing_but_its_state_can_be_read() -> None:
     head = head_of({"PK": "D#acme/team/a/b.md", "SK": "H", "status": "deleted", "revision": 5})
 
     assert (head.key.path, head.status, head.revision, head.lease_until_s) == ("a/b.md", Status.DELETED, 5, 0.0)
+
+
+class Contended:
+    """A client that refuses the first *conflicts* transactions, as another write has an item in hand."""
+
+    def __init__(self, client: Any, conflicts: int, code: str = "TransactionConflict") -> None:
+        self._client = client
+        self.left = conflicts
+        self._code = code
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def transact_write_items(self, **request: Any) -> Any:
+        if self.left:
+            self.left -= 1
+            response: Any = {
+                "Error": {"Code": "TransactionCanceledException"},
+                "ResponseMetadata": {"HTTPStatusCode": 400},
+                "CancellationReasons": [{"Code": self._code}, {"Code": "None"}],
+            }
+            raise ClientError(response, "TransactWriteItems")
+        return self._client.transact_write_items(**request)
+
+
+@pytest.mark.parametrize(("conflicts", "activates"), [(2, True), (3, False)])
+def test_a_transaction_that_meets_another_write_is_tried_again_twice(conflicts: int, *, activates: bool) -> None:
+    with clients("aws") as make:
+        client = make("dynamodb")
+        client.create_table(TableName="registry", **table_definition("RegistryTable"))
+        registry = DynamoDbRegistry("registry", Contended(client, conflicts))
+        head = examples.claimed(registry, KEYS[0])
+
+        if activates:
+            assert registry.activate(examples.detail_of(KEYS[0], head.revision), examples.NOW_S) == head
+        else:
+            with pytest.raises(DatabaseError) as caught:
+                registry.activate(examples.detail_of(KEYS[0], head.revision), examples.NOW_S)
+            assert caught.value.retryable
+
+
+def test_what_is_replaced_expires_and_what_is_live_does_not() -> None:
+    with clients("aws") as make:
+        client = make("dynamodb")
+        client.create_table(TableName="registry", **table_definition("RegistryTable"))
+        registry = DynamoDbRegistry("registry", client)
+        first = examples.indexed(registry, KEYS[0])
+        second = examples.indexed(registry, KEYS[0])
+        found = client.scan(TableName="registry")["Items"]
+
+    expiring = {item["SK"]["S"]: int(item["expires_at"]["N"]) for item in found if "expires_at" in item}
+    after_s = int(examples.NOW_S) + 31 * 86_400
+    assert f"R#{first.revision:016d}" in expiring
+    assert f"R#{second.revision:016d}" not in expiring
+    assert len([item for item in found if item["PK"]["S"] == "H#acme/team"]) == 2
+    assert set(expiring.values()) == {after_s}

@@ -225,7 +225,9 @@ def test_a_purge_removes_all_versions_of_one_key_and_of_no_other(engine: StoreEn
 
 
 def test_an_upload_form_carries_its_key_and_type(engine: StoreEngine) -> None:
-    form = engine.store.upload_form(KEY, media_type="text/markdown", max_bytes=100, expires_s=60)
+    form = engine.store.upload_form(
+        KEY, media_type="text/markdown", metadata={"ragdrop-by": "sync"}, max_bytes=100, expires_s=60
+    )
 
     assert (form.fields["key"], form.fields["Content-Type"]) == (KEY, "text/markdown")
     assert form.url

@@ -10,6 +10,7 @@ import pytest
 from ragdrop.domain.documents import Failure, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.ports import Registry
+from ragdrop.ports.registry import Checkpoint
 from tests.contract.aws_fixtures import ENGINES, registry_engine
 from tests.contract.registry_examples import (
     FAILURE,
@@ -271,14 +272,17 @@ def test_a_long_error_is_cut(registry: Registry, key: DocumentKey) -> None:
     assert now(registry, key).error == Failure("TIMEOUT", "x" * 200, 5, "2026-01-01T00:00:00Z")
 
 
-def test_details_below_a_revision_are_forgotten_and_the_others_stay(registry: Registry, key: DocumentKey) -> None:
-    first, second, third = (indexed(registry, key).revision for _ in range(3))
+def test_details_that_never_answered_are_forgotten_and_the_others_stay(registry: Registry, key: DocumentKey) -> None:
+    first = indexed(registry, key).revision
+    lost = claimed(registry, key).revision
+    registry.begin(detail_of(key, lost), Checkpoint(3))
+    third = indexed(registry, key).revision
 
     registry.forget(key, third)
     registry.forget(key, 0)
 
-    assert registry.detail(key, first) is None
-    assert registry.detail(key, second) is None
+    assert registry.detail(key, first) is not None
+    assert registry.detail(key, lost) is None
     assert registry.detail(key, third) is not None
     assert now(registry, key).live_revision == third
 

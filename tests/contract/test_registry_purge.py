@@ -30,7 +30,9 @@ def test_a_forgotten_document_leaves_nothing_and_its_neighbour_stays(registry: R
     neighbour = indexed(registry, other)
     buried(registry, key)
 
-    assert registry.forget_document(key) == 3
+    assert registry.forget_document(key) == 7  # the head; of two revisions and a tombstone each the item and the change
+    assert registry.changes(key.tenant, key.vault, after="", limit=10) != []  # of the neighbour
+    assert registry.changes_of(key, before_revision=None, limit=10) == []
     assert registry.head(key) is None
     assert registry.detail(key, last.revision) is None
     assert registry.head(other) == neighbour

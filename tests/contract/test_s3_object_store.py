@@ -154,7 +154,9 @@ def test_a_listing_that_fails_is_an_object_store_error() -> None:
 def test_an_upload_form_is_signed_by_version_4_and_holds_its_limits() -> None:
     with clients("aws") as make:
         store = S3ObjectStore("documents", make("s3"))
-        form = store.upload_form("acme/team/a.md", media_type="text/plain", max_bytes=77, expires_s=900)
+        form = store.upload_form(
+            "acme/team/a.md", media_type="text/plain", metadata={"ragdrop-by": "sync"}, max_bytes=77, expires_s=900
+        )
 
     conditions = json.loads(base64.b64decode(form.fields["policy"]))["conditions"]
     assert form.fields["x-amz-algorithm"] == "AWS4-HMAC-SHA256"  # buckets made since 2020 refuse the older version
@@ -164,7 +166,9 @@ def test_an_upload_form_is_signed_by_version_4_and_holds_its_limits() -> None:
 
 def test_a_key_that_s3_would_complete_by_itself_gets_no_form() -> None:
     with pytest.raises(ValueError, match="exact"):
-        S3ObjectStore("documents", object()).upload_form("a/${filename}", media_type="x/y", max_bytes=1, expires_s=1)
+        S3ObjectStore("documents", object()).upload_form(
+            "a/${filename}", media_type="x/y", metadata={}, max_bytes=1, expires_s=1
+        )
 
 
 @pytest.mark.parametrize("region", ["us-east-1", "eu-west-1", "eu-central-1", "ap-southeast-5"])
@@ -175,7 +179,7 @@ def test_an_upload_form_is_signed_by_version_4_for_the_regions_own_endpoint(
     keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": region}
     store = S3ObjectStore("documents", client=boto3.client("s3", config=form_config(), **keys))
 
-    form = store.upload_form("acme/a.md", media_type="text/plain", max_bytes=9, expires_s=60)
+    form = store.upload_form("acme/a.md", media_type="text/plain", metadata={}, max_bytes=9, expires_s=60)
 
     assert form.url == f"https://documents.s3.{region}.amazonaws.com/"
     assert form.fields["x-amz-algorithm"] == "AWS4-HMAC-SHA256"

@@ -20,6 +20,12 @@ S3_ACTIONS = {
     "ListObjectVersions": "ListBucketVersions",
     "DeleteObjects": "DeleteObject",
 }
+BY_TRANSACTION = {
+    "Put": "PutItem",
+    "Update": "UpdateItem",
+    "Delete": "DeleteItem",
+    "ConditionCheck": "ConditionCheckItem",
+}
 BY_BATCH = {"SendMessageBatch": "SendMessage", "DeleteMessageBatch": "DeleteMessage"}
 SIGNING = "CreateBucket"  # what the SDK calls it while it signs a form: AWS is asked nothing
 OF_A_VERSION = {"GetObject", "DeleteObject"}
@@ -103,6 +109,9 @@ def _wanted(service: str, operation: str, params: Mapping[str, Any]) -> Iterator
         yield from ((f"s3:{action}", f"{params['Bucket']}/{key}") for key in keys)
         if not keys:
             yield f"s3:{action}", params["Bucket"]
+    elif service == "dynamodb" and "TransactItems" in params:
+        steps = {(kind, step["TableName"]) for item in params["TransactItems"] for kind, step in item.items()}
+        yield from ((f"dynamodb:{BY_TRANSACTION[kind]}", table) for kind, table in sorted(steps))
     elif service == "dynamodb":
         tables = list(params["RequestItems"]) if "RequestItems" in params else [params["TableName"]]
         index = f"/index/{params['IndexName']}" if "IndexName" in params else ""

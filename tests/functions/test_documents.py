@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ragdrop.domain.tenants import key_hash
 from tests.functions.conftest import EXAMPLE_BUCKET, Deployment
 
 KEY = "demo/handbook/pump.md"
@@ -61,7 +62,7 @@ def test_a_base64_put_keeps_unicode_names_bytes_and_metadata(deployment: Deploym
     assert (status, put["path"]) == (202, "team/Übergabe example.md")
     stored = deployment.s3.get_object(Bucket=EXAMPLE_BUCKET, Key=put["key"])
     assert "blue door" in stored["Body"].read().decode()
-    assert stored["Metadata"] == {"tags": "example"}
+    assert stored["Metadata"] == {"tags": "example", "ragdrop-by": key_hash(deployment.key)[:12]}
 
 
 def test_the_parsed_text_and_spans_of_it_can_be_read(deployment: Deployment) -> None:

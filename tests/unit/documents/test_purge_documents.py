@@ -29,7 +29,7 @@ def test_every_version_text_chunk_and_item_goes_and_is_counted(world: World) -> 
 
     purged = purge(world, "team/a.md")
 
-    assert (purged.versions, purged.chunks, purged.registry_items) == (4, 1, 2)  # two versions, a marker, the sidecar
+    assert (purged.versions, purged.chunks, purged.registry_items) == (4, 1, 9)  # two versions, a marker, the sidecar
     assert purged.derived >= state > 0
     assert (world.documents.keys(), world.state.keys(), world.chunk_count()) == ([], [], 0)
     assert world.registry.head(world.key("team/a.md")) is None

@@ -15,7 +15,8 @@ from fastapi import Header, Request, Response
 from pydantic import BaseModel
 
 from ragdrop.documents.idempotency import WriteOnce
-from ragdrop.domain.tenants import Caller
+from ragdrop.domain.history import WRITTEN_BY
+from ragdrop.domain.tenants import MAX_WRITER, Caller
 from ragdrop.errors import InvalidParamsError
 from ragdrop.ports.object_store import ANY, Precondition, tags_of
 
@@ -107,7 +108,7 @@ class DocumentWrite:
 
 
 HEADER = "x-amz-meta-"
-MAX_BYTES = 2_048  # of all names and values: S3's limit
+MAX_BYTES = 2_048 - len(WRITTEN_BY) - MAX_WRITER  # of all names and values: S3's limit, less who wrote it
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
@@ -125,6 +126,7 @@ def object_metadata(headers: Mapping[str, str], given: str | None) -> dict[str, 
     found = {name.removeprefix(HEADER): value for name, value in headers.items() if name.startswith(HEADER)}
     if given is not None:
         found |= {name.lower(): _text(name, value) for name, value in _parsed(given).items()}
+    found.pop(WRITTEN_BY, None)  # who writes is known by the key
     size = sum(len(name) + _size(value) for name, value in found.items())
     if size > MAX_BYTES:
         message = f"metadata: has {size} bytes as S3 keeps it, at most {MAX_BYTES} are allowed: use a sidecar file"

@@ -181,15 +181,7 @@ def _add_reading(router: APIRouter, keep: Callable[[], DocumentService], reader:
         """
         _only(request, set(ReadParameters.model_fields))
         key = DocumentKey.checked(who.tenant, vault, path)
-        request_id = request.state.request_id
-        if asked.chunks:
-            start, end = asked.bounds if asked.span else (0, None)
-            shown = chunks_shape(key, keep().chunks(who, key, start=start, end=end), request_id)
-            return _unless_known(shown, None, response, if_none_match)
-        if not asked.wants_text:
-            record = record_shape(keep().record(who, key, version_id=asked.version), request_id)
-            return _unless_known(record, record.etag, response, if_none_match)
-        return _unless_known(text_of(keep(), who, key, asked, request_id), None, response, if_none_match)
+        return read_document(keep(), who, key, asked, request, response, if_none_match)
 
 
 def _add_writing(
@@ -281,6 +273,27 @@ def _add_deleting(
             return delete_receipt(key, keep().delete(who, key), request_id, time.time())
 
         return write.once(remove, DeleteReceipt)
+
+
+def read_document(
+    keep: DocumentService,
+    who: Caller,
+    key: DocumentKey,
+    asked: ReadParameters,
+    request: Request,
+    response: Response,
+    if_none_match: str | None,
+) -> DocumentRecord | DocumentText | DocumentChunks | Response:
+    """The record of a document, or of its text what *asked* names; 304 where the caller has it."""
+    request_id = request.state.request_id
+    if asked.chunks:
+        start, end = asked.bounds if asked.span else (0, None)
+        shown = chunks_shape(key, keep.chunks(who, key, start=start, end=end), request_id)
+        return _unless_known(shown, None, response, if_none_match)
+    if asked.wants_text:
+        return _unless_known(text_of(keep, who, key, asked, request_id), None, response, if_none_match)
+    record = record_shape(keep.record(who, key, version_id=asked.version), request_id)
+    return _unless_known(record, record.etag, response, if_none_match)
 
 
 def list_of(

@@ -28,6 +28,7 @@ MORE = {
     "/v1/chat/completions": ("NOT_FOUND", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND", "GENERATION_ERROR"),
     "/answers/{answer_id}": ("NOT_FOUND",),
     "/documents/{vault}/{path}": ("DOCUMENT_NOT_FOUND", "DOCUMENT_TOO_LARGE"),
+    "/documents/{vault}/{path}/history": ("DOCUMENT_NOT_FOUND",),
     "/documents/{vault}/{path}/retry": ("DOCUMENT_NOT_FOUND",),
     "/uploads": ("DOCUMENT_NOT_FOUND",),
 }

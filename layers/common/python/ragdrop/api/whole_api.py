@@ -13,6 +13,7 @@ from ragdrop.api.health import health_router, queue_router
 from ragdrop.api.http import authenticated, create_api, maybe_authenticated
 from ragdrop.api.openai import chat_router
 from ragdrop.api.openapi import documented
+from ragdrop.api.past.history import history_router
 from ragdrop.api.receipts import answers_router
 from ragdrop.api.search import search_router
 from ragdrop.api.stats import stats_router
@@ -33,7 +34,7 @@ def core_routes(
     admin: Callable[..., Caller],
     anyone: Callable[..., Caller | None],
 ) -> list[APIRouter]:
-    """Search, ask, documents, stats and health over the parts of *app*, which are made when they are first asked for.
+    """Search, ask, documents and their past, stats and health: over parts of *app*, made when they are first asked for.
 
     Args:
         app: The application.
@@ -43,6 +44,7 @@ def core_routes(
     return [
         search_router(lambda: app.query.search, reader),
         ask_router(lambda: app.generate.ask, lambda: app.generate.condense_conversation, reader),
+        history_router(lambda: app.history.record, lambda: app.documents.document_service, reader),
         documents_router(
             lambda: app.documents.document_service,
             lambda: app.documents.retry_documents,

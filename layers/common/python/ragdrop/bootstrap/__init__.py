@@ -18,6 +18,7 @@ from ragdrop.bootstrap.answering import (
     build_tenants,
 )
 from ragdrop.bootstrap.operating import OperateParts, build_operate
+from ragdrop.bootstrap.past import HistoryParts, build_history
 from ragdrop.bootstrap.ports import Ports
 from ragdrop.bootstrap.writing import DocumentParts, IngestParts, build_documents, build_ingest
 from ragdrop.config import Settings
@@ -31,6 +32,7 @@ __all__ = [
     "build_app",
     "build_documents",
     "build_generate",
+    "build_history",
     "build_ingest",
     "build_operate",
     "build_query",
@@ -46,6 +48,7 @@ class App:
 
     ports: Ports
     tenants: TenantParts
+    history: HistoryParts
     query: QueryParts
     generate: GenerateParts
     ingest: IngestParts
@@ -69,11 +72,13 @@ def build_app(function: str = "", environ: Mapping[str, str] | None = None) -> A
 def compose(ports: Ports) -> App:
     """Compose the application over *ports*: `compose(ports.replace(embedder=HashingEmbedder()))` in a test."""
     tenants = build_tenants(ports)
+    history = build_history(ports, tenants)
     query = build_query(ports, tenants)
     ingest = build_ingest(ports, tenants)
     return App(
         ports=ports,
         tenants=tenants,
+        history=history,
         query=query,
         generate=build_generate(ports, tenants, query),
         ingest=ingest,

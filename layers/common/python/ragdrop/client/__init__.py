@@ -127,6 +127,20 @@ class RagdropClient:
         )
         return self._connection.send("GET", document_route(vault, path), params=params)
 
+    def history(
+        self, vault: str, path: str, *, changes: bool = False, limit: int | None = None, cursor: str | None = None
+    ) -> Reply:
+        """Versions of a document, the newest first; with `changes` at most 20, each with the passages it changed."""
+        params = given(changes="1" if changes else None, limit=limit, cursor=cursor)
+        return self._connection.send("GET", document_route(vault, path) + "/history", params=params)
+
+    def changes(
+        self, vault: str, *, since: str | None = None, cursor: str | None = None, limit: int | None = None
+    ) -> Reply:
+        """Changes of a vault in order; asked again with the reply's `cursor` it gives what happened since."""
+        params = given(vault=vault, since=since, cursor=cursor, limit=limit)
+        return self._connection.send("GET", "/changes", params=params)
+
     def delete_document(self, vault: str, path: str, *, purge: bool = False) -> Reply:
         """Delete a document, with `purge` all that is kept of it; the reply is the receipt."""
         return self._connection.send("DELETE", document_route(vault, path), params={"purge": "1"} if purge else None)

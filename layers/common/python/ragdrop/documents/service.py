@@ -9,6 +9,7 @@ from itertools import islice
 from ragdrop.documents.links import CheckLinks
 from ragdrop.domain.chunks import Chunk
 from ragdrop.domain.documents import Detail, DetailFilters, Head, Page, Status
+from ragdrop.domain.history import WRITTEN_BY
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import DatabaseError, DocumentNotFoundError, InvalidParamsError, PayloadTooLargeError
@@ -101,7 +102,8 @@ class DocumentService:
             raise PayloadTooLargeError(message, limit_bytes=MAX_BODY_BYTES, size_bytes=len(body))
         onto = only_if.onto(self._current_etag(key)) if only_if != NO_PRECONDITION else None
         self._budget.take_document(key.tenant)
-        return self._documents.put(key.s3_key, body, media_type=media_type, metadata=metadata, onto=onto)
+        told = {**metadata, **_written_by(caller)}
+        return self._documents.put(key.s3_key, body, media_type=media_type, metadata=told, onto=onto)
 
     def upload_form(self, caller: Caller, key: DocumentKey, *, media_type: str) -> PresignedForm:
         """A form by which a file of up to 50 MB goes straight into the bucket, for 15 minutes.
@@ -117,7 +119,11 @@ class DocumentService:
             raise InvalidParamsError(message, field="path", value=key.path[:300], allowed=None)
         self._budget.take_document(key.tenant)
         return self._documents.upload_form(
-            key.s3_key, media_type=media_type, max_bytes=MAX_OBJECT_BYTES, expires_s=FORM_EXPIRES_S
+            key.s3_key,
+            media_type=media_type,
+            metadata=_written_by(caller),
+            max_bytes=MAX_OBJECT_BYTES,
+            expires_s=FORM_EXPIRES_S,
         )
 
     def record(self, caller: Caller, key: DocumentKey, *, version_id: str | None = None) -> KnownDocument:
@@ -183,6 +189,10 @@ class DocumentService:
         found = (chunk for chunk in held if chunk.end > start and (end is None or chunk.start < end))
         return LiveChunks(kept.char_count, list(islice(found, MAX_SHOWN_CHUNKS)))
 
+    def is_known(self, caller: Caller, key: DocumentKey) -> bool:
+        """Whether there is, or was, such a document that the caller may see."""
+        return caller.may_see(key.vault) and self._registry.head(key) is not None
+
     def check(self, caller: Caller, key: DocumentKey, only_if: Precondition) -> None:
         """See that *only_if* holds; what happens in the next moment it cannot know: S3 has no conditional delete.
 
@@ -212,7 +222,7 @@ class DocumentService:
                 raise _not_found(key)
             if head is None or head.status is Status.DELETED:  # None: deleted before ingest saw it
                 return marker
-            buried = self._registry.tombstone(key, head, None, self._clock())
+            buried = self._registry.tombstone(key, head, None, self._clock(), by=caller.writer or None)
             if buried is not None:
                 if head.live_revision is not None and not key.is_settings:
                     self._registry.add_to_tenant(key.tenant, vault=key.vault, documents=-1, chunks=-head.chunk_count)
@@ -291,6 +301,10 @@ class DocumentService:
     def _check_scope(caller: Caller, key: DocumentKey) -> None:
         if not caller.may_see(key.vault):
             raise _not_found(key)
+
+
+def _written_by(caller: Caller) -> dict[str, str]:
+    return {WRITTEN_BY: caller.writer} if caller.writer else {}
 
 
 def _not_found(key: DocumentKey) -> DocumentNotFoundError:

@@ -7,11 +7,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from ragdrop.domain.text_decoding import SPEAKER
-
 Span = tuple[int, int]
 """Start and end (exclusive) in the parsed text."""
 
+SPEAKER = re.compile(r"^\[[^\]\n]{1,60}\]\s+\S", re.MULTILINE)
 SOLID_CHARACTERS = 1_000  # a word longer than this is data, or a script without spaces
 _SOLID = re.compile(r"\S{1000,}")
 _SENTENCE = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s+|\n+")

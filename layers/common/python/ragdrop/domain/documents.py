@@ -99,7 +99,10 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What the registry keeps of one indexed revision.  `content_hash` is SHA-256 of the object's bytes in hex."""
+    """What the registry keeps of one indexed revision.
+
+    `content_hash` is SHA-256 of the object's bytes in hex; `written_by` is who wrote it, None where nobody knows.
+    """
 
     key: DocumentKey
     revision: int
@@ -112,6 +115,7 @@ class Detail:
     content_type_basis: str
     links: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    written_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from ragdrop.domain.rates import NO_RATES, RateLimits
 Role = Literal["reader", "writer", "admin"]
 ROLES: tuple[Role, ...] = ("reader", "writer", "admin")
 KeyState = Literal["active", "expired", "revoked"]
+MAX_WRITER = 64  # characters: S3 keeps 2 KB of metadata with an object
 KEY_ID_DIGITS = 12
 Engine = Literal["bucket", "opensearch"]
 _PREFIXES: dict[Engine, str] = {"bucket": "bucket", "opensearch": "ragdrop"}
@@ -236,13 +237,24 @@ class ApiKey:
 class Caller:
     """Who asks: the tenant and rights that the credential gives.  An empty `vaults` means all.
 
-    `credential` tells credentials of a tenant apart, for counting; it is no secret.
+    `credential` tells credentials of a tenant apart, for counting; it is no secret.  `label` says what it is for.
     """
 
     tenant: str
     role: Role
     vaults: tuple[str, ...] = field(default=())
     credential: str = field(default="", compare=False)
+    label: str = field(default="", compare=False)
+
+    @property
+    def writer(self) -> str:
+        """What the record of the past calls whoever writes: the credential's label, or the credential, in plain ASCII.
+
+        >>> Caller("acme", "writer", credential="99f3", label="nightly sync").writer
+        'nightly sync'
+        """
+        name = self.label.strip() if self.label.isascii() and self.label.isprintable() else ""
+        return (name or self.credential).encode("ascii", "replace").decode()[:MAX_WRITER]
 
     def may_see(self, vault: str) -> bool:
         """Whether the credential's scope holds *vault*.

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Literal
 
 from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.domain.text_decoding import looks_binary
 from ragdrop.errors import (
     CorruptDocumentError,
     EmptyDocumentError,
@@ -29,6 +28,7 @@ from ragdrop.formats.media_types import (
 )
 from ragdrop.formats.text import TextParser
 from ragdrop.formats.text_decoder import decode
+from ragdrop.formats.text_decoding import looks_binary
 
 Kind = Literal["markdown", "text", "html", "pdf", "docx", "json", "jsonl", "csv", "code"]
 

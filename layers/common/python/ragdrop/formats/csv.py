@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import Literal
 
 from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.domain.text_decoding import clean
 from ragdrop.errors import CorruptDocumentError, EmptyDocumentError
 from ragdrop.formats.markdown_writer import MAX_COLUMNS, MarkdownWriter
 from ragdrop.formats.text_decoder import decode
+from ragdrop.formats.text_decoding import clean
 
 MEDIA_TYPE = "text/csv"
 SEPARATORS = ",;\t|"

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.domain.text_decoding import clean
 from ragdrop.errors import CorruptDocumentError, EmptyDocumentError, UnsafeDocumentError
 from ragdrop.formats.markdown_writer import MAX_TEXT_CHARACTERS
 from ragdrop.formats.text_decoder import decode
+from ragdrop.formats.text_decoding import clean
 
 MAX_DEPTH = 100
 MAX_JSON_CHARACTERS = 16 * 1024 * 1024  # as Python objects it takes about ten times that

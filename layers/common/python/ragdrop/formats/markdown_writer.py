@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from ragdrop.domain.documents import ContentType
 from ragdrop.domain.links import Link
 from ragdrop.domain.parsed import Heading, ParsedDocument, Table
-from ragdrop.domain.text_decoding import clean
 from ragdrop.errors import EmptyDocumentError, UnsafeDocumentError
+from ragdrop.formats.text_decoding import clean
 
 MAX_TEXT_CHARACTERS = 64 * 1024 * 1024  # a little over the largest object; only a bomb makes more text than that
 MAX_COLUMNS = 500

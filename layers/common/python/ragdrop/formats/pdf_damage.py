@@ -7,7 +7,7 @@ import unicodedata
 import zlib
 from collections.abc import Callable, Iterator
 
-from ragdrop.domain.text_decoding import clean
+from ragdrop.formats.text_decoding import clean
 
 MAX_STREAM_BYTES = 4 * 1024 * 1024  # of each stream's content, and
 MAX_CHECKED_BYTES = 64 * 1024 * 1024  # of all, is looked at: enough to tell, too little for a bomb

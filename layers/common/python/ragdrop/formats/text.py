@@ -8,10 +8,10 @@ from typing import Any
 import yaml
 
 from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.domain.text_decoding import is_chat
 from ragdrop.errors import EmptyDocumentError, UnsupportedMediaTypeError
 from ragdrop.formats.markdown import links_of, markdown_parser, outline
 from ragdrop.formats.text_decoder import decode
+from ragdrop.formats.text_decoding import is_chat
 
 MAX_FRONT_MATTER_CHARACTERS = 65_536
 _INVALID = object()

@@ -6,7 +6,7 @@ import codecs
 
 from charset_normalizer import from_bytes
 
-from ragdrop.domain.text_decoding import declared_encoding, marked_encoding
+from ragdrop.formats.text_decoding import declared_encoding, marked_encoding
 
 SAMPLE_BYTES = 32_768  # guessing takes a second a megabyte
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Head
+from ragdrop.domain.history import WRITTEN_BY
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import language_warning, uncovered
 from ragdrop.domain.parsed import ParsedDocument
@@ -187,6 +188,7 @@ class IndexRevision:
             content_type_basis=basis,
             links=tuple(link.target for link in document.links),
             warnings=(*problems, *warnings, *_of_language(document.text, tenant)),
+            written_by=stored.metadata.get(WRITTEN_BY),
         )
         if mentions_in_force(tenant, claimed.key.vault):
             document = replace(

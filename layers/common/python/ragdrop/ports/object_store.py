@@ -144,5 +144,10 @@ class ObjectStore(Protocol):
     def purge(self, key: str) -> int:
         """Remove every version and delete marker of one key for good; how many went."""
 
-    def upload_form(self, key: str, *, media_type: str, max_bytes: int, expires_s: int) -> PresignedForm:
-        """A form by which anyone may write one object of 1 to *max_bytes* bytes to *key* in the next *expires_s* s."""
+    def upload_form(
+        self, key: str, *, media_type: str, metadata: Mapping[str, str], max_bytes: int, expires_s: int
+    ) -> PresignedForm:
+        """A form by which anyone may write one object of 1 to *max_bytes* bytes to *key* in the next *expires_s* s.
+
+        The object gets this metadata, which must be plain ASCII, and no other.
+        """

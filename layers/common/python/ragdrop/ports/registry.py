@@ -9,6 +9,7 @@ from typing import Protocol
 from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
+from ragdrop.domain.history import LiveChange
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.pointers import Name, Promoted
 from ragdrop.domain.rates import RateLimits
@@ -145,6 +146,14 @@ class DocumentRegistry(Protocol):
         """What is kept of one revision; None where it neither began nor was activated, or was forgotten."""
         ...
 
+    def details(self, revisions: Collection[tuple[DocumentKey, int]], deadline: Deadline) -> list[Detail]:
+        """What is kept of up to 100 revisions, by one batch read; those that are not there are left out.
+
+        Raises:
+            DatabaseError: Some could not be read.
+        """
+        ...
+
     def begin(self, detail: Detail, checkpoint: Checkpoint) -> None:
         """Keep the detail of a large revision before its activation, with its first checkpoint."""
 
@@ -170,7 +179,7 @@ class DocumentRegistry(Protocol):
         """End the lease of *revision*, so that another message may claim; nothing happens if it was superseded."""
 
     def activate(self, detail: Detail, now_s: float) -> Head | None:
-        """Write the detail, then make its revision the live one if it is still the last claimed.
+        """Write the detail and make its revision the live one, if it is still the last claimed, with its LiveChange.
 
         Returns the head as it was before, or None where the revision was superseded.
         """
@@ -178,19 +187,25 @@ class DocumentRegistry(Protocol):
     def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> Head | None:
         """Record that *revision* failed; the live one is withdrawn unless *keep_live*.  Returns as `activate` does."""
 
-    def tombstone(self, key: DocumentKey, seen: Head, sequencer: str | None, now_s: float) -> Head | None:
+    def tombstone(
+        self, key: DocumentKey, seen: Head, sequencer: str | None, now_s: float, *, by: str | None = None
+    ) -> Head | None:
         """Claim the next revision as deleted, if the head is still as *seen*: from here on nothing of it answers.
 
-        Returns the new head, or None where another write was first, an activation of the revision seen included.
+        *by* is who deleted it, for its LiveChange.  Returns the new head, or None where another write was first, an
+        activation of the revision seen included.
         """
 
     def forget(self, key: DocumentKey, before_revision: int) -> None:
-        """Remove the details of revisions below *before_revision*."""
+        """Remove the details of revisions below *before_revision* that never answered.
+
+        Those that did stay until 30 days after they were replaced.
+        """
 
     def forget_document(self, key: DocumentKey) -> int:
-        """Remove all that is kept of a document, its head and pointers too.  For a purge, after its tombstone.
+        """Remove all that is kept of a document, its head, changes and pointers too.  For a purge, after its tombstone.
 
-        Returns how many items of its own went: head and details.
+        Returns how many items of its own went: head, revisions and changes.
         """
 
     def page(
@@ -201,6 +216,18 @@ class DocumentRegistry(Protocol):
         Raises:
             InvalidParamsError: The cursor is not one that was given out.
         """
+
+
+class HistoryRegistry(Protocol):
+    """What answered when, for 30 days.  A change is written with what it records, or not at all."""
+
+    def changes(self, tenant: str, vault: str, *, after: str, limit: int) -> list[LiveChange]:
+        """The changes of a vault whose ids are behind *after*, in order, at most *limit*."""
+        ...
+
+    def changes_of(self, key: DocumentKey, *, before_revision: int | None, limit: int) -> list[LiveChange]:
+        """The changes of a document, the newest first, of revisions below *before_revision* where it is given."""
+        ...
 
 
 class TenantRegistry(Protocol):
@@ -261,7 +288,9 @@ class FolderRegistry(Protocol):
         """Add a folder, unless MAX_FOLDERS are there."""
 
 
-class Registry(DocumentRegistry, PointerRegistry, TenantRegistry, KeyRegistry, FolderRegistry, Protocol):
+class Registry(
+    DocumentRegistry, HistoryRegistry, PointerRegistry, TenantRegistry, KeyRegistry, FolderRegistry, Protocol
+):
     """The truth about which revision of every document answers.  All reads here but `page` are consistent.
 
     All methods raise DatabaseError when the registry does not answer.  A conditional write that loses gives None or

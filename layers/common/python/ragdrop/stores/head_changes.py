@@ -47,7 +47,7 @@ def claimed(seen: Head | None, claim: Claim) -> Changes:
 
 
 def activated(detail: Detail, now_s: float) -> Changes:
-    """The revision answers.  The live S3 versions are those of the claim: the registry copies them within the write."""
+    """The revision answers.  The live S3 versions are those of the claim: `live_versions`."""
     return {
         "status": Status.INDEXED,
         "live_revision": detail.revision,
@@ -59,6 +59,11 @@ def activated(detail: Detail, now_s: float) -> Changes:
         "error": None,
         "updated_at": rfc3339(now_s, precision="milliseconds"),
     }
+
+
+def live_versions(before: Head) -> Changes:
+    """The live S3 versions after an activation: those that the head's last claim is for."""
+    return {"live_version_id": before.version_id, "live_sidecar_version_id": before.sidecar_version_id}
 
 
 def failed(failure: Failure, *, keep_live: bool) -> Changes:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ragdrop.domain.documents import Detail, Facts, Head
+from ragdrop.domain.history import WRITTEN_BY
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import KeptSettings, Tenant
 from ragdrop.domain.times import rfc3339
@@ -112,4 +113,5 @@ class ApplySettings:
             etag=stored.etag,
             media_type="application/json",
             content_type_basis="settings",
+            written_by=stored.metadata.get(WRITTEN_BY),
         )

@@ -77,6 +77,7 @@ _TRANSIENT = frozenset({429, 500, 502, 503, 504})
 _THROTTLED = frozenset(
     {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException", "RequestThrottled"}
     | {"SlowDown", "RequestTimeout", "TransactionInProgressException"}
+    | {"TransactionCanceledException", "TransactionConflictException"}  # another write has the item in hand
 )
 
 QUICK_TIMEOUT_S = 0.25  # a query waits no longer for what it can do without

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Status
+from ragdrop.domain.history import GRACE_S, RETENTION_S, LiveChange, change_of, milliseconds
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.pointers import Name
+from ragdrop.errors import DatabaseError
 from ragdrop.ports import Claim
 from ragdrop.ports.registry import Checkpoint
 from ragdrop.stores import head_changes
+from ragdrop.stores.dynamodb.history import CHANGE, DynamoDbHistory, recorded
 from ragdrop.stores.dynamodb.items import (
     HEAD_SK,
     checkpoint_attributes,
@@ -25,11 +29,13 @@ from ragdrop.stores.dynamodb.items import (
     listing_shard,
 )
 from ragdrop.stores.dynamodb.pointers import NAME_SK, DynamoDbPointers, name_key, paths_of
-from ragdrop.stores.dynamodb.table import DynamoDbTable, Update, read_batch
+from ragdrop.stores.dynamodb.table import DynamoDbTable, Update, Write, read_batch
 from ragdrop.stores.head_changes import Changes
 
+FORGOTTEN_AT_ONCE = 5  # items of revisions that one request reads to find those that never answered
 
-class DynamoDbDocuments(DynamoDbPointers):
+
+class DynamoDbDocuments(DynamoDbPointers, DynamoDbHistory):
     """The part of the registry that knows documents."""
 
     def __init__(self, table: DynamoDbTable, sleep: Callable[[float], None] = time.sleep) -> None:
@@ -72,9 +78,19 @@ class DynamoDbDocuments(DynamoDbPointers):
         item = self._table.get((document_pk(key), detail_sk(revision)))
         return detail_of(item, key) if item else None
 
+    def details(self, revisions: Collection[tuple[DocumentKey, int]], deadline: Deadline) -> list[Detail]:
+        """What is kept of some revisions."""
+        asked = {(document_pk(key), detail_sk(revision)): key for key, revision in revisions}
+        found, left = read_batch(self._table, list(asked), deadline, self._sleep) if asked else ([], [])
+        if left:
+            raise DatabaseError(f"{len(left)} of {len(asked)} revisions could not be read", service="registry")
+        details = (detail_of(item, asked[item["PK"], item["SK"]]) for item in found)
+        return [detail for detail in details if detail is not None]
+
     def begin(self, detail: Detail, checkpoint: Checkpoint) -> None:
         """Keep the detail and the first checkpoint in one item, which the activation replaces."""
-        self._table.put(detail_item(detail) | checkpoint_attributes(checkpoint))
+        expires_at = milliseconds(detail.facts.indexed_at) // 1_000 + RETENTION_S + GRACE_S
+        self._table.put(detail_item(detail) | checkpoint_attributes(checkpoint) | {"expires_at": expires_at})
 
     def checkpoint(self, key: DocumentKey, revision: int) -> Checkpoint | None:
         """How far a large revision is."""
@@ -111,40 +127,67 @@ class DynamoDbDocuments(DynamoDbPointers):
         self._table.update((document_pk(key), HEAD_SK), update, returning="NONE")
 
     def activate(self, detail: Detail, now_s: float) -> Head | None:
-        """Write the detail, then make its revision the live one."""
-        self._table.put(detail_item(detail))
-        copies = {"live_version_id": "version_id", "live_sidecar_version_id": "sidecar_version_id"}
-        return self._finish(detail.key, detail.revision, head_changes.activated(detail, now_s), copies)
+        """Write the detail with the head whose live revision it becomes, and the change."""
+        before = self.head(detail.key)
+        if before is None:
+            return None
+        changes = head_changes.activated(detail, now_s) | head_changes.live_versions(before)
+        record = change_of(
+            before,
+            "activated",
+            changes,
+            at_ms=round(now_s * 1_000),
+            size_bytes=detail.size_bytes,
+            written_by=detail.written_by,
+        )
+        return self._finish(before, detail.revision, changes, record, detail)
 
     def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> Head | None:
         """Record a failure of a revision that is still pending."""
-        return self._finish(key, revision, head_changes.failed(failure, keep_live=keep_live), {})
+        before = self.head(key)
+        if before is None:
+            return None
+        changes = head_changes.failed(failure, keep_live=keep_live)
+        record = change_of(before, "failed", changes, at_ms=milliseconds(failure.at))
+        return self._finish(before, revision, changes, record)
 
-    def tombstone(self, key: DocumentKey, seen: Head, sequencer: str | None, now_s: float) -> Head | None:
+    def tombstone(
+        self, key: DocumentKey, seen: Head, sequencer: str | None, now_s: float, *, by: str | None = None
+    ) -> Head | None:
         """Claim the next revision as deleted; the new head, or None where another write was first.
 
-        The condition is on the status too: who counts live documents must know what was live when it was buried.
+        The condition is on the status too: what was live when it was buried is counted, and recorded.
         """
-        expected = {"revision": seen.revision, "status": seen.status}
-        return self._take(key, expected, head_changes.buried(seen, sequencer, now_s))
+        changes = head_changes.buried(seen, sequencer, now_s)
+        record = change_of(seen, "deleted", changes, at_ms=round(now_s * 1_000), written_by=by)
+        if self._wrote(key, {"revision": seen.revision, "status": seen.status}, changes, recorded(record, None)):
+            return replace(seen, **changes)
+        head = self.head(key)
+        return head if head and head_changes.taken_by(head, changes) else None
 
     def forget(self, key: DocumentKey, before_revision: int) -> None:
-        """Remove the details of revisions below *before_revision*."""
+        """Remove the details below *before_revision* that no change is recorded with, down to the first with one.
+
+        What a worker that died leaves below that one goes by its time to live.
+        """
         if before_revision < 1:
             return
         bounds = (detail_sk(0), detail_sk(before_revision - 1))
-        for item in self._table.query(document_pk(key), between=bounds):
+        for item in self._table.query(document_pk(key), between=bounds, page_size=FORGOTTEN_AT_ONCE, newest_first=True):
+            if CHANGE in item:
+                return
             self._table.delete((item["PK"], item["SK"]))
 
     def forget_document(self, key: DocumentKey) -> int:
-        """Remove a document's pointers and its partition; the head last, so that a purge cut off can be repeated."""
+        """Remove pointers, changes and the partition; the head last, so that a purge cut off can be repeated."""
         items = list(self._table.query(document_pk(key)))
+        listed = self._forget_changes(items, key)
         for head in (head_of(item) for item in items if item["SK"] == HEAD_SK):
             self.unpoint(head)
         found = [(item["PK"], item["SK"]) for item in items]
         for place in sorted(found, key=lambda place: place[1] == HEAD_SK):
             self._table.delete(place)
-        return len(found)
+        return len(found) + listed
 
     def _take(self, key: DocumentKey, expected: Changes, changes: Changes) -> Head | None:
         update = Update(_listed(key, changes), expected=expected, only_new=not expected)
@@ -152,12 +195,22 @@ class DynamoDbDocuments(DynamoDbPointers):
         head = head_of(outcome.item) if outcome.item else None
         return head if head and (outcome.won or head_changes.taken_by(head, changes)) else None
 
-    def _finish(self, key: DocumentKey, revision: int, changes: Changes, copies: dict[str, str]) -> Head | None:
-        expected = {"revision": revision, "status": Status.PENDING}
-        update = Update(_listed(key, changes), expected=expected, copies=copies)
-        outcome = self._table.update((document_pk(key), HEAD_SK), update, returning="ALL_OLD")
-        head = head_of(outcome.item) if outcome.item else None
-        return head if head and (outcome.won or head_changes.finished_as(head, revision, changes)) else None
+    def _finish(
+        self, before: Head, revision: int, changes: Changes, record: LiveChange, detail: Detail | None = None
+    ) -> Head | None:
+        """End a pending revision as *changes* say; the head as it was before, None where it was superseded."""
+        head: Head | None = before
+        if (before.revision, before.status) == (revision, Status.PENDING):
+            expected = {"revision": revision, "status": Status.PENDING}
+            if self._wrote(before.key, expected, changes, recorded(record, detail)):
+                return before
+            head = self.head(before.key)
+        return head if head and head_changes.finished_as(head, revision, changes) else None
+
+    def _wrote(self, key: DocumentKey, expected: Changes, changes: Changes, records: list[Write]) -> bool:
+        """Change the head and write the *records* in one transaction; False where the head is not as *expected*."""
+        update = Update(_listed(key, changes), expected=expected)
+        return self._table.transact([((document_pk(key), HEAD_SK), update), *records])
 
 
 def _listed(key: DocumentKey, changes: Changes) -> Changes:

@@ -104,8 +104,10 @@ def detail_item(detail: Detail) -> Item:
     return {"PK": document_pk(detail.key), "SK": detail_sk(detail.revision)} | values
 
 
-def detail_of(item: Item, key: DocumentKey) -> Detail:
-    """The detail in a decoded item."""
+def detail_of(item: Item, key: DocumentKey) -> Detail | None:
+    """The detail in a decoded item; None where it holds none, as that of a tombstone."""
+    if "facts" not in item:
+        return None
     known = _known(Detail, item)
     facts = _known(Facts, item["facts"])
     facts["tags"] = tuple(facts.get("tags", ()))

@@ -27,7 +27,6 @@ class Update:
     Args:
         changes: Attributes to set; None removes the attribute.
         expected: Attributes that must have these values.  Empty: the item must exist.
-        copies: Attribute to set from another one of the same item; from an absent one, to an empty string.
         additions: Numbers to add, or sets to add to.
         only_new: The item must not exist; `expected` does not count.
         rising: An attribute of `changes` that must not fall; the item may be new, and `expected` does not count.
@@ -37,7 +36,6 @@ class Update:
 
     changes: Mapping[str, Any] = field(default_factory=dict)
     expected: Mapping[str, Any] = field(default_factory=dict)
-    copies: Mapping[str, str] = field(default_factory=dict)
     additions: Mapping[str, Any] = field(default_factory=dict)
     only_new: bool = False
     rising: str | None = None
@@ -52,16 +50,13 @@ class Update:
         """
         values: dict[str, Any] = {f":{name}": value for name, value in self.changes.items() if value is not None}
         sets = [f"#{name} = :{name}" for name, value in self.changes.items() if value is not None]
-        sets += [f"#{to} = if_not_exists(#{source}, :empty)" for to, source in self.copies.items()]
         removes = [f"#{name}" for name, value in self.changes.items() if value is None]
         adds = [f"#{name} :{name}" for name in self.additions]
         values |= {f":{name}": value for name, value in self.additions.items()}
         clauses = [
             f"{verb} {', '.join(parts)}" for verb, parts in (("SET", sets), ("REMOVE", removes), ("ADD", adds)) if parts
         ]
-        names = {*self.changes, *self.additions, *self.copies, *self.copies.values()}
-        if self.copies:
-            values[":empty"] = ""
+        names = {*self.changes, *self.additions}
         condition: str | None
         if self.rising:
             names.add("PK")
@@ -87,6 +82,17 @@ class Update:
         if values:  # an empty map is refused
             request["ExpressionAttributeValues"] = encode(values)
         return request if condition is None else request | {"ConditionExpression": condition}
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """An item to be written whole."""
+
+    item: Item
+
+
+Write = Put | tuple[ItemKey, Update]
+"""One write of a transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +177,33 @@ class DynamoDbTable:
                 return WriteOutcome(won=False, item=decode(in_the_way["Item"]) if in_the_way.get("Item") else None)
         return WriteOutcome(won=True, item=decode(answer["Attributes"]) if answer.get("Attributes") else None)
 
+    def transact(self, writes: Sequence[Write]) -> bool:
+        """Write all of *writes*, or nothing and False where one of their conditions does not hold.
+
+        Where another write has one of the items in hand, it is tried again, twice.
+        """
+        request = [self._step(write) for write in writes]
+        for pause_s in (*CONFLICT_PAUSES_S, None):
+            with self._translated():
+                try:
+                    self._client.transact_write_items(TransactItems=request)
+                except ClientError as exc:
+                    reasons = {each.get("Code") for each in exc.response.get("CancellationReasons", ())}
+                    if "ConditionalCheckFailed" in reasons:
+                        return False
+                    if "TransactionConflict" not in reasons or pause_s is None:
+                        raise
+                else:
+                    return True
+            time.sleep(random.uniform(0, pause_s))  # noqa: S311 - no secret
+        raise AssertionError  # pragma: no cover - the last try returns or raises
+
+    def _step(self, write: Write) -> dict[str, Any]:
+        if isinstance(write, Put):
+            return {"Put": {"TableName": self.name, "Item": encode(write.item)}}
+        key, update = write
+        return {"Update": {"TableName": self.name, "Key": _typed(key), **update.request()}}
+
     def delete(self, key: ItemKey) -> None:
         """Remove an item; no error where there is none."""
         with self._translated():
@@ -203,6 +236,7 @@ class DynamoDbTable:
         between: tuple[str, str] | None = None,
         index: str | None = None,
         page_size: int | None = None,
+        newest_first: bool = False,
     ) -> Iterator[Item]:
         """Items of a partition in order of their sort key, page by page as they are taken.
 
@@ -211,6 +245,7 @@ class DynamoDbTable:
             between: Bounds of the sort key, both included.
             index: A secondary index, which cannot be read consistently; the table itself always is.
             page_size: Items a request, from 1.
+            newest_first: Turn the order round.
         """
         names = {"#pk": "GPK", "#sk": "GSK"} if index else {"#pk": "PK", "#sk": "SK"}
         request: dict[str, Any] = {"TableName": self.name, "KeyConditionExpression": "#pk = :pk"}
@@ -218,6 +253,8 @@ class DynamoDbTable:
         request |= {"IndexName": index} if index else {"ConsistentRead": True}
         if page_size:
             request["Limit"] = page_size
+        if newest_first:
+            request["ScanIndexForward"] = False
         if between:
             request["KeyConditionExpression"] += " AND #sk BETWEEN :low AND :high"
             values |= {":low": between[0], ":high": between[1]}
@@ -245,6 +282,7 @@ def _typed(key: ItemKey) -> dict[str, dict[str, str]]:
 
 
 MAX_ITEMS = 100  # items a BatchGetItem takes
+CONFLICT_PAUSES_S = (0.05, 0.2)  # between the tries of a transaction
 BACKOFF_BASE_S = 0.05
 BACKOFF_CAP_S = 1.0
 

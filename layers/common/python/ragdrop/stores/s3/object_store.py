@@ -184,20 +184,23 @@ class S3ObjectStore:
             removed += self._remove(objects)
         return removed
 
-    def upload_form(self, key: str, *, media_type: str, max_bytes: int, expires_s: int) -> PresignedForm:
-        """A presigned POST: this key, this type, this size at most; valid as long as the signer's own credentials.
+    def upload_form(
+        self, key: str, *, media_type: str, metadata: Mapping[str, str], max_bytes: int, expires_s: int
+    ) -> PresignedForm:
+        """A presigned POST for this key, type, metadata and size; valid as long as the signer's own credentials.
 
         Raises:
             ValueError: S3 would put the file's name into the key in place of `${filename}`.
         """
         if FILENAME in key:
             raise ValueError("a key with ${filename} would not be exact")
+        fixed = {"Content-Type": media_type, **{f"x-amz-meta-{name}": value for name, value in metadata.items()}}
         with self._translated():
             form = (self._given or form_client()).generate_presigned_post(
                 self.bucket,
                 key,
-                Fields={"Content-Type": media_type},
-                Conditions=[{"Content-Type": media_type}, ["content-length-range", 1, max_bytes]],
+                Fields=fixed,
+                Conditions=[*({name: value} for name, value in fixed.items()), ["content-length-range", 1, max_bytes]],
                 ExpiresIn=expires_s,
             )
         return PresignedForm(form["url"], form["fields"])

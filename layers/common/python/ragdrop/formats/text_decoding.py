@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import re
 
+from ragdrop.domain.chunk_units import SPEAKER
+
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -12,7 +14,6 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-SPEAKER = re.compile(r"^\[[^\]\n]{1,60}\]\s+\S", re.MULTILINE)
 _DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([A-Za-z0-9._:-]{2,40})", re.IGNORECASE)
 _UNWANTED = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 

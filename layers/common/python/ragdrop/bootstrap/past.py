@@ -1,0 +1,38 @@
+"""Build what knows the past: versions, changes, and answers as of a moment.
+
+Each part is built, and its module imported, when it is first used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ragdrop.bootstrap.ports import Ports
+
+if TYPE_CHECKING:
+    from ragdrop.bootstrap.answering import TenantParts
+    from ragdrop.history.record import DocumentHistory
+
+
+@dataclass
+class HistoryParts:
+    """The record of the past, and what reads it."""
+
+    ports: Ports
+    tenants: TenantParts
+
+    @cached_property
+    def record(self) -> DocumentHistory:
+        """Versions of documents, and changes of vaults."""
+        from ragdrop.history.record import DocumentHistory
+
+        return DocumentHistory(
+            registry=self.ports.guarded_registry, revisions=self.ports.revisions, clock=self.ports.clock
+        )
+
+
+def build_history(ports: Ports, tenants: TenantParts) -> HistoryParts:
+    """Build the record of the past."""
+    return HistoryParts(ports, tenants)

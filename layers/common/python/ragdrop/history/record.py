@@ -1,0 +1,194 @@
+"""The past of a document and of a vault, as callers may read it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+from typing import Literal
+
+from ragdrop.domain.documents import Head, Status
+from ragdrop.domain.history import LiveChange, first_id, milliseconds, moment
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.tenants import Caller
+from ragdrop.errors import DocumentNotFoundError, InvalidParamsError
+from ragdrop.ingest.revision_store import RevisionStore
+from ragdrop.ports import Registry
+
+MAX_PASSAGES = 20  # shown of each kind
+MAX_CHARACTERS = 500  # shown of one
+MAX_COMPARED = 3_000  # passages of a text; what stands behind them is not compared
+_GAP = re.compile(r"\n\s*\n")
+MAX_WITH_TEXT = 20  # versions whose texts one request compares: two reads of the state bucket each
+MAX_TEXT = 400_000  # characters of a text that are compared
+
+VersionStatus = Literal["live", "replaced", "pending", "failed", "deleted"]
+
+
+@dataclass(frozen=True, slots=True)
+class TextChange:
+    """Passages that only the newer text has, and those that only the older one had; `cut` says that there are more."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentVersion:
+    """One version of a document: what it was, when, and what it changed where that was asked for.
+
+    `revision` is None of a version that ingest has not taken on; `change_id` of one that was not recorded.
+    """
+
+    status: VersionStatus
+    at_ms: int
+    version_id: str | None
+    revision: int | None
+    size_bytes: int | None = None
+    written_by: str | None = None
+    change_id: str | None = None
+    before: int | None = None
+    text: TextChange | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Versions of a document, the newest first; `cursor` asks for those before, None ends."""
+
+    key: DocumentKey
+    versions: list[DocumentVersion] = field(default_factory=list)
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Changes of a vault in their order; `cursor` asks for those behind, now or once there are some."""
+
+    changes: list[LiveChange]
+    cursor: str
+    more: bool
+
+
+class DocumentHistory:
+    """Reads the record of the past.  Every method raises DependencyError where a service does not answer."""
+
+    def __init__(self, *, registry: Registry, revisions: RevisionStore, clock: Callable[[], float]) -> None:
+        self._registry = registry
+        self._revisions = revisions
+        self._clock = clock
+
+    def versions(
+        self, caller: Caller, key: DocumentKey, *, cursor: str | None, limit: int, with_text: bool = False
+    ) -> Versions:
+        """Versions of a document; by *with_text* at most 20, each with the passages that it changed.
+
+        Raises:
+            DocumentNotFoundError: There never was such a document, it was purged, or it is out of the key's scope.
+            InvalidParamsError: The cursor is not one that was given out.
+        """
+        head = self._registry.head(key) if caller.may_see(key.vault) else None
+        if head is None:
+            name = key.vault_path[:300]
+            raise DocumentNotFoundError(f"there is no document {name!r}", field="path", value=name)
+        limit = min(limit, MAX_WITH_TEXT) if with_text else limit
+        found = self._registry.changes_of(key, before_revision=_revision_of(cursor), limit=limit + 1)
+        listed = [_version(change, head) for change in found[:limit]]
+        if cursor is None:
+            listed = [*self._unrecorded(head, listed), *listed][: max(limit, 1)]
+        if with_text:
+            listed = [replace(version, text=self._text_change(key, version)) for version in listed]
+        more = len(found) > limit
+        last = next((version.revision for version in reversed(listed) if version.revision is not None), None)
+        return Versions(key, listed, str(last) if more and last is not None else None)
+
+    def changes(self, caller: Caller, vault: str, *, since: str | None, cursor: str | None, limit: int) -> Changes:
+        """Changes of a vault behind *cursor*, else from the time *since* on, else from the beginning of the retention.
+
+        Raises:
+            InvalidParamsError: The caller may not see the vault, or *since* is no time within the retention.
+        """
+        if not caller.may_see(vault):
+            raise InvalidParamsError(f"there is no vault named {vault[:80]!r}", field="vault", value=vault[:80])
+        start = "" if since is None else first_id(moment(since, now_s=self._clock(), field="since"))
+        after = cursor or start
+        found = self._registry.changes(caller.tenant, vault, after=after, limit=limit + 1)
+        shown = found[:limit]
+        return Changes(shown, shown[-1].id if shown else after, len(found) > limit)
+
+    def _unrecorded(self, head: Head, listed: list[DocumentVersion]) -> list[DocumentVersion]:
+        """What the head says and no change does: a version under way, and one from before changes were recorded."""
+        found = []
+        if head.status is Status.PENDING:
+            at_ms = milliseconds(head.updated_at)
+            found.append(DocumentVersion("pending", at_ms, head.version_id, head.revision, before=head.live_revision))
+        live = head.live_revision
+        if live is not None and not any(version.revision == live for version in listed):
+            detail = self._registry.detail(head.key, live)
+            if detail is not None and not listed:
+                at_ms = milliseconds(detail.facts.indexed_at)
+                found.append(DocumentVersion("live", at_ms, head.live_version_id, live, detail.size_bytes))
+        return found
+
+    def _text_change(self, key: DocumentKey, version: DocumentVersion) -> TextChange:
+        after = self._text(key, version.revision) if version.status in {"live", "replaced"} else ""
+        if version.status in {"pending", "failed"}:
+            return TextChange()
+        return text_change(self._text(key, version.before), after)
+
+    def _text(self, key: DocumentKey, revision: int | None) -> str:
+        kept = None if revision is None else self._revisions.open(key, revision)
+        return (kept.span(0, MAX_TEXT) or "") if kept is not None else ""
+
+
+def _version(change: LiveChange, head: Head) -> DocumentVersion:
+    status: VersionStatus = "live" if change.revision == head.live_revision else "replaced"
+    if change.kind != "activated":
+        status = "failed" if change.kind == "failed" else "deleted"
+    return DocumentVersion(
+        status,
+        change.at_ms,
+        change.version_id,
+        change.revision,
+        size_bytes=change.size_bytes,
+        written_by=change.written_by,
+        change_id=change.id,
+        before=change.before,
+    )
+
+
+def _revision_of(cursor: str | None) -> int | None:
+    if cursor is None:
+        return None
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) <= 16):
+        raise InvalidParamsError("cursor: is not one that was given out", field="cursor", value=cursor[:80])
+    return int(cursor)
+
+
+def text_change(before: str, after: str) -> TextChange:
+    r"""The passages that differ, each a paragraph with its white space folded.
+
+    >>> text_change("# Pump\n\nIt is red.\n\nIt holds 7 l.", "# Pump\n\nIt is blue.\n\nIt holds 7 l.")
+    TextChange(added=('It is blue.',), removed=('It is red.',), cut=False)
+    """
+    old, new = _passages(before), _passages(after)
+    compared = SequenceMatcher(None, old[:MAX_COMPARED], new[:MAX_COMPARED], autojunk=False)
+    added: list[str] = []
+    removed: list[str] = []
+    for step, old_start, old_end, new_start, new_end in compared.get_opcodes():
+        if step != "equal":
+            removed += old[old_start:old_end]
+            added += new[new_start:new_end]
+    long = any(len(passage) > MAX_CHARACTERS for passage in (*added[:MAX_PASSAGES], *removed[:MAX_PASSAGES]))
+    cut = long or max(len(added), len(removed)) > MAX_PASSAGES or max(len(old), len(new)) > MAX_COMPARED
+    return TextChange(_shown(added), _shown(removed), cut)
+
+
+def _passages(text: str) -> list[str]:
+    folded = (" ".join(passage.split()) for passage in _GAP.split(text))
+    return [passage for passage in folded if passage]
+
+
+def _shown(passages: list[str]) -> tuple[str, ...]:
+    return tuple(passage[:MAX_CHARACTERS] for passage in passages[:MAX_PASSAGES])

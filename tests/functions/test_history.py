@@ -1,0 +1,91 @@
+"""`GET /documents/…/history` and `GET /changes` over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.functions.conftest import Deployment
+
+
+def get(deployment: Deployment, path: str, key: str | None = None, **query: str) -> tuple[int, Any]:
+    """A GET request with the deployment's key, or another one."""
+    event = deployment.event("search", httpMethod="GET", path=path, body=None)
+    event["headers"] = {**event["headers"], **({"x-api-key": key} if key else {})}
+    event["multiValueHeaders"] = None
+    event["queryStringParameters"] = query
+    event["multiValueQueryStringParameters"] = {name: [value] for name, value in query.items()}
+    return deployment.call("query", event)
+
+
+def test_every_version_is_listed_with_what_it_changed(deployment: Deployment) -> None:
+    deployment.put_object("demo/team/pump.md", "# Pump\n\nIt is red.\n\nIt holds 7 litres.")
+    deployment.put_object("demo/team/pump.md", "# Pump\n\nIt is blue.\n\nIt holds 7 litres.")
+    deployment.s3.delete_object(Bucket="ragdrop-documents-example", Key="demo/team/pump.md")
+    deployment.converge("demo/team/pump.md")
+
+    status, body = get(deployment, "/documents/team/pump.md/history", changes="1")
+
+    assert status == 200, body
+    assert [version["status"] for version in body["versions"]] == ["deleted", "replaced", "replaced"]
+    deletion, second, first = body["versions"]
+    assert (second["added"], second["removed"]) == (["It is blue."], ["It is red."])
+    assert first["removed"] == []
+    assert (deletion["version_id"], deletion["added"]) == (None, [])
+    assert deletion["removed"] == ["# Pump", "It is blue.", "It holds 7 litres."]
+    assert body["cursor"] is None
+
+
+def test_versions_come_page_by_page(deployment: Deployment) -> None:
+    for number in range(3):
+        deployment.put_object("demo/team/pump.md", f"# Pump\n\nIt holds {number} litres.")
+
+    _, first = get(deployment, "/documents/team/pump.md/history", limit="2")
+    _, second = get(deployment, "/documents/team/pump.md/history", limit="2", cursor=first["cursor"])
+
+    assert [len(page["versions"]) for page in (first, second)] == [2, 1]
+    assert second["cursor"] is None
+    assert "added" not in first["versions"][0]
+
+
+def test_the_changes_of_a_vault_can_be_followed(deployment: Deployment) -> None:
+    deployment.put_object("demo/team/a.md", "# A\n\nThe first.")
+    _, before = get(deployment, "/changes", vault="team")
+    deployment.put_object("demo/team/b.md", "# B\n\nThe second.")
+
+    status, after = get(deployment, "/changes", vault="team", cursor=before["cursor"])
+
+    assert status == 200, after
+    assert [change["path"] for change in before["changes"]] == ["a.md"]
+    assert [(change["path"], change["kind"]) for change in after["changes"]] == [("b.md", "activated")]
+    assert (after["more"], after["cursor"]) == (False, after["changes"][0]["id"])
+
+
+def test_a_document_whose_own_name_is_history_can_still_be_read(deployment: Deployment) -> None:
+    deployment.put_object("demo/team/book/history", "The history of pumps.")
+
+    status, record = get(deployment, "/documents/team/book/history")
+    _, text = get(deployment, "/documents/team/book/history", content="1")
+
+    assert (status, record["path"]) == (200, "book/history")
+    assert text["text"] == "The history of pumps."
+
+
+def test_the_past_of_another_tenant_or_vault_cannot_be_read(deployment: Deployment) -> None:
+    deployment.put_object("demo/team/pump.md", "# Pump\n\nIt is red.")
+    operator = deployment.handlers["query"].app.operate.operator
+    operator.create_tenant("other")
+    foreign, _ = operator.create_key("other", "admin")
+    scoped, _ = operator.create_key("demo", "admin", ("side",))
+
+    for key in (foreign, scoped):
+        assert get(deployment, "/documents/team/pump.md/history", key)[0] == 404
+        status, body = get(deployment, "/changes", key, vault="team")
+        assert status == 400 or body["changes"] == []
+
+
+def test_what_was_before_the_retention_is_refused(deployment: Deployment) -> None:
+    status, body = get(deployment, "/changes", vault="team", since="2020-01-01T00:00:00Z")
+
+    assert (status, body["error"]["code"]) == (400, "INVALID_PARAMS")
+    assert "30 days" in body["error"]["message"]
+    assert get(deployment, "/changes", vault="team", cursor="nonsense")[0] == 400
