@@ -158,7 +158,7 @@ def measure(name: str, index: Any, notes: Notes) -> MeasuredSearch:
         time.sleep(EMBEDDING_S)
         return vectors[text]
 
-    world.app.query.uncached_search._query_vectors = embedded
+    world.app.query.query_vectors = embedded  # type: ignore[assignment]  # before the first search is built
     print(f"search: {world.chunk_count():,} chunks written, {name}", file=sys.stderr, flush=True)
     off: dict[str, Any] = {"include_critical": False, "follow_links": False, "expand": "neighbours"}
     rows = []

@@ -27,6 +27,7 @@ from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, RagdropError
+from ragdrop.ports import SearchableIndex
 from ragdrop.stores.index_queries import check_dimension, has_direction
 
 _BM25_K1, _BM25_B = 1.2, 0.75  # the usual ones, those of Lucene and FTS5 too
@@ -80,6 +81,16 @@ class MemoryChunkIndex:
         if failed and all(each.vector_error and each.lexical_error for each in found) and failed[0]:
             raise failed[0]
         return found
+
+    def overlaid(
+        self,
+        index: IndexRef,  # noqa: ARG002 - the port names it
+        chunks: Sequence[IndexedChunk],
+        deadline: Deadline,  # noqa: ARG002
+    ) -> SearchableIndex:
+        """All that is held at each call, and *chunks*."""
+        self.calls.append("overlaid")
+        return MemoryOverlay(self, chunks)
 
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
         """The chunks of each range in order of their ordinals."""
@@ -171,6 +182,21 @@ class MemoryChunkIndex:
     def _held(self, index: IndexRef) -> list[IndexedChunk]:
         with self._lock:
             return list(self._chunks.get((index.tenant, index.name), {}).values())
+
+
+class MemoryOverlay(MemoryChunkIndex):
+    """An index with more chunks than were written to the one below."""
+
+    def __init__(self, below: MemoryChunkIndex, chunks: Sequence[IndexedChunk]) -> None:
+        super().__init__()
+        self._below = below
+        self._more = {chunk.id: chunk for chunk in chunks}
+
+    def _called(self, operation: str, deadline: Deadline) -> None:
+        self._below._called(operation, deadline)
+
+    def _held(self, index: IndexRef) -> list[IndexedChunk]:
+        return list({**{chunk.id: chunk for chunk in self._below._held(index)}, **self._more}.values())
 
 
 def matches(filters: Filters, key: DocumentKey, facts: Facts) -> bool:

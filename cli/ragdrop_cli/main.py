@@ -16,6 +16,7 @@ from ragdrop_cli import (
     calibrate,
     completion,
     connect,
+    diff,
     doctor,
     documents,
     evaluation,
@@ -51,7 +52,7 @@ WHERE = (
 
 PANELS = {
     **dict.fromkeys(("push", "ls", "show", "rm", "retry"), "Documents"),
-    **dict.fromkeys(("history", "watch"), "The past"),
+    **dict.fromkeys(("history", "watch", "diff"), "The past"),
     **dict.fromkeys(("search", "ask", "verify", "replay", "eval", "mcp", "open"), "Questions"),
     **dict.fromkeys(("tenant", "key", "connect", "calibrate", "sweep", "reindex"), "Operating, with AWS"),
     **dict.fromkeys(("stats", "doctor"), "How it is"),
@@ -130,6 +131,7 @@ def build() -> typer.Typer:
         (app, "rm", removal.rm, "ragdrop rm team/notes/pump.md"),
         (app, "history", history.history, "ragdrop history team/notes/pump.md --changes"),
         (app, "watch", history.watch, "ragdrop watch team"),
+        (app, "diff", diff.diff, "ragdrop diff 0123456789abcdef0123456789abcdef"),
         (app, "retry", retry.retry, "ragdrop retry team/notes/pump.md"),
         (app, "doctor", doctor.doctor, "ragdrop doctor --skip-accuracy"),
         (app, "stats", stats.stats, "ragdrop stats 7d"),

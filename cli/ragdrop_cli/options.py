@@ -20,6 +20,12 @@ AsJson = Annotated[
 AsObject = Annotated[
     bool, typer.Option("--json", callback=_remember, help="Print one JSON object on one line, for an error too.")
 ]
+AsOf = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of", help="What the documents said then: a time of RFC 3339 within 30 days.", show_default="now"
+    ),
+]
 ManyVaults = Annotated[
     list[str] | None, typer.Option("--vault", help="Only this vault; may be given several times.", show_default="all")
 ]

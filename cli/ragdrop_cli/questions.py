@@ -12,7 +12,7 @@ import typer
 from ragdrop.errors import InvalidParamsError
 from ragdrop_cli.answers import show_answer, show_results, show_verified
 from ragdrop_cli.live_answer import show_stream
-from ragdrop_cli.options import AsJson, ManyVaults
+from ragdrop_cli.options import AsJson, AsOf, ManyVaults
 from ragdrop_cli.output import say_reply
 from ragdrop_cli.session import session_of, vault_list
 
@@ -50,6 +50,7 @@ def search(
     tag: Tags = None,
     min_relevance: MinRelevance = None,
     expand: Expand = None,
+    as_of: AsOf = None,
     *,
     critical: Critical = True,
     links: Links = True,
@@ -66,6 +67,7 @@ def search(
         "tags": tag or None,
         "min_relevance": min_relevance,
         "expand": expand,
+        "as_of": as_of,
         "include_critical": None if critical else False,
         "follow_links": None if links else False,
         "debug": debug or None,
@@ -83,12 +85,13 @@ def ask(
     query: Query,
     vault: ManyVaults = None,
     limit: Limit = None,
+    as_of: AsOf = None,
     *,
     stream: Stream = True,
     as_json: AsJson = False,
 ) -> None:
     """Answer a question from the documents, with a footnote for every source."""
-    fields: dict[str, Any] = {"vaults": vault_list(vault), "limit": limit}
+    fields: dict[str, Any] = {"vaults": vault_list(vault), "limit": limit, "as_of": as_of}
     with session_of(context).client() as client:
         if as_json:
             say_reply(client.ask(query, **fields))

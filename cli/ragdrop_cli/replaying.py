@@ -54,6 +54,30 @@ def changed(documents: Sequence[Mapping[str, Any]], records: Mapping[str, Mappin
     return found
 
 
+def explained(
+    then: Mapping[str, Any], now: Mapping[str, Any], documents: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """The changed *documents* that an answer stands on *then* or *now* and not both times, those cited first.
+
+    >>> then = {"citations": [{"key": "a", "quote": "red"}]}
+    >>> now = {"citations": [{"key": "a", "quote": "blue"}]}
+    >>> [each["why"] for each in explained(then, now, [{"key": "a"}, {"key": "b"}])]
+    ['the answer cites other words of it']
+    """
+    gone = {each["key"] for each in missing(then["citations"], now["citations"])}
+    new = {each["key"] for each in missing(now["citations"], then["citations"])}
+    found = []
+    for document in documents:
+        key = document["key"]
+        if key in gone and key in new:
+            found.append({**document, "why": "the answer cites other words of it"})
+        elif key in gone:
+            found.append({**document, "why": "only the answer of then cites it"})
+        elif key in new:
+            found.append({**document, "why": "only the answer of now cites it"})
+    return found
+
+
 def difference(
     receipt: Mapping[str, Any], answer: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:

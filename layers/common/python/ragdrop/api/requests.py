@@ -118,6 +118,11 @@ class SearchRequest(BaseModel):
     agent: Annotated[str, StringConstraints(min_length=1, max_length=100)] | None = Field(
         default=None, description="Who asks: a label for metrics."
     )
+    as_of: Annotated[str, StringConstraints(min_length=1, max_length=60)] | None = Field(
+        default=None,
+        description="What the documents said then: RFC 3339 with its offset, within 30 days.",
+        examples=["2026-01-31T10:00:00Z"],
+    )
     debug: bool = Field(default=False, description="Add `debug`: every candidate, and why it was kept or dropped.")
 
     @model_validator(mode="after")
@@ -194,5 +199,6 @@ def query_of(body: SearchRequest) -> Query:
         include_context=body.include_context,
         allow_fallback=body.allow_fallback,
         agent=body.agent,
+        as_of=body.as_of,
         debug=body.debug,
     )

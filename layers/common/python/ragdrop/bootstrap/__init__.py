@@ -73,7 +73,7 @@ def compose(ports: Ports) -> App:
     """Compose the application over *ports*: `compose(ports.replace(embedder=HashingEmbedder()))` in a test."""
     tenants = build_tenants(ports)
     history = build_history(ports, tenants)
-    query = build_query(ports, tenants)
+    query = build_query(ports, tenants, history)
     ingest = build_ingest(ports, tenants)
     return App(
         ports=ports,

@@ -12,15 +12,20 @@ from typing import TYPE_CHECKING
 from ragdrop.bootstrap.ports import Ports
 
 if TYPE_CHECKING:
+    from ragdrop.bootstrap.past import HistoryParts
+    from ragdrop.domain.deadlines import Deadline
+    from ragdrop.domain.queries import Query
+    from ragdrop.domain.tenants import Caller
     from ragdrop.generate.ask import Ask
     from ragdrop.generate.pipeline import ObservedAsk
     from ragdrop.generate.prompt import CondenseConversation, PreparePrompt
     from ragdrop.generate.receipts import StoreReceipts
     from ragdrop.generate.verify import VerifyAnswer
+    from ragdrop.history.as_of import SearchThen
     from ragdrop.operate.observe import ObserveQueries
+    from ragdrop.ports import Registry, SearchableIndex
     from ragdrop.ports.metrics import Operation
     from ragdrop.query.fallback import BucketSearch
-    from ragdrop.query.follow_links import FollowLinks
     from ragdrop.query.model_ranking import ModelRanking, RankFolders
     from ragdrop.query.pipeline import ObservedSearch, SearchPipeline
     from ragdrop.query.query_vectors import QueryVectors
@@ -74,18 +79,7 @@ class QueryParts:
 
     ports: Ports
     tenants: TenantParts
-
-    @cached_property
-    def follow_links(self) -> FollowLinks:
-        """Following links from the documents found."""
-        from ragdrop.query.follow_links import FollowLinks
-
-        return FollowLinks(
-            registry=self.ports.guarded_registry,
-            index=self.ports.guarded_index,
-            visited=self.ports.visited,
-            clock=self.ports.clock,
-        )
+    history: HistoryParts
 
     @cached_property
     def query_vectors(self) -> QueryVectors:
@@ -118,19 +112,38 @@ class QueryParts:
 
         return UnderstandQuery(directory=self.tenants.directory, environment=self.ports.settings.tunables())
 
-    @cached_property
-    def uncached_search(self) -> Search:
-        """Search."""
+    def search_over(self, registry: Registry, index: SearchableIndex) -> Search:
+        """Search, over any registry and index."""
+        from ragdrop.query.follow_links import FollowLinks
         from ragdrop.query.search import Search
 
+        follow_links = FollowLinks(registry=registry, index=index, visited=self.ports.visited, clock=self.ports.clock)
         return Search(
-            registry=self.ports.guarded_registry,
-            index=self.ports.guarded_index,
+            registry=registry,
+            index=index,
             query_vectors=self.query_vectors,
             understand=self.understand,
             by_model=self.by_model,
-            follow_links=self.follow_links,
+            follow_links=follow_links,
             tracer=self.ports.tracer,
+        )
+
+    def registry_for(self, query: Query, caller: Caller, deadline: Deadline) -> Registry:
+        """The registry by which the hits of *query* are verified."""
+        if query.as_of is None:
+            return self.ports.guarded_registry
+        return self.history.views.of(query.as_of, caller, deadline).registry
+
+    @cached_property
+    def uncached_search(self) -> SearchThen:
+        """Search, of now or of a moment."""
+        return self._or_then(self.search_over(self.ports.guarded_registry, self.ports.guarded_index))
+
+    def _or_then(self, search: Search) -> SearchThen:
+        from ragdrop.history.as_of import SearchThen
+
+        return SearchThen(
+            search, lambda: self.history.views, over=lambda view: self.search_over(view.registry, view.index)
         )
 
     @cached_property
@@ -145,22 +158,9 @@ class QueryParts:
     def bucket_search(self) -> BucketSearch:
         """Search while an OpenSearch is down."""
         from ragdrop.query.fallback import BucketSearch
-        from ragdrop.query.follow_links import FollowLinks
-        from ragdrop.query.search import Search
 
-        registry, index = self.ports.guarded_registry, self.ports.guarded_bucket_index
-        search = Search(
-            registry=registry,
-            index=index,
-            query_vectors=self.query_vectors,
-            understand=self.understand,
-            by_model=self.by_model,
-            follow_links=FollowLinks(
-                registry=registry, index=index, visited=self.ports.visited, clock=self.ports.clock
-            ),
-            tracer=self.ports.tracer,
-        )
-        return BucketSearch(search=search, directory=self.tenants.directory)
+        search = self.search_over(self.ports.guarded_registry, self.ports.guarded_bucket_index)
+        return BucketSearch(search=self._or_then(search), directory=self.tenants.directory)
 
     @cached_property
     def pipeline(self) -> SearchPipeline:
@@ -255,7 +255,7 @@ class GenerateParts:
 
         return Ask(
             prepare=self.prepare_prompt,
-            registry=self.ports.guarded_registry,
+            registry_for=self.query.registry_for,
             chat=self.ports.guarded_chat,
             receipts=self.store_receipts,
             read_answer=ReadAnswer(bucket=self.ports.settings.document_bucket, verifier=self.ports.claim_verifier),
@@ -269,9 +269,9 @@ def build_tenants(ports: Ports) -> TenantParts:
     return TenantParts(ports)
 
 
-def build_query(ports: Ports, tenants: TenantParts) -> QueryParts:
-    """Build search."""
-    return QueryParts(ports, tenants)
+def build_query(ports: Ports, tenants: TenantParts, history: HistoryParts) -> QueryParts:
+    """Build search, of now and of what *history* knows."""
+    return QueryParts(ports, tenants, history)
 
 
 def build_generate(ports: Ports, tenants: TenantParts, query: QueryParts) -> GenerateParts:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ragdrop.bootstrap.ports import Ports
 
 if TYPE_CHECKING:
     from ragdrop.bootstrap.answering import TenantParts
+    from ragdrop.history.as_of import PastViews
     from ragdrop.history.record import DocumentHistory
+    from ragdrop.ports import LayeredIndex
 
 
 @dataclass
@@ -30,6 +32,19 @@ class HistoryParts:
 
         return DocumentHistory(
             registry=self.ports.guarded_registry, revisions=self.ports.revisions, clock=self.ports.clock
+        )
+
+    @cached_property
+    def views(self) -> PastViews:
+        """Views of moments of the past."""
+        from ragdrop.history.as_of import PastViews
+
+        return PastViews(
+            registry=self.ports.guarded_registry,
+            index=cast("LayeredIndex", self.ports.guarded_index),
+            revisions=self.ports.revisions,
+            directory=self.tenants.directory,
+            clock=self.ports.clock,
         )
 
 

@@ -26,6 +26,7 @@ class Query:
         date_from, date_to: ISO 8601, both included.
         session: Whose visited cache keeps links from being expanded twice; no filter.
         agent: A label for metrics.
+        as_of: What the documents said then: RFC 3339, within the retention.
     """
 
     text: str
@@ -56,6 +57,7 @@ class Query:
     include_context: bool = False
     allow_fallback: bool = True
     agent: str | None = None
+    as_of: str | None = None
     debug: bool = False
 
     @property

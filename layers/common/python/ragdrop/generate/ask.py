@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, CheckedSentence, Citation, Question, Shown
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import Retrieval, verified
 from ragdrop.domain.tenants import Caller
 from ragdrop.generate.budget import CUT
@@ -53,6 +54,10 @@ class Answering(Protocol):
         ...
 
 
+RegistryFor = Callable[[Query, Caller, Deadline], Registry]
+"""The registry by which the hits of a query are verified: as it is, or as it was at the query's moment."""
+
+
 class ReadAnswer:
     """Makes what reads one answer and checks it.
 
@@ -83,7 +88,7 @@ class Ask:
         self,
         *,
         prepare: PreparePrompt,
-        registry: Registry,
+        registry_for: RegistryFor,
         chat: ChatModel,
         receipts: StoreReceipts,
         read_answer: ReadAnswer,
@@ -91,7 +96,7 @@ class Ask:
         tracer: Tracer | None,
     ) -> None:
         self._prepare = prepare
-        self._registry = registry
+        self._registry_for = registry_for
         self._chat = chat
         self._receipts = receipts
         self._read_answer = read_answer
@@ -121,7 +126,7 @@ class Ask:
                 reader = self._read_answer(prepared, deadline, completion.text)
                 reader.feed(completion.text)
                 answer = self._finished(prepared, prepared.prompt, reader, completion)
-                if self._still_true(answer.citations, deadline):
+                if self._still_true(answer.citations, question, caller, deadline):
                     break
         else:
             answer = replace(_abstention("insufficient_information", answer.retrieval), warnings=[CHANGED])
@@ -156,7 +161,7 @@ class Ask:
             yield from reader.finish()
             with timer.stage("check"):
                 answer = self._finished(prepared, prepared.prompt, reader, completion)
-                if not self._still_true(answer.citations, deadline):
+                if not self._still_true(answer.citations, question, caller, deadline):
                     answer = replace(_abstention("insufficient_information", answer.retrieval), warnings=[CHANGED])
         answer = replace(answer, timings_ms=timer.stages)
         yield self._receipts.keep(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
@@ -195,12 +200,13 @@ class Ask:
             return None
         return round(sum((count or 0) * each for count, each in zip(spent, price, strict=True)) / 1_000_000, 6)
 
-    def _still_true(self, citations: list[Citation], deadline: Deadline) -> bool:
-        """Whether every cited revision is still the live one: the model takes seconds, a delete does not wait."""
+    def _still_true(self, citations: list[Citation], question: Question, caller: Caller, deadline: Deadline) -> bool:
+        """Whether every cited revision still counts: the model takes seconds, a delete does not wait."""
         hits = [citation.hit for citation in citations]
         if not hits:
             return True
-        heads = self._registry.heads(list(dict.fromkeys(hit.key for hit in hits)), deadline)
+        registry = self._registry_for(question.query, caller, deadline)
+        heads = registry.heads(list(dict.fromkeys(hit.key for hit in hits)), deadline)
         return len(verified(hits, heads.found)) == len(hits)
 
 

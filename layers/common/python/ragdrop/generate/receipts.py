@@ -52,7 +52,7 @@ class StoreReceipts:
         receipt_id = uuid.uuid4().hex
         body = {
             "answer_id": receipt_id,
-            "created_at": rfc3339(now_s),
+            "created_at": rfc3339(now_s, precision="milliseconds"),  # `ragdrop diff` asks as of then
             "expires_at": rfc3339(expires_at_s),
             **asked_fields(question),
             **answer_fields(answer),

@@ -13,7 +13,8 @@ from functools import cached_property
 from typing import Any
 
 from ragdrop.domain.chunk_units import Span
-from ragdrop.domain.chunks import Chunk, Vector, with_white_space
+from ragdrop.domain.chunks import Chunk, IndexedChunk, Vector, with_white_space
+from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import Link, followable
 from ragdrop.domain.parsed import ParsedDocument, document_of, part_of
@@ -107,6 +108,11 @@ class StoredRevision:
         for number, (first, last) in enumerate(self.parts):
             if (end is None or first < end) and last > start:
                 yield from self.chunks(index, number, None if texts else "") or []
+
+    def indexed(self, index: str, facts: Facts) -> Iterator[IndexedChunk]:
+        """The chunks of all parts in *index* as an index takes them; none where they are not kept."""
+        for chunk, vector in self.chunks_between(index):
+            yield IndexedChunk(self.key, self.revision, chunk, facts, vector, () if chunk.ordinal else self.links)
 
     def name(self, part: str) -> str:
         """The name of one of its objects."""

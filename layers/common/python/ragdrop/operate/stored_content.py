@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 
 from ragdrop.domain.chunks import IndexedChunk
 from ragdrop.domain.documents import Detail, Head
@@ -46,14 +47,8 @@ class ReadContent:
 
 def _of_revision(kept: StoredRevision, detail: Detail, index: str) -> Pieces:
     """The chunks of one revision as they are written to an index."""
-    piece: list[IndexedChunk] = []
-    for chunk, vector in kept.chunks_between(index):
-        links = () if chunk.ordinal else kept.links
-        piece.append(IndexedChunk(kept.key, kept.revision, chunk, detail.facts, vector, links))
-        if len(piece) == CHUNKS_A_PIECE:
-            yield piece
-            piece = []
-    if piece:
+    chunks = kept.indexed(index, detail.facts)
+    while piece := list(islice(chunks, CHUNKS_A_PIECE)):
         yield piece
 
 

@@ -3,7 +3,7 @@
 Every adapter lives as long as its execution environment and is safe to share between threads, unless it says otherwise.
 """
 
-from ragdrop.ports.chunk_index import ChunkIndex, MergingIndex
+from ragdrop.ports.chunk_index import ChunkIndex, LayeredIndex, MergingIndex, SearchableIndex
 from ragdrop.ports.message_queue import MessageQueue
 from ragdrop.ports.models import ChatModel, Completion, Embedder, Message, Prompt, Prompter, PromptRequest
 from ragdrop.ports.object_store import ObjectStore, StoredObject
@@ -17,6 +17,7 @@ __all__ = [
     "Claim",
     "Completion",
     "Embedder",
+    "LayeredIndex",
     "MergingIndex",
     "Message",
     "MessageQueue",
@@ -26,6 +27,7 @@ __all__ = [
     "PromptRequest",
     "Prompter",
     "Registry",
+    "SearchableIndex",
     "Splitter",
     "StoredObject",
     "VisitedCache",

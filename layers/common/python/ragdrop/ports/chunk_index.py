@@ -11,24 +11,11 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 
 
-class ChunkIndex(Protocol):
-    """Vector and lexical search over chunks.  Creates what it needs on first use.
-
-    All methods raise DatabaseError; ConfigurationError for a wrong dimension, a missing plugin or a server too old.
-    An index holds what was written, superseded revisions too: whether a hit may answer is the registry's to say.
-    """
-
-    def drops_superseded(self, index: IndexRef) -> bool:
-        """Whether superseded revisions go without being removed one by one."""
+class SearchableIndex(Protocol):
+    """What a search asks of an index.  All methods raise DatabaseError."""
 
     def ready(self, index: IndexRef, deadline: Deadline) -> None:
         """Do what a search of *index* can do before its vector is known; a search that begins without it does it."""
-
-    def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
-        """Write chunks; the same id replaces.  Visible to searches after `refresh`."""
-
-    def refresh(self, indexes: Iterable[IndexRef], deadline: Deadline) -> None:
-        """Return once all that was written before to *indexes* is visible to searches."""
 
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
         """Vector and lexical hits of every query, in order, in one round trip; best first, ties by chunk id.
@@ -52,6 +39,26 @@ class ChunkIndex(Protocol):
         without any vector, that first chunk comes, its score 0.0.  A revision without chunks is left out.
         """
 
+    def count(self, index: IndexRef, deadline: Deadline) -> int:
+        """Chunks of the tenant in this index, those of superseded revisions too."""
+
+
+class ChunkIndex(SearchableIndex, Protocol):
+    """Vector and lexical search over chunks.  Creates what it needs on first use.
+
+    All methods raise DatabaseError; ConfigurationError for a wrong dimension, a missing plugin or a server too old.
+    An index holds what was written, superseded revisions too: whether a hit may answer is the registry's to say.
+    """
+
+    def drops_superseded(self, index: IndexRef) -> bool:
+        """Whether superseded revisions go without being removed one by one."""
+
+    def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
+        """Write chunks; the same id replaces.  Visible to searches after `refresh`."""
+
+    def refresh(self, indexes: Iterable[IndexRef], deadline: Deadline) -> None:
+        """Return once all that was written before to *indexes* is visible to searches."""
+
     def remove(
         self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
     ) -> int:
@@ -62,9 +69,6 @@ class ChunkIndex(Protocol):
 
     def revisions(self, index: IndexRef, *, cursor: str | None, limit: int, deadline: Deadline) -> RevisionPage:
         """Up to *limit* of the tenant's revisions that have visible chunks, each once: for the sweep alone."""
-
-    def count(self, index: IndexRef, deadline: Deadline) -> int:
-        """Chunks of the tenant in this index, those of superseded revisions too."""
 
     def verify(self, index: IndexRef, deadline: Deadline) -> None:
         """Return if all that is stored of the tenant can be read: for the sweep alone, as it may read everything.
@@ -84,6 +88,17 @@ class ChunkIndex(Protocol):
 
     def check(self, deadline: Deadline) -> None:
         """Return if the index can be searched, else raise."""
+
+
+class LayeredIndex(ChunkIndex, Protocol):
+    """An index that can be searched with more chunks than were written to it."""
+
+    def overlaid(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> SearchableIndex:
+        """What *index* holds, then and later, and *chunks* beside it, ranked as if all were one index.
+
+        Nothing is written that another reader sees.
+        """
+        ...
 
 
 FindDead = Callable[[Sequence[tuple[DocumentKey, int]]], set[tuple[DocumentKey, int]]]

@@ -12,7 +12,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.queries import Expand
 from ragdrop.domain.retrieval import FoundChunk, FoundDocument
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.ports import ChunkIndex
+from ragdrop.ports import SearchableIndex
 from ragdrop.query.assembly import expanded, held_of, range_to_read
 from ragdrop.query.candidates import filter_tenant
 from ragdrop.query.critical import as_document, in_order, within_share
@@ -65,7 +65,7 @@ class Assembled:
 class Assemble:
     """Reads what `expand` asks for, and makes texts of it."""
 
-    def __init__(self, index: ChunkIndex) -> None:
+    def __init__(self, index: SearchableIndex) -> None:
         self._index = index
 
     def __call__(

@@ -31,7 +31,7 @@ UNORDERED = (
     "tags",
 )  # fields whose values may come in any order
 LABELS = ("agent",)  # fields that change nothing about the answer
-UNCACHED = ("session", "debug")
+UNCACHED = ("session", "debug", "as_of")  # what was then is not verified by what is now
 
 
 class Searching(Protocol):

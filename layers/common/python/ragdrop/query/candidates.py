@@ -21,7 +21,7 @@ from ragdrop.domain.retrieval import (
 )
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import DatabaseError, IndexLostError, IndexMovedError
-from ragdrop.ports import ChunkIndex, Registry
+from ragdrop.ports import Registry, SearchableIndex
 from ragdrop.query.scopes import Scopes
 from ragdrop.resilience.stages import Timer
 
@@ -70,7 +70,7 @@ class FoundCandidates:
 class FindCandidates:
     """One round trip to the index and one batch read of heads; more where superseded revisions took the room."""
 
-    def __init__(self, *, registry: Registry, index: ChunkIndex) -> None:
+    def __init__(self, *, registry: Registry, index: SearchableIndex) -> None:
         self._registry = registry
         self._index = index
 

@@ -27,7 +27,7 @@ from ragdrop.domain.links import Link
 from ragdrop.domain.retrieval import Followed, FoundDocument, LinkedDocument
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import DatabaseError
-from ragdrop.ports import ChunkIndex, Registry, VisitedCache
+from ragdrop.ports import Registry, SearchableIndex, VisitedCache
 from ragdrop.query.candidates import filter_tenant
 
 logger = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class FollowLinks:
         self,
         *,
         registry: Registry,
-        index: ChunkIndex,
+        index: SearchableIndex,
         visited: VisitedCache,
         clock: Callable[[], float],
         bonus: float = SEVERAL_LINKS_BONUS,

@@ -15,7 +15,7 @@ from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import Explanation, Followed, FoundChunk, FoundDocument, LinkedDocument, Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError, IndexMovedError
-from ragdrop.ports import ChunkIndex, Registry
+from ragdrop.ports import Registry, SearchableIndex
 from ragdrop.ports.metrics import Tracer
 from ragdrop.query.assemble import Assemble, TextRequest
 from ragdrop.query.assembly import context_text
@@ -44,7 +44,7 @@ class Search:
         self,
         *,
         registry: Registry,
-        index: ChunkIndex,
+        index: SearchableIndex,
         query_vectors: EmbedQuestion,
         understand: UnderstandQuery,
         by_model: ModelRanking,

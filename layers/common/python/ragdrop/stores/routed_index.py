@@ -10,7 +10,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef, engine_of
 from ragdrop.errors import ConfigurationError
-from ragdrop.ports import ChunkIndex
+from ragdrop.ports import ChunkIndex, LayeredIndex, SearchableIndex
 
 
 class RoutedIndex:
@@ -23,7 +23,7 @@ class RoutedIndex:
         opensearch: Connects to OpenSearch; None where INDEX_URL names none.
     """
 
-    def __init__(self, bucket: ChunkIndex, opensearch: Callable[[], ChunkIndex] | None) -> None:
+    def __init__(self, bucket: LayeredIndex, opensearch: Callable[[], ChunkIndex] | None) -> None:
         self._bucket = bucket
         self._connect = opensearch
 
@@ -50,6 +50,10 @@ class RoutedIndex:
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
         """Vector and lexical hits of every query."""
         return self._of(index).candidates(index, queries, deadline)
+
+    def overlaid(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> SearchableIndex:
+        """The bucket index, which holds what OpenSearch holds, with *chunks* beside it."""
+        return self._bucket.overlaid(index, chunks, deadline)
 
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
         """The chunks of each range."""

@@ -29,6 +29,7 @@ def query(client: Backend, asked: RagQuery) -> Answered:
         include_critical=asked.include_critical,
         vaults=asked.vaults or None,
         agent=asked.agent,
+        as_of=asked.as_of,
     )
     if asked.include_critical:
         for source in reply["sources"]:
@@ -56,6 +57,7 @@ def search(client: Backend, asked: RagContextSearch) -> Passages:
         follow_links=False,
         expand="neighbours",  # of the text around a chunk nothing is given
         agent=asked.agent,
+        as_of=asked.as_of,
     )
     found = [_passage(document, chunk) for document in reply["results"] for chunk in document["chunks"]]
     found.sort(key=lambda passage: -(passage.score or 0.0))  # stable: equal ones stay in the order of their documents

@@ -47,6 +47,9 @@ class RagQuery(Arguments):
     include_critical: bool = Field(default=True, description="Always show the critical documents to the model.")
     vaults: Names = Field(default=[], description="Only these vaults; empty means all that the key may see.")
     agent: Agent | None = Field(default=None, description="Who asks: a label for metrics.")
+    as_of: Word | None = Field(
+        default=None, description="What the documents said then: RFC 3339 with its offset, within 30 days."
+    )
 
 
 class RagSource(Arguments):
@@ -81,6 +84,9 @@ class RagContextSearch(Arguments):
     vaults: Names = Field(default=[], description="Only these vaults; empty means all that the key may see.")
     attributes: Attributes = Field(default={}, description="Only documents with exactly these values.")
     agent: Agent | None = Field(default=None, description="Who asks: a label for metrics.")
+    as_of: Word | None = Field(
+        default=None, description="What the documents said then: RFC 3339 with its offset, within 30 days."
+    )
 
 
 class Metadata(Arguments):

@@ -17,8 +17,9 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, DeadlineError, DependencyError, IndexLostError
 from ragdrop.ports import ObjectStore
-from ragdrop.ports.chunk_index import FindDead
+from ragdrop.ports.chunk_index import FindDead, SearchableIndex
 from ragdrop.ports.manifests import ManifestStore
+from ragdrop.stores.bucket.layer import LayeredView
 from ragdrop.stores.bucket.local_files import PIECE_BYTES, SegmentFiles
 from ragdrop.stores.bucket.manifest import (
     MAX_SEGMENTS,
@@ -120,6 +121,12 @@ class BucketChunkIndex:
             return found
         told = f"{len(view.lost.segments)} of {view.lost.of} segments of the index could not be read"
         return [Candidates(each.vector, each.lexical, warning=told) for each in found]
+
+    def overlaid(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> SearchableIndex:
+        """What the index holds, and *chunks* beside it in a segment of this environment alone."""
+        layered = LayeredView(self._views, self._files, index, chunks)
+        layered.ready(index, deadline)
+        return layered
 
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
         """The chunks of each range in order of their ordinals, all of one moment."""

@@ -131,6 +131,25 @@ class SegmentFiles:
                     shutil.rmtree(copy, ignore_errors=True)
                 raise IndexLostError("a local copy of the index is damaged: its words cannot be read") from exc
 
+    def install(self, index: IndexRef, entry: SegmentEntry, file: Path) -> None:
+        """Put a segment that is in no bucket in its place, whole.
+
+        Raises:
+            DatabaseError: It does not fit beside what searches need, or the disk is full.
+        """
+        self.make_room(entry.size_bytes, index, ())
+        place = self._place(index, entry.name)
+        with translated():
+            draft = place.with_name(f".{uuid.uuid4().hex}")
+            draft.mkdir(parents=True)
+            try:
+                shutil.copyfile(file, draft / "core")
+                body = _mapped(draft / "core")
+                self._spread(draft, self._checked(index, entry, body), body, whole=True)
+                _put_in_place(draft, place)
+            finally:
+                shutil.rmtree(draft, ignore_errors=True)
+
     def forget(self, index: IndexRef) -> None:
         """Remove all copies of an index."""
         shutil.rmtree(self._place(index, ""), ignore_errors=True)
@@ -203,17 +222,22 @@ class SegmentFiles:
             body = self._brought(segment_name(index, entry.name), size, draft / "core", deadline)
             header = self._checked(index, entry, body)
             check_sections(header, body, header.sections if whole else header.sections.keys() - {"texts"})
-            start = at = header.sections["lexical"].start
-            for name, length in header.lexical_files:
-                (draft / name).write_bytes(body[at : at + length])
-                at += length
-            if whole:
-                (draft / "texts").write_bytes(body[header.sections["texts"].start :])
-            os.truncate(draft / "core", start)
+            self._spread(draft, header, body, whole=whole)
             _put_in_place(draft, place)
         finally:
             self._coming.pop(place, None)
             shutil.rmtree(draft, ignore_errors=True)
+
+    @staticmethod
+    def _spread(draft: Path, header: Header, body: memoryview, *, whole: bool) -> None:
+        """Make files of what a copy holds behind its core, which is cut there."""
+        start = at = header.sections["lexical"].start
+        for name, length in header.lexical_files:
+            (draft / name).write_bytes(body[at : at + length])
+            at += length
+        if whole:
+            (draft / "texts").write_bytes(body[header.sections["texts"].start :])
+        os.truncate(draft / "core", start)
 
     def _brought(self, name: str, size: int, target: Path, deadline: Deadline) -> memoryview:
         """The first *size* bytes of an object, in a file, piece by piece: a segment may be larger than the memory."""

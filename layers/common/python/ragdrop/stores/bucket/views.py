@@ -78,6 +78,35 @@ class Views:
             raise view.lost.why
         return view
 
+    def layered(
+        self, index: IndexRef, held: View | None, open_layer: Callable[[], OpenSegment], deadline: Deadline
+    ) -> View:
+        """The view of the manifest as it is now with one more segment, the latest; *held* where nothing has changed.
+
+        Args:
+            index: Whose it is.
+            held: The last such view with the same layer.
+            open_layer: Opens the segment, which is in no bucket.
+            deadline: When it must be open.
+
+        Raises:
+            DatabaseError: The index changes faster than it can be opened.
+            IndexLostError: None of its segments can be read.
+        """
+        for _ in range(ATTEMPTS):
+            below = self.current(index, deadline)
+            if held is not None and held.manifest == below.manifest and not below.lost.segments:
+                return held
+            layer = open_layer()
+            try:
+                segments = [*below.segments, layer]
+                return View(
+                    index, below.manifest, segments, lexical=self._files.open_view(index, segments), lost=below.lost
+                )
+            except CopyGoneError:
+                self.forget(index)
+        raise DatabaseError("the index changes faster than it can be opened", service="index")
+
     def change(self, index: IndexRef, change: Callable[[Manifest], Manifest | None], deadline: Deadline) -> Manifest:
         """Change the manifest by a conditional write, again and again where others are faster; as it is then."""
         wait_s = WAIT_S
