@@ -75,6 +75,9 @@ class FolderObjectStore:
     def delete_prefix(self, prefix: str) -> int:
         return sum(self.purge(each.key) for each in list(self.entries(prefix)))
 
+    def copy_version(self, key: str, version_id: str, *, metadata: Mapping[str, str]) -> StoredObject | None:
+        raise NotImplementedError
+
     def upload_form(
         self, key: str, *, media_type: str, metadata: Mapping[str, str], max_bytes: int, expires_s: int
     ) -> PresignedForm:

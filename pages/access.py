@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
+
+from ragdrop.domain.times import rfc3339
 
 REFUSED = {"no key": 401, "unknown": 401, "expired": 401, "revoked": 401, "disabled": 403}
 KEYS = ("reader", "writer", "admin", "writer of `team`", "admin of `side`")
@@ -42,6 +45,9 @@ def _tool(vault: str) -> dict[str, Any]:
     """A call of a tool: what the key may not is the tool's error, in a reply of status 200."""
     asked = {"name": "rag_context_search", "arguments": {"query": "plan", "vaults": [vault]}}
     return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
+
+
+_BACK = {"to": rfc3339(time.time() - 60), "dry_run": True}
 
 
 def _opened(route: str, aim: str = "anybody") -> Row:
@@ -114,6 +120,8 @@ ROWS = (
         "/uploads",
         {"vault": "theirs", "path": "plan.md"},
     ),
+    Row("POST /vaults/{vault}/rollback", OWN, (403, 200, 200, 200, 400), "/vaults/team/rollback", _BACK),
+    Row("POST /vaults/{vault}/rollback", ANOTHERS, (403, 200, 200, 400, 400), "/vaults/theirs/rollback", _BACK),
     Row("POST /mcp", "own, `rag_context_search`", (200,) * 5, "/mcp", _tool("team")),
     Row("POST /mcp", "another tenant's, `rag_context_search`", (200,) * 5, "/mcp", _tool("theirs")),
     Row("GET /stats", "counts of its own tenant", (200,) * 5, "/stats"),

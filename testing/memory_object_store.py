@@ -82,6 +82,14 @@ class MemoryObjectStore:
             self._versions.setdefault(key, []).append(version)
             return stored
 
+    def copy_version(self, key: str, version_id: str, *, metadata: Mapping[str, str]) -> StoredObject | None:
+        with self._call("copy_version"):
+            old = self._find(key, version_id)
+            if old is None or old.stored is None:
+                return None
+            kept = {name: text for name, text in {**old.stored.metadata, **metadata}.items() if text}
+            return self.put(key, old.body, media_type=old.stored.media_type, metadata=kept)
+
     def delete(self, key: str) -> str | None:
         with self._call("delete"):
             marker = _Version(self._next_id(), None, self.modified_at)

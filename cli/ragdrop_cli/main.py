@@ -31,6 +31,7 @@ from ragdrop_cli import (
     removal,
     replay,
     retry,
+    rollback,
     stats,
     sweep,
     tenant_deletion,
@@ -52,7 +53,7 @@ WHERE = (
 
 PANELS = {
     **dict.fromkeys(("push", "ls", "show", "rm", "retry"), "Documents"),
-    **dict.fromkeys(("history", "watch", "diff"), "The past"),
+    **dict.fromkeys(("history", "watch", "diff", "rollback"), "The past"),
     **dict.fromkeys(("search", "ask", "verify", "replay", "eval", "mcp", "open"), "Questions"),
     **dict.fromkeys(("tenant", "key", "connect", "calibrate", "sweep", "reindex"), "Operating, with AWS"),
     **dict.fromkeys(("stats", "doctor"), "How it is"),
@@ -132,6 +133,7 @@ def build() -> typer.Typer:
         (app, "history", history.history, "ragdrop history team/notes/pump.md --changes"),
         (app, "watch", history.watch, "ragdrop watch team"),
         (app, "diff", diff.diff, "ragdrop diff 0123456789abcdef0123456789abcdef"),
+        (app, "rollback", rollback.rollback, "ragdrop rollback team/notes --to 2026-01-31T10:00:00Z --dry-run"),
         (app, "retry", retry.retry, "ragdrop retry team/notes/pump.md"),
         (app, "doctor", doctor.doctor, "ragdrop doctor --skip-accuracy"),
         (app, "stats", stats.stats, "ragdrop stats 7d"),

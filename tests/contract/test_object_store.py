@@ -264,3 +264,30 @@ def test_the_fake_fails_on_request_and_notes_the_call() -> None:
     with pytest.raises(ObjectStoreError):
         store.head(KEY)
     assert store.calls == ["head"]
+
+
+def test_a_version_is_copied_on_top_with_its_type_and_other_metadata(engine: StoreEngine) -> None:
+    first = engine.store.put(
+        KEY, b"first", media_type="text/markdown", metadata={"category": "Überlauf", "ragdrop-by": "a", "gone": "x"}
+    )
+    engine.store.put(KEY, b"second", media_type="text/plain")
+
+    copied = engine.store.copy_version(KEY, first.version_id, metadata={"ragdrop-by": "b", "gone": ""})
+
+    assert copied is not None
+    current = engine.store.head(KEY)
+    assert current is not None
+    assert (current.version_id, current.media_type, current.size_bytes) == (copied.version_id, "text/markdown", 5)
+    assert current.metadata == copied.metadata == {"category": "Überlauf", "ragdrop-by": "b"}
+    assert copied.version_id != first.version_id
+    assert (copied.etag, current.etag) == (first.etag, first.etag)
+    assert engine.store.get(KEY) == b"first"
+
+
+def test_a_version_that_is_not_there_or_a_delete_marker_is_not_copied(engine: StoreEngine) -> None:
+    engine.store.put(KEY, b"first", media_type="text/plain")
+    marker = engine.store.delete(KEY)
+
+    assert engine.store.copy_version(KEY, marker or "", metadata={}) is None
+    assert engine.store.copy_version(KEY, "none", metadata={}) is None
+    assert engine.store.copy_version("acme/team/none.md", "none", metadata={}) is None

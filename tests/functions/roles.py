@@ -97,7 +97,11 @@ def _wanted(service: str, operation: str, params: Mapping[str, Any]) -> Iterator
     """The actions that a call needs and on what, as IAM names them."""
     if service == "s3" and operation == SIGNING:
         return
-    if service == "s3":
+    if service == "s3" and operation == "CopyObject":
+        source = params["CopySource"]
+        yield "s3:GetObjectVersion", f"{source['Bucket']}/{source['Key']}"
+        yield "s3:PutObject", f"{params['Bucket']}/{params['Key']}"
+    elif service == "s3":
         action = S3_ACTIONS.get(operation, operation)
         keys = (
             [params["Key"]]

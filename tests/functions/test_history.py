@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import time
+from datetime import UTC, datetime
 from typing import Any
 
 from tests.functions.conftest import Deployment
@@ -89,3 +92,35 @@ def test_what_was_before_the_retention_is_refused(deployment: Deployment) -> Non
     assert (status, body["error"]["code"]) == (400, "INVALID_PARAMS")
     assert "30 days" in body["error"]["message"]
     assert get(deployment, "/changes", vault="team", cursor="nonsense")[0] == 400
+
+
+def test_a_rollback_puts_versions_back_and_deletes_what_was_not_there(deployment: Deployment) -> None:
+    deployment.put_object("demo/team/pump.md", "# Pump\n\nIt is red.")
+    _, before = get(deployment, "/changes", vault="team")
+    deployment.put_object("demo/team/pump.md", "# Pump\n\nIt is blue.")
+    deployment.put_object("demo/team/new.md", "# New\n\nIt is new.")
+    event = deployment.event("search", path="/vaults/team/rollback", body=json.dumps({"to": before["cursor"]}))
+
+    status, body = deployment.call("query", event)
+    deployment.converge("demo/team/pump.md", "demo/team/new.md")
+
+    assert status == 200, body
+    assert {step["path"]: step["action"] for step in body["steps"]} == {"new.md": "delete", "pump.md": "restore"}
+    _, found = deployment.post("query", {"query": "pump", "vaults": ["team"]})
+    assert [document["text"] for document in found["results"]] == ["# Pump\n\nIt is red."]
+
+
+def test_a_question_as_of_then_is_answered_by_the_functions(deployment: Deployment) -> None:
+    deployment.put_object("demo/team/pump.md", "# Pump\n\nIt is red.")
+    time.sleep(0.01)
+    then = datetime.now(UTC).isoformat(timespec="milliseconds")
+    time.sleep(0.01)
+    deployment.put_object("demo/team/pump.md", "# Pump\n\nIt is blue.")
+
+    _, found = deployment.post("query", {"query": "pump", "as_of": then})
+    status, answer = deployment.post("generate", {"query": "pump", "as_of": then})
+
+    assert [document["text"] for document in found["results"]] == ["# Pump\n\nIt is red."]
+    assert (status, answer["sources"][0]["path"]) == (200, "pump.md")
+    status, refused = deployment.post("query", {"query": "pump", "as_of": "2020-01-01T00:00:00Z"})
+    assert (status, refused["error"]["details"]["field"]) == (400, "as_of")

@@ -121,3 +121,24 @@ def test_a_moment_before_the_retention_ends_the_command_with_its_reason(desk: De
 
     assert result.exit_code == 1
     assert "30 days" in result.output
+
+
+def test_the_first_version_comes_back_without_one_embedding(desk: Desk) -> None:
+    desk.world.put("team/pump.md", "The pump is red.")
+    then = desk.moment()
+    desk.world.put("team/pump.md", "The pump is blue.")
+    desk.world.put("team/new.md", "Nothing of it.")
+    before = desk.world.embedder.calls
+
+    plan = desk.run("rollback", "team", "--to", then, "--dry-run")
+    refused = desk.run("rollback", "team", "--to", then)
+    done = desk.json("rollback", "team", "--to", then, "--yes")
+    for step in done["steps"]:
+        desk.world.changed(f"{step['vault']}/{step['path']}")
+
+    assert "nothing was done" in plan.stdout
+    assert refused.exit_code == 2
+    assert done["counts"] == {"restore": 1, "delete": 1, "done": 0, "lost": 0}
+    assert desk.world.embedder.calls == before
+    assert desk.json("ask", "What is the pump?")["answer"] == "The pump is red. [1]"
+    assert desk.json("history", "team/pump.md")["versions"][0]["written_by"] == "desk"

@@ -146,6 +146,13 @@ WORDS = {
     "changes": "Changes, in order; as a parameter 1: with the passages that each version changed.",
     "more": "Whether more changes wait already.",
     "since": "Only what happened then or later: RFC 3339, within 30 days.",
+    "to": "Back to when: RFC 3339 within 30 days, or the id of the last change that stays.",
+    "steps": "What was done to each document, by path.",
+    "action": "What was done; in a dry run what would be.",
+    "new_version_id": "The S3 version that stands on top now.",
+    "dry_run": "Nothing is done.",
+    "allow_mass_delete": "Delete however many there are.",
+    "deletions": "Documents that were not there then.",
     "kind": "`activated`, `failed` or `deleted`.",
     "previous_version_id": "The S3 version that answered until then; null where none did.",
     "url": "Where to post the form.",
@@ -219,6 +226,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "POST /app/sign-in": {"request": {"code": "Zb1pYV8mH3cN0qk6t2rXw9uLs4aJdEfG7hI5oPyQvTM"}},
     "POST /uploads": {"request": {"vault": "team", "path": "handbook.pdf", "media_type": "application/pdf"}},
+    "POST /vaults/{vault}/rollback": {"request": {"to": "2026-01-31T10:00:00Z", "prefix": "notes/", "dry_run": True}},
     "PUT /documents/{vault}/{path}": {
         "response": {
             **_DOCUMENT,

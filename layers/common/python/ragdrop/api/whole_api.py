@@ -14,6 +14,7 @@ from ragdrop.api.http import authenticated, create_api, maybe_authenticated
 from ragdrop.api.openai import chat_router
 from ragdrop.api.openapi import documented
 from ragdrop.api.past.history import history_router
+from ragdrop.api.past.rollback import rollback_router
 from ragdrop.api.receipts import answers_router
 from ragdrop.api.search import search_router
 from ragdrop.api.stats import stats_router
@@ -68,6 +69,7 @@ def query_api(app: App) -> FastAPI:
         chat_router(
             lambda: app.generate.converse, lambda: app.generate.condense_conversation, app.tenants.directory, reader
         ),
+        rollback_router(lambda: app.history.roll_back, writer),
         verify_router(lambda: app.generate.verify, reader),
         session_router(
             app.tenants.directory, lambda: app.tenants.sign_in_codes, reader, app.ports.settings.chat_models

@@ -72,8 +72,9 @@ def build_app(function: str = "", environ: Mapping[str, str] | None = None) -> A
 def compose(ports: Ports) -> App:
     """Compose the application over *ports*: `compose(ports.replace(embedder=HashingEmbedder()))` in a test."""
     tenants = build_tenants(ports)
-    history = build_history(ports, tenants)
-    query = build_query(ports, tenants, history)
+    documents = build_documents(ports, tenants)
+    history = build_history(ports, tenants, documents)
+    query = build_query(ports, tenants, lambda: history.views)
     ingest = build_ingest(ports, tenants)
     return App(
         ports=ports,
@@ -82,7 +83,7 @@ def compose(ports: Ports) -> App:
         query=query,
         generate=build_generate(ports, tenants, query),
         ingest=ingest,
-        documents=build_documents(ports, tenants),
+        documents=documents,
         operate=build_operate(ports, tenants, ingest),
     )
 

@@ -5,6 +5,7 @@ Each part is built, and its module imported, when it is first used.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING
 from ragdrop.bootstrap.ports import Ports
 
 if TYPE_CHECKING:
-    from ragdrop.bootstrap.past import HistoryParts
     from ragdrop.domain.deadlines import Deadline
     from ragdrop.domain.queries import Query
     from ragdrop.domain.tenants import Caller
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ragdrop.generate.prompt import CondenseConversation, PreparePrompt
     from ragdrop.generate.receipts import StoreReceipts
     from ragdrop.generate.verify import VerifyAnswer
-    from ragdrop.history.as_of import SearchThen
+    from ragdrop.history.as_of import PastViews, SearchThen
     from ragdrop.operate.observe import ObserveQueries
     from ragdrop.ports import Registry, SearchableIndex
     from ragdrop.ports.metrics import Operation
@@ -79,7 +79,7 @@ class QueryParts:
 
     ports: Ports
     tenants: TenantParts
-    history: HistoryParts
+    views: Callable[[], PastViews]
 
     @cached_property
     def query_vectors(self) -> QueryVectors:
@@ -132,7 +132,7 @@ class QueryParts:
         """The registry by which the hits of *query* are verified."""
         if query.as_of is None:
             return self.ports.guarded_registry
-        return self.history.views.of(query.as_of, caller, deadline).registry
+        return self.views().of(query.as_of, caller, deadline).registry
 
     @cached_property
     def uncached_search(self) -> SearchThen:
@@ -142,9 +142,7 @@ class QueryParts:
     def _or_then(self, search: Search) -> SearchThen:
         from ragdrop.history.as_of import SearchThen
 
-        return SearchThen(
-            search, lambda: self.history.views, over=lambda view: self.search_over(view.registry, view.index)
-        )
+        return SearchThen(search, self.views, over=lambda view: self.search_over(view.registry, view.index))
 
     @cached_property
     def observe_queries(self) -> ObserveQueries:
@@ -269,9 +267,9 @@ def build_tenants(ports: Ports) -> TenantParts:
     return TenantParts(ports)
 
 
-def build_query(ports: Ports, tenants: TenantParts, history: HistoryParts) -> QueryParts:
-    """Build search, of now and of what *history* knows."""
-    return QueryParts(ports, tenants, history)
+def build_query(ports: Ports, tenants: TenantParts, views: Callable[[], PastViews]) -> QueryParts:
+    """Build search, of now and by *views* of the past."""
+    return QueryParts(ports, tenants, views)
 
 
 def build_generate(ports: Ports, tenants: TenantParts, query: QueryParts) -> GenerateParts:

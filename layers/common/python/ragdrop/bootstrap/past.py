@@ -13,8 +13,10 @@ from ragdrop.bootstrap.ports import Ports
 
 if TYPE_CHECKING:
     from ragdrop.bootstrap.answering import TenantParts
+    from ragdrop.bootstrap.writing import DocumentParts
     from ragdrop.history.as_of import PastViews
     from ragdrop.history.record import DocumentHistory
+    from ragdrop.history.rollback import RollBack
     from ragdrop.ports import LayeredIndex
 
 
@@ -24,6 +26,7 @@ class HistoryParts:
 
     ports: Ports
     tenants: TenantParts
+    documents: DocumentParts
 
     @cached_property
     def record(self) -> DocumentHistory:
@@ -32,6 +35,18 @@ class HistoryParts:
 
         return DocumentHistory(
             registry=self.ports.guarded_registry, revisions=self.ports.revisions, clock=self.ports.clock
+        )
+
+    @cached_property
+    def roll_back(self) -> RollBack:
+        """Taking documents back to what they were."""
+        from ragdrop.history.rollback import RollBack
+
+        return RollBack(
+            registry=self.ports.registry,
+            documents=self.ports.documents,
+            delete=self.documents.document_service.delete,
+            clock=self.ports.clock,
         )
 
     @cached_property
@@ -48,6 +63,6 @@ class HistoryParts:
         )
 
 
-def build_history(ports: Ports, tenants: TenantParts) -> HistoryParts:
-    """Build the record of the past."""
-    return HistoryParts(ports, tenants)
+def build_history(ports: Ports, tenants: TenantParts, documents: DocumentParts) -> HistoryParts:
+    """Build the record of the past, and the ways back."""
+    return HistoryParts(ports, tenants, documents)

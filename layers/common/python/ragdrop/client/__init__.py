@@ -141,6 +141,10 @@ class RagdropClient:
         params = given(vault=vault, since=since, cursor=cursor, limit=limit)
         return self._connection.send("GET", "/changes", params=params)
 
+    def roll_back(self, vault: str, *, to: str, **fields: object) -> Reply:
+        """Take documents of a vault back, one part a call: `fields` are those of `POST /vaults/{vault}/rollback`."""
+        return self._post(f"/vaults/{quote(vault, safe='')}/rollback", given(to=to, **fields), repeatable=True)
+
     def delete_document(self, vault: str, path: str, *, purge: bool = False) -> Reply:
         """Delete a document, with `purge` all that is kept of it; the reply is the receipt."""
         return self._connection.send("DELETE", document_route(vault, path), params={"purge": "1"} if purge else None)

@@ -147,8 +147,13 @@ class Then:
     sidecar_version_id: str | None = None
 
 
-def state_before(changes: Iterable[LiveChange]) -> dict[DocumentKey, Then]:
+RESTORED_FROM = "ragdrop-restored-from"  # of an object's metadata: the version that a rollback put back with it
+
+
+def state_before(changes: Iterable[LiveChange], *, all_touched: bool = False) -> dict[DocumentKey, Then]:
     """What answered before the first of *changes*, which come in order, for each document whose answer they changed.
+
+    With *all_touched* also where the same answers again, or still.  Settings files are none of these.
 
     >>> key = DocumentKey("acme", "team", "a.md")
     >>> found = state_before([LiveChange(key, 5, "activated", 2, 1, 2, before_version_id="v1"),
@@ -164,7 +169,9 @@ def state_before(changes: Iterable[LiveChange]) -> dict[DocumentKey, Then]:
             found[change.key] = Then(change.before, change.after, *versions)
         else:
             found[change.key] = Then(held.revision, change.after, held.version_id, held.sidecar_version_id)
-    return {key: then for key, then in found.items() if then.revision != then.now and not key.is_settings}
+    return {
+        key: then for key, then in found.items() if (all_touched or then.revision != then.now) and not key.is_settings
+    }
 
 
 def change_of(

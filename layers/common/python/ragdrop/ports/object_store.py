@@ -132,6 +132,13 @@ class ObjectStore(Protocol):
         Raises PreconditionFailedError where that is not so.
         """
 
+    def copy_version(self, key: str, version_id: str, *, metadata: Mapping[str, str]) -> StoredObject | None:
+        """Write a version once more, as the newest, with *metadata* over its own; None where there is no such version.
+
+        An empty value takes the name out.
+        """
+        ...
+
     def delete(self, key: str) -> str | None:
         """Put a delete marker on top; its version id, None where the bucket keeps no versions.  No error if absent."""
 

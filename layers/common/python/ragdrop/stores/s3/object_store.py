@@ -131,6 +131,37 @@ class S3ObjectStore:
             metadata={name.lower(): value for name, value in (metadata or {}).items()},
         )
 
+    def copy_version(self, key: str, version_id: str, *, metadata: Mapping[str, str]) -> StoredObject | None:
+        """Copy a version onto its own key; tags do not come along."""
+        with self._translated():
+            try:
+                old = self._client.head_object(Bucket=self.bucket, Key=key, VersionId=version_id)
+                media_type = old.get("ContentType", "binary/octet-stream")
+                kept = {name: text for name, text in {**decoded(old.get("Metadata", {})), **metadata}.items() if text}
+                answer = self._client.copy_object(
+                    Bucket=self.bucket,
+                    Key=key,
+                    CopySource={"Bucket": self.bucket, "Key": key, "VersionId": version_id},
+                    MetadataDirective="REPLACE",
+                    TaggingDirective="REPLACE",
+                    ContentType=media_type,
+                    Metadata=encoded(kept),
+                )
+            except ClientError as exc:
+                if error_code(exc) in _NO_SUCH_VERSION | _DELETE_MARKER | {"400", "404", "405", "InvalidArgument"}:
+                    return None
+                raise
+        result = answer["CopyObjectResult"]
+        return StoredObject(
+            key=key,
+            version_id=answer.get("VersionId", UNVERSIONED),
+            etag=result["ETag"].strip('"'),
+            size_bytes=old["ContentLength"],
+            media_type=media_type,
+            modified_at=_rfc3339(result["LastModified"]),
+            metadata=kept,
+        )
+
     def delete(self, key: str) -> str | None:
         """Put a delete marker on top; its version id, None where the bucket keeps no versions."""
         with self._translated():
