@@ -74,6 +74,8 @@ def query_api(app: App) -> FastAPI:
         session_router(
             app.tenants.directory, lambda: app.tenants.sign_in_codes, reader, app.ports.settings.chat_models
         ),
-        page_router(lambda: app.ports.documents.upload_form("-", media_type="-", max_bytes=1, expires_s=1).url),
+        page_router(
+            lambda: app.ports.documents.upload_form("-", media_type="-", metadata={}, max_bytes=1, expires_s=1).url
+        ),
     ]
     return documented(create_api(routers, allow_origins=app.ports.settings.cors_allow_origins))
