@@ -12,8 +12,9 @@ from ragdrop.errors import (
     EncryptedDocumentError,
     UnsupportedMediaTypeError,
 )
-from ragdrop.formats.content import ContentParser, read_here
+from ragdrop.formats.content import ContentParser
 from ragdrop.formats.pdf_damage import ligatures_in_order
+from ragdrop.formats.registry import read_here
 from tests import document_files
 
 NAMES = f'xmlns:w="{document_files.WORD}" xmlns:m="{document_files.MATH}"'

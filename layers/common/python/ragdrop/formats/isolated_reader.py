@@ -12,7 +12,7 @@ from typing import IO, Any
 from ragdrop import errors
 from ragdrop.domain.parsed import ParsedDocument, document_of
 from ragdrop.errors import CorruptDocumentError, DocumentError, UnsafeDocumentError
-from ragdrop.formats.content import Kind
+from ragdrop.formats.registry import Kind
 
 TIMEOUT_S = 20.0
 MEMORY_BYTES = 512 * 1024 * 1024
