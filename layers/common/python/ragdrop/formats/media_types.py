@@ -132,7 +132,7 @@ def binary_format(body: bytes, name: str) -> str | None:
     if body.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _zip_format(body, suffix)
     if body.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
-        return _compound_format(body)
+        return _compound_format(body, suffix)
     if body[257:262] == b"ustar":
         return "a tar archive"
     if body[4:8] == b"ftyp":
@@ -175,7 +175,7 @@ def _names_encryption(body: bytes) -> bool:
         return False
 
 
-def _compound_format(body: bytes) -> str:
+def _compound_format(body: bytes, suffix: str) -> str:
     if "EncryptedPackage".encode("utf-16-le") in body:
         return ENCRYPTED_OFFICE
     for start in range(0, len(body), _SECTOR_BYTES):
@@ -192,7 +192,7 @@ def _compound_format(body: bytes) -> str:
         found = [(place, kind) for name, kind in names if (place := body.find(name, start)) >= 0]
         if found:
             return min(found)[1]
-    return LEGACY_OFFICE
+    return {".xls": XLS, ".msg": MSG}.get(suffix, LEGACY_OFFICE)  # its name says what it was
 
 
 def other_text_format(text: str) -> str | None:

@@ -41,6 +41,8 @@ def read_outlook(body: bytes) -> ParsedDocument:
     """
     try:
         with OleFileIO(body) as held:
+            if not held.exists("__properties_version1.0"):
+                raise CorruptDocumentError("the Outlook message is damaged; save it again, or as .eml")
             mail = _Storage(held, []).mail(0)
     except _BROKEN as exc:
         message = f"the Outlook message cannot be read ({type(exc).__name__}); save it again, or as .eml"
