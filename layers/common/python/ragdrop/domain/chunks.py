@@ -11,7 +11,7 @@ from ragdrop.domain.chunk_units import CHARACTERS_PER_TOKEN
 from ragdrop.domain.documents import Facts, PromotionLevel
 from ragdrop.domain.keys import DocumentKey, chunk_id
 from ragdrop.domain.links import Link
-from ragdrop.domain.places import ChunkPlaces, page_in, place_at, place_of
+from ragdrop.domain.parsed.places import ChunkPlaces, page_in, place_at, place_of
 from ragdrop.errors import DatabaseError
 
 Vector: TypeAlias = "array[float]"

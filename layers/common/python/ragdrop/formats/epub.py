@@ -12,7 +12,7 @@ from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, EmptyDoc
 from ragdrop.formats.html import read_html
 from ragdrop.formats.markdown_writer import MarkdownWriter, one_line
 from ragdrop.formats.media_types import EPUB
-from ragdrop.formats.package import Package, attribute, below, child
+from ragdrop.formats.office.package import Package, attribute, below, child
 
 MAX_CHAPTERS = 5_000
 _FONTS = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"})

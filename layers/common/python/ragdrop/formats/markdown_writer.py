@@ -10,7 +10,7 @@ from typing import Any
 from ragdrop.domain.documents import ContentType
 from ragdrop.domain.links import Link
 from ragdrop.domain.parsed import Heading, ParsedDocument, Table
-from ragdrop.domain.places import Place
+from ragdrop.domain.parsed.places import Place
 from ragdrop.domain.text_decoding import clean
 from ragdrop.errors import EmptyDocumentError, UnsafeDocumentError
 

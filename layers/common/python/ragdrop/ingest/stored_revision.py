@@ -17,7 +17,7 @@ from ragdrop.domain.chunks import Chunk, Vector, with_white_space
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import Link, followable
 from ragdrop.domain.parsed import ParsedDocument, document_of, part_of
-from ragdrop.domain.places import chunk_places
+from ragdrop.domain.parsed.places import chunk_places
 from ragdrop.ports import ObjectStore
 
 

@@ -12,7 +12,7 @@ from ragdrop.domain.chunks import Chunk, Hit, IndexedChunk
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import Link
-from ragdrop.domain.places import chunk_places
+from ragdrop.domain.parsed.places import chunk_places
 from ragdrop.errors import IndexLostError
 from ragdrop.stores.bucket.vectors import norm, quantised, signs
 from ragdrop.stores.index_queries import has_direction

@@ -13,10 +13,10 @@ import mammoth
 
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import CorruptDocumentError
-from ragdrop.formats.docx_parts import left_out, margins, with_formulas
 from ragdrop.formats.html import read_markup
 from ragdrop.formats.media_types import DOCX
-from ragdrop.formats.package import Package
+from ragdrop.formats.office.docx_parts import left_out, margins, with_formulas
+from ragdrop.formats.office.package import Package
 
 _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fresh"
 _BROKEN = (

@@ -19,12 +19,12 @@ from python_calamine import (
 )
 
 from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.domain.places import Place, column_name, sheet_name
+from ragdrop.domain.parsed.places import Place, column_name, sheet_name
 from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, EncryptedDocumentError
 from ragdrop.formats.markdown_writer import MAX_COLUMNS, MarkdownWriter
 from ragdrop.formats.media_types import ODS, XLS, XLSX
-from ragdrop.formats.package import Package
-from ragdrop.formats.sheet_styles import Percents, percents_of
+from ragdrop.formats.office.package import Package
+from ragdrop.formats.office.sheet_styles import Percents, percents_of
 
 MAX_SHEETS = 1_000
 ROWS_OF_A_PLACE = 200

@@ -6,7 +6,7 @@ import re
 from typing import TypeAlias
 from xml.etree.ElementTree import Element
 
-from ragdrop.formats.package import Package, attribute, below, child
+from ragdrop.formats.office.package import Package, attribute, below, child
 
 Percents: TypeAlias = "frozenset[tuple[int, int]]"
 """Row and column of each, both from 0."""

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from ragdrop.domain.chunk_units import Span, windows
 from ragdrop.domain.documents import ContentType
 from ragdrop.domain.links import Link
-from ragdrop.domain.places import ChunkPlaces, Place
+from ragdrop.domain.parsed.places import ChunkPlaces, Place
 
 Syntax = Literal["markdown", "text"]
 

@@ -14,7 +14,7 @@ from typing import Any
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.text_decoding import clean, marked_encoding
 from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, EncryptedDocumentError, UnsafeDocumentError
-from ragdrop.formats.mail_parts import Attachment, Mail, MailWriter
+from ragdrop.formats.mails.mail_parts import Attachment, Mail, MailWriter
 from ragdrop.formats.media_types import EML, MBOX
 from ragdrop.formats.text_decoder import decode
 

@@ -10,10 +10,10 @@ from xml.etree.ElementTree import Element
 from ragdrop.domain.links import MAX_TARGET_CHARACTERS, MAX_TEXT_CHARACTERS, Link
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import DocumentTooLargeError
-from ragdrop.formats.docx_parts import linear
 from ragdrop.formats.markdown_writer import MarkdownWriter, one_line
 from ragdrop.formats.media_types import PPTX
-from ragdrop.formats.package import RELATIONS, Package, attribute, below, child, local
+from ragdrop.formats.office.docx_parts import linear
+from ragdrop.formats.office.package import RELATIONS, Package, attribute, below, child, local
 
 MAX_SLIDES = 5_000
 MAX_LINKS = 10_000

@@ -11,7 +11,7 @@ from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError
 from ragdrop.formats.markdown_writer import MAX_COLUMNS, MarkdownWriter, one_line
 from ragdrop.formats.media_types import ODP, ODT
-from ragdrop.formats.package import Package, attribute, below, child, local
+from ragdrop.formats.office.package import Package, attribute, below, child, local
 
 MAX_SLIDES = 5_000
 MAX_LINKS = 10_000

@@ -11,9 +11,9 @@ from olefile import OleFileIO
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.text_decoding import clean
 from ragdrop.errors import CorruptDocumentError, DocumentError
-from ragdrop.formats.mail_parts import Attachment, Mail, MailWriter
+from ragdrop.formats.mails.mail_parts import Attachment, Mail, MailWriter
 from ragdrop.formats.media_types import MSG
-from ragdrop.formats.rtf import read_rtf
+from ragdrop.formats.office.rtf import read_rtf
 
 MAX_ATTACHMENTS = 200
 MAX_DEPTH = 3
