@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from pages import access, cli_reference, cost_index, decisions
+from pages import access, cli_reference, cost_index, decisions, formats
 from pages.wrap import wrapped
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -21,6 +21,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "adr/README.md": _wrapping(decisions.page),
     "cli.md": _wrapping(cli_reference.page),
     "cost.md": _wrapping(cost_index.page),
+    "formats.md": _wrapping(formats.page),
 }
 
 

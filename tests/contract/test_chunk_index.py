@@ -85,6 +85,16 @@ def test_a_chunk_without_headings_page_or_optional_facts_comes_back_as_it_was_wr
     assert (found.chunk.page, found.chunk.heading_path, found.facts) == (None, (), piece.facts)
 
 
+def test_a_chunk_keeps_the_names_of_its_places(engine: Engine) -> None:
+    piece = engine.piece("a.xlsx", "plain")
+    placed = replace(piece.chunk, page=None, places=((0, "Budget!A1:C1"), (3, "Budget!A2:C9")))
+    engine.write(replace(piece, chunk=placed))
+
+    (found,) = engine.words("plain")
+    assert found.chunk == placed
+    assert found.chunk.place == "Budget!A1:C9"
+
+
 def test_the_same_id_replaces_words_facts_and_vector(engine: Engine) -> None:
     east, north = vector([1.0] + [0.0] * (DIMENSION - 1)), vector([0.0, 1.0] + [0.0] * (DIMENSION - 2))
     engine.write(engine.piece("a.md", "alpha", near=east, doc_type="problem"))

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, UnsafeDocumentError
-from ragdrop.formats.content import ContentParser, read_here
+from ragdrop.formats.content import ContentParser
 from ragdrop.formats.isolated_reader import IsolatedReader
+from ragdrop.formats.registry import read_here
 from tests import document_files
 
 MEMORY_BYTES = 256 * 1024 * 1024

@@ -13,7 +13,7 @@ from ragdrop.errors import DocumentError
 from ragdrop.formats.content import ContentParser
 from ragdrop.formats.isolated_reader import IsolatedReader
 
-READ = frozenset({"pdf", "docx", "html", "csv"})
+READ = frozenset({"pdf", "docx", "html", "csv", "xlsx", "xls", "pptx", "odt", "rtf", "epub", "eml", "msg"})
 MAX_SECONDS = 30
 MAX_BYTES = 512 * 1024 * 1024
 NOT_READ = frozenset({"CORRUPT_DOCUMENT", "UNSAFE_DOCUMENT", "EMPTY_DOCUMENT"})

@@ -14,7 +14,8 @@ from ragdrop.errors import (
     UnsafeDocumentError,
     UnsupportedMediaTypeError,
 )
-from ragdrop.formats.content import ContentParser, read_here
+from ragdrop.formats.content import ContentParser
+from ragdrop.formats.registry import read_here
 from tests import document_files
 
 COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # how files of the old Office begin
@@ -158,13 +159,11 @@ def test_definitions_are_found_in_many_languages(name: str, code: str, found: li
 @pytest.mark.parametrize(
     ("body", "name", "said"),
     [
-        (b"{\\rtf1 Hello}", "a.txt", "RTF"),
-        (b"From: a@b.c\r\nTo: d@e.f\r\nMIME-Version: 1.0\r\n\r\nHello", "a.md", "mail"),
-        ("From: a@b.c\nSubject: x\nMessage-ID: <1>\n\nHello".encode("utf-16"), "a", "mail"),
         (b"\x1f\x8b\x08\x00rest", "a.log", "gzip"),
-        (b"PK\x03\x04....ppt/slides/slide1.xml", "a.docx", "PowerPoint"),
         (b"PK\x03\x04....readme.txt", "a.txt", "ZIP"),
         (COMPOUND + b"\0" * 600, "a.doc", "legacy Office"),
+        (COMPOUND + b"\0" * 600 + "WordDocument".encode("utf-16-le"), "a.doc", "save it as .docx"),
+        (COMPOUND + b"\0" * 600 + "PowerPoint Document".encode("utf-16-le"), "a.ppt", "save it as .pptx"),
         (b"some words\0and more", "a.txt", "binary"),
         (b"<svg xmlns='x'><text>a</text></svg>", "a.svg", "SVG"),
     ],

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from ragdrop.domain.chunk_units import estimate_passage_tokens
 from ragdrop.domain.chunks import Chunk
-from ragdrop.formats.content import ContentParser, read_here
+from ragdrop.formats.content import ContentParser
+from ragdrop.formats.registry import read_here
 from ragdrop.formats.splitter import SemanticSplitter
 from tests import document_files
 

@@ -179,7 +179,7 @@ def test_a_document_that_can_never_succeed_is_recorded_and_acknowledged(world: W
 
 def test_a_replacement_that_fails_for_good_withdraws_the_live_revision(world: World) -> None:
     world.put("team/pump.md", "Old text.")
-    world.put("team/pump.md", b"{\\rtf1 not a format that is read}")
+    world.put("team/pump.md", b"\x1f\x8b\x08 not a format that is read")
 
     assert world.texts("text") == []
     assert world.head("team/pump.md").error.code == "UNSUPPORTED_MEDIA_TYPE"

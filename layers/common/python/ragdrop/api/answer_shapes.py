@@ -28,6 +28,7 @@ class CitationShape(BaseModel):
     end: int
     quote: str
     page: int | None
+    place: str | None = None
     heading_path: list[str]
     chunk_id: str
     chunk_hash: str

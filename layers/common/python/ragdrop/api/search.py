@@ -26,6 +26,7 @@ class ChunkShape(BaseModel):
     start: int
     end: int
     page: int | None
+    place: str | None
     score: float | None
 
 
@@ -289,6 +290,7 @@ def _chunk(found: FoundChunk) -> ChunkShape:
         start=chunk.start,
         end=chunk.end,
         page=chunk.page,
+        place=chunk.place,
         score=found.score,
     )
 

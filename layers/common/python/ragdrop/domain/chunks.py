@@ -11,6 +11,7 @@ from ragdrop.domain.chunk_units import CHARACTERS_PER_TOKEN
 from ragdrop.domain.documents import Facts, PromotionLevel
 from ragdrop.domain.keys import DocumentKey, chunk_id
 from ragdrop.domain.links import Link
+from ragdrop.domain.parsed.places import ChunkPlaces, page_in, place_at, place_of
 from ragdrop.errors import DatabaseError
 
 Vector: TypeAlias = "array[float]"
@@ -36,6 +37,7 @@ class Chunk:
     it holds.  It counts for embedding, lexical search and prompts, not for offsets and quotes.  `after` is the white
     space between this chunk and the next, which no chunk holds: with it the text can be put together again exactly.
     `above` is the document's title and the headings over the chunk, as they are embedded with it.
+    `places` are the parts of the document that it touches, where `page` does not say it all.
     """
 
     ordinal: int
@@ -47,6 +49,20 @@ class Chunk:
     context: str = ""
     after: str = ""
     above: str = ""
+    places: ChunkPlaces = ()
+
+    @property
+    def place(self) -> str | None:
+        """What a reader calls the part of the document that it is: a page, slides, cells of a sheet."""
+        return place_of(self.places, self.page)
+
+    def place_at(self, start: int, end: int) -> str | None:
+        """The place of code points *start* to *end* (exclusive) of the document, which lie in this chunk."""
+        return place_at(self.places, self.text, start - self.start, end - self.start) or self.place
+
+    def page_at(self, start: int, end: int) -> int | None:
+        """The page of the same."""
+        return None if self.page is None else page_in(self.place_at(start, end)) or self.page
 
     @property
     def in_context(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import (
@@ -17,37 +16,58 @@ from ragdrop.formats.code import MAX_LEXED_CHARACTERS, language_of
 from ragdrop.formats.csv import looks_like_csv
 from ragdrop.formats.media_types import (
     DOCX,
+    EML,
     ENCRYPTED_OFFICE,
+    EPUB,
+    MBOX,
+    MSG,
+    ODP,
+    ODS,
+    ODT,
     PDF,
+    PPTX,
+    RTF,
+    VTT,
+    XLS,
+    XLSX,
     binary_format,
     declares_entities,
     looks_like_html,
     looks_like_markdown,
     other_text_format,
+    starts_as_named,
     suffix_of,
 )
+from ragdrop.formats.registry import BY_SUFFIX, Kind, titles
 from ragdrop.formats.text import TextParser
 from ragdrop.formats.text_decoder import decode
 from ragdrop.formats.text_decoding import looks_binary
 
-Kind = Literal["markdown", "text", "html", "pdf", "docx", "json", "jsonl", "csv", "code"]
-
-READ = "Markdown, text, HTML, PDF, DOCX, source code, JSON, JSON Lines and CSV are read"
+READ = f"{titles()} are read"
 HEAD_BYTES = 65_536
-BY_SUFFIX: dict[str, Kind] = {
-    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx"), "markdown"),
-    **dict.fromkeys((".txt", ".text", ".log", ".rst", ".adoc", ".org", ".tex"), "text"),
-    **dict.fromkeys((".json", ".geojson", ".webmanifest", ".ipynb"), "json"),
-    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
-    **dict.fromkeys((".csv", ".tsv"), "csv"),
+BY_MEDIA_TYPE: dict[str, Kind] = {
+    PDF: "pdf",
+    DOCX: "docx",
+    **dict.fromkeys((XLSX, XLS, ODS), "spreadsheet"),
+    PPTX: "presentation",
+    **dict.fromkeys((ODT, ODP), "opendocument"),
+    EPUB: "epub",
+    RTF: "rtf",
+    EML: "mail",
+    MBOX: "mailbox",
+    MSG: "outlook",
+    VTT: "subtitles",
 }
+BY_NAME: frozenset[Kind] = frozenset({"markdown", "text", "json", "jsonl", "csv"})
+MARKED: frozenset[Kind] = frozenset({"mail", "subtitles"})
+BINARY: frozenset[Kind] = frozenset({"pdf", "docx", "spreadsheet", "presentation", "opendocument", "epub", "outlook"})
 
 
 def kind_of(body: bytes, name: str) -> Kind:
     r"""The kind of *body*; *name* is its path.
 
     Raises:
-        CorruptDocumentError: Its name is that of a PDF or Word document, its bytes are not.
+        CorruptDocumentError: Its name is that of a binary format, its bytes are not.
         EmptyDocumentError: There is nothing but white space.
         EncryptedDocumentError: It is an Office document that wants a password.
         UnsafeDocumentError: It is XML that defines entities out of entities.
@@ -61,16 +81,16 @@ def kind_of(body: bytes, name: str) -> Kind:
     known = binary_format(body, name)
     if known == ENCRYPTED_OFFICE:
         raise EncryptedDocumentError("the document wants a password")
-    if known in {PDF, DOCX}:
-        return "pdf" if known == PDF else "docx"
     if known is None and looks_binary(body):
-        if suffix_of(name) in {".pdf", ".docx"}:
+        if BY_SUFFIX.get(suffix_of(name)) in BINARY:
             raise CorruptDocumentError(f"its name ends in {suffix_of(name)}, its bytes are of no such file")
         known = "binary data"
     text = "" if known else decode(body[:HEAD_BYTES])[0]
     known = known or other_text_format(text)
+    if known in BY_MEDIA_TYPE:
+        return BY_MEDIA_TYPE[known]
     if known:
-        raise UnsupportedMediaTypeError(f"the object is {known}; {READ}", format=known)
+        raise UnsupportedMediaTypeError(f"the object is {known}" + ("" if ":" in known else f"; {READ}"), format=known)
     if declares_entities(text):
         raise UnsafeDocumentError("its XML defines entities out of entities")
     return _kind_of_text(text, name, len(body))
@@ -80,7 +100,7 @@ def _kind_of_text(text: str, name: str, size_bytes: int) -> Kind:
     if looks_like_html(text, name):
         return "html"
     by_suffix = BY_SUFFIX.get(suffix_of(name))
-    if by_suffix:
+    if by_suffix is not None and (by_suffix in BY_NAME or (by_suffix in MARKED and starts_as_named(text, by_suffix))):
         return by_suffix
     if language_of(name, text):
         return "code" if size_bytes <= 4 * MAX_LEXED_CHARACTERS else "text"
@@ -123,32 +143,3 @@ class ContentParser:
         if kind in {"text", "markdown"}:
             return self._text.read(body, markdown=kind == "markdown")
         return self._reader(kind, body, name)
-
-
-def read_here(kind: Kind, body: bytes, name: str) -> ParsedDocument:
-    """Read *body* in this process, without limits of time and memory.  The formats' packages are imported on demand."""
-    if kind == "pdf":
-        from ragdrop.formats.pdf import read_pdf
-
-        return read_pdf(body)
-    if kind == "docx":
-        from ragdrop.formats.docx import read_docx
-
-        return read_docx(body)
-    if kind == "html":
-        from ragdrop.formats.html import read_html
-
-        return read_html(body)
-    if kind in {"json", "jsonl"}:
-        from ragdrop.formats.json import read_json, read_json_lines
-
-        return read_json(body) if kind == "json" else read_json_lines(body)
-    if kind == "csv":
-        from ragdrop.formats.csv import read_csv
-
-        return read_csv(body)
-    if kind == "code":
-        from ragdrop.formats.code import read_code
-
-        return read_code(body, name)
-    raise CorruptDocumentError(f"there is no reader for {kind}")

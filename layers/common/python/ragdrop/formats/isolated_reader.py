@@ -12,7 +12,7 @@ from typing import IO, Any
 from ragdrop import errors
 from ragdrop.domain.parsed import ParsedDocument, document_of
 from ragdrop.errors import CorruptDocumentError, DocumentError, UnsafeDocumentError
-from ragdrop.formats.content import Kind
+from ragdrop.formats.registry import Kind
 
 TIMEOUT_S = 20.0
 MEMORY_BYTES = 512 * 1024 * 1024
@@ -85,11 +85,16 @@ class IsolatedReader:
         _stop(process)
         self._process = None
         if not in_time:
-            message = f"reading the {kind} took longer than {self._timeout_s:g} s and was stopped"
+            message = f"reading the {kind} took longer than {self._timeout_s:g} s and was stopped; split it"
             return UnsafeDocumentError(message, limit_s=self._timeout_s)
         if process.returncode < 0:
-            return UnsafeDocumentError(f"reading the {kind} ended its process by signal {-process.returncode}")
-        return CorruptDocumentError(f"the {kind} is damaged in a way that its reader does not know")
+            return UnsafeDocumentError(
+                f"reading the {kind} took too much memory or broke its reader (signal {-process.returncode}); "
+                "save it again in its program, or split it"
+            )
+        return CorruptDocumentError(
+            f"the {kind} is damaged in a way that its reader does not know; save it again in its program"
+        )
 
 
 def _exchange(

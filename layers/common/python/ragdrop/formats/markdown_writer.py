@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from ragdrop.domain.documents import ContentType
 from ragdrop.domain.links import Link
 from ragdrop.domain.parsed import Heading, ParsedDocument, Table
+from ragdrop.domain.parsed.places import Place
 from ragdrop.errors import EmptyDocumentError, UnsafeDocumentError
 from ragdrop.formats.text_decoding import clean
 
@@ -42,17 +46,27 @@ class MarkdownWriter:
         self._tight = False
         self._headings: list[Heading] = []
         self._tables: list[Table] = []
+        self._places: list[Place] = []
+        self._pages: list[int] = []
+        self._next: Place | None = None
 
     @property
     def length(self) -> int:
         """Characters so far."""
         return self._length
 
+    def place(self, name: str, *, page: bool = False, cells: Place | None = None) -> None:
+        """What is added from here on stands at *name*, or in *cells* of a sheet; a *page* is counted, too."""
+        self._next = cells or Place(0, name)
+        if page:
+            self._pages.append(self._length + bool(self._length))
+
     def block(self, text: str, *, tight: bool = False) -> None:
         """Add a paragraph; two *tight* ones in a row, such as items of a list, have no blank line between them."""
         text = clean(text).strip("\n")
         if text.strip():
             self._separate(tight=tight)
+            self._mark()
             self._add(text + "\n")
 
     def heading(self, level: int, text: str) -> None:
@@ -60,14 +74,26 @@ class MarkdownWriter:
         text = one_line(clean(text))
         if text:
             self._separate()
+            self._mark()
             self._headings.append(Heading(level, text, self._length))
             self._add(f"{'#' * level} {text}\n")
 
-    def table(self, rows: Iterable[Sequence[str]], *, columns: int) -> None:
-        """Add a table of *columns* columns whose first row is its header."""
+    def table(
+        self,
+        rows: Iterable[Sequence[str]],
+        *,
+        columns: int,
+        cells: Callable[[int], Place | None] = lambda _: None,
+    ) -> None:
+        """Add a table of *columns* columns whose first row is its header.
+
+        *cells* gives the place that begins with a row, by its number from 0; its start is not looked at.
+        """
         self._separate()
         start, columns = self._length, min(columns, MAX_COLUMNS)
         for number, row in enumerate(rows):
+            self._next = cells(number) or self._next
+            self._mark()
             self._add(table_row(row, columns))
             if number == 0:
                 self._add("|" + " --- |" * columns + "\n")
@@ -82,6 +108,7 @@ class MarkdownWriter:
         content_type: ContentType = "documentation",
         links: Iterable[Link] = (),
         warnings: Iterable[str] = (),
+        metadata: dict[str, Any] | None = None,
     ) -> ParsedDocument:
         """What was collected.
 
@@ -96,11 +123,55 @@ class MarkdownWriter:
             "markdown",
             media_type,
             headings=tuple(self._headings),
+            metadata=metadata or {},
             content_type=content_type,
             links=tuple(links),
             warnings=tuple(dict.fromkeys(warnings)),
             tables=tuple(self._tables),
+            pages=tuple(min(page, len(text)) for page in self._pages),
+            places=tuple(self._places),
         )
+
+    def add(self, document: ParsedDocument, *, below: int = 0, place: str = "") -> None:
+        """Add all of another document as a part of this one.
+
+        Args:
+            document: What to add; it has no links here.
+            below: How many levels its headings are set down.
+            place: The name of the part, which goes before the names of the document's own places.
+        """
+        self._separate()
+        self._mark()
+        start, end = self._length, len(document.text.rstrip("\n"))
+        deeper = [each for each in document.headings if document.text.startswith("#", each.start)] if below else []
+        at, grown = 0, []
+        for each in deeper:
+            self._add(document.text[at : each.start] + "#" * min(below, 6 - each.level))
+            at = each.start
+            grown.append((each.start, min(below, 6 - each.level)))
+        self._add(document.text[at:end] + "\n")
+
+        def moved(place: int) -> int:
+            return min(
+                start + place + sum(marks for begin, marks in grown[: bisect_left(grown, (place,))]), self._length
+            )
+
+        self._headings += [
+            Heading(min(each.level + below, 6), each.text, moved(each.start)) for each in document.headings
+        ]
+        self._tables += [
+            replace(each, start=moved(each.start), rows_start=moved(each.rows_start), end=moved(each.end))
+            for each in document.tables
+        ]
+        own = document.places or [Place(at, f"page {number}") for number, at in enumerate(document.pages, start=1)]
+        self._places += [
+            replace(each, start=moved(each.start), name=f"{place}: {each.name}" if place else each.name) for each in own
+        ]
+
+    def _mark(self) -> None:
+        if self._next is not None:
+            self._places.append(replace(self._next, start=self._length))
+            self._next = None
 
     def _separate(self, *, tight: bool = False) -> None:
         if self._length and not (tight and self._tight):

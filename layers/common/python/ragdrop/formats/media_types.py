@@ -9,6 +9,22 @@ import zlib
 
 PDF = "application/pdf"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+XLS = "application/vnd.ms-excel"
+ODS = "application/vnd.oasis.opendocument.spreadsheet"
+PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+ODT = "application/vnd.oasis.opendocument.text"
+ODP = "application/vnd.oasis.opendocument.presentation"
+EPUB = "application/epub+zip"
+RTF = "application/rtf"
+EML = "message/rfc822"
+MBOX = "application/mbox"
+MSG = "application/vnd.ms-outlook"
+VTT = "text/vtt"
+ARCHIVE = "a ZIP archive: push it with `ragdrop push`, which unpacks it, or unpack it first"
+LEGACY_WORD = "a legacy Word document (.doc): save it as .docx"
+LEGACY_SLIDES = "a legacy PowerPoint presentation (.ppt): save it as .pptx"
+LEGACY_OFFICE = "a legacy Office document: save it in a format of today, such as .docx"
 ENCRYPTED_OFFICE = "an encrypted Office document"
 
 _SIGNATURES = (
@@ -36,7 +52,7 @@ _SIGNATURES = (
     (b"fLaC", "a FLAC recording"),
     (b"wOFF", "a font"),
     (b"wOF2", "a font"),
-    (b"{\\rtf", "an RTF document"),
+    (b"{\\rtf", RTF),
     (b"%!PS", "a PostScript document"),
     (b"begin 644 ", "a uuencoded file"),
     (b"BEGIN:VCARD", "a vCard"),
@@ -44,18 +60,43 @@ _SIGNATURES = (
 )
 _ZIP_MEMBERS = (
     (b"word/", DOCX),
-    (b"ppt/", "a PowerPoint presentation"),
-    (b"xl/", "an Excel workbook"),
-    (b"mimetypeapplication/epub", "an EPUB book"),
-    (b"mimetypeapplication/vnd.oasis.opendocument", "an OpenDocument file"),
+    (b"ppt/", PPTX),
+    (b"xl/", XLSX),
     (b"META-INF/MANIFEST.MF", "a Java archive"),
+    (b"mimetype", ""),  # what stands in it
 )
-_OPEN_DOCUMENT = "an OpenDocument file"
+_MIMETYPES = (
+    (EPUB, EPUB),
+    (ODS, ODS),
+    (ODP, ODP),
+    (ODT, ODT),
+    ("application/vnd.oasis.opendocument", "an OpenDocument file"),
+)
+_BY_LOST_NAME = {
+    **dict.fromkeys((".docx", ".docm", ".dotx"), DOCX),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb"), XLSX),
+    **dict.fromkeys((".pptx", ".pptm", ".ppsx", ".potx"), PPTX),
+    **dict.fromkeys((".odt", ".ott"), ODT),
+    **dict.fromkeys((".odp", ".otp"), ODP),
+    ".ods": ODS,
+    ".epub": EPUB,
+}
+_STREAMS = (
+    ("__nameid_version1.0", MSG),
+    ("__properties_version1.0", MSG),
+    ("Workbook", XLS),
+    ("Book", XLS),
+    ("WordDocument", LEGACY_WORD),
+    ("PowerPoint Document", LEGACY_SLIDES),
+)
+_OPEN_DOCUMENT = ("application/vnd.oasis", "an OpenDocument")
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, LookupError, NotImplementedError, RuntimeError, ValueError, OSError)
 _SECTOR_BYTES = 512  # streams of a compound file start at a multiple of it
 MAX_MANIFEST_BYTES = 1024 * 1024
-_WORD = frozenset({".docx", ".docm", ".dotx"})
 _PDF_OBJECT = re.compile(rb"\bendobj\s")  # is left where the beginning of a PDF is lost
 _ZIP_END = b"PK\x05\x06"  # the record at the end of a whole archive
+_SUBTITLES = re.compile(r"WEBVTT(?:[ \t\n\r]|\Z)|\d{1,6}[ \t]*\r?\n[ \t]*\d{1,3}:\d\d:\d\d[,.]\d{3} --> ")
+_CUE = re.compile(r"^[ \t]*(?:\d{1,3}:)?\d\d:\d\d[,.]\d{3} --> ", re.MULTILINE)
 _MAIL_FIELD = re.compile(r"[A-Za-z][A-Za-z0-9-]{1,40}:(?=\s)")
 _MAIL_MARKS = frozenset({"mime-version", "message-id", "received", "return-path", "delivered-to", "x-mailer"})
 _MAIL_HEAD_LINES = 60
@@ -79,10 +120,10 @@ def suffix_of(name: str) -> str:
 
 
 def binary_format(body: bytes, name: str) -> str | None:
-    r"""PDF, DOCX or a phrase that names another format known by its first bytes; None for what may be text.
+    r"""A media type that is read, or a phrase that names another format by its bytes; None for what may be text.
 
     >>> binary_format(b"%PDF-1.7 ...", "a.txt"), binary_format(b"{\\rtf1", "a.txt"), binary_format(b"# Text", "a.pdf")
-    ('application/pdf', 'an RTF document', None)
+    ('application/pdf', 'application/rtf', None)
     """
     suffix = suffix_of(name)
     head = body[:1_024].removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
@@ -91,7 +132,7 @@ def binary_format(body: bytes, name: str) -> str | None:
     if body.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _zip_format(body, suffix)
     if body.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
-        return _compound_format(body)
+        return _compound_format(body, suffix)
     if body[257:262] == b"ustar":
         return "a tar archive"
     if body[4:8] == b"ftyp":
@@ -102,15 +143,27 @@ def binary_format(body: bytes, name: str) -> str | None:
 
 
 def _zip_format(body: bytes, suffix: str) -> str:
-    """By the names in the file's own headers, which a broken directory at its end leaves readable.
+    """By the names of its parts, which a broken directory at its end leaves readable in the file's own headers.
 
     A truncated archive may have lost them: then its name says what it was.
     """
-    found = [(place, kind) for mark, kind in _ZIP_MEMBERS if (place := body.find(mark)) >= 0]
-    if not found and suffix in _WORD and _ZIP_END not in body:
-        return DOCX
-    kind = min(found, default=(0, "a ZIP archive"))[1]
-    return ENCRYPTED_OFFICE if kind == _OPEN_DOCUMENT and _names_encryption(body) else kind
+    try:
+        with zipfile.ZipFile(io.BytesIO(body)) as archive:
+            names = [name.encode("utf-8", "replace") for name in archive.namelist()]
+        found = [(0, kind) for mark, kind in _ZIP_MEMBERS if any(name.startswith(mark) for name in names)]
+    except _UNREADABLE:
+        found = [(place, kind) for mark, kind in _ZIP_MEMBERS if (place := body.find(mark)) >= 0]
+        if not found and suffix in _BY_LOST_NAME and _ZIP_END not in body:
+            return _BY_LOST_NAME[suffix]
+    kind = min(found, default=(0, ARCHIVE), key=lambda each: each[0])[1] or _mimetype(body)
+    return ENCRYPTED_OFFICE if kind.startswith(_OPEN_DOCUMENT) and _names_encryption(body) else kind
+
+
+def _mimetype(body: bytes) -> str:
+    """What the part `mimetype` says: it is the first one, and not packed."""
+    start = body.find(b"mimetype") + len("mimetype")
+    stated = body[start : start + 200]
+    return next((kind for name, kind in _MIMETYPES if name.encode() in stated), ARCHIVE)
 
 
 def _names_encryption(body: bytes) -> bool:
@@ -118,11 +171,11 @@ def _names_encryption(body: bytes) -> bool:
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as archive, archive.open("META-INF/manifest.xml") as manifest:
             return b":encryption-data" in manifest.read(MAX_MANIFEST_BYTES)
-    except (zipfile.BadZipFile, zlib.error, LookupError, NotImplementedError, RuntimeError, ValueError, OSError):
+    except _UNREADABLE:
         return False
 
 
-def _compound_format(body: bytes) -> str:
+def _compound_format(body: bytes, suffix: str) -> str:
     if "EncryptedPackage".encode("utf-16-le") in body:
         return ENCRYPTED_OFFICE
     for start in range(0, len(body), _SECTOR_BYTES):
@@ -132,24 +185,45 @@ def _compound_format(body: bytes) -> str:
             return ENCRYPTED_OFFICE
         if head.startswith(b"\x09\x08") and head[4 + head[2] :].startswith(b"\x2f\0"):
             return ENCRYPTED_OFFICE
-    return "an Outlook message" if "__substg1.0_".encode("utf-16-le") in body else "a legacy Office document"
+    size = 1 << min(int.from_bytes(body[30:32], "little"), 12)
+    directory = (int.from_bytes(body[48:52], "little") + 1) * size  # the parts of the file itself are its first entries
+    names = [(name.encode("utf-16-le"), kind) for name, kind in _STREAMS]
+    for start in (directory, 0):
+        found = [(place, kind) for name, kind in names if (place := body.find(name, start)) >= 0]
+        if found:
+            return min(found)[1]
+    return {".xls": XLS, ".msg": MSG}.get(suffix, LEGACY_OFFICE)  # its name says what it was
 
 
 def other_text_format(text: str) -> str | None:
-    r"""A phrase that names a text format which is not read although it looks like text; None for the rest.
+    r"""The media type of mail, RTF or subtitles, or a phrase that names a format which is not read; None for the rest.
 
     >>> other_text_format("From: a@b.c\nMIME-Version: 1.0\nSubject: x\n\nHello")
-    'a mail message'
+    'message/rfc822'
     >>> other_text_format("Subject: the pump\n\nIt leaks.") is None
     True
     """
     head = text[:16_384].lstrip("\ufeff \t\r\n")
     if _is_mail(head):
-        return "a mail message"
+        return MBOX if head.startswith("From ") else EML
+    if _SUBTITLES.match(head):
+        return VTT
     if re.match(r"(?:<!DOCTYPE svg[^>]*>\s*)?<svg[\s>]", first_markup(text)):
         return "an SVG image"
     encoded = head.encode("utf-8", "replace")
     return next((phrase for signature, phrase in _SIGNATURES if encoded.startswith(signature)), None)
+
+
+def starts_as_named(text: str, kind: str) -> bool:
+    r"""Whether a text that is named as mail or as subtitles begins with a field or a time.
+
+    >>> starts_as_named("Subject: pump\n\nIt leaks.", "mail"), starts_as_named("It leaks.", "mail")
+    (True, False)
+    >>> starts_as_named("00:01.000 --> 00:02.000\nIt leaks.", "subtitles")
+    True
+    """
+    head = text[:16_384].lstrip("\ufeff \t\r\n")
+    return bool(_MAIL_FIELD.match(head)) if kind == "mail" else bool(_CUE.search(head))
 
 
 def _is_mail(head: str) -> bool:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from ragdrop.errors import DocumentError, UnsafeDocumentError
-from ragdrop.formats.content import Kind, read_here
 from ragdrop.formats.isolated_reader import receive, send
+from ragdrop.formats.registry import Kind, read_here
 
 DOCUMENTS = 200  # then a new process, in case the libraries leak
 PEAK_SHARE = 0.5  # of the memory allowed: over it a new process, so that the next document has all of it again

@@ -57,7 +57,8 @@ class SemanticSplitter:
             text = document.text[start:end]
             if text.strip():
                 path, page = document.heading_path(start), document.page(start)
-                chunks.append(Chunk(len(chunks), start, end, text, path, page, context))
+                places = document.places_in(start, end)
+                chunks.append(Chunk(len(chunks), start, end, text, path, page, context, places=places))
         return with_white_space(chunks, document.text)
 
     def _build(self, markdown: bool, max_tokens: int) -> Any:  # noqa: FBT001

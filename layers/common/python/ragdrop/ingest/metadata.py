@@ -31,13 +31,13 @@ def facts_of(
 ) -> tuple[Facts, tuple[str, ...], str]:
     """The facts, the warnings met on the way, and how the content type was found: `stated` or `detected`.
 
-    Later wins: S3 object metadata (names with `-` for `_`; `tags` and `attributes` may be JSON), the sidecar, front
-    matter.  A title that is not stated is the first heading of level 1, else the file's name.  Where *categories*
-    names some, another one is left out.
+    Later wins: headers of a mail, S3 object metadata (names with `-` for `_`; `tags` and `attributes` may be JSON),
+    the sidecar, front matter.  A title that is not stated is the first heading of level 1, else the file's name.  Where
+    *categories* names some, another one is left out.
     """
     stated: dict[str, Any] = {name.replace("-", "_"): value for name, value in (object_metadata or {}).items()}
     stated.update(sidecar or {})
-    stated.update(document.metadata)
+    stated = _with_own(document, stated)
     warnings = list(document.warnings)
     text = {name: _text(stated.get(name), name, warnings) for name in TEXT_FIELDS}
     if categories and text["category"] not in {None, *categories}:
@@ -65,6 +65,16 @@ def facts_of(
         tuple(dict.fromkeys(warnings)),
         "stated" if content_type else "detected",
     )
+
+
+def _with_own(document: ParsedDocument, stated: dict[str, Any]) -> dict[str, Any]:
+    """*stated* with what the document says of itself: front matter wins, headers of a mail do not."""
+    if document.media_type == "text/markdown":
+        return stated | document.metadata
+    own = document.metadata.get("attributes") or {}
+    given = _from_json(stated.get("attributes"), dict) or stated.get("attributes") or {}
+    together = {"attributes": {**own, **given}} if own and isinstance(given, Mapping) else {}
+    return document.metadata | stated | together
 
 
 def _title(key: DocumentKey, document: ParsedDocument) -> str:

@@ -18,6 +18,7 @@ from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import Link, followable
 from ragdrop.domain.parsed import ParsedDocument, document_of, part_of
+from ragdrop.domain.parsed.places import chunk_places
 from ragdrop.ports import ObjectStore
 
 
@@ -161,7 +162,7 @@ def block_name(index: str, number: int, parts: int) -> str:
 
 def pack(chunks: Sequence[Chunk], vectors: Sequence[Vector]) -> bytes:
     """The block of these chunks; their text is not in it."""
-    places = [(c.start, c.end, c.heading_path, c.page, c.context, c.above) for c in chunks]
+    places = [(c.start, c.end, c.heading_path, c.page, c.context, c.above, c.places) for c in chunks]
     first = chunks[0].ordinal if chunks else 0
     head = json.dumps({"first": first, "places": places}, ensure_ascii=False).encode()
     body = b"".join(_little_endian(vector).tobytes() for vector in vectors)
@@ -187,6 +188,7 @@ def unpack(packed: bytes, text: str, offset: int = 0) -> list[tuple[Chunk, Vecto
             tuple(path),
             page,
             **dict(zip(("context", "above"), later, strict=False)),  # blocks of older versions have fewer
+            places=chunk_places(later[2] if len(later) > 2 else ()),
         )
         for i, (start, end, path, page, *later) in enumerate(places)
     ]

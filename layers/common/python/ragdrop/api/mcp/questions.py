@@ -96,7 +96,7 @@ def _passage(document: Mapping[str, Any], chunk: Mapping[str, Any]) -> Passage:
 def answer_text(result: Answered) -> str:
     """An answer as text to read: its sources stand under it, numbered as the model cites them."""
     notes = {
-        citation.marker: f"[{citation.marker}] {citation.path}" + (f", page {citation.page}" if citation.page else "")
+        citation.marker: f"[{citation.marker}] {citation.path}" + (f", {citation.place}" if citation.place else "")
         for citation in result.citations
     }
     lines = [notes[marker] for marker in sorted(notes)]

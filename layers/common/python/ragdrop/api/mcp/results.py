@@ -39,6 +39,7 @@ class Citation(Result):
     end: int
     quote: str
     page: int | None
+    place: str | None = None
     heading_path: list[str]
     chunk_id: str
     chunk_hash: str

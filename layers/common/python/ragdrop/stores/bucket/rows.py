@@ -12,6 +12,7 @@ from ragdrop.domain.chunks import Chunk, Hit, IndexedChunk
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import Link
+from ragdrop.domain.parsed.places import chunk_places
 from ragdrop.errors import IndexLostError
 from ragdrop.stores.bucket.vectors import norm, quantised, signs
 from ragdrop.stores.index_queries import has_direction
@@ -57,13 +58,16 @@ def row_of(chunk: IndexedChunk) -> StoredChunk:
     facts = {name: getattr(chunk.facts, name) for name in _FACTS}
     document = {"vault": key.vault, "path": key.path, "revision": chunk.revision, "facts": facts}
     links = [[link.target, link.text] for link in chunk.links]
-    body = [piece.ordinal, piece.start, piece.end, piece.page, piece.heading_path, piece.context, piece.after, links]
+    body: list[Any] = [piece.ordinal, piece.start, piece.end, piece.page, piece.heading_path, piece.context]
+    body += [piece.after, links, piece.text]
+    if piece.places:  # a row without any is as readers of older versions know it
+        body.append(piece.places)
     numbers = quantised(chunk.vector) if has_direction(chunk.vector) else bytes(len(chunk.vector))
     return StoredChunk(
         (key.vault, key.path, chunk.revision),
         piece.ordinal,
         _encoded(document),
-        _encoded([*body, piece.text]),
+        _encoded(body),
         numbers,
         signs(numbers),
         norm(numbers),
@@ -104,8 +108,9 @@ def chunk_of(body: bytes) -> tuple[Chunk, tuple[Link, ...]]:
     """
     try:
         fields_: list[Any] = json.loads(body)
-        ordinal, start, end, page, headings, context, after, links, text = fields_
-        chunk = Chunk(ordinal, start, end, text, tuple(headings), page, context, after)
+        ordinal, start, end, page, headings, context, after, links, text, *later = fields_
+        places = chunk_places(later[0]) if later else ()
+        chunk = Chunk(ordinal, start, end, text, tuple(headings), page, context, after, places=places)
         return chunk, tuple(Link(*link) for link in links)
     except (ValueError, TypeError) as exc:
         raise IndexLostError("a segment of the index is damaged: a chunk cannot be read") from exc

@@ -12,6 +12,7 @@ from ragdrop.domain.chunks import Chunk, Hit, IndexedChunk, Vector
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import Link
+from ragdrop.domain.parsed.places import chunk_places
 
 MAX_TERM_BYTES = 1_000  # Lucene refuses terms over 32,766 bytes; a longer value is compared by its hash
 # What has its usual value is not written: half of a hit's decoding time went into fields that say nothing.
@@ -196,6 +197,8 @@ def source_of(indexed: IndexedChunk) -> str:
         fields["facts"]["links"] = [[link.target, link.text] for link in indexed.links]
     if chunk.context:
         fields["facts"]["context"] = chunk.context
+    if chunk.places:
+        fields["facts"]["places"] = chunk.places
     for name in ("doc_type", "content_type", "promotion_level", "category", "session_id", "date"):
         value = getattr(facts, name)
         if value is not None:
@@ -236,6 +239,8 @@ def hit_of(source: dict[str, Any], score: float, known: Documents, cosine: float
         source.get("page"),
         context,
         text[size:],
+        "",
+        chunk_places(source["facts"].get("places", ())),
     )
     links = links_of(source["facts"]) if source["ordinal"] == 0 else ()
     return Hit(shared[0], shared[1], chunk, shared[2], score, links, source["chunk_id"], cosine)

@@ -12,15 +12,12 @@ from xml.parsers.expat import ExpatError
 import mammoth
 
 from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import CorruptDocumentError, EncryptedDocumentError, UnsafeDocumentError
-from ragdrop.formats.docx_parts import left_out, margins, with_formulas
+from ragdrop.errors import CorruptDocumentError
 from ragdrop.formats.html import read_markup
 from ragdrop.formats.media_types import DOCX
+from ragdrop.formats.office.docx_parts import left_out, margins, with_formulas
+from ragdrop.formats.office.package import Package
 
-MAX_PART_BYTES = 64 * 1024 * 1024
-MAX_TOTAL_BYTES = 512 * 1024 * 1024
-MAX_RATIO = 200  # the most that Word's own files reach is about 30
-MAX_PARTS = 10_000
 _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fresh"
 _BROKEN = (
     zipfile.BadZipFile,
@@ -48,7 +45,7 @@ def read_docx(body: bytes) -> ParsedDocument:
         CorruptDocumentError: It is not a Word document that can be read.
     """
     try:
-        _check_parts(body)
+        Package(body, "the Word document").refuse_entities()
         pictures = _Pictures()
         page = mammoth.convert_to_html(
             io.BytesIO(with_formulas(body)), style_map=_STYLES, convert_image=pictures.described
@@ -87,23 +84,3 @@ class _Pictures:
 
 def _has_error(page: Any) -> bool:
     return any(message.type == "error" for message in page.messages)
-
-
-def _check_parts(body: bytes) -> None:
-    with zipfile.ZipFile(io.BytesIO(body)) as archive:
-        parts = archive.infolist()
-        if any(part.flag_bits & 1 for part in parts):
-            raise EncryptedDocumentError("the document wants a password")
-        total = sum(part.file_size for part in parts)
-        largest = max((part.file_size for part in parts), default=0)
-        large = (part for part in parts if part.file_size > 1_000_000)
-        worst = max((part.file_size / max(part.compress_size, 1) for part in large), default=0)
-        if largest > MAX_PART_BYTES or total > MAX_TOTAL_BYTES or worst > MAX_RATIO or len(parts) > MAX_PARTS:
-            raise UnsafeDocumentError(
-                f"it unpacks to {total} bytes in {len(parts)} parts", limit_bytes=MAX_TOTAL_BYTES, size_bytes=total
-            )
-        for part in parts:
-            if part.filename.endswith((".xml", ".rels")):
-                with archive.open(part) as opened:
-                    if b"<!ENTITY" in opened.read(65_536):
-                        raise UnsafeDocumentError(f"its part {part.filename[:100]!r} defines XML entities")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from ragdrop.domain.chunk_units import Span, windows
 from ragdrop.domain.documents import ContentType
 from ragdrop.domain.links import Link
+from ragdrop.domain.parsed.places import ChunkPlaces, Place
 
 Syntax = Literal["markdown", "text"]
 
@@ -55,6 +56,7 @@ class ParsedDocument:
         warnings: What was wrong but did not prevent reading.
         pages: Where each page starts, in order; empty where the format has no pages.
         tables: In order of their position, none inside another.
+        places: What readers call its parts, in order; a document that has pages alone needs none.
     """
 
     text: str
@@ -68,6 +70,7 @@ class ParsedDocument:
     warnings: tuple[str, ...] = ()
     pages: tuple[int, ...] = ()
     tables: tuple[Table, ...] = ()
+    places: tuple[Place, ...] = ()
 
     def heading_path(self, start: int) -> tuple[str, ...]:
         r"""The headings in force at *start*, outermost first.
@@ -86,6 +89,26 @@ class ParsedDocument:
         2
         """
         return max(bisect_right(self.pages, start), 1) if self.pages else None
+
+    def places_in(self, start: int, end: int) -> ChunkPlaces:
+        """The places that *start* to *end* (exclusive) touches; none where its one page says it all.
+
+        >>> ParsedDocument("onetwo", "text", "application/pdf", pages=(0, 3)).places_in(1, 5)
+        ((0, 'page 1'), (2, 'page 2'))
+        >>> ParsedDocument("onetwo", "text", "application/pdf", pages=(0, 3)).places_in(3, 5)
+        ()
+        """
+        starts: Sequence[int] = self.pages if not self.places else [place.start for place in self.places]
+        first = max(bisect_right(starts, start) - 1, 0)
+        last = max(bisect_left(starts, end), first)
+        if not self.places:
+            touched = [(max(starts[at] - start, 0), f"page {at + 1}") for at in range(first, last)]
+            return tuple(touched) if len(touched) > 1 else ()
+        stops = [*starts[first + 1 : last], end]
+        return tuple(
+            (max(place.start - start, 0), place.named(self.text, max(place.start, start), stop))
+            for place, stop in zip(self.places[first:last], stops, strict=True)
+        )
 
     def headings_at(self, start: int) -> list[Heading]:
         """The headings in force at *start*, outermost first."""
@@ -117,7 +140,15 @@ def document_of(fields: Mapping[str, Any]) -> ParsedDocument:
     values["links"] = tuple(Link(**link) for link in values.get("links", ()))
     values["headings"] = tuple(Heading(**heading) for heading in values.get("headings", ()))
     values["tables"] = tuple(Table(**table) for table in values.get("tables", ()))
+    values["places"] = tuple(
+        Place(place["start"], place["name"], _pair(place["columns"]), place["row"], place["rows"])
+        for place in values.get("places", ())
+    )
     return ParsedDocument(**values)
+
+
+def _pair(columns: Sequence[str] | None) -> tuple[str, str] | None:
+    return None if columns is None else (columns[0], columns[1])
 
 
 def part_places(document: ParsedDocument, size: int) -> list[Span]:
@@ -161,6 +192,7 @@ def part_of(document: ParsedDocument, start: int, end: int, text: Callable[[int,
         headings=(*(Heading(heading.level, heading.text, 0) for heading in above), *inside),
         pages=tuple(max(page - start, 0) for page in document.pages if page < end),
         tables=tuple(_within(table, start, end, text) for table in tables if table.start < end),
+        places=_places_of(document.places, start, end, text),
     )
 
 
@@ -171,3 +203,13 @@ def _within(table: Table, start: int, end: int, text: Callable[[int, int], str])
         header = text(table.start, table.rows_start).strip()
     first, last = max(table.start - start, 0), min(table.end, end) - start
     return Table(first, min(max(table.rows_start - start, 0), last), last, header)
+
+
+def _places_of(places: Sequence[Place], start: int, end: int, text: Callable[[int, int], str]) -> tuple[Place, ...]:
+    """The places between *start* and *end*; of one with rows that begins before, the rows that are left."""
+    first = max(bisect_right(places, start, key=lambda held: held.start) - 1, 0)
+    last = bisect_left(places, end, key=lambda held: held.start)
+    inside = places[first:last]
+    return tuple(
+        place.cut(start, text(place.start, start) if place.columns and place.start < start else "") for place in inside
+    )

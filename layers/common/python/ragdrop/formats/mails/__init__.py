@@ -1,0 +1,1 @@
+"""Mails: EML, MBOX and MSG."""

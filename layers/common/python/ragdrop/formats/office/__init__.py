@@ -1,0 +1,1 @@
+"""Office documents: Word, sheets, slides, OpenDocument, RTF."""

@@ -1,0 +1,98 @@
+"""RTF by striprtf: its text, and lines of cells as tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from striprtf.striprtf import rtf_to_text
+
+from ragdrop.domain.parsed import ParsedDocument
+from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, EmptyDocumentError
+from ragdrop.formats.markdown_writer import MarkdownWriter, one_line
+from ragdrop.formats.media_types import RTF
+from ragdrop.formats.text_decoding import clean, marked_encoding
+
+MAX_BYTES = 32 * 1024 * 1024  # striprtf reads two megabytes a second, and needs ten times the memory
+_BINARY = re.compile(rb"\\bin(\d{1,9}) ?")
+_HEX = re.compile(r"[0-9a-fA-F\s]{400,}")
+_LEFT_OUT = (
+    (r"\\pict\b", "pictures"),
+    (r"\\objdata\b", "embedded objects"),
+    (r"\\\*\\annotation\b", "comments"),
+    (r"\{\\footnote\b", "footnotes"),
+    (r"\{\\(?:header|footer)[lrf]?\b", "page headers and footers"),
+)
+
+
+def read_rtf(body: bytes) -> ParsedDocument:
+    """Read an RTF document: paragraphs and tables; it has no headings that are marked as such.
+
+    Raises:
+        EmptyDocumentError: There is no text in it.
+        DocumentTooLargeError: It is over 32 MB without its pictures.
+        CorruptDocumentError: Its marks cannot be read.
+    """
+    encoding = marked_encoding(body)
+    source = body.decode(encoding, "replace") if encoding else _without_binary(body).decode("latin-1")
+    source = _HEX.sub("", source).lstrip("\ufeff \t\r\n")
+    if len(source) > MAX_BYTES:
+        message = f"the RTF document has {len(source)} bytes without its pictures, at most {MAX_BYTES} are read"
+        raise DocumentTooLargeError(message, limit_bytes=MAX_BYTES, size_bytes=len(source))
+    try:
+        text = clean(_text(source)).replace("\ufeff", "")
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as exc:
+        message = f"the RTF document cannot be read ({type(exc).__name__}); open it in its program and save it again"
+        raise CorruptDocumentError(message) from exc
+    warnings = list(_warnings(source, text))
+    if not text.strip():
+        if any("truncated" in warning for warning in warnings):
+            raise CorruptDocumentError("the RTF document is truncated or damaged, and no text could be read")
+        raise EmptyDocumentError("there is no text in this document")
+    writer = MarkdownWriter()
+    _write(text.split("\n"), writer)
+    return writer.document(RTF, warnings=warnings)
+
+
+def _text(source: str) -> str:
+    return rtf_to_text(source, errors="replace")  # type: ignore[no-any-return, no-untyped-call]
+
+
+def _without_binary(body: bytes) -> bytes:
+    r"""The source without bytes of pictures, which may hold braces.
+
+    >>> _without_binary(b"a{\\pict\\bin3 }}}}b")
+    b'a{\\pict}b'
+    """
+    parts, at = [], 0
+    for found in _BINARY.finditer(body):
+        if found.start() >= at:
+            parts.append(body[at : found.start()])
+            at = found.end() + int(found[1])
+    return b"".join([*parts, body[at:]])
+
+
+def _warnings(source: str, text: str) -> Iterator[str]:
+    bare = re.sub(r"\\[\\{}]", "", source)
+    if bare.count("{") != bare.count("}"):
+        yield "the RTF document is truncated or damaged; text may be missing"
+    if "\ufffd" in text:
+        yield "some characters could not be decoded and are replaced"
+    for mark, kind in _LEFT_OUT:
+        count = len(re.findall(mark, source))
+        if count:
+            yield f"{count} {kind} of the RTF document are left out"
+
+
+def _write(lines: list[str], writer: MarkdownWriter) -> None:
+    """Write paragraphs, and neighbouring lines of cells as one table: striprtf ends every cell with a bar."""
+    rows: list[list[str]] = []
+    for line in [*lines, ""]:
+        cells = [one_line(cell) for cell in line.split("|")[:-1]] if line.rstrip().endswith("|") else []
+        if len(cells) > 1 or (cells and rows):
+            rows.append(cells)
+            continue
+        if rows:
+            writer.table(rows, columns=max(map(len, rows)))
+            rows = []
+        writer.block(one_line(line))

@@ -1,0 +1,175 @@
+"""docs/formats.md: one row for each format of the registry, and what holds for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragdrop.formats.registry import FORMATS, Kind
+
+TEXTS = Path(__file__).with_name("formats_texts.md")
+
+
+@dataclass(frozen=True)
+class Note:
+    """What the page says of a format.
+
+    `seconds` is the time of one core for a megabyte of the file, measured on files of 0.3 to 2 MB of words.
+    """
+
+    reads: str
+    places: str
+    left_out: str
+    limits: str
+    library: str
+    seconds: str
+
+
+_NOTHING = "none"
+_STDLIB = "Python's own"
+_PACKED = "64 MB a part, 512 MB and 10,000 parts in all, 200 times its size; no XML entities"
+NOTES: dict[Kind, Note] = {
+    "markdown": Note(
+        "the object, decoded, unchanged", _NOTHING, "", "over 200,000 characters a line scan", "markdown-it-py", "0.1"
+    ),
+    "text": Note("the object, decoded, unchanged", _NOTHING, "", _NOTHING, _STDLIB, "0.01"),
+    "html": Note(
+        "Markdown of what a reader sees: headings, lists, tables, links",
+        _NOTHING,
+        "scripts, menus; hidden parts with a warning",
+        "250 nested elements",
+        "selectolax",
+        "0.15",
+    ),
+    "pdf": Note(
+        "the pages' text, lines joined to paragraphs; outline as headings; Arabic and Hebrew in their logical order",
+        "`page 3`",
+        "pictures, attached files, filled fields, comments, pages that cannot be read",
+        "5,000 pages",
+        "pypdfium2",
+        "0.6",
+    ),
+    "docx": Note(
+        "body, tables, formulas, text boxes, notes, descriptions of pictures; page headers and footers once",
+        _NOTHING,
+        "pictures without a description, comments, deleted text, embedded files, charts and diagrams",
+        _PACKED,
+        "mammoth",
+        "1.0",
+    ),
+    "spreadsheet": Note(
+        "sheets as tables, hidden ones too; results of formulas; dates of ISO 8601, per cent where a cell shows it",
+        "`Budget!A2:F9`",
+        "macros, charts, comments, pictures, other number formats; columns after the 500th",
+        f"1,000 sheets; {_PACKED}",
+        "python-calamine",
+        "0.5",
+    ),
+    "presentation": Note(
+        "slides in order, titles as headings, tables, notes, descriptions of pictures; hidden slides too",
+        "`slide 4`, `slide 4, notes`",
+        "pictures without a description, charts, diagrams, comments, films, embedded files",
+        f"5,000 slides; {_PACKED}",
+        _STDLIB,
+        "0.4",
+    ),
+    "opendocument": Note(
+        "headings, lists, tables, notes, text boxes, descriptions of pictures; slides as those of PPTX",
+        "`slide 4`, `slide 4, notes`",
+        "pictures without a description, comments, deleted text, embedded objects, page headers",
+        f"5,000 slides, 200 nested elements; {_PACKED}",
+        _STDLIB,
+        "0.1",
+    ),
+    "rtf": Note(
+        "paragraphs and tables",
+        _NOTHING,
+        "headings as such, pictures, footnotes, comments, page headers, embedded objects",
+        "32 MB without pictures",
+        "striprtf",
+        "0.8",
+    ),
+    "epub": Note(
+        "title, authors, and the chapters in reading order, as HTML",
+        "`chapter 3`",
+        "pictures; books that are protected are refused",
+        f"5,000 chapters; {_PACKED}",
+        "selectolax",
+        "0.2",
+    ),
+    "mail": Note(
+        "subject as title, headers, text (HTML where there is no plain text), quoted history under its own heading, "
+        "attachments by their own readers; senders and date as metadata",
+        "`message`, `message, quoted history`, `attachment a.xlsx: Budget!A2:F2`",
+        "pictures, attachments that cannot be read",
+        "100 attachments of 64 MB in all, two mails deep; 1,000 parts, 20 deep",
+        _STDLIB,
+        "0.05",
+    ),
+    "mailbox": Note(
+        "the same for each mail", "`message 12`", "the same; mails that cannot be read", "5,000 mails", _STDLIB, "0.4"
+    ),
+    "outlook": Note(
+        "as EML; text that is kept as RTF alone, too", "as EML", "as EML", "200 attachments", "olefile", "0.05"
+    ),
+    "subtitles": Note(
+        "a line a cue with its speaker; repeated lines once", "`00:01:05`", "styles, notes", _NOTHING, _STDLIB, "0.15"
+    ),
+    "code": Note(
+        "the object, decoded, unchanged; functions and classes as headings",
+        _NOTHING,
+        "",
+        "4 MB, else as text",
+        "Pygments",
+        "0.6",
+    ),
+    "json": Note(
+        "a line a value, `path.to.value: value`; an array of objects as records",
+        _NOTHING,
+        "",
+        "16 MB and 100 levels, else as text or refused",
+        _STDLIB,
+        "0.3",
+    ),
+    "jsonl": Note("the same, a record a line", _NOTHING, "", "100 levels", _STDLIB, "0.3"),
+    "csv": Note(
+        "a Markdown table; the separator is found, or named by a first line `sep=;`",
+        _NOTHING,
+        "columns after the 500th",
+        "a million characters a cell",
+        _STDLIB,
+        "0.15",
+    ),
+}
+LIBRARIES = (
+    ("pypdfium2", "Apache-2.0 or BSD-3-Clause", "8.6 MB"),
+    ("selectolax", "MIT", "7.8 MB"),
+    ("Pygments", "BSD-2-Clause", "5.2 MB"),
+    ("python-calamine", "MIT", "2.3 MB"),
+    ("mammoth", "BSD-2-Clause", "0.4 MB"),
+    ("markdown-it-py", "MIT", "0.4 MB"),
+    ("olefile", "BSD-2-Clause", "0.4 MB"),
+    ("striprtf", "BSD-3-Clause", "0.03 MB"),
+)
+
+
+def page() -> str:
+    """The whole page: the formats, the libraries, and the texts beside this module."""
+    head, _, rest = TEXTS.read_text("utf-8").partition("<!-- formats -->\n")
+    reads = [("format", "the parsed text", "places in citations", "library", "s per MB")]
+    lost = [("format", "left out", "limits")]
+    for kind, held in FORMATS.items():
+        note = NOTES[kind]
+        title = held.title + (
+            f" ({', '.join(held.suffixes)})" if kind in {"spreadsheet", "presentation", "opendocument"} else ""
+        )
+        reads.append((title, note.reads, note.places, note.library, note.seconds))
+        lost.append((held.title, note.left_out or _NOTHING, note.limits))
+    packages = [("package", "licence", "unpacked"), *LIBRARIES]
+    middle, _, end = rest.partition("<!-- left out -->\n")
+    return head + _table(reads) + middle + _table(lost) + "\n" + _table(packages) + end
+
+
+def _table(rows: list[tuple[str, ...]]) -> str:
+    lines = [rows[0], tuple("---" for _ in rows[0]), *rows[1:]]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -1,0 +1,201 @@
+"""Mails: headers, text, quoted history, attachments, mailboxes, and Outlook's own files."""
+
+from __future__ import annotations
+
+import struct
+from email.message import EmailMessage
+
+import pytest
+
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.links import Link
+from ragdrop.domain.parsed import ParsedDocument
+from ragdrop.errors import DocumentError, EncryptedDocumentError, UnsafeDocumentError
+from ragdrop.formats.content import ContentParser
+from ragdrop.formats.registry import read_here
+from ragdrop.formats.splitter import SemanticSplitter
+from ragdrop.ingest.metadata import facts_of
+from tests import document_files, office_files
+from tests.compound_files import outlook_message
+
+HEAD = "# The pump\n\nFrom: Ann <ann@example.com>\nTo: bob@example.com\nDate: Fri, 01 May 2026 10:00:00 +0000\n\n"
+
+
+def parse(body: bytes | str, name: str = "a.eml") -> ParsedDocument:
+    return ContentParser(read_here).parse(body.encode() if isinstance(body, str) else body, name=name)
+
+
+def place_of(document: ParsedDocument, words: str) -> str | None:
+    (chunk,) = SemanticSplitter(lambda: None).split(document, max_tokens=2_000, overlap_tokens=0)
+    start = document.text.index(words)
+    return chunk.place_at(start, start + len(words))
+
+
+def test_a_mail_is_its_headers_and_its_text() -> None:
+    document = parse(office_files.mail("It leaks.\n"), "mails/one")
+
+    assert document.text == HEAD + "It leaks.\n"
+    assert document.media_type == "message/rfc822"
+
+
+def test_headers_become_metadata_that_a_sidecar_may_override() -> None:
+    document = parse(office_files.mail("It leaks.\n"))
+
+    facts, warnings, _ = facts_of(
+        DocumentKey("acme", "team", "a.eml"),
+        document,
+        version_id="v",
+        indexed_at="2026-05-02T00:00:00Z",
+        sidecar={"date": "2026-01-01", "attributes": {"project": "x", "to": "all"}},
+    )
+
+    assert (facts.title, facts.date, warnings) == ("The pump", "2026-01-01", ())
+    assert facts.attributes == {"from": "Ann <ann@example.com>", "to": "all", "project": "x"}
+
+
+def test_quoted_history_stands_under_a_heading_of_its_own() -> None:
+    document = parse(
+        office_files.mail("Since May.\n\nOn 1 May 2026 at 9:00 Bob wrote:\n> Since when\n> does it leak?\n")
+    )
+
+    assert document.text.endswith(
+        "Since May.\n\n## Quoted history\n\nOn 1 May 2026 at 9:00 Bob wrote:\n> Since when\n> does it leak?\n"
+    )
+    assert (place_of(document, "Since May"), place_of(document, "does it")) == ("message", "message, quoted history")
+
+
+def test_a_page_is_read_where_there_is_no_plain_text_and_its_links_are_kept() -> None:
+    page = "<html><h1>Leak</h1><p>See <a href='https://example.com/a.pdf'>this</a>.</p><script>x</script></html>"
+
+    document = parse(office_files.mail("", html=page))
+
+    assert document.text == HEAD + "## Leak\n\nSee this.\n"
+    assert document.links == (Link("https://example.com/a.pdf", "this"),)
+    assert parse(office_files.mail("plain\n", html=page)).text == HEAD + "plain\n"
+
+
+def test_attachments_are_read_by_their_own_readers_with_places_of_their_own() -> None:
+    attached = {
+        "prices.xlsx": office_files.xlsx({"Parts": [["part", "price"], ["seal", 3.5]]}),
+        "manual.pdf": document_files.pdf(["The pump leaks."], ["Call Ann."]),
+        "../../etc/notes.txt": b"Bob knows.",
+        "picture.png": b"\x89PNG\r\n\x1a\n",
+        "broken.docx": b"PK\x03\x04 word/ broken",
+    }
+
+    document = parse(office_files.mail("See below.\n", attachments=attached))
+
+    assert place_of(document, "seal") == "attachment prices.xlsx: Parts!A2:B2"
+    assert place_of(document, "Call Ann") == "attachment manual.pdf: page 2"
+    assert place_of(document, "Bob knows") == "attachment notes.txt"
+    assert document.heading_path(document.text.index("seal")) == ("The pump", "Attachment: prices.xlsx", "Parts")
+    assert [warning[:46] for warning in document.warnings] == [
+        "the attachment 'picture.png' is left out: the ",
+        "the attachment 'broken.docx' is left out: the ",
+    ]
+
+
+def test_a_mail_in_a_mail_is_read_and_one_in_too_many_is_left_out_with_a_warning() -> None:
+    inner: EmailMessage | None = None
+    for number in range(8):
+        outer = office_files.mail_message(f"This is level {number}.\n", subject=f"Level {number}")
+        if inner is not None:
+            outer.add_attachment(inner)
+        inner = outer
+    assert inner is not None
+
+    document = parse(inner.as_bytes())
+
+    assert "This is level 7." in document.text
+    assert "This is level 5." in document.text
+    assert "This is level 0." not in document.text
+    assert any("inside too many others" in warning for warning in document.warnings)
+    assert place_of(document, "This is level 6") == "attached mail Level 6"
+
+
+def test_a_mailbox_is_read_mail_by_mail() -> None:
+    mails = [office_files.mail(f"Number {number}.\n>From here on.\n", subject=f"Mail {number}") for number in range(3)]
+    body = b"".join(b"From ann@example.com Fri May  1 10:00:00 2026\n" + mail + b"\n" for mail in mails)
+
+    document = parse(body, "a.mbox")
+
+    assert [heading.text for heading in document.headings] == ["Mail 0", "Mail 1", "Mail 2"]
+    assert place_of(document, "Number 2") == "message 3"
+    assert "\nFrom here on." in document.text
+
+
+def test_words_in_any_encoding_are_decoded() -> None:
+    body = (
+        "From: =?iso-8859-1?q?Andr=E9?= <a@b.c>\r\nTo: d@e.f\r\nSubject: =?utf-8?b?R3LDvMOfZQ==?=\r\n"
+        "MIME-Version: 1.0\r\n"
+        "Content-Type: text/plain; charset=windows-1252\r\n"
+        "Content-Transfer-Encoding: quoted-printable\r\n\r\nK=E4se\r\n"
+    )
+
+    document = parse(body)
+
+    assert document.text == "# Grüße\n\nFrom: André <a@b.c>\nTo: d@e.f\n\nKäse\n"
+    assert parse(body.encode("utf-16"), "b").text == document.text
+
+
+def test_a_truncated_mail_is_read_with_a_warning() -> None:
+    whole = office_files.mail("It leaks.\n", attachments={"a.txt": b"Call Ann. " * 50})
+
+    document = parse(whole[:-200])
+
+    assert "It leaks." in document.text
+    assert "truncated" in document.warnings[0]
+
+
+def test_an_encrypted_mail_says_so() -> None:
+    body = (
+        "From: a@b.c\nTo: d@e.f\nSubject: x\nMIME-Version: 1.0\n"
+        "Content-Type: application/pkcs7-mime; smime-type=enveloped-data\nContent-Transfer-Encoding: base64\n\nMIAG\n"
+    )
+
+    with pytest.raises(EncryptedDocumentError):
+        parse(body)
+
+
+@pytest.mark.parametrize("many", [2_000, 100_000])
+def test_parts_nested_too_deep_are_refused(many: int) -> None:
+    parts = "".join(f"Content-Type: multipart/mixed; boundary=b{number}\n\n--b{number}\n" for number in range(many))
+
+    with pytest.raises(DocumentError):
+        parse("From: a@b.c\nTo: d@e.f\nMIME-Version: 1.0\n" + parts + "\nx\n")
+
+
+def test_too_many_parts_are_refused() -> None:
+    parts = "--b\nContent-Type: text/plain\n\nx\n" * 1_100
+    head = "From: a@b.c\nTo: d@e.f\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"
+
+    with pytest.raises(UnsafeDocumentError):
+        parse(head + parts)
+
+
+def test_an_outlook_message_is_read_with_its_attachments() -> None:
+    body = outlook_message(
+        {"0037": "The pump", "1000": "It leaks.\r\n", "0C1A": "Ann", "5D01": "ann@example.com", "0E04": "Bob"},
+        sent=struct.pack("<Q", 133_802_000_000_000_000),
+        attachments={"notes.txt": b"Call Ann."},
+    )
+
+    document = parse(body, "a.msg")
+
+    assert document.text == (
+        "# The pump\n\nFrom: Ann <ann@example.com>\nTo: Bob\nDate: 2025-01-01T10:13:20+00:00\n\nIt leaks.\n\n"
+        "## Attachment: notes.txt\n\nCall Ann.\n"
+    )
+    assert document.metadata["date"] == "2025-01-01T10:13:20+00:00"
+    assert place_of(document, "Call") == "attachment notes.txt"
+
+
+def test_a_truncated_outlook_message_fails_or_is_read_but_never_breaks() -> None:
+    body = outlook_message({"0037": "The pump", "1000": "It leaks."}, attachments={"notes.txt": b"Call Ann." * 900})
+
+    for share in range(1, 20):
+        try:
+            outcome = parse(body[: len(body) * share // 20], "a.msg").text
+        except DocumentError as exc:
+            outcome = exc.code
+        assert outcome.startswith(("# The pump", "From", "CORRUPT_DOCUMENT"))
