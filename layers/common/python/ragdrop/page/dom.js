@@ -1,39 +1,39 @@
 // Elements without markup: every string becomes a text node, so a document can never become code.
 
-const SVG = "http://www.w3.org/2000/svg";
-
-// An element: h("a", {href: "#/x", class: "quiet", onclick: go}, "text", other).  `class`, `for`, `aria-*` and `data-*`
-// are attributes, `on*` are listeners, `true` is an empty attribute; null and false leave it out.
-export function h(name, properties = {}, ...children) {
-  return filled(document.createElement(name), properties, children);
-}
+// An element: h("a.quiet[rel=next]", {href: "#/x", onclick: go}, "text", other).  The first string is written as in CSS and
+// never made of data.  Properties may be left out; `on*` are listeners, the others attributes: true is an empty one;
+// null, undefined and false leave out properties and children.
+export const h = (name, ...rest) => filled((tag) => document.createElement(tag), name, rest);
 
 // The same for SVG.
-export function svg(name, properties = {}, ...children) {
-  return filled(document.createElementNS(SVG, name), properties, children);
-}
+export const svg = (name, ...rest) => filled((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag), name, rest);
 
-function filled(element, properties, children) {
-  for (const [name, value] of Object.entries(properties ?? {})) {
-    if (value === null || value === undefined || value === false) continue;
+const absent = (value) => value === null || value === undefined || value === false;
+
+function filled(make, selector, [properties, ...children]) {
+  const [tag] = /^\w+/.exec(selector);
+  const element = make(tag);
+  for (const [, name, attribute, value] of selector.matchAll(/\.([\w-]+)|\[([\w-]+)=?([^\]]*)\]/g)) {
+    if (name) element.classList.add(name);
+    else element.setAttribute(attribute, value);
+  }
+  const given = properties?.constructor === Object;
+  for (const [name, value] of Object.entries(given ? properties : {})) {
+    if (absent(value)) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name === "value") element.value = value;
-    else if (name === "href") element.setAttribute(name, safeLink(value));
-    else element.setAttribute(name, value === true ? "" : String(value));
+    else if (name === "class") element.classList.add(...value.split(" ").filter(Boolean));
+    else element.setAttribute(name, name === "href" ? safeLink(value) : value === true ? "" : value);
   }
-  element.append(...nodes(children));
+  element.append(...nodes(given ? children : [properties, ...children]));
   return element;
 }
 
-function nodes(children) {
-  return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false)
-    .map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));
-}
+const nodes = (children) => children.flat(Infinity).filter((child) => !absent(child) && child !== true)
+  .map((child) => (child instanceof Node ? child : document.createTextNode(child)));
 
 // Links lead to this page or to the web, never to a script.
-function safeLink(value) {
-  return /^(#|https?:\/\/|blob:)/.test(value) ? value : "#";
-}
+const safeLink = (value) => (/^(#|https?:\/\/|blob:)/.test(value) ? value : "#");
 
 // Put *children* in the place of what *element* holds.
 export function show(element, ...children) {
@@ -41,10 +41,8 @@ export function show(element, ...children) {
   return element;
 }
 
-// Code points *start* to *end* of *text*: the API counts code points, JavaScript counts UTF-16 units.
-export function codePoints(text, start, end) {
-  return Array.from(text).slice(start, end).join("");
-}
+// A button; *where* adds to its selector.
+export const button = (where, label, onclick, more = {}) => h(`button.button[type=button]${where}`, { onclick, ...more }, label);
 
 // Tell people who do not see the screen.
 export function announce(text) {

@@ -1,31 +1,30 @@
 // The evidence of a citation: the document's text around the quote, read back from S3 and compared while one looks.
 
 import { call, documentPath, query } from "./api.js";
-import { h, show } from "./dom.js";
+import { button, h, show } from "./dom.js";
 import { judged, moveMark, placeOf } from "./marks.js";
 import { loading, problem } from "./problems.js";
 import { number, percent, t, when } from "./strings.js";
 
 const AROUND = 1500; // code points before and after the quote at first
 const SLICE = 20000; // code points of each further slice
-const SIGNS = { identical: "✓", differs: "≠", gone: "⌫" };
 const wide = matchMedia("(min-width: 62rem)");
 
 // Give *page* an evidence panel: beside its content, below the answer where there is no room.  Arrows go through the
 // citations of the answer, of *latest()* at first; Escape closes.  The function that is returned opens evidence.
 export function host(page, signal, latest) {
-  const panel = h("aside", { class: "evidence", hidden: true, tabindex: "-1", "aria-label": t("evidence.title"), "data-evidence": true });
-  let now = null; // what is open: {turn, at, citation}
+  const panel = h("aside.evidence[hidden][tabindex=-1][data-evidence]", { "aria-label": t("evidence.title") });
+  let now = null; // what is open: {turn, at}
   let browsing = false; // arrows open evidence and keep the focus
-  const markAt = () => now?.turn.answer.querySelector(`[data-at="${now.at}"]`);
+  const markOf = () => now?.turn.answer.querySelector(`[data-at="${now.at}"]`);
   const expanded = () => {
     for (const mark of page.querySelectorAll("[data-mark][aria-expanded]")) mark.removeAttribute("aria-expanded");
-    markAt()?.setAttribute("aria-expanded", "true");
+    markOf()?.setAttribute("aria-expanded", "true");
   };
-  const place = () => (wide.matches ? page : now.turn.evidence).append(panel);
+  const place = () => now && (wide.matches ? page : now.turn.evidence).append(panel);
 
   function close() {
-    const mark = markAt();
+    const mark = markOf();
     panel.hidden = true;
     page.classList.remove("with-evidence");
     now = null;
@@ -33,22 +32,22 @@ export function host(page, signal, latest) {
     mark?.focus();
   }
 
-  function open(turn, sentence, citation, button) {
-    now = { turn, citation, at: button.dataset.at };
+  function open(turn, sentence, citation, mark) {
+    const mine = now = { turn, at: mark.dataset.at };
     expanded();
     panel.hidden = false;
     page.classList.add("with-evidence");
     place();
-    const mine = now;
-    fill(panel, { sentence, citation, close, current: () => mine === now && panel.isConnected, stated: (state) => {
+    fill(panel, sentence, citation, close, () => mine === now && panel.isConnected, (state) => {
       if ((turn.states.get(citation) ?? null) === state) return;
-      const held = document.activeElement === markAt();
-      if (state) turn.states.set(citation, state); else turn.states.delete(citation);
+      const held = document.activeElement === markOf();
+      turn.states.set(citation, state);
       turn.drawAnswer();
       expanded();
-      if (held) markAt()?.focus();
-    } });
-    if (!browsing) panel.focus({ preventScroll: wide.matches });
+      if (held) markOf()?.focus();
+    });
+    if (!wide.matches) panel.scrollIntoView();
+    if (!browsing) panel.focus({ preventScroll: true });
   }
 
   document.addEventListener("keydown", (event) => {
@@ -58,64 +57,55 @@ export function host(page, signal, latest) {
     const turn = now?.turn ?? latest();
     if (!step || !turn || event.target.matches("input, textarea, select, .scroll-x, pre")) return;
     event.preventDefault();
-    const mark = moveMark(turn.answer, step, markAt());
     browsing = true;
-    if (mark && now) mark.click();
+    if (moveMark(turn.answer, step, markOf()) && now) document.activeElement.click();
     browsing = false;
   }, { signal });
-  wide.addEventListener("change", () => now && place(), { signal });
+  wide.addEventListener("change", place, { signal });
   return open;
 }
 
+const path = (citation, more = "") => documentPath(placeOf(citation).vault, placeOf(citation).path) + more;
+const span = (citation, start, end) => path(citation, query({ span: `${start}-${end}`, version: citation.version_id }));
+// What a request gives; null where there is nothing.
+const found = (asked) => asked.catch((error) => {
+  if (error.status === 404) return null;
+  throw error;
+});
+
 // What became of a cited document: null (its version is live), "changed" or "gone"; and its record.
 export async function sourceState(citation) {
-  const { vault, path } = placeOf(citation);
-  const record = await call(documentPath(vault, path)).catch((error) => {
-    if (error.status === 404) return null;
-    throw error;
-  });
+  const record = await found(call(path(citation)));
   const gone = !record?.live_version_id || record.status === "deleted";
   return { record, state: gone ? "gone" : record.live_version_id === citation.version_id ? null : "changed" };
 }
 
-const read = (citation, start, end) => {
-  const { vault, path } = placeOf(citation);
-  return call(`${documentPath(vault, path)}${query({ span: `${start}-${end}`, version: citation.version_id })}`);
-};
-
-function fill(panel, { sentence, citation, close, current, stated }) {
-  const header = h("header", { class: "row spread" }, h("h2", {}, citation ? t("evidence.of", { marker: citation.marker }) : t("evidence.title")),
-    h("button", { class: "button quiet icon", type: "button", "data-close-evidence": true, "aria-label": t("common.close"), onclick: close }, h("span", { "aria-hidden": "true" }, "✕")));
-  const why = h("div", { class: "judgement" }, h("p", {}, judged(sentence, citation)), h("p", { class: "small" }, sentence.text),
-    citation && h("p", { class: "muted small" }, t("evidence.support", { share: percent(citation.support) })));
-  if (!citation) return show(panel, header, why, h("p", {}, t("evidence.none")));
-  const { vault, path } = placeOf(citation);
-  const verdict = h("p", { class: "verdict", role: "status" });
-  const source = h("div", {});
-  const facts = h("dl", { class: "facts" });
-  const text = h("div", { class: "source", tabindex: "0", role: "region", "aria-label": t("evidence.text") });
-  show(panel, header, why, verdict, source, h("h3", { class: "mono" }, `${vault}/${path}`), facts, text,
-    h("p", {}, h("a", { class: "button", "data-open-document": true, href: `#${documentPath(vault, path)}${query({ span: `${citation.start}-${citation.end}`, version: citation.version_id })}` }, t("common.open_document"))));
-  const drawFacts = (date = null) => show(facts, [["heading", citation.heading_path.join(" › ")], ["page", citation.page], ["span", `${number(citation.start)}–${number(citation.end)}`],
-    ["version", citation.version_id], ["date", date && when(date)]].filter(([, value]) => value).map(([name, value]) => [h("dt", {}, t(`evidence.${name}`)), h("dd", {}, value)]));
-  drawFacts();
+function fill(panel, sentence, citation, close, current, stated) {
+  const title = t("evidence.title");
+  const head = [h("header.row.spread", h("h2", title, citation && ` ${citation.marker}`), button(".quiet[data-close-evidence]", "✕", close, { "aria-label": t("common.close") })),
+    h("div.judgement", judged(sentence, citation), h("p.small", sentence.text), citation && h("p.muted.small", t("evidence.support", { share: percent(citation.support) })))];
+  if (!citation) return show(panel, head, h("p", t("evidence.none")));
+  const verdict = h("p.verdict[role=status]");
+  const source = h("div");
+  const facts = h("dl.facts");
+  const text = h("div.source[tabindex=0][role=region]", { "aria-label": t("evidence.text") });
+  show(panel, head, verdict, source, h("h3.mono", placeOf(citation).place), facts, text,
+    h("p", h("a.button[data-open-document]", { href: `#${span(citation, citation.start, citation.end)}` }, t("common.open_document"))));
+  const drawFacts = (date) => show(facts, Object.entries({ heading: citation.heading_path.join(" › "), page: citation.page, span: `${number(citation.start)}–${number(citation.end)}`, version: citation.version_id, date: date && when(date) })
+    .map(([name, value]) => value && [h("dt", t(`evidence.${name}`)), h("dd", value)]));
 
   async function check() {
     const say = (state, ...nodes) => {
       verdict.dataset.readBack = state;
       show(verdict, nodes);
     };
-    say("checking", h("span", { class: "spinner", "aria-hidden": "true" }), t("readback.checking"));
+    say("checking", loading(t("verdict.checking")));
     try {
-      const now = await read(citation, citation.start, citation.end).catch((error) => {
-        if (error.status === 404) return null;
-        throw error;
-      });
-      if (!current()) return;
+      const now = await found(call(span(citation, citation.start, citation.end)));
       const state = now === null ? "gone" : now.text === citation.quote ? "identical" : "differs";
-      say(state, h("span", { "aria-hidden": "true" }, SIGNS[state]), h("span", {}, h("strong", {}, t(`readback.${state}`)), " ", t(`readback.${state}.text`, { time: when(new Date(), { timeStyle: "medium" }) })));
+      if (current()) say(state, { identical: "✓ ", differs: "≠ ", gone: "⌫ " }[state], h("strong", t(`verdict.${state}`)), " ", t(`verdict.${state}.text`, { time: when(new Date(), { timeStyle: "medium" }) }));
     } catch {
-      say("failed", t("readback.failed"), h("button", { class: "button quiet", type: "button", onclick: check }, t("common.retry")));
+      say("failed", t("verdict.failed"), button(".quiet", t("common.retry"), check));
     }
   }
 
@@ -123,9 +113,9 @@ function fill(panel, { sentence, citation, close, current, stated }) {
     const { state, record } = await sourceState(citation);
     if (!current()) return;
     stated(state);
-    if (state) show(source, h("p", { class: "notice warning", "data-source-state": state }, h("strong", {}, t(`source.${state}`)), " ", t(`source.${state}.text`)));
-    const past = state === "changed" ? (await call(`${documentPath(vault, path)}/history`)).versions : [];
-    if (current()) drawFacts(state ? past.find((one) => one.version_id === citation.version_id)?.modified_at : record.indexed_at);
+    if (state) show(source, h("p.notice.warning", { "data-source-state": state }, h("strong", t(`source.${state}`)), ". ", t(`source.${state}.text`)));
+    const past = state === "changed" ? (await call(path(citation, "/history"))).versions.find((one) => one.version_id === citation.version_id) : null;
+    if (current()) drawFacts(state ? past?.modified_at : record.indexed_at);
   }
 
   async function around() {
@@ -134,10 +124,10 @@ function fill(panel, { sentence, citation, close, current, stated }) {
       await excerpt(text, citation, current);
     } catch (error) {
       if (!current()) return;
-      if (error.status === 404) show(text, h("p", { class: "muted" }, t("evidence.stored")), h("blockquote", { "data-stored-quote": true }, citation.quote));
-      else show(text, problem(error, around));
+      show(text, error.status === 404 ? [h("p.muted", t("evidence.stored")), h("blockquote[data-stored-quote]", citation.quote)] : problem(error, around));
     }
   }
+  drawFacts();
   check();
   compare().catch(() => {}); // the verdict and the text say what is wrong
   around();
@@ -145,35 +135,36 @@ function fill(panel, { sentence, citation, close, current, stated }) {
 
 // The text around the quote, which is marked; buttons load what comes before and after.
 async function excerpt(element, citation, current) {
+  const read = (start, end) => call(span(citation, start, end));
   let from = Math.max(0, citation.start - AROUND);
-  const first = await read(citation, from, citation.end + AROUND);
+  const first = await read(from, citation.end + AROUND);
   if (!current()) return;
   let to = first.end;
   const points = Array.from(first.text);
-  const part = (start, end) => points.slice(start - from, end - from).join("");
-  const before = h("span", {}, part(from, citation.start));
-  const quote = h("mark", { "data-quote": true }, part(citation.start, citation.end));
-  const after = h("span", {}, part(citation.end, to));
-  const more = (name, load) => {
-    const button = h("button", { class: "button quiet", type: "button", [`data-${name}`]: true, onclick: () => load().catch((error) => button.replaceWith(problem(error))) }, t(`evidence.${name}`));
-    return button;
+  const part = (name, start, end) => h(name, points.slice(start - from, end - from).join(""));
+  const before = part("span", from, citation.start);
+  const quote = part("mark[data-quote]", citation.start, citation.end);
+  const after = part("span", citation.end, to);
+  // *load* gives whether there is nothing more.
+  const more = (name, ended, load) => {
+    const made = button(`.quiet[data-${name}]`, t(`evidence.${name}`), () => load().then((end) => { made.hidden = end; }, (error) => made.replaceWith(problem(error))));
+    made.hidden = ended;
+    return made;
   };
-  const earlier = more("earlier", async () => {
-    const got = await read(citation, Math.max(0, from - SLICE), from);
+  const earlier = more("earlier", from === 0, async () => {
+    const got = await read(Math.max(0, from - SLICE), from);
     const height = element.scrollHeight;
     before.prepend(got.text);
-    from = got.start;
-    earlier.hidden = from === 0;
     element.scrollTop += element.scrollHeight - height;
+    from = got.start;
+    return from === 0;
   });
-  const later = more("later", async () => {
-    const got = await read(citation, to, to + SLICE);
+  const later = more("later", to < citation.end + AROUND, async () => {
+    const got = await read(to, to + SLICE);
     after.append(got.text);
-    later.hidden = got.end < to + SLICE;
-    to = got.end;
+    to += SLICE;
+    return got.end < to;
   });
-  earlier.hidden = from === 0;
-  later.hidden = to < citation.end + AROUND;
   show(element, earlier, before, quote, after, later);
-  element.scrollTop = quote.offsetTop - element.offsetTop - element.clientHeight / 3;
+  element.scrollTop = quote.offsetTop - element.clientHeight / 3;
 }

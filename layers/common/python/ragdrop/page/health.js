@@ -2,57 +2,53 @@
 
 import { ApiError, base, call, credential } from "./api.js";
 import { chart } from "./charts.js";
-import { announce, h, show } from "./dom.js";
+import { announce, button, h, show } from "./dom.js";
 import { loading, problem } from "./problems.js";
-import { button, chip, patiently, poll, styled } from "./records.js";
+import { chip, patiently, poll, quiet, styled } from "./records.js";
 import { duration, number, percent, t, when } from "./strings.js";
 
 const EVERY_MS = 15_000;
 const HOUR_MS = 3_600_000;
-const RANGES = { "24h": 25, "30d": 721 };  // hours in each: the first one is not whole
+const HOURS = { "24h": 25, "30d": 721 };  // in each range: the first one is not whole
+const perhaps = (form) => (value) => (value === null ? "–" : form(value));
+const share = perhaps((value) => percent(value, 1));
+const cost = perhaps((value) => number(value, { maximumSignificantDigits: 3 }));
+const figure = (name, value) => h("div", { "data-figure": name }, h("dt.muted.small", t(`fig.${name}`)), h("dd", value));
 
 export async function view(main, { me, signal }) {
   await styled;
   let range = "24h";
   let moving = false;
-  const part = (name) => h("section", { "data-part": name });
-  const state = part("state");
-  const queue = part("queue");
-  const figures = part("figures");
-  const checked = h("p", { class: "muted small" });
-  const deep = button("deep", t("health.deep"), () => look(true), "small");
-  const ranges = Object.keys(RANGES).map((name) => button("range", t(`health.${name}`), () => choose(name), "small", { "data-range": name }));
-  show(main, h("div", { class: "records", "data-page": "health" },
-    h("div", { class: "row spread" }, h("h1", {}, t("nav.health")), h("div", { class: "row" }, checked, deep)), state, queue,
-    h("div", { class: "row spread" }, h("h2", {}, t("health.figures")), h("div", { class: "row", role: "group", "aria-label": t("health.range") }, ranges)), figures));
-  show(state, loading());
-  show(figures, loading());
-  pressed();
-  await Promise.all([look(), stats()]);
+  let drawn = "";  // the figures that are drawn
+  const state = h("section[data-part=state]", loading());
+  const depth = h("dl.figures");
+  const line = h("span.muted.small[role=status]");
+  const redrive = button("[data-action=redrive]", t("health.redrive"), move);
+  const letters = h("div.row[hidden]", me.role === "admin" && redrive, line);
+  const figures = h("section[data-part=figures]", loading());
+  const checked = h("span.muted.small");
+  const deep = button(".small[data-action=deep]", t("health.deep"), () => look(true));
+  const ranges = Object.keys(HOURS).map((name) => button(".small", t(`health.${name}`), () => choose(name), { "data-range": name }));
+  show(main, h("div.records[data-page=health]", h("div.row.spread", h("h1", t("nav.health")), h("div.row", checked, deep)), state,
+    h("section[data-part=queue]", h("h2", t("health.queue")), depth, letters), h("div.row.spread", h("h2", t("fig.queries")), h("div.row", ranges)), figures));
+  await choose(range);
   poll(() => Promise.all([look(), stats()]).then(() => "changed"), signal, EVERY_MS)();
-
-  function pressed() {
-    for (const each of ranges) each.setAttribute("aria-pressed", String(each.dataset.range === range));
-  }
 
   async function choose(name) {
     range = name;
-    pressed();
-    show(figures, loading());
-    await stats();
-    announce(t(`health.${name}`));
+    for (const each of ranges) each.setAttribute("aria-pressed", each.dataset.range === range);
+    await Promise.all([look(), stats()]);
   }
 
   // Here a 503 is an answer too: it says what is down.
   async function look(isDeep = false) {
     deep.disabled = isDeep;
+    call("/queue", { signal }).then(drawQueue, () => drawQueue({}));
     try {
-      const response = await fetch(`${base}/health${isDeep ? "?deep=1" : ""}`, { headers: { "x-api-key": credential.get() }, signal, cache: "no-store" })
-        .catch((error) => { throw signal.aborted ? error : new ApiError(0, null); });
+      const response = await fetch(`${base}/health${isDeep ? "?deep=1" : ""}`, { headers: { "x-api-key": credential.get() }, signal, cache: "no-store" }).catch(() => { throw new ApiError(0, null); });
       const found = await response.json().catch(() => null);
       if (!found?.dependencies) throw new ApiError(response.status, found);
       drawState(found);
-      drawQueue(found.queue);
       checked.textContent = t("health.checked", { time: when(Date.now(), { timeStyle: "medium" }) });
       if (isDeep) announce(t(`health.${found.status}`));
     } catch (error) {
@@ -63,32 +59,22 @@ export async function view(main, { me, signal }) {
 
   function drawState({ status, dependencies }) {
     const level = levelOf(dependencies, me.index);
-    show(state, h("div", { class: `state-card state-${status}`, "data-health": status },
-      h("p", { class: "state-line" }, chip(status), " ", t(`health.${status}`)),
-      h("p", { "data-level": level }, t("health.level", { level }), " ", t(`health.level.${level}`),
-        dependencies.chat.status === "unavailable" ? ` ${t("health.no_chat")}` : null)),
-    h("h2", {}, t("health.dependencies")),
-    h("ul", { class: "dependencies" }, Object.entries(dependencies).map(([name, each]) =>
-      h("li", { "data-dependency": name, "data-state": each.status }, h("h3", {}, t(`health.${name}`)), chip(each.status),
-        h("span", { class: "muted" }, each.latency_ms === null ? "–" : duration(each.latency_ms)),
-        h("p", { class: "muted small" }, t(each.circuit_breaker_open ? "health.open" : "health.closed")),
-        each.detail && h("p", { class: "small detail" }, each.detail)))));
+    show(state, h("div.state-card.card", { class: `status-${status}`, "data-health": status }, h("p", chip(status), " ", h("b", t(`health.${status}`))),
+      h("p", { "data-level": level }, t(`health.level.${level}`), level < 3 && dependencies.chat.status === "unavailable" && ` ${t("health.no_chat")}`)),
+    h("h2", t("health.dependencies")), h("ul.dependencies", Object.entries(dependencies).map(([name, each]) => h("li.card", { "data-dependency": name, "data-state": each.status }, h("h3", t(`health.${name}`)),
+      h("div.row.spread", chip(each.status), perhaps(duration)(each.latency_ms)), quiet(t(each.circuit_breaker_open ? "health.open" : "health.closed")), each.detail && h("p.small", each.detail)))));
   }
 
   function drawQueue(found) {
-    if (moving) return;
-    if (!queue.firstChild) show(queue, h("h2", {}, t("health.queue")), h("div"), h("div", { class: "row" }));
-    const [, body, actions] = queue.children;
-    show(body, found ? h("dl", { class: "figures" }, ["waiting", "in_flight", "delayed", "dead_letters"].map((name) => figure(name, number(found[name]))))
-      : h("p", { class: "muted" }, t("health.no_queue")));
-    const letters = found?.dead_letters > 0;
-    const isAdmin = me.role === "admin";
-    if (letters !== Boolean(actions.firstChild)) show(actions, letters && [isAdmin && button("redrive", t("health.redrive"), redrive), h("p", { class: "muted small", role: "status" }, t(isAdmin ? "health.letters" : "health.letters_admin"))]);
+    if (moving || signal.aborted) return;
+    show(depth, ["waiting", "in_flight", "delayed", "dead_letters"].map((name) => figure(name, perhaps(number)(found[name] ?? null))));
+    letters.hidden = !found.dead_letters;
+    line.textContent = me.role === "admin" ? "" : t("health.letters");
   }
 
-  async function redrive() {
-    const [pushed, line] = queue.lastChild.children;
-    moving = pushed.disabled = true;
+  // Ten dead letters go back at a time.
+  async function move() {
+    moving = redrive.disabled = true;
     let total = 0;
     try {
       for (let moved = 1; moved;) {
@@ -99,7 +85,7 @@ export async function view(main, { me, signal }) {
     } catch (error) {
       if (!signal.aborted) show(line, problem(error));
     }
-    pushed.disabled = moving = false;
+    moving = redrive.disabled = false;
   }
 
   async function stats() {
@@ -112,67 +98,49 @@ export async function view(main, { me, signal }) {
     }
   }
 
-  let last = "";
   function drawFigures(found) {
-    const looks = JSON.stringify({ ...found, request_id: null, hour: Math.floor(Date.now() / HOUR_MS), language: document.documentElement.lang });
-    if (looks === last && figures.querySelector("figure")) return;
-    last = looks;
+    const looks = JSON.stringify([{ ...found, request_id: null }, Math.floor(Date.now() / HOUR_MS)]);
+    if (looks === drawn && figures.querySelector("figure")) return;
+    drawn = looks;
+    const { hours, tokens, errors } = found;
     const focus = figures.contains(document.activeElement) && document.activeElement.closest("[data-chart]")?.dataset.chart;
-    const points = series(found.hours, range);
-    const share = (value) => (value === null ? "–" : percent(value, 1));
-    const perhaps = (value, form) => (value === null ? "–" : form(value));
-    const cost = (value) => number(value, { maximumSignificantDigits: 3 });
-    const asOf = range === "30d" ? t("health.folded") : null;
-    const of = (name) => ({ key: name, text: t(`figure.${name}`) });
-    const has = (name) => found.hours.some((hour) => typeof hour[name] === "number");
-    show(figures, h("dl", { class: "figures" },
-      figure("queries", number(found.total_queries)), figure("p50_latency_ms", perhaps(found.p50_latency_ms, duration)), figure("p95_latency_ms", perhaps(found.p95_latency_ms, duration)),
-      figure("abstention_rate", share(found.abstention_rate)), figure("error_rate", share(found.error_rate)), figure("fallback_rate", share(found.fallback_rate)),
-      figure("cache_hit_rate", share(found.cache_hit_rate)), figure("tokens", perhaps(found.tokens.total, number)), figure("cost", perhaps(found.cost, cost)),
-      figure("documents", perhaps(found.total_documents, number))),
-    h("div", { class: "charts" },
-      chart({ id: "latency", title: t("figure.latency"), points, series: [of("p50_latency_ms"), of("p95_latency_ms")], form: duration, note: asOf }),
-      chart({ id: "questions", title: t("figure.queries"), points, series: [of("queries"), of("failed")], bars: true, form: number }),
-      chart({ id: "fallbacks", title: t(has("abstained") ? "figure.abstained" : "figure.fallbacks"), points, series: [...(has("abstained") ? [of("abstained")] : []), of("fallbacks")], bars: true, form: number }),
-      has("tokens") && chart({ id: "tokens", title: t("figure.tokens"), points, series: [of("tokens")], bars: true, form: number }),
-      has("cost") && chart({ id: "cost", title: t("figure.cost"), points, series: [of("cost")], bars: true, form: cost }),
-      h("section", { class: "chart", "data-errors": true }, h("h3", {}, t("figure.errors")), found.errors.length ? h("div", { class: "scroll-x", tabindex: 0, role: "region", "aria-label": t("figure.errors") },
-        h("table", { class: "table small" }, h("thead", {}, h("tr", {}, ["code", "stage", "count"].map((name) => h("th", { scope: "col" }, t(`health.${name}`))))),
-          h("tbody", {}, found.errors.slice(0, 50).map((each) => h("tr", {}, h("th", { scope: "row" }, h("code", {}, each.code)),
-            h("td", {}, [each.component, each.operation, each.stage].filter(Boolean).join(" / ")), h("td", {}, number(each.count)))))))
-        : h("p", { class: "muted" }, t("health.no_errors")))));
+    const points = pointsOf(hours, range);
+    const plot = (id, keys, form, more) => (id in points[0] || id === "latency") && chart({ id, title: t(`fig.${id}`), points, series: keys.map((key) => ({ key, text: t(`fig.${key}`) })), form, ...more });
+    const bars = { bars: true, least: 2 };
+    show(figures, h("dl.figures", figure("queries", number(found.total_queries)), figure("p50_latency_ms", perhaps(duration)(found.p50_latency_ms)),
+      figure("p95_latency_ms", perhaps(duration)(found.p95_latency_ms)), figure("abstained", share(found.abstention_rate)), figure("failed", share(found.error_rate)),
+      figure("fallbacks", share(found.fallback_rate)), figure("tokens", perhaps(number)(tokens.total)), figure("cost", cost(found.cost)), figure("documents", perhaps(number)(found.total_documents))),
+    h("div.charts", plot("latency", ["p50_latency_ms", "p95_latency_ms"], duration, { note: range === "30d" && t("health.folded") }), plot("queries", ["queries", "failed"], number, bars),
+      plot("abstained", ["abstained"], number, bars), plot("fallbacks", ["fallbacks"], number, bars), plot("tokens", ["tokens"], number, bars), plot("cost", ["cost"], cost, { bars: true }),
+      h("section.card[data-errors]", h("h3", t("fig.errors")), errors.length ? h("dl.facts", errors.slice(0, 30).map((each) => [h("dt", number(each.count)),
+        h("dd", h("code", each.code), quiet([each.component, each.operation, each.stage].filter(Boolean).join(" / ")))])) : quiet(t("doc.none")))));
     if (focus) figures.querySelector(`[data-chart="${focus}"] summary`)?.focus();
   }
 }
 
-const figure = (name, value) => h("div", { "data-figure": name }, h("dt", { class: "muted small" }, t(`figure.${name}`)), h("dd", {}, value));
-
 // The fallback level that a question would be answered by.
 function levelOf(dependencies, engine) {
-  const down = (name) => dependencies[name]?.status === "unavailable";
+  const down = (name) => dependencies[name].status === "unavailable";
   if (Object.values(dependencies).every((each) => each.circuit_breaker_open)) return 4;
   if (down("registry") || down("index") && (engine === "bucket" || down("object_store"))) return 3;
   return down("embedding") || down("index") ? 2 : 1;
 }
 
-// The hours of a range, or its days, with nothing where nothing was asked.
-function series(hours, range) {
+// The hours of a range, or its days, with nothing where nothing was asked; a day's latency is the mean of its hours.
+function pointsOf(hours, range) {
   const isMonth = range === "30d";
   const now = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
   const byHour = new Map(hours.map((each) => [Date.parse(`${each.hour}:00:00Z`), each]));
   const points = new Map();
-  for (let at = now - (RANGES[range] - 1) * HOUR_MS; at <= now; at += HOUR_MS) {
+  for (let at = now - (HOURS[range] - 1) * HOUR_MS; at <= now; at += HOUR_MS) {
     const name = when(at, isMonth ? { dateStyle: "medium" } : { weekday: "short", hour: "numeric", minute: "2-digit" });
-    const label = when(at, isMonth ? { day: "numeric", month: "short" } : { hour: "numeric" });
-    points.set(name, [...(points.get(name) ?? [{ name, label }]), ...(byHour.has(at) ? [byHour.get(at)] : [])]);
+    if (!points.has(name)) points.set(name, [when(at, isMonth ? { day: "numeric", month: "short" } : { hour: "numeric" })]);
+    if (byHour.has(at)) points.get(name).push(byHour.get(at));
   }
-  return [...points.values()].map(([point, ...found]) => {
+  const keys = ["queries", "failed", "fallbacks", ...["abstained", "tokens", "cost"].filter((key) => hours.some((hour) => key in hour))];
+  return [...points].map(([name, [label, ...found]]) => {
     const sum = (form) => found.reduce((total, hour) => total + (form(hour) ?? 0), 0);
-    const mean = (key) => {
-      const weight = sum((hour) => hour[key] !== null && hour.queries);
-      return weight ? sum((hour) => hour[key] * hour.queries) / weight : null;
-    };
-    const counts = ["queries", "failed", "fallbacks", "abstained", "tokens", "cost"].map((key) => [key, sum((hour) => hour[key])]);
-    return { ...point, ...Object.fromEntries(counts), p50_latency_ms: mean("p50_latency_ms"), p95_latency_ms: mean("p95_latency_ms") };
+    const mean = (key) => (sum((hour) => hour.queries) ? sum((hour) => hour[key] * hour.queries) / sum((hour) => hour.queries) : null);
+    return { name, label, ...Object.fromEntries(keys.map((key) => [key, sum((hour) => hour[key])])), p50_latency_ms: mean("p50_latency_ms"), p95_latency_ms: mean("p95_latency_ms") };
   });
 }

@@ -1,26 +1,26 @@
 // The frame of the page: header, routes, theme, language, sign-in over any view.
 
-import { call, credential } from "./api.js";
-import { announce, h, show, svg } from "./dom.js";
+import { ApiError, call, credential } from "./api.js";
+import { announce, button, h, show, svg } from "./dom.js";
 import { problem } from "./problems.js";
 import { language, setLanguage, t } from "./strings.js";
 
+const root = document.documentElement;
 const main = document.getElementById("main");
 const header = document.getElementById("header");
-// A view by the first segment of the hash.  `early` views are usable before GET /me has answered.
+// By the first segment of the hash: which link of the header it belongs to, and its module.
 const VIEWS = {
-  "": { load: () => import("./ask.js"), nav: "ask", early: true },
-  answers: { load: () => import("./receipt.js"), nav: "ask" },
-  documents: { load: (parts) => (parts.length > 1 ? import("./document.js") : import("./documents.js")), nav: "documents" },
-  health: { load: () => import("./health.js"), nav: "health" },
+  "": ["ask", () => import("./ask.js")],
+  answers: ["ask", () => import("./receipt.js")],
+  documents: ["documents", (parts) => (parts.length > 1 ? import("./document.js") : import("./documents.js"))],
+  health: ["health", () => import("./health.js")],
 };
-const THEMES = ["auto", "light", "dark"];
-const THEME_SIGNS = { auto: "◐", light: "☀", dark: "☾" };
+const THEMES = { auto: "◐", light: "☀", dark: "☾" };
 let leaving = new AbortController();
 let me = null;
-let asking = null;
+let asking = null; // GET /me, once for each credential
+let current = "ask";
 
-// GET /me, once for each credential.
 function whoAmI() {
   asking ??= call("/me").then((found) => {
     me = found;
@@ -34,75 +34,64 @@ function whoAmI() {
 }
 
 async function route() {
-  const [path, search = ""] = location.hash.replace(/^#\/?/, "").split("?");
-  const [name, ...parts] = path.split("/").map(decoded);
-  if (name === "sign-in") return redeemCode(parts[0] ?? "");
+  const [path, search] = location.hash.replace(/^#\/?/, "").split("?");
+  const [name, ...parts] = path.split("/").map((segment) => { try { return decodeURIComponent(segment); } catch { return segment; } });
+  if (name === "sign-in") return redeemed(parts[0] ?? "");
   leaving.abort();
   leaving = new AbortController();
   const { signal } = leaving;
-  const found = VIEWS[name] ?? VIEWS[""];
-  document.documentElement.dataset.view = name;
-  drawHeader(found.nav);
-  document.title = `${t(`nav.${found.nav}`)} · ${t("app.name")}`;
-  const module = found.load(parts);
-  const params = new URLSearchParams(search);
+  const [nav, load] = VIEWS[name] ?? VIEWS[""];
+  const early = nav === "ask" && name !== "answers"; // usable before GET /me has answered
+  current = nav;
+  root.dataset.view = name;
+  document.title = `${t(`nav.${nav}`)} · ragdrop`;
+  drawHeader();
   try {
-    if (!credential.get()) {
-      if (found.early) (await module).view(main, { me: null, whoAmI, parts, params, signal });
-      return await over("missing");
-    }
-    if (!found.early) show(main);
-    const context = { me: found.early ? me : await whoAmI(), whoAmI, parts, params, signal };
+    const module = load(parts);
+    if (!early) show(main);
+    if (!credential.get()) over(null);
+    if (!credential.get() && !early) throw new ApiError(401, null);
+    const context = { me: early ? me : await whoAmI(), whoAmI, parts, params: new URLSearchParams(search), signal };
     const { view } = await module;
-    if (!signal.aborted) await view(main, context);
-    if (!signal.aborted && !found.early) focusHeading();
+    if (signal.aborted) return;
+    await view(main, context);
+    const heading = main.querySelector("h1");
+    if (signal.aborted || early || !heading || document.activeElement !== document.body) return;
+    heading.tabIndex = -1;
+    heading.focus({ preventScroll: true });
   } catch (error) {
-    if (signal.aborted || error.name === "AbortError") return;
-    show(main, problem(error, () => route()));
+    if (!signal.aborted && error.name !== "AbortError") show(main, problem(error, route));
   }
 }
 
-function focusHeading() {
-  const heading = main.querySelector("h1");
-  if (!heading || main.contains(document.activeElement) && document.activeElement !== main) return;
-  heading.tabIndex = -1;
-  heading.focus({ preventScroll: true });
-}
-
-function decoded(segment) {
-  try { return decodeURIComponent(segment); } catch { return segment; }
-}
-
-async function redeemCode(code) {
+async function redeemed(code) {
   const { redeem } = await import("./signin.js");
   history.replaceState(null, "", "#/");
-  announce(t("signin.redeeming"));
   try {
     signedIn(await redeem(code));
-    route();
   } catch (error) {
-    if (error.kind === "offline") return show(main, problem(error, () => redeemCode(code)));
-    route();
-    if (!credential.get()) over("code_used");
+    if (!credential.get()) over(error.kind === "offline" ? "problem.offline.text" : "signin.code_used");
   }
+  route();
 }
 
-let dialogReason = null;
+let dialog = null;
 // The sign-in over what is shown; then the view goes on.
 async function over(reason) {
-  dialogReason ??= reason;
-  const { signIn } = await import("./signin.js");
-  const found = await signIn(dialogReason === "missing" ? null : dialogReason);
-  dialogReason = null;
-  if (found === null || found === me) return;
+  if (dialog) return;
+  dialog = import("./signin.js").then(({ signIn }) => signIn(reason));
+  const found = await dialog;
+  dialog = null;
+  if (!found) return;
   signedIn(found);
-  if (document.documentElement.dataset.view !== "") route();
+  if (root.dataset.view) route();
 }
 
 function signedIn(found) {
   me = found;
   asking = Promise.resolve(found);
   drawHeader();
+  announce(whose());
   window.dispatchEvent(new CustomEvent("signed-in", { detail: found }));
 }
 
@@ -114,56 +103,38 @@ function signOut() {
   route();
 }
 
-let current = "ask";
-function drawHeader(nav = current) {
-  current = nav;
-  const links = ["ask", "documents", "health"].map((name) => h("a", {
-    href: name === "ask" ? "#/" : `#/${name}`, "aria-current": name === nav ? "page" : null, "data-nav": name,
-  }, t(`nav.${name}`)));
-  const theme = document.documentElement.dataset.theme ?? "auto";
-  const themeLabel = t("theme.label", { theme: t(`theme.${theme}`) });
-  show(header,
-    h("a", { class: "skip", href: "#", onclick: (event) => { event.preventDefault(); main.focus(); } }, t("app.skip")),
-    h("a", { class: "brand", href: "#/" }, drop(), t("app.name")),
-    h("nav", { "aria-label": t("app.nav") }, links),
-    h("div", { class: "controls", role: "group", "aria-label": t("app.controls") },
-      me && h("span", { class: "account muted", "data-role": me.role }, t("account.role", { role: t(`role.${me.role}`), tenant: me.tenant })),
-      h("button", { class: "button quiet", type: "button", "data-language": true, lang: language() === "en" ? "de" : "en", onclick: switchLanguage }, t("language.switch")),
-      h("button", { class: "button quiet icon", type: "button", "data-theme-toggle": true, "aria-label": themeLabel, title: themeLabel, onclick: switchTheme },
-        h("span", { "aria-hidden": "true" }, THEME_SIGNS[theme])),
-      credential.get()
-        ? h("button", { class: "button quiet", type: "button", "data-sign-out": true, onclick: signOut }, t("account.sign_out"))
-        : h("button", { class: "button quiet", type: "button", onclick: () => over("missing") }, t("account.sign_in"))));
-}
+const whose = () => t("account.role", { role: t(`role.${me.role}`), tenant: me.tenant });
 
-function drop() {
-  return svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, svg("path", { d: "M8 1c3 4 5 6 5 9a5 5 0 0 1-10 0c0-3 2-5 5-9z" }));
+function drawHeader() {
+  const theme = root.dataset.theme ?? "auto";
+  const label = t("theme.label", { theme: t(`theme.${theme}`) });
+  show(header,
+    h("a.skip[href=#main]", { onclick: (event) => { event.preventDefault(); main.focus(); } }, t("app.skip")),
+    h("a.brand[href=#/]", svg("svg[viewBox=0 0 16 16][aria-hidden=true]", svg("path[d=M8 1c3 4 5 6 5 9a5 5 0 0 1-10 0c0-3 2-5 5-9z]")), "ragdrop"),
+    h("nav", { "aria-label": t("app.nav") }, ["ask", "documents", "health"].map((name) =>
+      h("a", { href: name === "ask" ? "#/" : `#/${name}`, "aria-current": name === current && "page", "data-nav": name }, t(`nav.${name}`)))),
+    h("div.controls", me && h("span.account.muted", { "data-role": me.role }, whose()),
+      button(".quiet[data-language]", t("language.switch"), switchLanguage, { lang: language() === "en" ? "de" : "en" }),
+      button(".quiet[data-theme-toggle]", THEMES[theme], switchTheme, { "aria-label": label, title: label }),
+      credential.get() ? button(".quiet[data-sign-out]", t("account.sign_out"), signOut) : button(".quiet", t("account.sign_in"), () => over(null))));
 }
 
 function switchTheme() {
-  const theme = THEMES[(THEMES.indexOf(document.documentElement.dataset.theme ?? "auto") + 1) % THEMES.length];
-  if (theme === "auto") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme;
-  try {
-    if (theme === "auto") localStorage.removeItem("ragdrop.theme");
-    else localStorage.setItem("ragdrop.theme", theme);
-  } catch { /* private windows may keep nothing */ }
-  redrawn("[data-theme-toggle]");
+  const names = Object.keys(THEMES);
+  const next = names[(names.indexOf(root.dataset.theme ?? "auto") + 1) % 3];
+  if (next === "auto") delete root.dataset.theme; else root.dataset.theme = next;
+  localStorage.setItem("ragdrop.theme", root.dataset.theme ?? "");
+  drawHeader();
+  header.querySelector("[data-theme-toggle]").focus();
 }
 
 function switchLanguage() {
   setLanguage(language() === "en" ? "de" : "en");
   window.dispatchEvent(new CustomEvent("language"));
   route();
-  redrawn("[data-language]");
-}
-
-function redrawn(selector) {
-  drawHeader();
-  header.querySelector(selector).focus();
+  header.querySelector("[data-language]").focus();
 }
 
 window.addEventListener("hashchange", route);
-window.addEventListener("signed-out", () => { if (dialogReason === null) over("expired"); });
-window.addEventListener("sign-in", () => over("expired"));
+for (const name of ["signed-out", "sign-in"]) window.addEventListener(name, () => over("problem.signed_out.text"));
 route();

@@ -1,110 +1,84 @@
 // The receipt of an answer: what was asked, said and shown; asked again, what differs.
 
 import { call, documentPath } from "./api.js";
-import { h, show } from "./dom.js";
+import { button, h, show } from "./dom.js";
 import { host, sourceState } from "./evidence.js";
 import { placeOf } from "./marks.js";
 import { loading, problem } from "./problems.js";
 import { number, t, when } from "./strings.js";
 import { Turn } from "./turn.js";
 
-const MAX_EDITS = 1500; // beyond them a text counts as rewritten
+const MAX_CELLS = 4e6; // words of both texts multiplied; beyond it a text counts as rewritten
 
 export async function view(main, { parts, signal }) {
   show(main, loading());
   const receipt = await call(`/answers/${encodeURIComponent(parts[0] ?? "")}`, { signal });
   let open;
   const turn = Turn.of(receipt, (...evidence) => open(...evidence));
-  const replayed = h("div", { class: "replay" });
-  const again = h("button", { class: "button primary", type: "button", "data-replay": true, onclick: () => replay(receipt, replayed, again, (...evidence) => open(...evidence)) }, t("receipt.replay"));
-  const fact = (name, value) => value !== null && value !== undefined && value !== "" && [h("dt", {}, t(`receipt.${name}`)), h("dd", {}, value)];
+  const replayed = h("div.part");
+  const again = button(".primary[data-replay]", t("receipt.replay"), () => replay(receipt, replayed, again, (...evidence) => open(...evidence)));
   const { prompt_tokens: read, completion_tokens: wrote } = receipt.usage;
-  const page = h("div", { class: "ask" }, h("div", { class: "conversation" },
-    h("header", { class: "row spread" }, h("h1", {}, t("receipt.title")), again),
-    receipt.shortened && h("p", { class: "notice warning" }, t("receipt.shortened")),
-    h("dl", { class: "facts", "data-receipt-facts": true }, fact("created", when(receipt.created_at)), fact("expires", when(receipt.expires_at)), fact("model", receipt.model), fact("prompt", receipt.prompt_version),
-      fact("tokens", read === null ? null : `${number(read)} + ${number(wrote ?? 0)}`), fact("cost", receipt.cost), fact("request", Object.keys(receipt.request).length ? JSON.stringify(receipt.request) : null), fact("id", receipt.answer_id)),
-    turn.element, replayed));
+  const facts = { created: when(receipt.created_at), expires: when(receipt.expires_at), model: receipt.model, prompt: receipt.prompt_version, tokens: read && `${number(read)} + ${number(wrote ?? 0)}`, cost: receipt.cost,
+    request: JSON.stringify(receipt.request), id: receipt.answer_id };
+  const page = h("div.ask", h("div.conversation", h("header.row.spread", h("h1", t("receipt.title")), again), receipt.shortened && h("p.notice.warning", t("receipt.shortened")),
+    h("dl.facts[data-receipt-facts]", Object.entries(facts).map(([name, value]) => value && value !== "{}" && [h("dt", t(`receipt.${name}`)), h("dd", value)])), turn.element, replayed));
   show(main, page);
   open = host(page, signal, () => turn);
   // What became of the cited documents since then.
-  const documents = Object.groupBy(receipt.citations, (one) => one.key);
-  await Promise.all(Object.values(documents).slice(0, 20).map(async (citations) => {
-    const { record, state } = await sourceState(citations[0]).catch(() => ({ state: null }));
-    for (const one of citations) if (state === "gone" || (record && record.live_version_id !== one.version_id)) turn.states.set(one, state ?? "changed");
+  const keys = [...new Set(receipt.citations.map((one) => one.key))].slice(0, 20);
+  await Promise.all(keys.map(async (key) => {
+    const citations = receipt.citations.filter((one) => one.key === key);
+    const { state } = await sourceState(citations[0]).catch(() => ({}));
+    for (const one of citations) turn.states.set(one, state);
   }));
-  if (turn.states.size) turn.drawAnswer();
+  turn.drawAnswer();
 }
 
-async function replay(receipt, element, button, open) {
+async function replay(receipt, element, again, open) {
   const { session, ...fields } = receipt.request; // links that a session has followed are not followed twice
   const turn = new Turn({ query: receipt.question, ...fields }, [], open);
-  const difference = h("div", {});
-  show(element, h("h2", {}, t("receipt.now")), turn.element, difference);
-  button.disabled = true;
+  const difference = h("div.part");
+  show(element, difference, h("h2", t("receipt.now")), turn.element);
+  element.scrollIntoView();
+  again.disabled = true;
   await turn.run();
-  button.disabled = false;
+  again.disabled = false;
   if (!turn.done) return;
   try {
-    show(difference, differences(receipt, turn.done, await Promise.all(receipt.documents.map(async (one) => ({ ...one, now: (await sourceState(one)).record?.live_version_id ?? null })))));
+    const now = await Promise.all(receipt.documents.map(async (one) => ({ ...one, now: (await sourceState(one)).record?.live_version_id })));
+    show(difference, differences(receipt, turn.done, now.filter((one) => one.now !== one.version_id)));
   } catch (error) {
     show(difference, problem(error));
   }
 }
 
-function differences(receipt, now, documents) {
-  const quoted = (among) => new Set(among.map((one) => `${one.key}\n${one.quote}`));
-  const missing = (of, among) => of.filter((one) => !quoted(among).has(`${one.key}\n${one.quote}`));
+function differences(receipt, now, changed) {
+  const missing = (of, among) => of.filter((one) => !among.some((other) => other.key === one.key && other.quote === one.quote));
   const gone = missing(receipt.citations, now.citations);
   const added = missing(now.citations, receipt.citations);
-  const changed = documents.filter((one) => one.now !== one.version_id);
   const same = receipt.answer === now.answer && !gone.length && !added.length;
-  const list = (name, items, row) => items.length > 0 && [h("h3", {}, t(`receipt.${name}`)), h("ul", { class: "documents", [`data-${name}`]: true }, items.map((one) => h("li", {}, row(one))))];
-  const quote = (one) => [h("q", {}, one.quote), h("div", { class: "muted small" }, Object.values(placeOf(one)).join("/"))];
-  return h("section", { class: "card stack", "data-difference": same ? "same" : "differs" },
-    h("h2", {}, t(same ? "receipt.same" : "receipt.differs")),
-    receipt.answer !== now.answer && h("p", { class: "diff" }, wordDifference(receipt.answer, now.answer).map(([kind, text]) => (kind ? h(kind, {}, text) : text))),
-    list("citations_gone", gone, quote), list("citations_new", added, quote),
-    list("documents_changed", changed, (one) => [h("a", { href: `#${documentPath(one.vault, one.path)}` }, `${one.vault}/${one.path}`), h("div", { class: "muted small mono" }, `${one.version_id} → ${one.now ?? t("source.gone")}`)]),
-    ["model", "prompt_version"].filter((name) => receipt[name] !== now[name]).map((name) => h("p", {}, `${name}: ${receipt[name]} → ${now[name]}`)));
+  const list = (name, items, row) => items.length > 0 && [h("h3", t(`receipt.${name}`)), h("ul.documents", { [`data-${name}`]: true }, items.map((one) => h("li", row(one))))];
+  const quote = (one) => [h("q", one.quote), h("div.muted.small", placeOf(one).place)];
+  return h("section.card.part", { "data-difference": same ? "same" : "differs" }, h("h2", t(same ? "receipt.same" : "receipt.differs")),
+    !same && h("p.diff", wordDifference(receipt.answer, now.answer).map(([kind, text]) => (kind ? h(kind, text) : text))), list("gone", gone, quote), list("added", added, quote),
+    list("versions", changed, (one) => [h("a", { href: `#${documentPath(one.vault, one.path)}` }, `${one.vault}/${one.path}`), h("div.muted.small", `${one.version_id} → ${one.now ?? t("source.gone")}`)]),
+    ["model", "prompt_version"].map((name) => receipt[name] !== now[name] && h("p", `${name}: ${receipt[name]} → ${now[name]}`)));
 }
 
-// [["del" | "ins" | null, text] …] that makes *after* of *before*, word by word (Myers, "An O(ND) Difference Algorithm",
-// 1986).
-export function wordDifference(before, after) {
-  const a = before.match(/\s+|\S+/g) ?? [];
-  const b = after.match(/\s+|\S+/g) ?? [];
-  const trace = [];
-  const ends = new Map([[1, 0]]);
-  const reach = (edits) => {
-    for (let k = -edits; k <= edits; k += 2) {
-      let x = k === -edits || (k !== edits && ends.get(k - 1) < ends.get(k + 1)) ? ends.get(k + 1) : ends.get(k - 1) + 1;
-      while (x < a.length && x - k < b.length && a[x] === b[x - k]) x += 1;
-      ends.set(k, x);
-      if (x >= a.length && x - k >= b.length) return true;
-    }
-    return false;
-  };
-  for (let edits = 0; ; edits += 1) {
-    if (edits > MAX_EDITS) return [["del", before], ["ins", after]];
-    trace.push(new Map(ends));
-    if (reach(edits)) break;
+// [["del" | "ins" | null, text] …] that makes *after* of *before*, by their longest common words.
+function wordDifference(before, after) {
+  const [a, b] = [before, after].map((text) => text.match(/\s+|\S+/g) ?? []);
+  if (a.length * b.length > MAX_CELLS) return [["del", before], ["ins", after]];
+  const common = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1)); // of a from x and b from y on
+  for (let x = a.length - 1; x >= 0; x -= 1) {
+    for (let y = b.length - 1; y >= 0; y -= 1) common[x][y] = a[x] === b[y] ? common[x + 1][y + 1] + 1 : Math.max(common[x + 1][y], common[x][y + 1]);
   }
   const parts = [];
-  const add = (kind, text) => (parts[0]?.[0] === kind ? parts[0][1] = text + parts[0][1] : parts.unshift([kind, text]));
-  for (let x = a.length, y = b.length, edits = trace.length - 1; edits >= 0; edits -= 1) {
-    const held = trace[edits];
-    const k = x - y;
-    const from = k === -edits || (k !== edits && held.get(k - 1) < held.get(k + 1)) ? k + 1 : k - 1;
-    const startX = edits ? held.get(from) : 0;
-    const startY = edits ? startX - from : 0;
-    while (x > startX && y > startY) { x -= 1; y -= 1; add(null, a[x]); }
-    if (edits) {
-      if (x > startX) add("del", a[startX]);
-      else add("ins", b[startY]);
-    }
-    x = startX;
-    y = startY;
+  const add = (kind, text) => (parts.at(-1)?.[0] === kind ? parts.at(-1)[1] += text : parts.push([kind, text]));
+  for (let x = 0, y = 0; x < a.length || y < b.length;) {
+    if (x < a.length && a[x] === b[y]) { add(null, a[x]); x += 1; y += 1; }
+    else if (x < a.length && (y === b.length || common[x + 1][y] >= common[x][y + 1])) { add("del", a[x]); x += 1; }
+    else { add("ins", b[y]); y += 1; }
   }
   return parts;
 }

@@ -1,42 +1,37 @@
-// What the views of documents and operations share.
+// What the views of documents and of health share.
 
 import { call, documentPath } from "./api.js";
-import { announce, h, show } from "./dom.js";
+import { announce, button, h, show } from "./dom.js";
 import { problem } from "./problems.js";
-import { STRINGS, number, t, when } from "./strings.js";
+import { known, number, t, when } from "./strings.js";
 
-const SIGNS = { indexed: "✓", live: "✓", healthy: "✓", found: "✓", pending: "◌", indexing: "◌", waiting: "·", sending: "↑", failed: "✕", broken: "✕",
-  unavailable: "✕", degraded: "!", left_out: "⊘", replaced: "↺", web: "↗" };
+const SIGNS = { indexed: "✓", live: "✓", healthy: "✓", found: "✓", pending: "◌", waiting: "·", sending: "↑", failed: "✕", broken: "✕", unavailable: "✕",
+  degraded: "!", left_out: "⊘", replaced: "↺", web: "↗" };
 const TRIES = 6;
 const LONGEST_WAIT_S = 90;  // a daily limit is not waited for
 
 // The stylesheet of these views; the first view does without.
 export const styled = new Promise((resolve) => {
-  const sheet = h("link", { rel: "stylesheet", onload: resolve, onerror: resolve });
+  const sheet = h("link[rel=stylesheet]", { onload: resolve, onerror: resolve });
   sheet.href = new URL("./views.css", import.meta.url).href;
   document.head.append(sheet);
 });
 
-export const button = (action, text, run, kind = "", more = {}) =>
-  h("button", { class: `button ${kind}`, type: "button", "data-action": action, onclick: run, ...more }, text);
+export const quiet = (...said) => h("p.muted.small", said);
 
 export function field(id, label, control) {
   control.id = id;
-  return h("div", { class: "field" }, h("label", { for: id }, label), control);
+  return h("div.field", h("label", { for: id }, label), control);
 }
 
 // A state as a sign and a word.
-export const chip = (state) => h("span", { class: `chip status-${state}`, "data-status": state },
-  h("span", { "aria-hidden": "true" }, SIGNS[state] ?? "–"), " ", t(`state.${state}`));
+export const chip = (state) => h("span.chip", { class: `status-${state}`, "data-status": state }, h("span[aria-hidden=true]", SIGNS[state] ?? "–"), t(`state.${state}`));
 
 // "48 indexed, 2 failed" of the counts that are not zero.
-export const tally = (counts) => Object.entries(counts).filter(([, count]) => count)
-  .map(([state, count]) => `${number(count)} ${t(`state.${state}`).toLowerCase()}`).join(", ");
+export const tally = (counts) => Object.entries(counts).filter(([, count]) => count).map(([state, count]) => `${number(count)} ${t(`state.${state}`).toLowerCase()}`).join(", ");
 
 // Why a document failed: in plain words, then the code and what the server said.
-export const failure = ({ code, message }) => h("div", { class: "failure", "data-failure": code },
-  h("p", {}, t(`reason.${code}` in STRINGS.en ? `reason.${code}` : "reason.other")),
-  h("p", { class: "muted small" }, h("code", {}, code), " ", message));
+export const failure = ({ code, message }) => h("div.failure", { "data-failure": code }, h("p", known("reason", code)), quiet(h("code", code), " ", message));
 
 export const linkTo = (vault, path, parameters = "") => `#${documentPath(vault, path)}${parameters}`;
 export const nameOf = (path) => path.slice(path.lastIndexOf("/") + 1);
@@ -65,9 +60,7 @@ export function poll(work, signal, first = 1_500, most = 20_000) {
   async function run() {
     if (busy || document.hidden || signal.aborted) return;
     busy = true;
-    const outcome = await work().catch((error) => {
-      delay = Math.max(delay, (error.retryAfter ?? 0) * 1000);
-    });
+    const outcome = await work().catch((error) => { delay = Math.max(delay, 1000 * error.retryAfter || 0); });
     busy = false;
     delay = outcome === "changed" ? first : Math.max(delay, Math.min(most, delay * 1.5));
     timer = outcome === "done" ? null : setTimeout(run, delay);
@@ -87,45 +80,36 @@ export function poll(work, signal, first = 1_500, most = 20_000) {
 export function arrange(parent, elements) {
   const kept = new Set(elements);
   for (const old of [...parent.children]) if (!kept.has(old)) old.remove();
-  elements.forEach((element, place) => {
-    if (parent.children[place] !== element) parent.insertBefore(element, parent.children[place] ?? null);
-  });
+  elements.forEach((element, place) => { if (parent.children[place] !== element) parent.insertBefore(element, parent.children[place] ?? null); });
 }
 
 // A dialog that deletes a document, or purges it for good; the receipt, null where people thought better of it.
 export function remove({ vault, path }, kind = "delete") {
   const name = nameOf(path);
   let receipt = null;
-  let busy = false;
-  const typed = kind === "purge" && h("input", { class: "input", autocomplete: "off", spellcheck: "false",
-    oninput: () => { sure.disabled = typed.value.trim() !== name; } });
-  const sure = button("confirm", t(`remove.${kind}`), act, "danger", { disabled: Boolean(typed) });
-  const cancel = button("cancel", t("common.cancel"), () => dialog.close());
+  const typed = kind === "purge" && h("input[autocomplete=off][spellcheck=false]", { oninput: () => { sure.disabled = typed.value.trim() !== name; } });
+  const sure = button(".danger[data-action=confirm]", t(`remove.${kind}`), act, { disabled: Boolean(typed) });
+  const cancel = button("[data-action=cancel]", t("common.cancel"), () => dialog.close());
   const failed = h("div");
-  const body = h("div", { class: "stack" }, h("h2", { id: "remove-title" }, t(`remove.${kind}.title`, { name })),
-    h("p", { class: "path" }, `${vault}/${path}`), h("p", {}, t(`remove.${kind}.text`)),
-    typed && field("remove-name", t("remove.type", { name }), typed), failed, h("div", { class: "row" }, sure, cancel));
-  const dialog = h("dialog", { class: "dialog", "aria-labelledby": "remove-title", "data-remove": kind,
-    oncancel: (event) => { if (busy) event.preventDefault(); } }, body);
+  const title = h("h2[id=remove-title]", t(`remove.${kind}.title`, { name }));
+  const body = h("div.stack", title, h("p", `${vault}/${path}`), h("p", t(`remove.${kind}.text`)), typed && field("remove-name", t("remove.type", { name }), typed), failed, h("div.row", sure, cancel));
+  const dialog = h("dialog.dialog[aria-labelledby=remove-title]", { "data-remove": kind }, body);
 
   async function act() {
-    busy = sure.disabled = cancel.disabled = true;
+    sure.disabled = true;
     try {
       receipt = await call(documentPath(vault, path) + (typed ? "?purge=1" : ""), { method: "DELETE" });
-      const close = button("close", t("common.close"), () => dialog.close(), "primary");
-      const done = t(`remove.${kind}.done`, { name });
-      show(body, h("h2", { id: "remove-title" }, done), h("dl", { class: "facts", "data-receipt": true },
-        h("dt", {}, t("remove.until")), h("dd", {}, receipt.restorable_until ? when(receipt.restorable_until) : t("remove.never")),
-        receipt.version_id && [h("dt", {}, t("remove.version")), h("dd", { class: "mono" }, receipt.version_id)],
-        receipt.purged && [h("dt", {}, t("remove.purged")), h("dd", {}, t("remove.counts", receipt.purged))]), h("div", { class: "row" }, close));
+      const { restorable_until: until, version_id: version, purged } = receipt;
+      const close = button(".primary[data-action=close]", t("common.close"), () => dialog.close());
+      title.textContent = t(`remove.${kind}.done`, { name });
+      show(body, title, h("dl.facts[data-receipt]", h("dt", t("remove.until")), h("dd", until ? when(until) : t("remove.never")),
+        version && [h("dt", t("remove.version")), h("dd.mono", version)], purged && [h("dt", t("remove.purged")), h("dd", t("remove.counts", purged))]), close);
       close.focus();
-      announce(done);
+      announce(title.textContent);
     } catch (error) {
       show(failed, problem(error));
-      sure.disabled = cancel.disabled = false;
-      cancel.focus();
+      sure.disabled = false;
     }
-    busy = false;
   }
 
   document.body.append(dialog);

@@ -1,8 +1,8 @@
 // Uploads: a queue that outlives the view, three files at once, each followed until it is indexed or failed.
 
 import { ApiError, base, call, credential, documentPath, query } from "./api.js";
-import { announce, h, show } from "./dom.js";
-import { arrange, button, chip, failure, field, linkTo, passes, tally } from "./records.js";
+import { announce, button, h, show } from "./dom.js";
+import { arrange, chip, failure, field, linkTo, passes, tally } from "./records.js";
 import { bytes, number, t, when } from "./strings.js";
 
 const AT_ONCE = 3;
@@ -10,11 +10,10 @@ const TRIES = 6;
 const ROWS = 200;            // of the queue, on the page
 const LOOK_MS = 500;         // at most three questions for a status each time
 const LAST_LOOK_MS = 8_000;
-const LONGEST_HOLD_S = 120;  // a longer limit pauses the queue
 const MAX_KEY_BYTES = 900;
 const HIDDEN = /(^|\/)(\.|__MACOSX\/|Thumbs\.db$|desktop\.ini$)/;
 const NO_PATH = /[\u0000-\u001f\u007f]|(^|\/)\.{0,2}(\/|$)/;
-const ENDS = ["indexed", "failed", "left_out", "cancelled"];
+const ORDER = ["failed", "sending", "pending", "waiting", "left_out", "cancelled", "indexed"];
 
 let items = [];     // {vault, path, file, key, state, sent, tries, error, version, row}
 let paused = false;
@@ -23,35 +22,31 @@ let looking = 0;
 let shown = null;   // where the queue is on the page: {queue, changed}
 let me = null;
 
-const those = (...states) => items.filter((item) => states.includes(item.state));
+const those = (...states) => items.filter(({ state }) => states.includes(state));
+const isOpen = () => those("waiting", "sending", "pending").length > 0;
 
 // Fill *element* with the place to drop files and the queue; files may be dropped anywhere on *zone*.
 export function uploads(element, zone, { me: who, signal, vault, folder, changed }) {
   me = who;
-  const into = h("input", { class: "input", list: "vaults", required: true, pattern: "[a-z0-9\\-]{2,63}", spellcheck: "false", autocapitalize: "none",
-    "aria-describedby": "upload-problem", value: vault || me.vaults[0] || "documents" });
-  const below = h("input", { class: "input", spellcheck: "false", maxlength: 700, value: folder });
-  const wrong = h("p", { id: "upload-problem", class: "small wrong", role: "alert" });
-  const reading = h("p", { class: "muted small", role: "status" });
-  const queue = h("div", { "data-queue": true });
+  const into = h("input[list=vaults][required][spellcheck=false][autocapitalize=none][aria-describedby=upload-problem]", { pattern: "[a-z0-9\\-]{2,63}", value: vault || me.vaults[0] || "documents" });
+  const below = h("input[spellcheck=false]", { value: folder });
+  const wrong = h("p.small.wrong[id=upload-problem][role=alert]");
+  const queue = h("div.card[data-queue][hidden]");
   const pickers = ["files", "folder"].map((kind) => {
-    const input = h("input", { type: "file", multiple: true, hidden: true, webkitdirectory: kind === "folder", "aria-label": t(`upload.${kind}`), "data-pick": kind, onchange: () => {
+    const input = h("input[type=file][multiple][hidden]", { webkitdirectory: kind === "folder", "aria-label": t(`up.${kind}`), "data-pick": kind, onchange: () => {
       take([...input.files].map((file) => [file.webkitRelativePath || file.name, file]));
       input.value = "";
     } });
-    return [button(`pick-${kind}`, t(`upload.${kind}`), () => input.click()), input];
+    return [button("", t(`up.${kind}`), () => input.click()), input];
   });
-  show(element, h("section", { class: "drop-zone", "aria-labelledby": "upload-title", "data-drop-zone": true },
-    h("div", {}, h("h2", { id: "upload-title" }, t("upload.title")),
-      h("p", { class: "muted small" }, t("upload.text", { size: bytes(me.max_upload_bytes) })), h("div", { class: "row" }, pickers)),
-    h("div", { class: "drop-target" }, field("upload-vault", t("upload.vault"), into),
-      h("datalist", { id: "vaults" }, me.vaults.map((name) => h("option", { value: name }))), field("upload-folder", t("upload.below"), below)),
-    wrong, reading), queue);
+  show(element, h("section.drop-zone.card[aria-labelledby=upload-title][data-drop-zone]",
+    h("div.stack", h("h2[id=upload-title]", t("up.title")), h("p.muted.small", t("up.text", { size: bytes(me.max_upload_bytes) })), h("div.row", pickers)),
+    field("upload-vault", t("up.vault"), into), h("datalist[id=vaults]", me.vaults.map((value) => h("option", { value }))), field("upload-folder", t("up.below"), below), wrong), queue);
 
   function take(found) {
     const valid = into.checkValidity();
-    into.setAttribute("aria-invalid", String(!valid));
-    wrong.textContent = valid ? "" : t("upload.bad_vault");
+    into.setAttribute("aria-invalid", !valid);
+    wrong.textContent = valid ? "" : t("up.bad_vault");
     if (!valid) return into.focus();
     const above = below.value.trim().replace(/^\/+|\/+$/g, "");
     for (const [path, file] of found) add(into.value, above ? `${above}/${path}` : path, file);
@@ -59,27 +54,22 @@ export function uploads(element, zone, { me: who, signal, vault, folder, changed
   }
 
   let depth = 0;
-  const drag = (name, change) => zone.addEventListener(name, (event) => {
-    if (!event.dataTransfer?.types.includes("Files")) return;
-    event.preventDefault();
-    depth = change === 0 && name === "drop" ? 0 : Math.max(0, depth + change);
-    zone.classList.toggle("dropping", depth > 0);
-    if (name === "drop") dropped(event.dataTransfer);
-  }, { signal });
-  drag("dragenter", 1);
-  drag("dragover", 0);
-  drag("dragleave", -1);
-  drag("drop", 0);
+  for (const [name, change] of [["dragenter", 1], ["dragover", 0], ["dragleave", -1], ["drop", -Infinity]]) {
+    zone.addEventListener(name, (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      depth = Math.max(0, depth + change);
+      zone.classList.toggle("dropping", depth > 0);
+      if (name === "drop") dropped(event.dataTransfer);
+    }, { signal });
+  }
 
-  async function dropped(data) {
-    const files = [...data.files].map((file) => [file.name, file]);
-    const entries = [...data.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  async function dropped({ files, items: some }) {
+    const plain = [...files].map((file) => [file.name, file]);
+    const entries = [...some].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
     const found = [];
-    for (const entry of entries) {
-      await walk(entry, found, () => { reading.textContent = t("upload.reading", { count: number(found.length) }); });
-    }
-    reading.textContent = "";
-    take(entries.length ? found : files);
+    for (const entry of entries) await walk(entry, found);
+    take(entries.length ? found : plain);
   }
 
   shown = { queue, changed };
@@ -92,52 +82,49 @@ export function uploads(element, zone, { me: who, signal, vault, folder, changed
 }
 
 // All files below *entry* as [path, file]; the file is null where it cannot be read.
-async function walk(entry, found, told) {
+async function walk(entry, found) {
   const given = (method, object, otherwise) => new Promise((resolve) => { object[method](resolve, () => resolve(otherwise)); });
-  if (entry.isFile) {
-    found.push([entry.fullPath.slice(1), await given("file", entry, null)]);
-    return told();
-  }
+  const path = entry.fullPath.slice(1);
+  if (entry.isFile || HIDDEN.test(path)) return found.push([path, entry.isFile ? await given("file", entry, null) : null]);
   const reader = entry.createReader();
-  for (let some; (some = await given("readEntries", reader, [])).length;) for (const each of some) await walk(each, found, told);
+  for (let some; (some = await given("readEntries", reader, [])).length;) for (const each of some) await walk(each, found);
 }
 
 function add(vault, path, file) {
   items = items.filter((each) => each.state !== "waiting" || each.vault !== vault || each.path !== path);
-  const item = { vault, path, file, key: newKey(), state: "waiting", sent: 0, tries: 0, error: null, version: null };
-  const reason = refusal(item);
-  items.push(reason ? { ...item, state: "left_out", error: { text: reason } } : item);
+  const reason = refusal(vault, path, file);
+  items.push({ vault, path, file, key: newKey(), state: reason ? "left_out" : "waiting", sent: 0, tries: 0, error: { text: reason }, version: null });
 }
 
 // Why a file is not sent at all, null where it is.
-function refusal({ vault, path, file }) {
+function refusal(vault, path, file) {
   const { max_upload_bytes: most, tenant } = me;
-  if (!file) return t("upload.unreadable");
-  if (HIDDEN.test(path)) return t("upload.hidden");
-  if (!file.size) return t("upload.empty");
-  if (file.size > most) return t("upload.large", { size: bytes(file.size), most: bytes(most) });
-  if (NO_PATH.test(path) || new TextEncoder().encode(`${tenant}/${vault}/${path}`).length > MAX_KEY_BYTES) return t("upload.bad_path");
-  return null;
+  if (HIDDEN.test(path)) return t("up.hidden");
+  if (!file) return t("up.unreadable");
+  if (!file.size) return t("up.empty");
+  if (file.size > most) return t("up.large", { size: bytes(file.size), most: bytes(most) });
+  return NO_PATH.test(path) || new TextEncoder().encode(`${tenant}/${vault}/${path}`).length > MAX_KEY_BYTES ? t("up.bad_path") : null;
 }
 
 // crypto.randomUUID is not there without HTTPS.
-const newKey = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
+const newKey = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
 // Send what waits, as far as there is room for it.
 function pump() {
   clearTimeout(pump.timer);
   const wait = hold.until - Date.now();
   if (wait > 0) pump.timer = setTimeout(pump, wait);
-  else if (!paused) for (const item of those("waiting").slice(0, Math.max(0, AT_ONCE - those("sending").length))) start(item);
+  else if (!paused) those("waiting").slice(0, Math.max(0, AT_ONCE - those("sending").length)).forEach(start);
   drawSoon();
 }
 
 async function start(item) {
-  Object.assign(item, { state: "sending", sent: 0, error: null, stopped: null });
+  const { file } = item;
+  Object.assign(item, { state: "sending", sent: 0, stopped: null });
   try {
-    await item.file.slice(0, 1).arrayBuffer().catch(() => { throw Object.assign(new Error(), { text: t("upload.unreadable") }); });
-    item.version = item.file.size <= me.max_put_bytes ? await put(item) : await post(item);
-    Object.assign(item, { state: "indexing", look: Date.now() + LOOK_MS, wait: LOOK_MS });
+    await file.slice(0, 1).arrayBuffer().catch(() => { throw Object.assign(new Error(), { text: t("up.unreadable") }); });
+    item.version = file.size > me.max_put_bytes ? await post(item) : await put(item);
+    Object.assign(item, { state: "pending", look: 0, wait: LOOK_MS });
     look();
   } catch (error) {
     recover(item, error);
@@ -146,7 +133,7 @@ async function start(item) {
   pump();
 }
 
-const mediaType = (file) => (/^[ -~]{1,200}$/.test(file.type) ? file.type : "application/octet-stream");
+const mediaType = ({ type }) => (/^[ -~]{1,200}$/.test(type) ? type : "application/octet-stream");
 
 async function put(item) {
   const headers = { "content-type": mediaType(item.file), "idempotency-key": item.key, "x-api-key": credential.get() };
@@ -157,13 +144,13 @@ async function put(item) {
 async function post(item) {
   const { vault, path, file } = item;
   item.before = await call(documentPath(vault, path)).then((record) => record.version_id, () => null);
-  const form = await call("/uploads", { method: "POST", body: { vault, path, media_type: mediaType(file) } });
+  const { url, fields } = await call("/uploads", { method: "POST", body: { vault, path, media_type: mediaType(file) } });
   const body = new FormData();
-  for (const [name, value] of [...Object.entries(form.fields), ["file", file]]) body.append(name, value);
+  for (const [name, value] of [...Object.entries(fields), ["file", file]]) body.append(name, value);
   try {
-    return (await transfer(item, "POST", form.url, {}, body)).getResponseHeader("x-amz-version-id");
+    return (await transfer(item, "POST", url, {}, body)).getResponseHeader("x-amz-version-id");
   } catch (error) {
-    if (error.status === 0 && navigator.onLine && item.tries) error.text = t("upload.bucket_refuses");
+    if (error.status === 0 && navigator.onLine && item.tries) error.text = t("up.bucket");
     throw error;
   }
 }
@@ -173,8 +160,8 @@ function transfer(item, method, url, headers, body) {
     const request = item.request = new XMLHttpRequest();
     request.open(method, url);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
-    request.upload.onprogress = (event) => {
-      item.sent = Math.min(item.file.size, event.loaded);
+    request.upload.onprogress = ({ loaded }) => {
+      item.sent = Math.min(item.file.size, loaded);
       drawSoon();
     };
     request.onload = () => {
@@ -190,13 +177,12 @@ function transfer(item, method, url, headers, body) {
   });
 }
 
-// An error as the API's JSON, or as the bucket's XML.
+// An error as the API's JSON; the bucket answers with XML.
 function bodyOf(text) {
   try {
     return JSON.parse(text);
   } catch {
-    const part = (name) => text.match(`<${name}>([^<]*)<`)?.[1];
-    return { error: { code: part("Code"), message: part("Message") } };
+    return { error: { message: text.slice(0, 300) } };
   }
 }
 
@@ -208,19 +194,17 @@ function recover(item, error) {
     window.dispatchEvent(new CustomEvent("signed-out"));
     return again();
   }
+  const passing = passes(error);
   if (error.kind !== "limited" && navigator.onLine) item.tries += 1;
-  const busy = error.code === "CONFLICT" || passes(error);
-  if (!busy || error.text || item.tries >= TRIES) return Object.assign(item, { state: "failed", error });
-  const seconds = error.retryAfter ?? Math.min(30, 2 ** item.tries);
-  paused ||= seconds > LONGEST_HOLD_S;
-  hold = { until: Date.now() + seconds * 1000, kind: passes(error) ? error.kind : "unavailable" };
+  if (!passing && error.code !== "CONFLICT" || error.text || item.tries >= TRIES) return Object.assign(item, { state: "failed", error });
+  hold = { until: Date.now() + 1000 * (error.retryAfter ?? Math.min(30, 2 ** item.tries)), kind: passing ? error.kind : "unavailable" };
   return again();
 }
 
 // Ask what became of the files that were sent.
 function look() {
   clearTimeout(look.timer);
-  const open = those("indexing");
+  const open = those("pending");
   for (const item of document.hidden ? [] : open) if (looking < AT_ONCE && item.look <= Date.now()) lookAt(item);
   if (open.length) look.timer = setTimeout(look, LOOK_MS);
 }
@@ -230,34 +214,31 @@ async function lookAt(item) {
   item.look = Infinity;
   item.wait = Math.min(LAST_LOOK_MS, item.wait * 1.5);
   try {
-    const record = await call(documentPath(item.vault, item.path) + query({ version: item.version }));
-    if (record.status !== "pending" && (item.version || record.version_id !== item.before)) {
-      Object.assign(item, record.status === "indexed" ? { state: "indexed" } : { state: "failed", error: record.error ?? { code: "DOCUMENT_NOT_FOUND" } });
+    const { status, version_id: version, error } = await call(documentPath(item.vault, item.path) + query({ version: item.version }));
+    if (status !== "pending" && (item.version || version !== item.before)) {
+      Object.assign(item, status === "indexed" ? { state: status } : { state: "failed", error: error ?? { code: "DOCUMENT_NOT_FOUND" } });
       shown?.changed();
       settle();
     }
   } catch (error) {
-    item.wait = Math.max(item.wait, (error.retryAfter ?? 0) * 1000);
+    item.wait = Math.max(item.wait, 1000 * error.retryAfter || 0);
   }
   item.look = Date.now() + item.wait;
   looking -= 1;
   drawSoon();
 }
 
-function counts() {
-  return Object.fromEntries(ENDS.map((state) => [state, those(state).length]));
-}
+const summary = () => tally(Object.fromEntries(["indexed", "failed", "left_out", "cancelled"].map((state) => [state, those(state).length])));
 
 // Say what came of it once nothing is open any more.
 function settle() {
-  if (items.length && items.every((item) => ENDS.includes(item.state))) announce(tally(counts()));
+  if (items.length && !isOpen()) announce(summary());
 }
 
 function pauseOrResume() {
   paused = !paused;
   if (!paused) hold.until = 0;
   else for (const item of those("sending")) if (item.sent < item.file.size) stop(item, "paused");
-  announce(t(paused ? "upload.paused" : "upload.resumed"));
   pump();
 }
 
@@ -276,7 +257,7 @@ function cancel(some) {
 }
 
 function sendAgain(some) {
-  for (const item of some) Object.assign(item, { key: item.version ? newKey() : item.key, version: null, tries: 0, state: "waiting", sent: 0, error: null });
+  for (const item of some) Object.assign(item, { key: item.version ? newKey() : item.key, version: null, tries: 0, state: "waiting", sent: 0 });
   pump();
 }
 
@@ -285,67 +266,56 @@ function drawSoon() {
 }
 
 function draw() {
-  clearTimeout(drawSoon.timer);
   drawSoon.timer = null;
   if (!shown) return;
   const { queue } = shown;
-  if (!items.length) return show(queue);
+  queue.hidden = !items.length;
   if (!queue.firstChild) frame(queue);
-  const part = (name) => queue.querySelector(`[data-part="${name}"]`);
-  const open = those("waiting", "sending", "indexing").length;
-  const going = those("waiting", "sending", "indexing", "indexed", "failed");
-  const sum = (sizeOf) => going.reduce((total, item) => total + sizeOf(item), 0);
-  const total = sum((item) => item.file.size);
-  const sent = sum((item) => ({ waiting: 0, sending: item.sent }[item.state] ?? item.file.size));
-  const wait = Math.ceil((hold.until - Date.now()) / 1000);
-  const held = wait > 0 && those("waiting").length > 0;
-
-  part("progress").value = total ? sent / total : 1;
-  part("counts").textContent = open ? t("upload.progress", { done: number(going.length - open), count: number(going.length), sent: bytes(sent), total: bytes(total) })
-    : tally(counts());
-  queue.toggleAttribute("data-done", !open);
-  part("hold").textContent = paused && held ? t("upload.until", { time: when(hold.until) }) : paused ? t("upload.paused")
-    : held ? t(`upload.hold.${hold.kind}`, { seconds: wait }) : "";
-  if (held) drawSoon.timer = setTimeout(draw, 1000);
+  const part = (name) => queue.querySelector(`[data-part=${name}]`);
+  const open = isOpen();
   const sends = those("waiting", "sending").length > 0;
-  const [pause, rest, retry, clear] = part("actions").children;
-  pause.textContent = t(paused ? "upload.resume" : "upload.pause");
-  [pause.hidden, rest.hidden, retry.hidden, clear.hidden] = [!sends, !sends, open > 0 || !those("failed").length, open > 0];
-
-  const sorted = [...those("failed", "left_out"), ...those("sending", "indexing", "waiting", "cancelled", "indexed")];
+  const going = those("waiting", "sending", "pending", "indexed", "failed");
+  const sum = (sizeOf) => going.reduce((total, item) => total + sizeOf(item), 0);
+  const total = sum(({ file }) => file.size);
+  const sent = sum(({ state, file, sent: some }) => ({ waiting: 0, sending: some }[state] ?? file.size));
+  part("progress").value = total ? sent / total : 1;
+  part("counts").textContent = open ? t("up.progress", { done: number(those("indexed", "failed").length), count: number(going.length), sent: bytes(sent), total: bytes(total) }) : summary();
+  queue.toggleAttribute("data-done", !open);
+  const note = paused && sends ? t("up.paused") : sends && hold.until > Date.now() ? t(`up.hold.${hold.kind}`, { time: when(hold.until, { dateStyle: "short", timeStyle: "medium" }) }) : "";
+  if (part("hold").textContent !== note) part("hold").textContent = note;
+  const [pause, rest, again, clear] = part("actions").children;
+  pause.textContent = t(paused ? "up.resume" : "up.pause");
+  [pause.hidden, rest.hidden, again.hidden, clear.hidden] = [!sends, !sends, open || !those("failed").length, open];
+  const sorted = ORDER.flatMap((state) => those(state));
   const rows = sorted.slice(0, ROWS);
-  for (const item of rows) drawRow(item);
-  arrange(part("rows"), rows.map((item) => item.row));
-  part("more").textContent = sorted.length > ROWS ? t("upload.more", { count: number(sorted.length - ROWS) }) : "";
+  rows.forEach(drawRow);
+  arrange(part("rows"), rows.map(({ row }) => row));
+  part("more").textContent = sorted.length > ROWS ? t("up.more", { count: number(sorted.length - ROWS) }) : "";
 }
 
 function frame(queue) {
-  show(queue, h("div", { class: "row spread" }, h("p", { "data-part": "counts", id: "upload-counts" }), h("div", { class: "row", "data-part": "actions" },
-    button("pause", "", pauseOrResume, "small"),
-    button("cancel-all", t("common.cancel"), () => cancel(those("waiting", "sending")), "small"),
-    button("retry-failed", t("documents.retry_all"), () => sendAgain(those("failed")), "small"),
-    button("clear", t("upload.clear"), () => { items = []; draw(); }, "small"))),
-  h("progress", { class: "progress", max: 1, value: 0, "aria-labelledby": "upload-counts", "data-part": "progress" }),
-  h("p", { class: "small", role: "status", "data-part": "hold" }),
-  h("ul", { class: "queue", "data-part": "rows", tabindex: 0, "aria-label": t("upload.queue") }), h("p", { class: "muted small", "data-part": "more" }));
+  show(queue, h("div.row.spread", h("p[id=upload-counts][data-part=counts]"), h("div.row[data-part=actions]",
+    button(".small[data-action=pause]", "", pauseOrResume), button(".small[data-action=cancel-all]", t("common.cancel"), () => cancel(those("waiting", "sending"))),
+    button(".small[data-action=retry-failed]", t("docs.retry_all"), () => sendAgain(those("failed"))), button(".small[data-action=clear]", t("up.clear"), () => { items = []; draw(); }))),
+  h("progress.progress[max=1][aria-labelledby=upload-counts][data-part=progress]"), h("p.small[role=status][data-part=hold]"),
+  h("ul.queue[tabindex=0][data-part=rows]", { "aria-label": t("up.queue") }), h("p.muted.small[data-part=more]"));
 }
 
 function drawRow(item) {
-  const { state, path, vault, file, error } = item;
-  item.row ??= h("li", { "data-upload": `${vault}/${path}` });
-  const bar = item.row.querySelector("progress");
-  if (bar) bar.value = item.sent / file.size;
-  if (item.row.dataset.state === state) return;
-  const focus = item.row.contains(document.activeElement);
-  item.row.dataset.state = state;
-  const act = (action, text, run) => button(action, text, run, "quiet small", { "aria-label": `${text}: ${path}` });
-  show(item.row, chip(state), h("span", { class: "path" }, state === "indexed" ? h("a", { href: linkTo(vault, path) }, path) : path),
-    h("span", { class: "muted small" }, file && bytes(file.size)),
-    ["waiting", "sending"].includes(state) && act("cancel", t("common.cancel"), () => cancel([item])),
-    ["failed", "cancelled"].includes(state) && act("retry", t("documents.retry"), () => sendAgain([item])),
-    state === "sending" && h("progress", { class: "progress", max: 1, value: 0, "aria-label": path }),
-    error && ["failed", "left_out"].includes(state) && (error.text ? h("p", { class: "small" }, error.text) : failure(error)));
-  if (focus) (item.row.querySelector("button") ?? item.row.parentNode).focus();
+  const { state, path, vault, file, error, sent } = item;
+  const row = item.row ??= h("li", { "data-upload": `${vault}/${path}` });
+  if (row.dataset.state !== state) {
+    const focus = row.contains(document.activeElement);
+    row.dataset.state = state;
+    const act = (where, text, run) => button(where, text, run, { "aria-label": `${text}: ${path}` });
+    show(row, chip(state), h("span.path", state === "indexed" ? h("a", { href: linkTo(vault, path) }, path) : path), h("span.muted.small", file && bytes(file.size)),
+      ["waiting", "sending"].includes(state) && act(".quiet.small[data-action=cancel]", t("common.cancel"), () => cancel([item])),
+      ["failed", "cancelled"].includes(state) && act(".quiet.small[data-action=retry]", t("docs.retry"), () => sendAgain([item])),
+      state === "sending" && h("progress.progress[max=1]", { "aria-label": path }),
+      ["failed", "left_out"].includes(state) && (error.text ? h("p.small", error.text) : failure(error)));
+    if (focus) (row.querySelector("button") ?? row.parentNode).focus();
+  }
+  if (state === "sending") row.querySelector("progress").value = sent / file.size;
 }
 
 window.addEventListener("online", () => {
@@ -356,6 +326,5 @@ window.addEventListener("beforeunload", (event) => { if (those("waiting", "sendi
 window.addEventListener("forget", () => {
   cancel(those("waiting", "sending"));
   items = [];
-  draw();
 });
 window.addEventListener("signed-in", () => { if (paused && those("waiting").length) pauseOrResume(); });
