@@ -57,6 +57,7 @@ def build(home: Home, digest: str) -> None:
     # unpacked, so the compiled files must not depend on them.
     folder = BUILD / "build"
     compiled = ["compileall", "-q", "-f", "-j", "0", "--invalidation-mode", "unchecked-hash", "-s", str(folder)]
+    compiled += ["-x", r"[/\\]olefile2\.py$"]  # a module for Python 2 that olefile 0.47 brings along
     subprocess.run([sys.executable, "-m", *compiled, str(folder)], check=True, timeout=BUILD_TIMEOUT_S)
     with ThreadPoolExecutor() as pool:
         list(pool.map(archive, (each for each in folder.iterdir() if each.is_dir())))
