@@ -121,6 +121,7 @@ def _answers(chromium: Browser, stack: Stack) -> list[float]:
         page.locator("[data-question]").fill(f"{QUESTION[:-1]}, case {number}?")
         page.locator("[data-question]").press("Enter")
         page.locator("[data-turn][data-state=done]").wait_for(timeout=120_000)
+        page.wait_for_function("seen.shown !== undefined")
         found.append(float(page.evaluate("seen.shown - seen.came")))
         context.close()
     return found

@@ -21,6 +21,7 @@ FACT = "The spare key of the greenhouse hangs behind the blue watering can."
 QUESTION = "Where does the spare key of the greenhouse hang?"
 FILES, BROKEN = 50, 2
 PATIENCE_MS = 240_000
+NAVIGATION_MS = 60_000  # the first one waits for a cold start
 
 
 @pytest.fixture(params=["stack", "opensearch_stack"])
@@ -33,6 +34,7 @@ def tenant(request: pytest.FixtureRequest) -> Tenant:
 def page(tenant: Tenant) -> Iterator[Page]:
     with ExitStack() as pages:
         page = pages.enter_context(opened(origin(tenant)))
+        page.set_default_navigation_timeout(NAVIGATION_MS)
         sign_in(page, tenant.key)
         yield page
 
