@@ -134,7 +134,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
             changes = head_changes.activated(detail, now_s) | head_changes.live_versions(head)
             size, by = detail.size_bytes, detail.written_by
             record = change_of(head, "activated", changes, at_ms=round(now_s * 1_000), size_bytes=size, written_by=by)
-            if self._ends(head, detail.revision):
+            if self._may_end(head, detail.revision):
                 self._details.setdefault(detail.key, {})[detail.revision] = detail
                 self._checkpoints.pop((detail.key, detail.revision), None)
             return self._finish(head, detail.revision, changes, record)
@@ -159,7 +159,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
                 return None
             changes = head_changes.failed(failure, keep_live=keep_live)
             record = change_of(head, "failed", changes, at_ms=milliseconds(failure.at))
-            if self._ends(head, revision):
+            if self._may_end(head, revision):
                 self._details.get(key, {}).pop(revision, None)
                 self._checkpoints.pop((key, revision), None)
             return self._finish(head, revision, changes, record)
@@ -316,11 +316,11 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
         self._heads[key] = replace(base, **changes)
         return self._heads[key]
 
-    def _ends(self, head: Head, revision: int) -> bool:
+    def _may_end(self, head: Head, revision: int) -> bool:
         return head.revision == revision and head.status in {Status.PENDING, Status.STAGED}
 
     def _finish(self, head: Head, revision: int, changes: Changes, record: LiveChange) -> Head | None:
-        if self._ends(head, revision):
+        if self._may_end(head, revision):
             self._heads[head.key] = replace(head, **changes)
             self._record(record)
             return head

@@ -16,7 +16,7 @@ from ragdrop_cli.mirroring import Holdings, delete_path, holdings, is_held, may_
 from ragdrop_cli.options import AsJson
 from ragdrop_cli.output import note, say, say_body, say_object, say_reply, say_table
 from ragdrop_cli.progress import progress
-from ragdrop_cli.pushing import PushOutcome, Target, push_file, several, visible_files
+from ragdrop_cli.pushing import PushOutcome, PushTarget, push_file, several, visible_files
 from ragdrop_cli.session import session_of
 from ragdrop_cli.waiting import Pause, Waiting, shared_start
 
@@ -74,7 +74,7 @@ def push(
         held = holdings(client, vault, "" if delete else shared_start(paths)) if delete or not send_all else {}
         surplus = sorted(surplus_of(held, paths)) if delete else []
         may_delete(surplus, len(held), vault, yes=yes, allow_mass_delete=allow_mass_delete)
-        outcomes = _send(client, folder, Target(vault, stage), paths, {} if send_all else held)
+        outcomes = _send(client, folder, PushTarget(vault, stage), paths, {} if send_all else held)
         sent = len(outcomes)
         gone = []
         if not any(outcome.problem for outcome in outcomes):
@@ -89,7 +89,7 @@ def push(
 
 
 def _send(
-    client: RagdropClient, folder: Path, target: Target, paths: Sequence[str], held: Holdings
+    client: RagdropClient, folder: Path, target: PushTarget, paths: Sequence[str], held: Holdings
 ) -> list[PushOutcome]:
     """Send the files that the vault has not; each is compared only when its turn comes."""
 

@@ -59,7 +59,7 @@ def media_type(path: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PushTarget:
     """Where files go: a vault, and the stage that they wait in, None where they go live."""
 
     vault: str
@@ -69,13 +69,13 @@ class Target:
     def metadata(self) -> dict[str, str]:
         """What is sent with each file.
 
-        >>> Target("team", "spring").metadata, Target("team").metadata
+        >>> PushTarget("team", "spring").metadata, PushTarget("team").metadata
         ({'ragdrop-stage': 'spring'}, {})
         """
         return {} if self.stage is None else {STAGE: self.stage}
 
 
-def push_file(client: RagdropClient, folder: Path, target: Target, path: str) -> PushOutcome:
+def push_file(client: RagdropClient, folder: Path, target: PushTarget, path: str) -> PushOutcome:
     """Send one file, one over the limit of a request straight into the bucket.
 
     An error that would meet every other file too is raised, any other is the outcome.

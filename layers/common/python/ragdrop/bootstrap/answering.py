@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ragdrop.ports import Registry, SearchableIndex
     from ragdrop.ports.metrics import Operation
     from ragdrop.query.fallback import BucketSearch
+    from ragdrop.query.follow_links import FollowLinks
     from ragdrop.query.model_ranking import ModelRanking, RankFolders
     from ragdrop.query.pipeline import ObservedSearch, SearchPipeline
     from ragdrop.query.query_vectors import QueryVectors
@@ -109,19 +110,23 @@ class QueryParts:
 
         return UnderstandQuery(directory=self.tenants.directory, environment=self.ports.settings.tunables())
 
+    def links_over(self, registry: Registry, index: SearchableIndex) -> FollowLinks:
+        """Following links from the documents found, over any registry and index."""
+        from ragdrop.query.follow_links import FollowLinks
+
+        return FollowLinks(registry=registry, index=index, visited=self.ports.visited, clock=self.ports.clock)
+
     def search_over(self, registry: Registry, index: SearchableIndex) -> Search:
         """Search, over any registry and index."""
-        from ragdrop.query.follow_links import FollowLinks
         from ragdrop.query.search import Search
 
-        follow_links = FollowLinks(registry=registry, index=index, visited=self.ports.visited, clock=self.ports.clock)
         return Search(
             registry=registry,
             index=index,
             query_vectors=self.query_vectors,
             understand=self.understand,
             by_model=self.by_model,
-            follow_links=follow_links,
+            follow_links=self.links_over(registry, index),
             tracer=self.ports.tracer,
         )
 
