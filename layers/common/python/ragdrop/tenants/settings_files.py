@@ -50,6 +50,8 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
 }
 """The nested form: the flat name of each setting by its section and its name there."""
 WORDS_ALLOWED = f"a list of at most {MAX_WORDS} different words of 1 to {MAX_WORD_CHARACTERS} characters"
+GOLDEN = ("golden_questions", "golden_gate")
+"""What a vault lets in: its golden questions, and the share of them that must be answered."""
 MAX_GOLDEN = 50
 MAX_GOLDEN_CHARACTERS = 1_000
 GOLDEN_ALLOWED = f"a list of 1 to {MAX_GOLDEN} objects with question and document or text"
