@@ -78,6 +78,9 @@ class FolderObjectStore:
     def copy_version(self, key: str, version_id: str, *, metadata: Mapping[str, str]) -> StoredObject | None:
         raise NotImplementedError
 
+    def remove_version(self, key: str, version_id: str) -> None:
+        raise NotImplementedError
+
     def upload_form(
         self, key: str, *, media_type: str, metadata: Mapping[str, str], max_bytes: int, expires_s: int
     ) -> PresignedForm:

@@ -37,6 +37,7 @@ class Row:
 
 
 PLAN = "/documents/{vault}/{path}"
+STAGE = "/stages/{vault}/{stage}"
 OWN, ANOTHERS = "own, vault `team`", "another tenant's"
 TURNS = [{"role": "user", "content": "plan"}]
 
@@ -122,6 +123,26 @@ ROWS = (
     ),
     Row("POST /vaults/{vault}/rollback", OWN, (403, 200, 200, 200, 400), "/vaults/team/rollback", _BACK),
     Row("POST /vaults/{vault}/rollback", ANOTHERS, (403, 200, 200, 400, 400), "/vaults/theirs/rollback", _BACK),
+    Row("GET /stages", OWN, (200, 200, 200, 200, 400), "/stages?vault=team"),
+    Row("GET /stages", ANOTHERS, (200, 200, 200, 400, 400), "/stages?vault=theirs"),
+    Row(f"GET {STAGE}/check", OWN, (200, 200, 200, 200, 400), "/stages/team/none/check"),
+    Row(f"GET {STAGE}/check", ANOTHERS, (200, 200, 200, 400, 400), "/stages/theirs/none/check"),
+    Row(
+        f"POST {STAGE}/promote",
+        "own, nothing waits",
+        (403, 400, 400, 400, 400),
+        "/stages/team/x1/promote",
+        {},
+    ),
+    Row(f"POST {STAGE}/promote", ANOTHERS, (403, 400, 400, 400, 400), "/stages/theirs/x1/promote", {}),
+    Row(
+        f"POST {STAGE}/discard",
+        "own, nothing waits",
+        (403, 400, 400, 400, 400),
+        "/stages/team/x1/discard",
+        {},
+    ),
+    Row(f"POST {STAGE}/discard", ANOTHERS, (403, 400, 400, 400, 400), "/stages/theirs/x1/discard", {}),
     Row("POST /mcp", "own, `rag_context_search`", (200,) * 5, "/mcp", _tool("team")),
     Row("POST /mcp", "another tenant's, `rag_context_search`", (200,) * 5, "/mcp", _tool("theirs")),
     Row("GET /stats", "counts of its own tenant", (200,) * 5, "/stats"),

@@ -125,9 +125,9 @@ class MemoryObjectStore:
             return PresignedForm(f"memory://{self.bucket}", fields)
 
     def remove_version(self, key: str, version_id: str) -> None:
-        """Remove one version for good; removing a delete marker from the top restores what is under it."""
-        with self._lock:
-            self._versions[key] = [version for version in self._versions[key] if version.version_id != version_id]
+        with self._call("remove_version"):
+            held = self._versions.get(key, [])
+            self._versions[key] = [version for version in held if version.version_id != version_id]
 
     def newest(self, key: str) -> tuple[str, bool] | None:
         """The version on top and whether it is a delete marker; None where there is none."""

@@ -134,10 +134,23 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
             changes = head_changes.activated(detail, now_s) | head_changes.live_versions(head)
             size, by = detail.size_bytes, detail.written_by
             record = change_of(head, "activated", changes, at_ms=round(now_s * 1_000), size_bytes=size, written_by=by)
-            if self._ends(head, detail.revision):
+            if self._may_end(head, detail.revision):
                 self._details.setdefault(detail.key, {})[detail.revision] = detail
                 self._checkpoints.pop((detail.key, detail.revision), None)
             return self._finish(head, detail.revision, changes, record)
+
+    def put_in_stage(self, detail: Detail, now_s: float) -> Head | None:
+        with self._call("put_in_stage"):
+            head, key = self._heads.get(detail.key), detail.key
+            if head is None or (head.revision, head.status) != (detail.revision, Status.PENDING):
+                return head if head and head_changes.waits_as(head, detail) else None
+            tenant = self._tenants.get(key.tenant)
+            if tenant is not None and f"{key.vault}/{detail.stage}" in tenant.promoted:
+                raise DatabaseError(f"stage {detail.stage} is being promoted", service="registry")
+            self._details.setdefault(key, {})[detail.revision] = detail
+            self._checkpoints.pop((key, detail.revision), None)
+            self._heads[key] = replace(head, **head_changes.staged(detail, now_s))
+            return head
 
     def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> Head | None:
         with self._call("fail"):
@@ -146,7 +159,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
                 return None
             changes = head_changes.failed(failure, keep_live=keep_live)
             record = change_of(head, "failed", changes, at_ms=milliseconds(failure.at))
-            if self._ends(head, revision):
+            if self._may_end(head, revision):
                 self._details.get(key, {}).pop(revision, None)
                 self._checkpoints.pop((key, revision), None)
             return self._finish(head, revision, changes, record)
@@ -267,6 +280,18 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
             tenant = self._tenants.pop(name, None)
             return gone if tenant is None else gone + 1 + len(tenant.settings)
 
+    def promote_stage(self, name: str, stage: str, now_s: float) -> bool:
+        with self._call("promote_stage"):
+            tenant = self._tenants.get(name)
+            if tenant is None or stage in tenant.promoted:
+                return False
+            return self._change_tenant(name, promoted={**tenant.promoted, stage: now_s})
+
+    def end_stage(self, name: str, stage: str) -> None:
+        with self._call("end_stage"):
+            if tenant := self._tenants.get(name):
+                self._change_tenant(name, promoted={each: at for each, at in tenant.promoted.items() if each != stage})
+
     def folders(self, tenant: str) -> frozenset[str]:
         with self._call("folders"):
             return self._folders.get(tenant, frozenset())
@@ -291,11 +316,11 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
         self._heads[key] = replace(base, **changes)
         return self._heads[key]
 
-    def _ends(self, head: Head, revision: int) -> bool:
-        return (head.revision, head.status) == (revision, Status.PENDING)
+    def _may_end(self, head: Head, revision: int) -> bool:
+        return head.revision == revision and head.status in {Status.PENDING, Status.STAGED}
 
     def _finish(self, head: Head, revision: int, changes: Changes, record: LiveChange) -> Head | None:
-        if self._ends(head, revision):
+        if self._may_end(head, revision):
             self._heads[head.key] = replace(head, **changes)
             self._record(record)
             return head

@@ -17,7 +17,7 @@ from ragdrop.errors import ConfigurationError
 from ragdrop_cli.eval_questions import EvalQuestion, read_questions
 from ragdrop_cli.eval_scores import SearchOutcome, changes, measures, outcome, standing
 from ragdrop_cli.failures import FAILED
-from ragdrop_cli.options import AsObject, ManyVaults
+from ragdrop_cli.options import AsObject, InStage, ManyVaults
 from ragdrop_cli.output import note, say, say_object, say_table
 from ragdrop_cli.progress import progress
 from ragdrop_cli.pushing import several
@@ -53,16 +53,23 @@ def evaluate(
     compare: Compare = None,
     limit: Limit = 10,
     min_relevance: MinRelevance = None,
+    stage: InStage = None,
     split: Split = "test",
     path_format: PathFormat = "{id}.md",
     as_json: AsObject = False,
 ) -> None:
-    """Ask questions whose answers are known, and measure how often what is expected is found."""
+    """Ask questions whose answers are known, and measure how often what is expected is found.
+
+    With --stage the questions are asked live and with the stage: the measures are the stage's, and each question that
+    gets better or worse is shown.
+    """
     questions = read_questions(place, split=split, path_format=path_format)
     before = None if compare is None else _read_run(compare)
     fields = {"vaults": vault_list(vault), "limit": limit, "min_relevance": min_relevance}
     with session_of(context).client() as client:
-        outcomes = _ask_all(client, questions, fields, limit)
+        if stage is not None:
+            before = [asdict(one) for one in _ask_all(client, questions, fields, limit)]
+        outcomes = _ask_all(client, questions, {**fields, "stage": stage}, limit)
     run = _run(place, limit, outcomes, questions)
     if save is not None:
         _write_run(save, run)

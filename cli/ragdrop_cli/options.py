@@ -26,6 +26,9 @@ AsOf = Annotated[
         "--as-of", help="What the documents said then: a time of RFC 3339 within 30 days.", show_default="now"
     ),
 ]
+InStage = Annotated[
+    str | None, typer.Option("--stage", help="Answer as if this stage were promoted.", show_default="live")
+]
 ManyVaults = Annotated[
     list[str] | None, typer.Option("--vault", help="Only this vault; may be given several times.", show_default="all")
 ]

@@ -16,7 +16,7 @@ from ragdrop_cli.mirroring import Holdings, delete_path, holdings, is_held, may_
 from ragdrop_cli.options import AsJson
 from ragdrop_cli.output import note, say, say_body, say_object, say_reply, say_table
 from ragdrop_cli.progress import progress
-from ragdrop_cli.pushing import PushOutcome, push_file, several, visible_files
+from ragdrop_cli.pushing import PushOutcome, PushTarget, push_file, several, visible_files
 from ragdrop_cli.session import session_of
 from ragdrop_cli.waiting import Pause, Waiting, shared_start
 
@@ -31,6 +31,12 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before deleting.")]
 AllowMassDelete = Annotated[
     bool, typer.Option("--allow-mass-delete", help="Accept that over 20 % and over 20 documents are deleted.")
 ]
+StageName = Annotated[
+    str | None,
+    typer.Option(
+        "--stage", help="Let the files wait in this stage, unseen, until `ragdrop promote`.", show_default="live"
+    ),
+]
 TimeoutS = Annotated[float, typer.Option("--timeout-s", min=0, help="Seconds to wait without any progress.")]
 
 
@@ -38,6 +44,7 @@ def push(
     context: typer.Context,
     folder: Folder,
     vault: Vault,
+    stage: StageName = None,
     *,
     wait: Wait = False,
     send_all: SendAll = False,
@@ -56,6 +63,8 @@ def push(
 
     With --json the API's last body about each file is printed, one a line.
     """
+    if stage is not None and delete:
+        raise typer.BadParameter("--delete works on what is live: a stage holds files alone")
     session = session_of(context)
     paths = list(visible_files(folder))
     if not paths:
@@ -65,7 +74,7 @@ def push(
         held = holdings(client, vault, "" if delete else shared_start(paths)) if delete or not send_all else {}
         surplus = sorted(surplus_of(held, paths)) if delete else []
         may_delete(surplus, len(held), vault, yes=yes, allow_mass_delete=allow_mass_delete)
-        outcomes = _send(client, folder, vault, paths, {} if send_all else held)
+        outcomes = _send(client, folder, PushTarget(vault, stage), paths, {} if send_all else held)
         sent = len(outcomes)
         gone = []
         if not any(outcome.problem for outcome in outcomes):
@@ -79,11 +88,13 @@ def push(
     report(outcomes + gone, what, as_json=as_json, more=f"{same} unchanged" if same else "")
 
 
-def _send(client: RagdropClient, folder: Path, vault: str, paths: Sequence[str], held: Holdings) -> list[PushOutcome]:
+def _send(
+    client: RagdropClient, folder: Path, target: PushTarget, paths: Sequence[str], held: Holdings
+) -> list[PushOutcome]:
     """Send the files that the vault has not; each is compared only when its turn comes."""
 
     def send(path: str) -> PushOutcome | None:
-        return None if is_held(held, folder, path) else push_file(client, folder, vault, path)
+        return None if is_held(held, folder, path) else push_file(client, folder, target, path)
 
     looked_at = itertools.count(1)
     with progress("sending", len(paths)) as show:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from ragdrop.client import MAX_BODY_BYTES, RagdropClient
 from ragdrop.client.replies import Reply
+from ragdrop.domain.history import STAGE
 from ragdrop.errors import RagdropError
 from ragdrop_cli.failures import body_of, code_of, stops_all
 
@@ -57,7 +58,24 @@ def media_type(path: str) -> str:
     return mimetypes.guess_type(path)[0] or "application/octet-stream"
 
 
-def push_file(client: RagdropClient, folder: Path, vault: str, path: str) -> PushOutcome:
+@dataclass(frozen=True, slots=True)
+class PushTarget:
+    """Where files go: a vault, and the stage that they wait in, None where they go live."""
+
+    vault: str
+    stage: str | None = None
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What is sent with each file.
+
+        >>> PushTarget("team", "spring").metadata, PushTarget("team").metadata
+        ({'ragdrop-stage': 'spring'}, {})
+        """
+        return {} if self.stage is None else {STAGE: self.stage}
+
+
+def push_file(client: RagdropClient, folder: Path, target: PushTarget, path: str) -> PushOutcome:
     """Send one file, one over the limit of a request straight into the bucket.
 
     An error that would meet every other file too is raised, any other is the outcome.
@@ -67,8 +85,10 @@ def push_file(client: RagdropClient, folder: Path, vault: str, path: str) -> Pus
         if not file.is_file():
             return PushOutcome(path, problem=("UNREADABLE", "it is no regular file"))
         if file.stat().st_size > MAX_BODY_BYTES:
-            return PushOutcome(path, client.upload_document(vault, path, file, media_type=media_type(path)))
-        return PushOutcome(path, client.put_document(vault, path, file.read_bytes(), media_type=media_type(path)))
+            reply = client.upload_document(target.vault, path, file, media_type=media_type(path), stage=target.stage)
+            return PushOutcome(path, reply)
+        body, kind = file.read_bytes(), media_type(path)
+        return PushOutcome(path, client.put_document(target.vault, path, body, target.metadata, media_type=kind))
     except OSError as exc:
         return PushOutcome(path, problem=("UNREADABLE", exc.strerror or type(exc).__name__))
     except RagdropError as exc:
@@ -89,7 +109,7 @@ def problem_of(record: Mapping[str, Any]) -> tuple[str, str] | None:
     ('EMPTY_DOCUMENT', 'there is no text in it')
     """
     status = record.get("status", "pending")
-    if status in {"pending", "indexed"}:
+    if status in {"pending", "indexed", "staged"}:
         return None
     error = record.get("error") or {}
     if status == "deleted":

@@ -12,7 +12,7 @@ import typer
 from ragdrop.errors import InvalidParamsError
 from ragdrop_cli.answers import show_answer, show_results, show_verified
 from ragdrop_cli.live_answer import show_stream
-from ragdrop_cli.options import AsJson, AsOf, ManyVaults
+from ragdrop_cli.options import AsJson, AsOf, InStage, ManyVaults
 from ragdrop_cli.output import say_reply
 from ragdrop_cli.session import session_of, vault_list
 
@@ -51,6 +51,7 @@ def search(
     min_relevance: MinRelevance = None,
     expand: Expand = None,
     as_of: AsOf = None,
+    stage: InStage = None,
     *,
     critical: Critical = True,
     links: Links = True,
@@ -68,6 +69,7 @@ def search(
         "min_relevance": min_relevance,
         "expand": expand,
         "as_of": as_of,
+        "stage": stage,
         "include_critical": None if critical else False,
         "follow_links": None if links else False,
         "debug": debug or None,
@@ -86,12 +88,13 @@ def ask(
     vault: ManyVaults = None,
     limit: Limit = None,
     as_of: AsOf = None,
+    stage: InStage = None,
     *,
     stream: Stream = True,
     as_json: AsJson = False,
 ) -> None:
     """Answer a question from the documents, with a footnote for every source."""
-    fields: dict[str, Any] = {"vaults": vault_list(vault), "limit": limit, "as_of": as_of}
+    fields: dict[str, Any] = {"vaults": vault_list(vault), "limit": limit, "as_of": as_of, "stage": stage}
     with session_of(context).client() as client:
         if as_json:
             say_reply(client.ask(query, **fields))

@@ -291,3 +291,16 @@ def test_a_version_that_is_not_there_or_a_delete_marker_is_not_copied(engine: St
     assert engine.store.copy_version(KEY, marker or "", metadata={}) is None
     assert engine.store.copy_version(KEY, "none", metadata={}) is None
     assert engine.store.copy_version("acme/team/none.md", "none", metadata={}) is None
+
+
+def test_one_version_is_removed_and_the_one_under_it_is_current_again(engine: StoreEngine) -> None:
+    first = engine.store.put(KEY, b"first", media_type="text/plain")
+    second = engine.store.put(KEY, b"second", media_type="text/plain")
+
+    engine.store.remove_version(KEY, second.version_id)
+    engine.store.remove_version(KEY, second.version_id)
+
+    current = engine.store.head(KEY)
+    assert current is not None
+    assert current.version_id == first.version_id
+    assert engine.store.get(KEY, version_id=second.version_id) is None

@@ -63,7 +63,9 @@ def test_a_purge_counts_what_went_from_each_place_and_leaves_nothing(deployment:
     assert (status, receipt["status"], receipt["restorable_until"]) == (200, "deleted", None)
     assert receipt["purged"]["versions"] == 3
     assert receipt["purged"]["chunks"] == receipt["chunks_removed"] == 2  # with that of the version before
-    assert receipt["purged"]["registry_items"] == 2
+    assert (
+        receipt["purged"]["registry_items"] == 7
+    )  # the head; of two versions and the deletion each an item and a change
     assert "Versions" not in deployment.s3.list_object_versions(Bucket=EXAMPLE_BUCKET)
     assert "Contents" not in deployment.s3.list_objects_v2(Bucket="state")
     assert request(deployment, "GET", PATH)[0] == 404

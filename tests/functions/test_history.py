@@ -124,3 +124,44 @@ def test_a_question_as_of_then_is_answered_by_the_functions(deployment: Deployme
     assert (status, answer["sources"][0]["path"]) == (200, "pump.md")
     status, refused = deployment.post("query", {"query": "pump", "as_of": "2020-01-01T00:00:00Z"})
     assert (status, refused["error"]["details"]["field"]) == (400, "as_of")
+
+
+def test_a_stage_is_tried_promoted_and_made_live_by_the_functions(deployment: Deployment) -> None:
+    deployment.put_object("demo/team/pump.md", "# Pump\n\nIt is red.")
+    deployment.s3.put_object(
+        Bucket="ragdrop-documents-example",
+        Key="demo/team/pump.md",
+        Body=b"# Pump\n\nIt is blue.",
+        Metadata={"ragdrop-stage": "spring"},
+    )
+    deployment.converge("demo/team/pump.md")
+
+    _, live = deployment.post("query", {"query": "pump"})
+    _, staged = deployment.post("query", {"query": "pump", "stage": "spring"})
+    _, listed = get(deployment, "/stages", vault="team")
+    event = deployment.event("search", path="/stages/team/spring/promote", body="{}")
+    status, promoted = deployment.call("query", event)
+    _, after = deployment.post("query", {"query": "the pump"})
+
+    assert [found["results"][0]["text"][-5:] for found in (live, staged, after)] == [" red.", "blue.", "blue."]
+    assert (listed["stages"][0]["name"], listed["stages"][0]["total"]) == ("spring", 1)
+    assert (status, promoted["total"]) == (200, 1), promoted
+    assert deployment.post("generate", {"query": "pump"})[0] == 200
+
+
+def test_a_stage_is_discarded_by_the_functions(deployment: Deployment) -> None:
+    deployment.put_object("demo/team/pump.md", "# Pump\n\nIt is red.")
+    deployment.s3.put_object(
+        Bucket="ragdrop-documents-example",
+        Key="demo/team/pump.md",
+        Body=b"# Pump\n\nIt is blue.",
+        Metadata={"ragdrop-stage": "spring"},
+    )
+    deployment.converge("demo/team/pump.md")
+
+    status, body = deployment.call("query", deployment.event("search", path="/stages/team/spring/discard", body="{}"))
+    deployment.converge("demo/team/pump.md")
+
+    assert (status, body["total"]) == (200, 1), body
+    assert get(deployment, "/documents/team/pump.md")[1]["status"] == "indexed"
+    assert deployment.post("query", {"query": "pump"})[1]["results"][0]["text"].endswith("red.")

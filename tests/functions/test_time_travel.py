@@ -142,3 +142,55 @@ def test_the_first_version_comes_back_without_one_embedding(desk: Desk) -> None:
     assert desk.world.embedder.calls == before
     assert desk.json("ask", "What is the pump?")["answer"] == "The pump is red. [1]"
     assert desk.json("history", "team/pump.md")["versions"][0]["written_by"] == "desk"
+
+
+def handled(desk: Desk, *paths: str) -> None:
+    """Let ingest hear of documents, as the bucket's events would."""
+    for path in paths:
+        desk.world.changed(path)
+
+
+def test_a_stage_is_tried_promoted_and_no_answer_is_half_of_it(desk: Desk) -> None:
+    desk.world.put("team/pump.md", "The pump is red.")
+    (desk.folder / "notes").mkdir()
+    (desk.folder / "notes/pump.md").write_text("The pump is blue.")
+    questions = desk.folder / "questions.jsonl"
+    questions.write_text('{"question": "What is the pump?", "text": "pump is red"}\n')
+
+    pushed = desk.run("push", str(desk.folder / "notes"), "--vault", "team", "--stage", "spring")
+    handled(desk, "team/pump.md")
+    listed = desk.json("stages", "team")
+    live, staged = (desk.json("ask", "What is the pump?", *more)["answer"] for more in ((), ("--stage", "spring")))
+    judged = desk.run("eval", str(questions), "--vault", "team", "--stage", "spring", "--gate", "0.9")
+    promoted = desk.run("promote", "team", "spring")
+
+    assert pushed.exit_code == 0, pushed.output
+    assert [(each["name"], each["waiting"]) for each in listed["stages"]] == [("spring", ["pump.md"])]
+    assert (live, staged) == ("The pump is red. [1]", "The pump is blue. [1]")
+    assert judged.exit_code == 1
+    assert "worse" in judged.output
+    assert "1 documents of stage spring are live" in promoted.output
+    assert desk.json("ask", "What is the pump now?")["answer"] == "The pump is blue. [1]"
+
+
+def test_a_discarded_stage_leaves_what_is_live(desk: Desk) -> None:
+    desk.world.put("team/pump.md", "The pump is red.")
+    desk.world.put("team/pump.md", "The pump is blue.", **{"ragdrop-stage": "spring"})
+
+    assert "1 documents" in desk.run("discard", "team", "spring").output
+    handled(desk, "team/pump.md")
+    assert desk.json("ask", "What is the pump?")["answer"] == "The pump is red. [1]"
+    assert desk.run("promote", "team", "spring").exit_code == 1
+
+
+def test_a_change_that_breaks_golden_questions_is_refused_and_says_which(desk: Desk) -> None:
+    desk.world.put("team/pump.md", "The pump is red.")
+    golden = {"golden_questions": [{"question": "What is the pump?", "text": "pump is red"}]}
+    desk.world.put("team/.ragdrop.json", json.dumps(golden))
+    desk.world.put("team/pump.md", "The pump is blue.")
+
+    refused = desk.run("promote", "team", "waiting")
+
+    assert refused.exit_code == 1
+    assert "What is the pump?" in refused.output
+    assert desk.json("ask", "What is the pump?")["answer"] == "The pump is red. [1]"

@@ -12,7 +12,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import DetailFilters, Status
 from ragdrop.errors import DatabaseError
 from ragdrop.tenants.setting_rules import RULES
-from ragdrop.tenants.settings_files import FLAGS, PROMPTS, SECTIONS, WORD_LISTS
+from ragdrop.tenants.settings_files import FLAGS, GOLDEN, PROMPTS, SECTIONS, WORD_LISTS
 from ragdrop.tenants.settings_in_force import Tunables, in_force
 from tests.world import TENANT, World
 
@@ -229,7 +229,7 @@ def outdated(world: World) -> list[str]:
 def test_the_nested_form_names_every_setting_once() -> None:
     nested = [flat for section in SECTIONS.values() for flat in section.values()]
 
-    assert sorted(nested) == sorted({*RULES, *FLAGS, *WORD_LISTS, *PROMPTS})
+    assert sorted(nested) == sorted({*RULES, *FLAGS, *WORD_LISTS, *PROMPTS, *GOLDEN})
 
 
 def test_a_nested_file_is_in_force_under_the_flat_names(world: World) -> None:

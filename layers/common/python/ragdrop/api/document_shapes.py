@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ragdrop.documents.purge import Purged
 from ragdrop.documents.service import FORM_EXPIRES_S, KnownDocument, LiveChunks
 from ragdrop.domain.documents import ContentType, Head, PromotionLevel, Status
-from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.keys import NAME_PATTERN, DocumentKey
 from ragdrop.domain.times import rfc3339
 from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
 from ragdrop.ports import object_store as objects
@@ -39,6 +39,7 @@ class UploadRequest(BaseModel):
     vault: str = Field(max_length=63)
     path: str = Field(min_length=1, max_length=900)
     media_type: str = Field(default="application/octet-stream", min_length=1, max_length=200, pattern=r"^[ -~]+$")
+    stage: str | None = Field(default=None, pattern=f"^{NAME_PATTERN.pattern}$")
 
 
 class UploadForm(BaseModel):
@@ -111,6 +112,7 @@ class ListedDocument(BaseModel):
     error: FailureShape | None
     created_at: str | None
     updated_at: str | None
+    stage: str | None = None
 
 
 class DocumentList(BaseModel):
@@ -218,6 +220,7 @@ def listed(head: Head, status: Status | None = None) -> ListedDocument:
         else None,
         created_at=head.created_at or None,
         updated_at=head.updated_at or None,
+        stage=head.stage,
     )
 
 

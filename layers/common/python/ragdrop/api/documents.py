@@ -238,7 +238,9 @@ def _add_writing(
         """
         _only(request, set())
         key = DocumentKey.checked(who.tenant, body.vault, body.path)
-        return upload_form(request, key, keep().upload_form(who, key, media_type=body.media_type), time.time())
+        return upload_form(
+            request, key, keep().upload_form(who, key, media_type=body.media_type, stage=body.stage), time.time()
+        )
 
 
 def _add_deleting(

@@ -39,6 +39,8 @@ PATH_PARAMETERS = {
 }
 DOCUMENT = "/documents/{vault}/{path}"
 MORE_OF = {
+    "POST /stages/{vault}/{stage}/promote": ("CONFLICT",),
+    "POST /stages/{vault}/{stage}/discard": ("CONFLICT",),
     f"PUT {DOCUMENT}": ("CONFLICT", "PRECONDITION_FAILED"),
     f"DELETE {DOCUMENT}": ("CONFLICT", "PRECONDITION_FAILED"),
     f"POST {DOCUMENT}/retry": ("CONFLICT",),

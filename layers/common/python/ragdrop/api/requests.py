@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from ragdrop.domain.answers import AnswerStyle
 from ragdrop.domain.documents import ContentType, PromotionLevel, lowered
+from ragdrop.domain.keys import NAME_PATTERN
 from ragdrop.domain.queries import DetailLevel, Expand, Mode, Query
 
 MAX_NAMES = 100
@@ -123,12 +124,17 @@ class SearchRequest(BaseModel):
         description="What the documents said then: RFC 3339 with its offset, within 30 days.",
         examples=["2026-01-31T10:00:00Z"],
     )
+    stage: Annotated[str, StringConstraints(pattern=f"^{NAME_PATTERN.pattern}$")] | None = Field(
+        default=None, description="What the documents would say if this stage were promoted; not with `as_of`."
+    )
     debug: bool = Field(default=False, description="Add `debug`: every candidate, and why it was kept or dropped.")
 
     @model_validator(mode="after")
     def _in_order(self) -> SearchRequest:
         if self.date_from and self.date_to and self.date_from[:10] > self.date_to[:10]:
             raise ValueError("date_from is after date_to")
+        if self.as_of and self.stage:
+            raise ValueError("as_of and stage exclude each other")
         return self
 
 
@@ -200,5 +206,6 @@ def query_of(body: SearchRequest) -> Query:
         allow_fallback=body.allow_fallback,
         agent=body.agent,
         as_of=body.as_of,
+        stage=body.stage,
         debug=body.debug,
     )

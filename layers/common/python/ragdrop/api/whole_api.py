@@ -15,6 +15,7 @@ from ragdrop.api.openai import chat_router
 from ragdrop.api.openapi import documented
 from ragdrop.api.past.history import history_router
 from ragdrop.api.past.rollback import rollback_router
+from ragdrop.api.past.stages import stages_router
 from ragdrop.api.receipts import answers_router
 from ragdrop.api.search import search_router
 from ragdrop.api.stats import stats_router
@@ -69,6 +70,7 @@ def query_api(app: App) -> FastAPI:
         chat_router(
             lambda: app.generate.converse, lambda: app.generate.condense_conversation, app.tenants.directory, reader
         ),
+        stages_router(lambda: app.history.stages, reader, writer),
         rollback_router(lambda: app.history.roll_back, writer),
         verify_router(lambda: app.generate.verify, reader),
         session_router(

@@ -13,19 +13,17 @@ from typing import TYPE_CHECKING
 from ragdrop.bootstrap.ports import Ports
 
 if TYPE_CHECKING:
-    from ragdrop.domain.deadlines import Deadline
-    from ragdrop.domain.queries import Query
-    from ragdrop.domain.tenants import Caller
     from ragdrop.generate.ask import Ask
     from ragdrop.generate.pipeline import ObservedAsk
     from ragdrop.generate.prompt import CondenseConversation, PreparePrompt
     from ragdrop.generate.receipts import StoreReceipts
     from ragdrop.generate.verify import VerifyAnswer
-    from ragdrop.history.as_of import PastViews, SearchThen
+    from ragdrop.history.search import CountedViews, SearchThen
     from ragdrop.operate.observe import ObserveQueries
     from ragdrop.ports import Registry, SearchableIndex
     from ragdrop.ports.metrics import Operation
     from ragdrop.query.fallback import BucketSearch
+    from ragdrop.query.follow_links import FollowLinks
     from ragdrop.query.model_ranking import ModelRanking, RankFolders
     from ragdrop.query.pipeline import ObservedSearch, SearchPipeline
     from ragdrop.query.query_vectors import QueryVectors
@@ -79,7 +77,7 @@ class QueryParts:
 
     ports: Ports
     tenants: TenantParts
-    views: Callable[[], PastViews]
+    views: Callable[[], CountedViews]
 
     @cached_property
     def query_vectors(self) -> QueryVectors:
@@ -112,37 +110,36 @@ class QueryParts:
 
         return UnderstandQuery(directory=self.tenants.directory, environment=self.ports.settings.tunables())
 
+    def links_over(self, registry: Registry, index: SearchableIndex) -> FollowLinks:
+        """Following links from the documents found, over any registry and index."""
+        from ragdrop.query.follow_links import FollowLinks
+
+        return FollowLinks(registry=registry, index=index, visited=self.ports.visited, clock=self.ports.clock)
+
     def search_over(self, registry: Registry, index: SearchableIndex) -> Search:
         """Search, over any registry and index."""
-        from ragdrop.query.follow_links import FollowLinks
         from ragdrop.query.search import Search
 
-        follow_links = FollowLinks(registry=registry, index=index, visited=self.ports.visited, clock=self.ports.clock)
         return Search(
             registry=registry,
             index=index,
             query_vectors=self.query_vectors,
             understand=self.understand,
             by_model=self.by_model,
-            follow_links=follow_links,
+            follow_links=self.links_over(registry, index),
             tracer=self.ports.tracer,
         )
-
-    def registry_for(self, query: Query, caller: Caller, deadline: Deadline) -> Registry:
-        """The registry by which the hits of *query* are verified."""
-        if query.as_of is None:
-            return self.ports.guarded_registry
-        return self.views().of(query.as_of, caller, deadline).registry
 
     @cached_property
     def uncached_search(self) -> SearchThen:
         """Search, of now or of a moment."""
-        return self._or_then(self.search_over(self.ports.guarded_registry, self.ports.guarded_index))
+        return self._or_then(self.ports.guarded_index)
 
-    def _or_then(self, search: Search) -> SearchThen:
-        from ragdrop.history.as_of import SearchThen
+    def _or_then(self, index: SearchableIndex) -> SearchThen:
+        from ragdrop.history.search import SearchThen
 
-        return SearchThen(search, self.views, over=lambda view: self.search_over(view.registry, view.index))
+        search = self.search_over(self.ports.guarded_registry, index)
+        return SearchThen(search, self.views, self.search_over, index)
 
     @cached_property
     def observe_queries(self) -> ObserveQueries:
@@ -157,8 +154,8 @@ class QueryParts:
         """Search while an OpenSearch is down."""
         from ragdrop.query.fallback import BucketSearch
 
-        search = self.search_over(self.ports.guarded_registry, self.ports.guarded_bucket_index)
-        return BucketSearch(search=self._or_then(search), directory=self.tenants.directory)
+        search = self._or_then(self.ports.guarded_bucket_index)
+        return BucketSearch(search=search, directory=self.tenants.directory)
 
     @cached_property
     def pipeline(self) -> SearchPipeline:
@@ -253,7 +250,7 @@ class GenerateParts:
 
         return Ask(
             prepare=self.prepare_prompt,
-            registry_for=self.query.registry_for,
+            registry_for=self.query.views().registry_for,
             chat=self.ports.guarded_chat,
             receipts=self.store_receipts,
             read_answer=ReadAnswer(bucket=self.ports.settings.document_bucket, verifier=self.ports.claim_verifier),
@@ -267,8 +264,8 @@ def build_tenants(ports: Ports) -> TenantParts:
     return TenantParts(ports)
 
 
-def build_query(ports: Ports, tenants: TenantParts, views: Callable[[], PastViews]) -> QueryParts:
-    """Build search, of now and by *views* of the past."""
+def build_query(ports: Ports, tenants: TenantParts, views: Callable[[], CountedViews]) -> QueryParts:
+    """Build search, of what counts by *views*."""
     return QueryParts(ports, tenants, views)
 
 

@@ -5,6 +5,7 @@ Each part is built, and its module imported, when it is first used.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
     from ragdrop.history.as_of import PastViews
     from ragdrop.history.record import DocumentHistory
     from ragdrop.history.rollback import RollBack
+    from ragdrop.history.search import CountedViews
+    from ragdrop.history.stages import Stages
     from ragdrop.ports import LayeredIndex
+    from ragdrop.query.cache import Searching
 
 
 @dataclass
@@ -27,6 +31,7 @@ class HistoryParts:
     ports: Ports
     tenants: TenantParts
     documents: DocumentParts
+    search: Callable[[], Searching]
 
     @cached_property
     def record(self) -> DocumentHistory:
@@ -35,6 +40,20 @@ class HistoryParts:
 
         return DocumentHistory(
             registry=self.ports.guarded_registry, revisions=self.ports.revisions, clock=self.ports.clock
+        )
+
+    @cached_property
+    def stages(self) -> Stages:
+        """Documents that wait, to be promoted or discarded."""
+        from ragdrop.history.stages import Stages
+
+        return Stages(
+            registry=self.ports.registry,
+            documents=self.ports.documents,
+            queue=self.ports.queue,
+            directory=self.tenants.directory,
+            search=self.search,
+            clock=self.ports.clock,
         )
 
     @cached_property
@@ -50,7 +69,18 @@ class HistoryParts:
         )
 
     @cached_property
-    def views(self) -> PastViews:
+    def views(self) -> CountedViews:
+        """What registry and index a query counts."""
+        from ragdrop.history.search import CountedViews
+
+        return CountedViews(
+            registry=self.ports.guarded_registry,
+            directory=self.tenants.directory,
+            past=lambda: self.past,
+        )
+
+    @cached_property
+    def past(self) -> PastViews:
         """Views of moments of the past."""
         from ragdrop.history.as_of import PastViews
 
@@ -63,6 +93,8 @@ class HistoryParts:
         )
 
 
-def build_history(ports: Ports, tenants: TenantParts, documents: DocumentParts) -> HistoryParts:
-    """Build the record of the past, and the ways back."""
-    return HistoryParts(ports, tenants, documents)
+def build_history(
+    ports: Ports, tenants: TenantParts, documents: DocumentParts, search: Callable[[], Searching]
+) -> HistoryParts:
+    """Build the record of the past, the ways back, and stages, whose golden questions *search* answers."""
+    return HistoryParts(ports, tenants, documents, search)

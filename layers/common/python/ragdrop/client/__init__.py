@@ -145,6 +145,18 @@ class RagdropClient:
         """Take documents of a vault back, one part a call: `fields` are those of `POST /vaults/{vault}/rollback`."""
         return self._post(f"/vaults/{quote(vault, safe='')}/rollback", given(to=to, **fields), repeatable=True)
 
+    def stages(self, vault: str) -> Reply:
+        """The stages of a vault, with what waits in them."""
+        return self._connection.send("GET", "/stages", params={"vault": vault})
+
+    def promote_stage(self, vault: str, stage: str) -> Reply:
+        """Make all that waits in a stage live at one moment; ConflictError where golden questions do not pass."""
+        return self._post(f"/stages/{quote(vault, safe='')}/{quote(stage, safe='')}/promote", {}, repeatable=True)
+
+    def discard_stage(self, vault: str, stage: str) -> Reply:
+        """Remove what waits in a stage; what is live stays."""
+        return self._post(f"/stages/{quote(vault, safe='')}/{quote(stage, safe='')}/discard", {}, repeatable=True)
+
     def delete_document(self, vault: str, path: str, *, purge: bool = False) -> Reply:
         """Delete a document, with `purge` all that is kept of it; the reply is the receipt."""
         return self._connection.send("DELETE", document_route(vault, path), params={"purge": "1"} if purge else None)
@@ -153,12 +165,21 @@ class RagdropClient:
         """Let ingest look at a document again; the reply's `status_url` goes into `status()`."""
         return self._connection.send("POST", document_route(vault, path) + "/retry", repeatable=True)
 
-    def upload_form(self, vault: str, path: str, *, media_type: str = "application/octet-stream") -> Reply:
+    def upload_form(
+        self, vault: str, path: str, *, media_type: str = "application/octet-stream", stage: str | None = None
+    ) -> Reply:
         """A form by which a file of up to 50 MB goes straight into the bucket: `url` and `fields`, for 15 minutes."""
-        return self._post("/uploads", {"vault": vault, "path": path, "media_type": media_type}, repeatable=True)
+        asked = given(vault=vault, path=path, media_type=media_type, stage=stage)
+        return self._post("/uploads", asked, repeatable=True)
 
     def upload_document(
-        self, vault: str, path: str, file: Path, *, media_type: str = "application/octet-stream"
+        self,
+        vault: str,
+        path: str,
+        file: Path,
+        *,
+        media_type: str = "application/octet-stream",
+        stage: str | None = None,
     ) -> Reply:
         """Store *file*, of up to 50 MB, by a form straight in the bucket; the reply is like that of `put_document`.
 
@@ -167,7 +188,8 @@ class RagdropClient:
             PayloadTooLargeError: It is larger than the form allows; nothing was sent.
             ObjectStoreError: The bucket could not be reached, or failed.
         """
-        return self._post_form(self.upload_form(vault, path, media_type=media_type), file, media_type=media_type)
+        form = self.upload_form(vault, path, media_type=media_type, stage=stage)
+        return self._post_form(form, file, media_type=media_type)
 
     def status(self, status_url: str) -> Reply:
         """The record behind a `status_url` of `put_document`.

@@ -9,7 +9,7 @@ from itertools import islice
 from ragdrop.documents.links import CheckLinks
 from ragdrop.domain.chunks import Chunk
 from ragdrop.domain.documents import Detail, DetailFilters, Head, Page, Status
-from ragdrop.domain.history import WRITTEN_BY
+from ragdrop.domain.history import STAGE, WRITTEN_BY
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import DatabaseError, DocumentNotFoundError, InvalidParamsError, PayloadTooLargeError
@@ -105,7 +105,9 @@ class DocumentService:
         told = {**metadata, **_written_by(caller)}
         return self._documents.put(key.s3_key, body, media_type=media_type, metadata=told, onto=onto)
 
-    def upload_form(self, caller: Caller, key: DocumentKey, *, media_type: str) -> PresignedForm:
+    def upload_form(
+        self, caller: Caller, key: DocumentKey, *, media_type: str, stage: str | None = None
+    ) -> PresignedForm:
         """A form by which a file of up to 50 MB goes straight into the bucket, for 15 minutes.
 
         Raises:
@@ -121,7 +123,7 @@ class DocumentService:
         return self._documents.upload_form(
             key.s3_key,
             media_type=media_type,
-            metadata=_written_by(caller),
+            metadata={**_written_by(caller), **({} if stage is None else {STAGE: stage})},
             max_bytes=MAX_OBJECT_BYTES,
             expires_s=FORM_EXPIRES_S,
         )

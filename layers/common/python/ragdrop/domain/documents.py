@@ -28,6 +28,7 @@ class Status(StrEnum):
     """Where a document stands."""
 
     PENDING = "pending"
+    STAGED = "staged"
     INDEXED = "indexed"
     FAILED = "failed"
     DELETED = "deleted"
@@ -72,7 +73,7 @@ class Head:
 
     `revision` is the last one claimed; `version_id` the S3 version that claim is for; `lease_until_s` is seconds since
     1970; `etag` and `sidecar_etag` are S3's of the versions claimed.  `title`, `doc_type`, `promotion_level` and
-    `chunk_count` describe the live revision.
+    `chunk_count` describe the live revision.  `stage` is the stage that `revision` waits in, or is being made for.
     """
 
     key: DocumentKey
@@ -95,13 +96,15 @@ class Head:
     updated_at: str = ""
     etag: str | None = None
     sidecar_etag: str | None = None
+    stage: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
     """What the registry keeps of one indexed revision.
 
-    `content_hash` is SHA-256 of the object's bytes in hex; `written_by` is who wrote it, None where nobody knows.
+    `content_hash` is SHA-256 of the object's bytes in hex; `written_by` is who wrote it, None where nobody knows;
+    `stage` is the stage that it was made for.
     """
 
     key: DocumentKey
@@ -116,6 +119,7 @@ class Detail:
     links: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     written_by: str | None = None
+    stage: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from ragdrop.errors import InvalidParamsError
 RETENTION_S = 30 * 86_400  # what was replaced or deleted can be asked for, and put back, for so long
 GRACE_S = 86_400  # records stay a day longer than what they record: at the edge a question finds all of it or nothing
 WRITTEN_BY = "ragdrop-by"  # of an object's metadata: who wrote it, as the API found it by the key
+STAGE = "ragdrop-stage"  # of an object's metadata: the stage that it waits in
+WAITING = "waiting"  # the stage of what was put into a vault with admission control without naming one
 DIGEST_DIGITS = 12  # of a document in the id of a change
 
 ChangeKind = Literal["activated", "failed", "deleted"]

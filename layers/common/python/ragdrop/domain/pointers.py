@@ -54,7 +54,7 @@ def nothing_answers_until(head: Head) -> int:
     >>> nothing_answers_until(Head(key, Status.DELETED, 7)), nothing_answers_until(Head(key, Status.PENDING, 7))
     (7, 0)
     """
-    gone = head.live_revision is None and head.status is not Status.PENDING
+    gone = head.live_revision is None and head.status not in {Status.PENDING, Status.STAGED}
     return head.revision if gone else 0
 
 
@@ -67,4 +67,4 @@ def nothing_is_promoted_until(head: Head) -> int:
     """
     if head.live_revision is None or head.promotion_level != "standard":
         return nothing_answers_until(head)
-    return head.live_revision if head.status is Status.PENDING else head.revision
+    return head.live_revision if head.status in {Status.PENDING, Status.STAGED} else head.revision

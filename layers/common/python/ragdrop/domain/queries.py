@@ -26,6 +26,7 @@ class Query:
         date_from, date_to: ISO 8601, both included.
         session: Whose visited cache keeps links from being expanded twice; no filter.
         agent: A label for metrics.
+        stage: What the documents would say if this stage were promoted.
         as_of: What the documents said then: RFC 3339, within the retention.
     """
 
@@ -58,6 +59,7 @@ class Query:
     allow_fallback: bool = True
     agent: str | None = None
     as_of: str | None = None
+    stage: str | None = None
     debug: bool = False
 
     @property

@@ -142,7 +142,8 @@ class Tenant:
     until it is dropped.  `moves` counts these changes: each is a write conditional on it.  `calibration` is the last
     fit, of whatever embedding space: `shipped_calibrations.in_force` says what holds.  `settings` holds what the
     settings files say, by vault; the tenant's own by an empty name.  `doc_types` are `vault/doc_type` of all
-    documents that were ever live.  `rates` bounds its requests.
+    documents that were ever live.  `rates` bounds its requests.  `promoted` has the stages that count for every search
+    until all that waits in them is live, `vault/stage`, with seconds since 1970.
     """
 
     name: str
@@ -160,6 +161,7 @@ class Tenant:
     calibration: Calibration | None = None
     settings: Mapping[str, KeptSettings] = field(default_factory=dict)
     rates: RateLimits = NO_RATES
+    promoted: Mapping[str, float] = field(default_factory=dict)
 
     def settings_of(self, vault: str | None) -> Mapping[str, Any]:
         """What the settings file of *vault*, or of the tenant where it is None, says; empty where there is none."""

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ragdrop.domain.chunks import IndexedChunk
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail
 from ragdrop.domain.history import LiveChange, Then, first_id, moment, state_before
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.queries import Query
-from ragdrop.domain.retrieval import Retrieval
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import InvalidParamsError, ProjectNotActivatedError
 from ragdrop.history.view import Differences, SearchView, view_of
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ports import LayeredIndex, Registry
-from ragdrop.query.cache import Searching
 from ragdrop.query.scopes import visible_vaults
 from ragdrop.resilience.bounded_cache import BoundedCache
 from ragdrop.tenants.directory import TenantDirectory
@@ -160,35 +157,6 @@ class PastViews:
     def _too_much(self, what: str) -> InvalidParamsError:
         message = f"as_of: {what}; at most {self._max_differing:,} documents can be looked back over: take a later time"
         return InvalidParamsError(message, field="as_of", value=None, allowed=self._max_differing)
-
-
-class SearchThen:
-    """A search that answers as of a moment where the query names one, and is the plain one where it does not.
-
-    Args:
-        search: The plain search.
-        views: Makes views of the past; asked for at the first query that needs one.
-        over: Makes a search over the registry and the index of a view.
-    """
-
-    def __init__(
-        self, search: Searching, views: Callable[[], PastViews], over: Callable[[SearchView], Searching]
-    ) -> None:
-        self._search = search
-        self._views = views
-        self._over = over
-
-    def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
-        """Find what answers *query*, or answered it then; raises what Search and PastViews raise."""
-        if query.as_of is None:
-            return self._search(query, caller, deadline)
-        view = self._views().of(query.as_of, caller, deadline)
-        found = self._over(view)(query, caller, deadline)
-        lost = view.differences.lost
-        told = [f"{lost} documents of then are not kept any more and are left out"] if lost else []
-        return replace(
-            found, total_indexed=None, warnings=[*told, *found.warnings], degraded=found.degraded or bool(lost)
-        )
 
 
 def _shown(key: DocumentKey, then: Then, shown: Mapping[Revision, Detail]) -> Detail | None:

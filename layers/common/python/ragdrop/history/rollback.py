@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.history import (
     RESTORED_FROM,
+    STAGE,
     WRITTEN_BY,
     LiveChange,
     Then,
@@ -181,7 +182,7 @@ class RollBack:
             return RollbackStep(key, "done", version_id, current.version_id)
         if dry_run:
             return RollbackStep(key, "restore", version_id)
-        told = {WRITTEN_BY: caller.writer, RESTORED_FROM: version_id}
+        told = {WRITTEN_BY: caller.writer, RESTORED_FROM: version_id, STAGE: ""}
         stored = self._documents.copy_version(name, version_id, metadata=told)
         if stored is None:
             return RollbackStep(key, "lost", version_id)

@@ -128,11 +128,11 @@ class ViewedIndex:
 
 @dataclass(frozen=True, slots=True)
 class SearchView:
-    """Registry and index of a view, for a search over both."""
+    """Registry and index of a view, for a search over both; None where any index of the tenant will do."""
 
     differences: Differences
     registry: Registry
-    index: SearchableIndex
+    index: SearchableIndex | None
 
 
 def view_of(registry: Registry, index: SearchableIndex, differences: Differences) -> SearchView:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Detail, Failure, Head
+from ragdrop.domain.documents import Detail, Failure, Head, Status
 from ragdrop.domain.keys import DocumentKey, folder_of
 from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import rfc3339
@@ -18,6 +18,8 @@ from ragdrop.ports.metrics import Metrics
 from ragdrop.resilience.bounded_cache import BoundedCache
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import Tunables, in_force
+
+FEW = 20  # staged documents of a vault that are looked at to see whether a stage is done
 
 
 class ActivateRevisions:
@@ -50,8 +52,18 @@ class ActivateRevisions:
             self._index.refresh(refs, deadline)
 
     def activate(self, written: WrittenRevision, deadline: Deadline) -> None:
-        """Let a refreshed revision answer, unless it was superseded; then remove what it replaces."""
+        """Let a refreshed revision answer, unless it was superseded; then remove what it replaces.
+
+        One that was made for a stage waits there.
+        """
         self._registry.point(written.detail)
+        if written.detail.stage is not None:
+            staged = self._registry.put_in_stage(written.detail, self._clock()) is not None
+            tenant = self._directory.tenant(written.key.tenant, fresh=True) or written.tenant
+            if staged and tenant.targets != written.targets:
+                self._index_revision.catch_up(written, tenant, deadline)
+            self.clean(written.key, tenant, deadline)
+            return
         before = self._registry.activate(written.detail, self._clock())
         if before is not None:
             self._metrics.put({"IndexedDocuments": 1})
@@ -62,6 +74,21 @@ class ActivateRevisions:
             self._index_revision.catch_up(written, tenant, deadline)
         # only a document that was promoted can be in the list: the common one saves a write
         self.clean(written.key, tenant, deadline, pointers=before is None or before.promotion_level != "standard")
+
+    def go_live(self, head: Head, tenant: Tenant, deadline: Deadline) -> None:
+        """Let the revision answer that waits in a promoted stage; the last one ends the stage."""
+        detail = self._registry.detail(head.key, head.revision)
+        before = self._registry.activate(detail, self._clock()) if detail is not None else None
+        if before is not None:
+            self._metrics.put({"IndexedDocuments": 1})
+            self.count(tenant, head.key, before, detail=detail)
+            self._note_folder(head.key)
+        self.clean(head.key, tenant, deadline)
+        left = self._registry.page(
+            head.key.tenant, vault=head.key.vault, prefix="", status=Status.STAGED, cursor=None, limit=FEW
+        )
+        if not any(each.stage == head.stage and each.key != head.key for each in left.heads) and left.cursor is None:
+            self._registry.end_stage(head.key.tenant, f"{head.key.vault}/{head.stage}")
 
     def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> None:
         """Record why a revision is not indexed; the live one is withdrawn unless *keep_live*."""

@@ -189,6 +189,7 @@ class IndexRevision:
             links=tuple(link.target for link in document.links),
             warnings=(*problems, *warnings, *_of_language(document.text, tenant)),
             written_by=stored.metadata.get(WRITTEN_BY),
+            stage=claimed.stage,
         )
         if mentions_in_force(tenant, claimed.key.vault):
             document = replace(

@@ -11,7 +11,7 @@ from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import DatabaseError, DocumentError
 from ragdrop.ingest.activate import ActivateRevisions
 from ragdrop.ingest.index_revision import CurrentVersions, IndexRevision, ParsedRevision
-from ragdrop.ingest.reconcile_rules import LEASE_S, is_older, is_settled
+from ragdrop.ingest.reconcile_rules import LEASE_S, SETTLE_S, is_older, is_settled, stage_of
 from ragdrop.ingest.write_parts import Unfinished, WriteParts
 from ragdrop.ports import Claim, ObjectStore, Registry
 from ragdrop.ports.message_queue import Change, Delivery
@@ -62,7 +62,7 @@ class ReconcileKey:
                 if self._removed(key, head, change, tenant, deadline):
                     return None
                 continue
-            claim = self._claim_for(found, change, delivery)
+            claim = self._claim_for(found, change, delivery, self._stage_of(key, found, head, tenant))
             settled = is_settled(
                 head,
                 version_id=claim.version_id,
@@ -74,6 +74,9 @@ class ReconcileKey:
                 begun = self._write_parts.find(head, tenant, delivery, change.handed_over, running=settled)
                 if begun is not None:
                     return begun
+            if head is not None and head.status is Status.STAGED and _claimed_for(head, found):
+                self._go_live(head, tenant, deadline)
+                return None
             if settled:
                 if head is not None and head.live_revision == head.revision and head.message_id == delivery.message_id:
                     self._live.clean(key, tenant, deadline)  # it was activated, and cut off before its own clean-up
@@ -104,10 +107,31 @@ class ReconcileKey:
             None if document is None else CurrentVersions(document, self._documents.head(key.s3_key + SIDECAR_SUFFIX))
         )
 
-    def _claim_for(self, found: CurrentVersions, change: Change, delivery: Delivery) -> Claim:
+    @staticmethod
+    def _stage_of(key: DocumentKey, found: CurrentVersions, head: Head | None, tenant: Tenant) -> str | None:
+        if key.is_settings:
+            return None
+        return stage_of(found.document, head, admission=bool(tenant.settings_of(key.vault).get("golden_questions")))
+
+    def _go_live(self, head: Head, tenant: Tenant, deadline: Deadline) -> None:
+        """Activate what waits in a stage that was promoted, once every search counts it anyway.
+
+        Raises:
+            DatabaseError: It was promoted this minute: the message comes again.
+        """
+        promoted_at_s = tenant.promoted.get(f"{head.key.vault}/{head.stage}")
+        if promoted_at_s is None:
+            return
+        if self._clock() < promoted_at_s + SETTLE_S:
+            raise DatabaseError("the stage was promoted this minute: its documents wait", service="registry")
+        self._live.go_live(head, tenant, deadline)
+
+    def _claim_for(self, found: CurrentVersions, change: Change, delivery: Delivery, stage: str | None) -> Claim:
         now_s = self._clock()
         etags = found.document.etag, found.sidecar.etag if found.sidecar else None
-        return Claim(*found.versions, delivery.message_id, now_s + LEASE_S, change.sequencer, now_s, *etags)
+        return Claim(
+            *found.versions, delivery.message_id, now_s + LEASE_S, change.sequencer, now_s, *etags, stage=stage
+        )
 
     def _removed(self, key: DocumentKey, head: Head | None, change: Change, tenant: Tenant, deadline: Deadline) -> bool:
         """Write a tombstone for *key*; False where another worker was faster and the key must be looked at again."""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from ragdrop.domain.documents import Head, Status
+from ragdrop.domain.history import STAGE, WAITING
+from ragdrop.domain.keys import NAME_PATTERN
+from ragdrop.ports import StoredObject
 
+SETTLE_S = 70.0  # after a promotion: every environment has read the tenant's item by then, a stale one too
 LEASE_S = 780  # the queue's visibility timeout; the template is held to it by a test
 MAX_DELAY_S = 900
 MAX_RECEIVES = 5  # then the queue moves the message to the dead-letter queue
@@ -33,8 +37,28 @@ def is_settled(
     wanted = (version_id, sidecar_version_id)
     if head.status is Status.INDEXED and (head.live_version_id, head.live_sidecar_version_id) == wanted:
         return head.live_revision == head.revision
+    if head.status is Status.STAGED:
+        return (head.version_id, head.sidecar_version_id) == wanted
     running = head.status is Status.PENDING and head.lease_until_s > now_s and head.message_id != message_id
     return running and (head.version_id, head.sidecar_version_id) == wanted
+
+
+def stage_of(found: StoredObject, head: Head | None, *, admission: bool) -> str | None:
+    """The stage that a version waits in; None where it goes live as soon as it is indexed.
+
+    A version that is live is staged no more: its metadata still names the stage that it came by.
+
+    Args:
+        found: The version.
+        head: What the registry knows of the document.
+        admission: Whether the vault lets nothing in but through stages.
+    """
+    if head is not None and head.live_version_id == found.version_id:
+        return None
+    named = found.metadata.get(STAGE)
+    if named is None:
+        return WAITING if admission else None
+    return named if NAME_PATTERN.fullmatch(named) else WAITING
 
 
 def obsolete_before(head: Head | None) -> int:

@@ -94,7 +94,7 @@ def is_orphan(revision: int, head: Head | None) -> bool:
     """
     if head is None:
         return True
-    pending = head.status is Status.PENDING and revision == head.revision
+    pending = head.status in {Status.PENDING, Status.STAGED} and revision == head.revision
     return revision != head.live_revision and not pending
 
 
@@ -227,7 +227,7 @@ def expired(kept: Sequence[DerivedRevision], head: Head | None, *, now_s: float,
     for each in kept:
         if head is not None and each.revision == head.live_revision:
             continue
-        if head is not None and each.revision == head.revision and head.status is Status.PENDING:
+        if head is not None and each.revision == head.revision and head.status in {Status.PENDING, Status.STAGED}:
             continue
         later = [other.written_at_s for other in kept if other.whole and other.revision > each.revision]
         replaced = later and (head is None or head.live_revision is None or each.revision < head.live_revision)

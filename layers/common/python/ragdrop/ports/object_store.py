@@ -142,6 +142,9 @@ class ObjectStore(Protocol):
     def delete(self, key: str) -> str | None:
         """Put a delete marker on top; its version id, None where the bucket keeps no versions.  No error if absent."""
 
+    def remove_version(self, key: str, version_id: str) -> None:
+        """Remove one version for good; the one under it is the current one then.  No error if absent."""
+
     def delete_prefix(self, prefix: str) -> int:
         """Remove every version of every key under *prefix* for good; how many versions went."""
 

@@ -111,7 +111,7 @@ MAX_FOLDERS = 1_000  # of a tenant: the item then has at most 300 KB of the 400 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a revision is claimed for; times are seconds since 1970, etags those of the two versions."""
+    """What a revision is claimed for, and in which stage; times are seconds since 1970, etags those of the versions."""
 
     version_id: str
     sidecar_version_id: str | None
@@ -121,6 +121,7 @@ class Claim:
     now_s: float
     etag: str | None = None
     sidecar_etag: str | None = None
+    stage: str | None = None
 
 
 class DocumentRegistry(Protocol):
@@ -181,7 +182,18 @@ class DocumentRegistry(Protocol):
     def activate(self, detail: Detail, now_s: float) -> Head | None:
         """Write the detail and make its revision the live one, if it is still the last claimed, with its LiveChange.
 
+        One that waits in a stage leaves it so.
+
         Returns the head as it was before, or None where the revision was superseded.
+        """
+
+    def put_in_stage(self, detail: Detail, now_s: float) -> Head | None:
+        """Write the detail and let its revision wait in its stage, if it is still the last claimed.
+
+        Returns the head as it was before, or None where the revision was superseded.
+
+        Raises:
+            DatabaseError: The stage is being promoted: later there is another one of that name.
         """
 
     def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> Head | None:
@@ -263,6 +275,16 @@ class TenantRegistry(Protocol):
         False where a newer revision of it is kept; the same one again replaces.
         """
         ...
+
+    def promote_stage(self, name: str, stage: str, now_s: float) -> bool:
+        """Note that a stage, `vault/stage`, counts for every search; False where it does already.
+
+        The one write by which all of it goes live.
+        """
+        ...
+
+    def end_stage(self, name: str, stage: str) -> None:
+        """Forget that a stage was promoted: nothing waits in it any more."""
 
     def set_enabled(self, name: str, *, enabled: bool) -> bool:
         """Let a tenant's credentials open something, or nothing; False for an unknown tenant."""

@@ -31,7 +31,7 @@ UNORDERED = (
     "tags",
 )  # fields whose values may come in any order
 LABELS = ("agent",)  # fields that change nothing about the answer
-UNCACHED = ("session", "debug", "as_of")  # what was then is not verified by what is now
+UNCACHED = ("session", "debug", "as_of", "stage")  # what was then is not verified by what is now
 
 
 class Searching(Protocol):
@@ -156,6 +156,7 @@ def answer_name(query: Query, caller: Caller, tenant: Tenant) -> str:
         "generation": tenant.generation,
         "index": tenant.active.name,
         "moves": tenant.moves,
+        "promoted": sorted(tenant.promoted),
         "settings": tenant.settings_revision,
         "calibration": repr(tenant.calibration),
         "vaults": sorted(caller.vaults),

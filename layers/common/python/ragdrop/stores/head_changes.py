@@ -38,6 +38,7 @@ def claimed(seen: Head | None, claim: Claim) -> Changes:
         "sidecar_etag": claim.sidecar_etag,
         "message_id": claim.message_id,
         "lease_until_s": claim.lease_until_s,
+        "stage": claim.stage,
         "error": None,
         "updated_at": rfc3339(claim.now_s, precision="milliseconds"),
     }
@@ -50,11 +51,23 @@ def activated(detail: Detail, now_s: float) -> Changes:
     """The revision answers.  The live S3 versions are those of the claim: `live_versions`."""
     return {
         "status": Status.INDEXED,
+        "stage": None,
         "live_revision": detail.revision,
         "title": detail.facts.title[:MAX_TITLE_CHARS],
         "doc_type": detail.facts.doc_type,
         "promotion_level": detail.facts.promotion_level,
         "chunk_count": detail.chunk_count,
+        "lease_until_s": 0.0,
+        "error": None,
+        "updated_at": rfc3339(now_s, precision="milliseconds"),
+    }
+
+
+def staged(detail: Detail, now_s: float) -> Changes:
+    """The revision waits in its stage; what is live stays so."""
+    return {
+        "status": Status.STAGED,
+        "stage": detail.stage,
         "lease_until_s": 0.0,
         "error": None,
         "updated_at": rfc3339(now_s, precision="milliseconds"),
@@ -75,6 +88,7 @@ def failed(failure: Failure, *, keep_live: bool) -> Changes:
     longest = MAX_PROBLEMS_CHARS if failure.code == InvalidSettingsError.code else MAX_ERROR_CHARS
     changes: Changes = {
         "status": Status.FAILED,
+        "stage": None,
         "lease_until_s": 0.0,
         "error": replace(failure, message=failure.message[:longest]),
         "updated_at": failure.at,
@@ -93,6 +107,7 @@ def buried(seen: Head, sequencer: str | None, now_s: float) -> Changes:
         "sidecar_etag": None,
         "message_id": None,
         "lease_until_s": 0.0,
+        "stage": None,
         "error": None,
         "updated_at": rfc3339(now_s, precision="milliseconds"),
     }
@@ -117,6 +132,11 @@ def finished_as(head: Head, revision: int, changes: Changes) -> bool:
     if "live_revision" in changes and head.live_revision == revision == changes["live_revision"]:
         return True
     return head.revision == revision and head.status == changes["status"]
+
+
+def waits_as(head: Head, detail: Detail) -> bool:
+    """Whether *head* shows that the revision of *detail* waits in its stage already."""
+    return (head.revision, head.status, head.stage) == (detail.revision, Status.STAGED, detail.stage)
 
 
 _WITHDRAWN: Changes = {

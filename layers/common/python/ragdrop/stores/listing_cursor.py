@@ -24,7 +24,7 @@ class Listing:
     @property
     def statuses(self) -> tuple[Status, ...]:
         """The statuses that are listed: the one asked for, else all but the deleted."""
-        return (self.status,) if self.status else (Status.PENDING, Status.INDEXED, Status.FAILED)
+        return (self.status,) if self.status else (Status.PENDING, Status.STAGED, Status.INDEXED, Status.FAILED)
 
     def admits(self, vault: str, path: str) -> bool:
         """Whether a document of that vault and path is listed, whatever its status.

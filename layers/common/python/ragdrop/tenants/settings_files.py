@@ -45,10 +45,17 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "chunking": {"tokens": "chunk_tokens", "overlap_tokens": "chunk_overlap_tokens"},
     "ingest": {"keep_last_good": "keep_last_good"},
+    "admission": {"questions": "golden_questions", "gate": "golden_gate"},
     "vocabulary": {"doc_types": "doc_types", "categories": "categories"},
 }
 """The nested form: the flat name of each setting by its section and its name there."""
 WORDS_ALLOWED = f"a list of at most {MAX_WORDS} different words of 1 to {MAX_WORD_CHARACTERS} characters"
+GOLDEN = ("golden_questions", "golden_gate")
+"""What a vault lets in: its golden questions, and the share of them that must be answered."""
+MAX_GOLDEN = 50
+MAX_GOLDEN_CHARACTERS = 1_000
+GOLDEN_ALLOWED = f"a list of 1 to {MAX_GOLDEN} objects with question and document or text"
+GATE_ALLOWED = "a number from 0 to 1"
 PROMPT_ALLOWED = f"a template of 1 to {MAX_PROMPT_CHARACTERS:,} characters"
 
 
@@ -164,9 +171,26 @@ def _rule(name: str) -> tuple[str, Callable[[object], bool]]:
         return WORDS_ALLOWED, _are_words
     if name in PROMPTS:
         return PROMPT_ALLOWED, _is_prompt
+    if name == "golden_questions":
+        return GOLDEN_ALLOWED, _are_golden
+    if name == "golden_gate":
+        return GATE_ALLOWED, lambda value: type(value) in {int, float} and 0 <= float(str(value)) <= 1
     if name in SECTIONS:
         return f"an object of {', '.join(SECTIONS[name])}", lambda _value: False
     return "no such setting", lambda _value: False
+
+
+def _are_golden(value: object) -> bool:
+    if not isinstance(value, list) or not 0 < len(value) <= MAX_GOLDEN:
+        return False
+    return all(
+        isinstance(each, dict)
+        and each.keys() <= {"question", "document", "text"}
+        and all(isinstance(held, str) and 0 < len(held) <= MAX_GOLDEN_CHARACTERS for held in each.values())
+        and "question" in each
+        and len(each) > 1
+        for each in value
+    )
 
 
 def _are_words(value: object) -> bool:

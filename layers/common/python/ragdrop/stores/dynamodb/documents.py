@@ -27,9 +27,10 @@ from ragdrop.stores.dynamodb.items import (
     head_of,
     listing_pk,
     listing_shard,
+    stage_key,
 )
 from ragdrop.stores.dynamodb.pointers import NAME_SK, DynamoDbPointers, name_key, paths_of
-from ragdrop.stores.dynamodb.table import DynamoDbTable, Update, Write, read_batch
+from ragdrop.stores.dynamodb.table import Absent, DynamoDbTable, Put, Update, Write, read_batch
 from ragdrop.stores.head_changes import Changes
 
 FORGOTTEN_AT_ONCE = 5  # items of revisions that one request reads to find those that never answered
@@ -142,6 +143,21 @@ class DynamoDbDocuments(DynamoDbPointers, DynamoDbHistory):
         )
         return self._finish(before, detail.revision, changes, record, detail)
 
+    def put_in_stage(self, detail: Detail, now_s: float) -> Head | None:
+        """Write the detail with the head; not while the stage is being promoted."""
+        before, key = self.head(detail.key), detail.key
+        if before is None or (before.revision, before.status) != (detail.revision, Status.PENDING):
+            return before if before and head_changes.waits_as(before, detail) else None
+        changes = head_changes.staged(detail, now_s)
+        expected = {"revision": detail.revision, "status": Status.PENDING}
+        absent = Absent(stage_key(key.tenant, f"{key.vault}/{detail.stage}"))
+        if self._wrote(key, expected, changes, [Put(detail_item(detail)), absent]):
+            return before
+        head = self.head(key)
+        if head and (head.revision, head.status) == (detail.revision, Status.PENDING):
+            raise DatabaseError(f"stage {detail.stage} is being promoted", service="registry")
+        return head if head and head_changes.waits_as(head, detail) else None
+
     def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> Head | None:
         """Record a failure of a revision that is still pending."""
         before = self.head(key)
@@ -200,8 +216,8 @@ class DynamoDbDocuments(DynamoDbPointers, DynamoDbHistory):
     ) -> Head | None:
         """End a pending revision as *changes* say; the head as it was before, None where it was superseded."""
         head: Head | None = before
-        if (before.revision, before.status) == (revision, Status.PENDING):
-            expected = {"revision": revision, "status": Status.PENDING}
+        if before.revision == revision and before.status in {Status.PENDING, Status.STAGED}:
+            expected = {"revision": revision, "status": before.status}
             if self._wrote(before.key, expected, changes, recorded(record, detail)):
                 return before
             head = self.head(before.key)

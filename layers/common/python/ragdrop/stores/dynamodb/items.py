@@ -25,6 +25,7 @@ HEAD_SK = "H"
 LISTING_SHARDS = 2  # a partition takes 1,000 writes a second: two let a bulk load of one tenant pass
 MAX_LINKS_BYTES = 200_000  # an item holds at most 400 KB
 TENANT_SK = "T"
+STAGE_SK = "G#"  # and vault and stage, while a promoted stage counts
 SETTINGS_SK = "S#"  # and the vault: items beside the tenant's, read with it in one query
 TENANT_LIST_PK = "TENANTS"  # one item a tenant: listing tenants reads one partition, never the table
 
@@ -130,7 +131,7 @@ def checkpoint_of(item: Item) -> Checkpoint | None:
 def tenant_item(tenant: Tenant) -> Item:
     """A tenant as plain values; vaults and doc_types are sets, which a write can add to."""
     values = asdict(tenant) | {name: set(getattr(tenant, name)) or None for name in ("vaults", "doc_types")}
-    del values["settings"]  # they have items of their own
+    del values["settings"], values["promoted"]  # they have items of their own
     values["rates"] = values["rates"] if tenant.rates.any else None
     return {"PK": f"T#{tenant.name}", "SK": TENANT_SK} | values
 
@@ -142,6 +143,15 @@ def settings_key(tenant: str, vault: str) -> tuple[str, str]:
     ('T#acme', 'S#team')
     """
     return f"T#{tenant}", f"{SETTINGS_SK}{vault}"
+
+
+def stage_key(tenant: str, stage: str) -> tuple[str, str]:
+    """PK and SK of a stage, `vault/stage`, that was promoted.
+
+    >>> stage_key("acme", "team/spring")
+    ('T#acme', 'G#team/spring')
+    """
+    return f"T#{tenant}", f"{STAGE_SK}{stage}"
 
 
 def settings_changes(settings: KeptSettings) -> Item:
@@ -158,6 +168,12 @@ def tenant_of(item: Item, others: Iterable[Item] = ()) -> Tenant:
         known["calibration"] = _calibration_of(known["calibration"])
     if "rates" in known:
         known["rates"] = RateLimits(**_known(RateLimits, known["rates"]))
+    others = list(others)
+    known["promoted"] = {
+        each["SK"].removeprefix(STAGE_SK): float(each["promoted_at_s"])
+        for each in others
+        if each["SK"].startswith(STAGE_SK)
+    }
     files = (each for each in others if each["SK"].startswith(SETTINGS_SK))
     known["settings"] = {
         each["SK"].removeprefix(SETTINGS_SK): KeptSettings(

@@ -91,8 +91,15 @@ class Put:
     item: Item
 
 
-Write = Put | tuple[ItemKey, Update]
-"""One write of a transaction."""
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """An item that must not be there."""
+
+    key: ItemKey
+
+
+Write = Put | Absent | tuple[ItemKey, Update]
+"""One write of a transaction, or a condition of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +208,9 @@ class DynamoDbTable:
     def _step(self, write: Write) -> dict[str, Any]:
         if isinstance(write, Put):
             return {"Put": {"TableName": self.name, "Item": encode(write.item)}}
+        if isinstance(write, Absent):
+            condition = {"ConditionExpression": "attribute_not_exists(PK)"}
+            return {"ConditionCheck": {"TableName": self.name, "Key": _typed(write.key), **condition}}
         key, update = write
         return {"Update": {"TableName": self.name, "Key": _typed(key), **update.request()}}
 

@@ -16,6 +16,7 @@ from ragdrop.stores.dynamodb.items import (
     api_key_of,
     settings_changes,
     settings_key,
+    stage_key,
     tenant_item,
     tenant_of,
 )
@@ -133,6 +134,15 @@ class DynamoDbTenants(DynamoDbKeys):
         changes = settings_changes(settings)
         outcome = self._table.update(settings_key(name, vault), Update(changes, rising="revision"), returning="NONE")
         return outcome.won
+
+    def promote_stage(self, name: str, stage: str, now_s: float) -> bool:
+        """Put an item beside the tenant's, which every search reads with it; False where it is there."""
+        partition, sort = stage_key(name, stage)
+        return self._table.put({"PK": partition, "SK": sort, "promoted_at_s": now_s}, only_new=True)
+
+    def end_stage(self, name: str, stage: str) -> None:
+        """Remove that item."""
+        self._table.delete(stage_key(name, stage))
 
     def set_enabled(self, name: str, *, enabled: bool) -> bool:
         """Let a tenant's credentials open something, or nothing."""

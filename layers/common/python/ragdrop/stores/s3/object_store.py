@@ -169,6 +169,11 @@ class S3ObjectStore:
         marker: str | None = answer.get("VersionId") if answer.get("DeleteMarker") else None
         return marker
 
+    def remove_version(self, key: str, version_id: str) -> None:
+        """Remove one version, or one delete marker."""
+        with self._translated():
+            self._client.delete_object(Bucket=self.bucket, Key=key, VersionId=version_id)
+
     def delete_prefix(self, prefix: str) -> int:
         """Remove every version and delete marker of every key under *prefix* for good.
 

@@ -1,0 +1,209 @@
+"""Stages: documents that are indexed and wait; promoted by one write, or discarded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Head, Status
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Retrieval
+from ragdrop.domain.tenants import Caller
+from ragdrop.errors import ConflictError, InvalidParamsError, ProjectNotActivatedError
+from ragdrop.ports import MessageQueue, ObjectStore, Registry
+from ragdrop.query.cache import Searching
+from ragdrop.tenants.directory import TenantDirectory
+
+PAGE = 1_000
+TOP = 3  # documents among which a golden question wants what it expects
+GATE = 1.0  # the share of golden questions that must be answered, where the settings do not say
+AT_ONCE = 4  # golden questions asked beside each other
+
+
+@dataclass(frozen=True, slots=True)
+class StageOfVault:
+    """A stage: what waits in it, what is still being indexed for it, and whether it was promoted already."""
+
+    vault: str
+    name: str
+    waiting: tuple[DocumentKey, ...]
+    pending: int
+    promoted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenResult:
+    """One golden question: whether what it expects was among the first three, now and with the stage."""
+
+    question: str
+    expected: str
+    live: bool
+    staged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """What a promotion came to: the documents that went live, and the golden questions that were asked."""
+
+    documents: int
+    checks: tuple[GoldenResult, ...]
+
+
+class Stages:
+    """Lists, promotes and discards stages.  Every method raises DependencyError where a service does not answer."""
+
+    def __init__(
+        self,
+        *,
+        registry: Registry,
+        documents: ObjectStore,
+        queue: MessageQueue,
+        directory: TenantDirectory,
+        search: Callable[[], Searching],
+        clock: Callable[[], float],
+    ) -> None:
+        self._registry = registry
+        self._documents = documents
+        self._queue = queue
+        self._directory = directory
+        self._search = search
+        self._clock = clock
+
+    def of(self, caller: Caller, vault: str) -> list[StageOfVault]:
+        """The stages of a vault, by name.
+
+        Raises:
+            InvalidParamsError: The vault is out of the key's scope.
+        """
+        self._check(caller, vault)
+        tenant = self._directory.tenant(caller.tenant, fresh=True)
+        promoted = set(tenant.promoted) if tenant is not None else set()
+        waiting: dict[str, list[DocumentKey]] = {}
+        pending: dict[str, int] = {}
+        for head in self._heads(caller.tenant, vault, Status.STAGED):
+            waiting.setdefault(head.stage or "", []).append(head.key)
+        for head in self._heads(caller.tenant, vault, Status.PENDING):
+            if head.stage is not None:
+                pending[head.stage] = pending.get(head.stage, 0) + 1
+        return [
+            StageOfVault(vault, name, tuple(waiting.get(name, ())), pending.get(name, 0), f"{vault}/{name}" in promoted)
+            for name in sorted({*waiting, *pending})
+        ]
+
+    def promote(self, caller: Caller, vault: str, name: str, deadline: Deadline) -> Promotion:
+        """Let all that waits in a stage answer, from one moment on; where the vault has golden questions, if they pass.
+
+        Ingest then makes the documents live one by one, a minute later: every search counts the stage by then.
+
+        Raises:
+            InvalidParamsError: Nothing waits in such a stage, or the vault is out of the key's scope.
+            ConflictError: Documents are still being indexed for it, or golden questions do not pass.
+        """
+        stage = self._stage(caller, vault, name)
+        if stage.pending:
+            message = f"{stage.pending} documents are still being indexed for stage {name}: ask again"
+            raise ConflictError(message, field="stage", value=name, allowed=None)
+        checks = () if stage.promoted else self._admitted(caller, vault, name, deadline)
+        self._registry.promote_stage(caller.tenant, f"{vault}/{name}", self._clock())
+        self._directory.forget(caller.tenant)
+        self._queue.send_all([key.s3_key for key in stage.waiting])
+        return Promotion(len(stage.waiting), checks)
+
+    def discard(self, caller: Caller, vault: str, name: str) -> int:
+        """Remove the versions that wait in a stage; what answered before is current again.  How many.
+
+        Raises:
+            InvalidParamsError: Nothing waits in such a stage, or the vault is out of the key's scope.
+            ConflictError: It was promoted.
+        """
+        stage = self._stage(caller, vault, name)
+        if stage.promoted:
+            message = f"stage {name} was promoted: `ragdrop rollback` takes documents back"
+            raise ConflictError(message, field="stage", value=name, allowed=None)
+        for key in stage.waiting:
+            head = self._registry.head(key)
+            if head is not None and (head.status, head.stage) == (Status.STAGED, name) and head.version_id is not None:
+                self._documents.remove_version(key.s3_key, head.version_id)
+        self._queue.send_all([key.s3_key for key in stage.waiting])
+        return len(stage.waiting)
+
+    def check(self, caller: Caller, vault: str, name: str, deadline: Deadline) -> tuple[GoldenResult, ...]:
+        """The vault's golden questions, each asked now and with the stage.
+
+        Raises:
+            InvalidParamsError: The vault is out of the key's scope.
+        """
+        self._check(caller, vault)
+        golden: Sequence[Mapping[str, Any]] = self._settings(caller, vault).get("golden_questions") or ()
+
+        def asked(one: Mapping[str, Any]) -> GoldenResult:
+            found = []
+            for stage in (None, name):
+                query = Query(one["question"], vaults=(vault,), limit=2 * TOP, stage=stage, follow_links=False)
+                found.append(_is_answered(self._search()(query, caller, deadline), one, vault))
+            return GoldenResult(one["question"], one.get("text") or one["document"], *found)
+
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="ragdrop-golden") as pool:
+            return tuple(pool.map(asked, golden))
+
+    def _admitted(self, caller: Caller, vault: str, name: str, deadline: Deadline) -> tuple[GoldenResult, ...]:
+        checks = self.check(caller, vault, name, deadline)
+        gate = float(self._settings(caller, vault).get("golden_gate", GATE))
+        failed = [each for each in checks if not each.staged]
+        if checks and (len(checks) - len(failed)) / len(checks) < gate:
+            told = [{"question": each.question, "expected": each.expected, "live": each.live} for each in failed]
+            message = (
+                f"{len(failed)} of {len(checks)} golden questions of vault {vault} are not answered with stage {name}: "
+                + "; ".join(each.question[:80] for each in failed[:5])
+            )
+            raise ConflictError(message, field="stage", value=name, allowed=None, failed=told)
+        return checks
+
+    def _settings(self, caller: Caller, vault: str) -> Mapping[str, Any]:
+        tenant = self._directory.tenant(caller.tenant, fresh=True)
+        if tenant is None:
+            raise ProjectNotActivatedError("the project of this API key is not active")
+        return tenant.settings_of(vault)
+
+    def _stage(self, caller: Caller, vault: str, name: str) -> StageOfVault:
+        found = next((stage for stage in self.of(caller, vault) if stage.name == name), None)
+        if found is None:
+            message = f"nothing waits in stage {name[:80]!r} of vault {vault}"
+            raise InvalidParamsError(message, field="stage", value=name[:80], allowed=None)
+        return found
+
+    def _heads(self, tenant: str, vault: str, status: Status) -> Iterator[Head]:
+        """The heads of one status, each read again: the listing may be behind."""
+        cursor: str | None = None
+        while True:
+            page = self._registry.page(tenant, vault=vault, prefix="", status=status, cursor=cursor, limit=PAGE)
+            for head in page.heads:
+                now = self._registry.head(head.key)
+                if now is not None and now.status is status:
+                    yield now
+            cursor = page.cursor
+            if cursor is None:
+                return
+
+    @staticmethod
+    def _check(caller: Caller, vault: str) -> None:
+        if not caller.may_see(vault):
+            raise InvalidParamsError(f"there is no vault named {vault[:80]!r}", field="vault", value=vault[:80])
+
+
+def _is_answered(found: Retrieval, golden: Mapping[str, Any], vault: str) -> bool:
+    """Whether one of the first documents is the one expected, or shows the text expected."""
+    for document in [*found.critical, *found.documents][:TOP]:
+        if golden.get("text") and _folded(golden["text"]) in _folded(document.text):
+            return True
+        if golden.get("document") in {document.key.path, f"{vault}/{document.key.path}"}:
+            return True
+    return False
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
