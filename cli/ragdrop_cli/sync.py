@@ -15,7 +15,8 @@ from ragdrop.errors import DependencyError
 from ragdrop_cli.failures import code_of
 from ragdrop_cli.folder_files import FolderFile, files_of
 from ragdrop_cli.mirroring import delete_path, holdings, is_held, is_mass_delete, may_delete, surplus_of
-from ragdrop_cli.output import note, say
+from ragdrop_cli.options import AsJson
+from ragdrop_cli.output import note, say_object
 from ragdrop_cli.push import AllowMassDelete, Folder, Vault, Yes
 from ragdrop_cli.pushing import PushOutcome, push_file, several
 from ragdrop_cli.session import session_of
@@ -34,6 +35,7 @@ def sync(
     looks: Looks = 0,
     yes: Yes = False,
     allow_mass_delete: AllowMassDelete = False,
+    as_json: AsJson = False,
 ) -> None:
     """Keep a vault equal to a folder: what changes is sent, what goes is deleted, until Ctrl-C.
 
@@ -42,13 +44,16 @@ def sync(
 
     A file is sent once two looks in a row find it the same.  Where over 20 % and over 20 documents vanish at once,
     nothing is deleted until they are back, or without end with --allow-mass-delete.
+
+    With --json what became of each file is printed, one a line: its path, and `sent`, `deleted` or an error.
     """
     session = session_of(context)
     with session.client() as client:
         syncing = FolderSync(client, folder, vault, allow_mass_delete=allow_mass_delete)
+        syncing.report = say_object if as_json else None
         surplus = syncing.begin()
         may_delete(surplus, len(syncing.held), vault, yes=yes, allow_mass_delete=allow_mass_delete)
-        say(f"keeping vault {vault} equal to {folder}")
+        note(f"keeping vault {vault} equal to {folder}")
         number, pause_s = 0, every_s
         while not looks or number < looks:
             number += 1
@@ -71,6 +76,7 @@ class FolderSync:
     vault: str
     allow_mass_delete: bool = False
     say: Callable[[str], None] = note
+    report: Callable[[dict[str, object]], None] | None = None
     held: dict[str, str | None] = field(default_factory=dict)
     _seen: dict[str, FolderFile] = field(default_factory=dict)
     _settled: dict[str, FolderFile] = field(default_factory=dict)
@@ -130,6 +136,10 @@ class FolderSync:
     def _tell(self, outcome: PushOutcome | None, done: str) -> None:
         if outcome is not None:
             code, message = outcome.problem or ("", "")
+            if self.report is not None:
+                error = {"code": code, "message": message} if code else None
+                self.report({"path": outcome.path, "done": None if code else done, "error": error})
+                return
             self.say(f"{outcome.path}: {code} {message}" if code else f"{done} {outcome.path}")
 
     def _tell_once(self, line: str) -> None:

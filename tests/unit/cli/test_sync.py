@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import zipfile
@@ -52,6 +53,14 @@ def test_it_sends_what_is_there_and_deletes_what_is_not(ragdrop: CommandLine) ->
     assert result.exit_code == 0
     assert list(held(ragdrop)) == ["a.md"]
     assert "deleted b.md" in result.stderr
+
+
+def test_each_change_can_be_printed_as_json(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+
+    result = sync(ragdrop, "--looks", "2", "--json")
+
+    assert json.loads(result.stdout) == {"path": "a.md", "done": "sent", "error": None}
 
 
 def test_a_file_that_is_being_written_waits_until_it_stays_the_same(ragdrop: CommandLine) -> None:
