@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import (
@@ -38,11 +39,13 @@ from ragdrop.formats.media_types import (
     starts_as_named,
     suffix_of,
 )
-from ragdrop.formats.pages.page_recognition import PageRecognition
 from ragdrop.formats.registry import BY_SUFFIX, Kind, titles
 from ragdrop.formats.text import TextParser
 from ragdrop.formats.text_decoder import decode
 from ragdrop.formats.text_decoding import looks_binary
+
+if TYPE_CHECKING:  # Markdown does not wait for it
+    from ragdrop.formats.pages.page_recognition import PageRecognition
 
 READ = f"{titles()} are read"
 HEAD_BYTES = 65_536
