@@ -32,6 +32,7 @@ PASSED_ON = {
     "CHAT_MODELS": "ChatModels",
     "CHAT_API_KEY": "ChatApiKey",
     "RERANK_URL": "RerankUrl",
+    "OCR_URL": "OcrUrl",
     "CHAT_PRICES": "ChatPrices",
     "RERANK_MODEL": "RerankModel",
     "RERANK_API_KEY": "RerankApiKey",

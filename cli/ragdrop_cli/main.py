@@ -35,6 +35,7 @@ from ragdrop_cli import (
     stages,
     stats,
     sweep,
+    sync,
     tenant_deletion,
     tenants,
 )
@@ -53,7 +54,7 @@ WHERE = (
 )
 
 PANELS = {
-    **dict.fromkeys(("push", "ls", "show", "rm", "retry"), "Documents"),
+    **dict.fromkeys(("push", "sync", "ls", "show", "rm", "retry"), "Documents"),
     **dict.fromkeys(("history", "watch", "diff", "rollback"), "The past"),
     **dict.fromkeys(("stages", "promote", "discard"), "Staged changes"),
     **dict.fromkeys(("search", "ask", "verify", "replay", "eval", "mcp", "open"), "Questions"),
@@ -124,6 +125,7 @@ def build() -> typer.Typer:
     )
     commands: list[tuple[typer.Typer, str, Callable[..., None], str]] = [
         (app, "push", push.push, "ragdrop push notes --vault team --wait"),
+        (app, "sync", sync.sync, "ragdrop sync notes --vault team --yes"),
         (app, "search", questions.search, 'ragdrop search "pump code" --vault team --limit 3'),
         (app, "ask", questions.ask, 'ragdrop ask "What is the code of the pump?" --vault team'),
         (app, "verify", questions.verify, "ragdrop verify answer.txt --source notes/pump.md"),

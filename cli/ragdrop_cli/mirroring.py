@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Collection, Mapping
-from pathlib import Path
 
 import typer
 
 from ragdrop.client import RagdropClient
 from ragdrop.errors import RagdropError
 from ragdrop_cli.failures import FAILED, USAGE
+from ragdrop_cli.folder_files import FolderFile, FolderFiles
 from ragdrop_cli.output import note
 from ragdrop_cli.pushing import PushOutcome, failed
 
@@ -36,26 +35,26 @@ def holdings(client: RagdropClient, vault: str, prefix: str) -> Holdings:
     return held
 
 
-def is_held(held: Holdings, folder: Path, path: str) -> bool:
+def is_held(held: Holdings, file: FolderFile) -> bool:
     """Whether the vault has this file with the same bytes: its etag is their MD5, as S3 gives for one sent whole."""
-    etag, file = held.get(path), folder / path
-    if not etag or not file.is_file():
+    etag = held.get(file.path)
+    if not etag or not file.file.is_file():
         return False
     try:
-        with file.open("rb") as stream:
-            found = hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False))
+        return file.md5() == etag
     except OSError:  # whoever sends it tells
         return False
-    return found.hexdigest() == etag
 
 
-def surplus_of(held: Holdings, paths: Collection[str]) -> set[str]:
+def surplus_of(held: Holdings, folder: FolderFiles) -> set[str]:
     """What the folder does not have; hidden names, which are never sent, are left alone.
 
-    >>> sorted(surplus_of({"a.md": "x", "b.md": "y", ".ragdrop.json": "z"}, ["a.md"]))
-    ['b.md']
+    >>> sorted(surplus_of({"a.md": "x", "b.zip/c.md": "y", ".ragdrop.json": "z"}, FolderFiles()))
+    ['a.md', 'b.zip/c.md']
+    >>> surplus_of({"b.zip/c.md": "y"}, FolderFiles(unknown={"b.zip"}))
+    set()
     """
-    gone = held.keys() - set(paths)
+    gone = (path for path in held if not folder.may_hold(path))
     return {path for path in gone if not any(segment.startswith(".") for segment in path.split("/"))}
 
 

@@ -12,11 +12,12 @@ import typer
 
 from ragdrop.client import RagdropClient
 from ragdrop_cli.failures import FAILED
+from ragdrop_cli.folder_files import FolderFile, files_of
 from ragdrop_cli.mirroring import Holdings, delete_path, holdings, is_held, may_delete, surplus_of
 from ragdrop_cli.options import AsJson
 from ragdrop_cli.output import note, say, say_body, say_object, say_reply, say_table
 from ragdrop_cli.progress import progress
-from ragdrop_cli.pushing import PushOutcome, PushTarget, push_file, several, visible_files
+from ragdrop_cli.pushing import PushOutcome, PushTarget, push_file, several
 from ragdrop_cli.session import session_of
 from ragdrop_cli.waiting import Pause, Waiting, shared_start
 
@@ -56,6 +57,9 @@ def push(
 ) -> None:
     """Send every file under a folder, five at once; files and folders whose name begins with a dot are left out.
 
+    So is what a .ragdropignore names, in the syntax of .gitignore.  Links are followed to files within the folder.  An
+    archive a.zip is sent as a folder a.zip.
+
     A file keeps its path: DIR/notes/a.md becomes the document notes/a.md of the vault.  What the vault has already, by
     MD5, is not sent again, so a push that was cut off goes on where it was.
 
@@ -66,15 +70,18 @@ def push(
     if stage is not None and delete:
         raise typer.BadParameter("--delete works on what is live: a stage holds files alone")
     session = session_of(context)
-    paths = list(visible_files(folder))
+    found = files_of(folder)
+    for path, reason in found.left_out:
+        note(f"left out {path}: {reason}")
+    paths = list(found.files)
     if not paths:
-        note(f"there is no file in {folder} (hidden ones are left out)")
+        note(f"there is no file in {folder} (hidden and ignored ones are left out)")
         return
     with session.client() as client:
         held = holdings(client, vault, "" if delete else shared_start(paths)) if delete or not send_all else {}
-        surplus = sorted(surplus_of(held, paths)) if delete else []
+        surplus = sorted(surplus_of(held, found)) if delete else []
         may_delete(surplus, len(held), vault, yes=yes, allow_mass_delete=allow_mass_delete)
-        outcomes = _send(client, folder, PushTarget(vault, stage), paths, {} if send_all else held)
+        outcomes = _send(client, PushTarget(vault, stage), list(found.files.values()), {} if send_all else held)
         sent = len(outcomes)
         gone = []
         if not any(outcome.problem for outcome in outcomes):
@@ -88,17 +95,15 @@ def push(
     report(outcomes + gone, what, as_json=as_json, more=f"{same} unchanged" if same else "")
 
 
-def _send(
-    client: RagdropClient, folder: Path, target: PushTarget, paths: Sequence[str], held: Holdings
-) -> list[PushOutcome]:
+def _send(client: RagdropClient, target: PushTarget, files: Sequence[FolderFile], held: Holdings) -> list[PushOutcome]:
     """Send the files that the vault has not; each is compared only when its turn comes."""
 
-    def send(path: str) -> PushOutcome | None:
-        return None if is_held(held, folder, path) else push_file(client, folder, target, path)
+    def send(file: FolderFile) -> PushOutcome | None:
+        return None if is_held(held, file) else push_file(client, target, file)
 
     looked_at = itertools.count(1)
-    with progress("sending", len(paths)) as show:
-        outcomes = several(send, paths, done=lambda _outcome: show(next(looked_at), len(paths)))
+    with progress("sending", len(files)) as show:
+        outcomes = several(send, files, done=lambda _outcome: show(next(looked_at), len(files)))
     return [outcome for outcome in outcomes if outcome is not None]
 
 

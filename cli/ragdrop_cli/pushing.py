@@ -1,14 +1,13 @@
-"""Pushing a folder: which files, sent several at once."""
+"""Sending files, several at once, and what became of each."""
 
 from __future__ import annotations
 
+import hashlib
 import mimetypes
-import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 from ragdrop.client import MAX_BODY_BYTES, RagdropClient
@@ -16,6 +15,7 @@ from ragdrop.client.replies import Reply
 from ragdrop.domain.history import STAGE
 from ragdrop.errors import RagdropError
 from ragdrop_cli.failures import body_of, code_of, stops_all
+from ragdrop_cli.folder_files import FolderFile
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -25,26 +25,21 @@ AT_ONCE = 5
 
 @dataclass(frozen=True, slots=True)
 class PushOutcome:
-    """What became of one file: the last body about it, or why there is none.  `problem` is code and message."""
+    """What became of one file: the last body about it, or why there is none.
+
+    `problem` is code and message, `md5` that of the bytes that were sent where nothing can have changed them meanwhile.
+    """
 
     path: str
     reply: Reply | None = None
     problem: tuple[str, str] | None = None
     error_body: bytes | None = None
+    md5: str | None = None
 
     @property
     def status(self) -> str:
         """The status that the API told last, `pending` too; `failed` where it told none."""
         return str(self.reply.get("status", "pending")) if self.reply else "failed"
-
-
-def visible_files(folder: Path) -> Iterator[str]:
-    """Paths of the files under *folder*, relative to it, with `/`, in order; hidden files and folders are left out."""
-    for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            if not name.startswith("."):
-                yield (Path(parent) / name).relative_to(folder).as_posix()
 
 
 def media_type(path: str) -> str:
@@ -75,20 +70,23 @@ class PushTarget:
         return {} if self.stage is None else {STAGE: self.stage}
 
 
-def push_file(client: RagdropClient, folder: Path, target: PushTarget, path: str) -> PushOutcome:
+def push_file(client: RagdropClient, target: PushTarget, held: FolderFile) -> PushOutcome:
     """Send one file, one over the limit of a request straight into the bucket.
 
     An error that would meet every other file too is raised, any other is the outcome.
     """
-    file = folder / path
+    path = held.path
     try:
-        if not file.is_file():
+        if not held.file.is_file():
             return PushOutcome(path, problem=("UNREADABLE", "it is no regular file"))
-        if file.stat().st_size > MAX_BODY_BYTES:
-            reply = client.upload_document(target.vault, path, file, media_type=media_type(path), stage=target.stage)
-            return PushOutcome(path, reply)
-        body, kind = file.read_bytes(), media_type(path)
-        return PushOutcome(path, client.put_document(target.vault, path, body, target.metadata, media_type=kind))
+        with held.opened() as file:
+            kind = media_type(path)
+            if file.stat().st_size > MAX_BODY_BYTES:
+                reply = client.upload_document(target.vault, path, file, media_type=kind, stage=target.stage)
+                return PushOutcome(path, reply)
+            body = file.read_bytes()
+            reply = client.put_document(target.vault, path, body, target.metadata, media_type=kind)
+            return PushOutcome(path, reply, md5=hashlib.md5(body, usedforsecurity=False).hexdigest())
     except OSError as exc:
         return PushOutcome(path, problem=("UNREADABLE", exc.strerror or type(exc).__name__))
     except RagdropError as exc:

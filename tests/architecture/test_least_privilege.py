@@ -22,12 +22,18 @@ REASONS = {
 }
 
 
+WITHOUT_RESOURCE = ("textract:DetectDocumentText",)
+"""Actions that AWS lets nobody narrow to a resource."""
+
+
 def unreasoned(resources: dict[str, Resource]) -> list[str]:
     """Every wildcard that an allowing statement of a function has, without a reason for it."""
     found = []
     for name, statement in allowed_statements(resources):
         if "NotAction" in statement or "NotResource" in statement:
             found.append(f"{name}: everything but something")
+            continue
+        if statement["Action"] in WITHOUT_RESOURCE:
             continue
         found += [f"{name}: action {action}" for action in listed(statement["Action"]) if "*" in action]
         for resource in listed(statement["Resource"]):

@@ -53,7 +53,7 @@ def test_it_is_small(wheel: zipfile.ZipFile) -> None:
 def test_it_needs_nothing_that_only_the_functions_or_operators_need(told: email.message.Message) -> None:
     needed = {each.split(">")[0].split("<")[0] for each in told.get_all("Requires-Dist", []) if "extra ==" not in each}
 
-    assert needed == {"httpx", "typer", "rich"}
+    assert needed == {"httpx", "pathspec", "typer", "rich"}
     assert needed.isdisjoint(SERVER_ONLY)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
@@ -81,6 +83,32 @@ def test_a_large_parent_does_not_make_every_document_start_a_new_process() -> No
         assert ballast
     finally:
         reader.close()
+
+
+def test_reading_markdown_imports_no_reader_of_another_format() -> None:
+    heavy = [
+        "python_calamine",
+        "olefile",
+        "striprtf",
+        "selectolax",
+        "pypdfium2",
+        "mammoth",
+        "pygments.lexers.python",
+        "email.message",
+    ]
+    program = (
+        "import sys\nfrom ragdrop.formats.content import ContentParser\n"
+        "from ragdrop.formats.isolated_reader import IsolatedReader\n"
+        "ContentParser(IsolatedReader()).parse(b'# Pump', name='a.md')\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, text=True, env={"PYTHONPATH": path}
+    )
+
+    assert done.stdout == "[]\n"
 
 
 def test_closing_leaves_no_process_behind() -> None:

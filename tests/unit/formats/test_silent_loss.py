@@ -13,7 +13,7 @@ from ragdrop.errors import (
     UnsupportedMediaTypeError,
 )
 from ragdrop.formats.content import ContentParser
-from ragdrop.formats.pdf_damage import ligatures_in_order
+from ragdrop.formats.pages.pdf_damage import ligatures_in_order
 from ragdrop.formats.registry import read_here
 from tests import document_files
 

@@ -22,6 +22,7 @@ SPECIAL_TOKENS = (
     16  # what a model adds around a text ([CLS], [SEP], …) and a margin for tokenizers that differ slightly
 )
 
+TEXTRACT = "textract"  # as OCR_URL: Amazon's service, by the function's own role
 BUCKET_URL = "s3://"  # the index in the state bucket
 
 Price = Annotated[float, Field(ge=0, le=1_000_000)]
@@ -54,6 +55,8 @@ class Settings(BaseModel):
     chat_timeout_s: Annotated[float, Field(ge=1, le=600)] = 60
     chat_api_key: str | None = None
     chat_prices: dict[str, tuple[Price, Price]] = {}  # by model: of a million tokens read, and written
+
+    ocr_url: str | None = None
 
     rerank_url: str | None = None
     rerank_model: str | None = None
@@ -147,7 +150,7 @@ class Settings(BaseModel):
                 raise ValueError(f"{origin[:80]!r} is no origin: * or https://HOST[:PORT], without a path")
         return value
 
-    @field_validator("index_url", "embedding_url", "chat_url", "rerank_url")
+    @field_validator("index_url", "embedding_url", "chat_url", "rerank_url", "ocr_url")
     @classmethod
     def _known_scheme(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is None:
@@ -159,6 +162,8 @@ class Settings(BaseModel):
             if value.startswith(BUCKET_URL):
                 raise ValueError("must be s3:// alone, as the index is in STATE_BUCKET, or the URL of an OpenSearch")
             schemes = (BUCKET_URL, *schemes)
+        if info.field_name == "ocr_url" and value == TEXTRACT:
+            return value
         if not value.startswith(schemes):
             raise ValueError(f"must start with one of {', '.join(schemes)}")
         return value

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragdrop.config import Settings
+from ragdrop.config import TEXTRACT, Settings
 from ragdrop.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from ragdrop.models.http import OpenAiHttp
-    from ragdrop.ports import ChatModel, ChunkIndex, Embedder, ObjectStore
+    from ragdrop.ports import ChatModel, ChunkIndex, Embedder, ObjectStore, Parser, TextRecognizer
     from ragdrop.ports.manifests import ManifestStore
     from ragdrop.ports.models import ClaimVerifier, Reranker
     from ragdrop.resilience.retrying import Retries
     from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 
 RERANK_TIMEOUT_S = 10
+OCR_TIMEOUT_S = 60  # a page takes a small CPU seconds
 SHARE_OF_DISK = 0.8  # of /tmp, for copies of segments
 MAX_COPIES_BYTES = 4 << 30  # a laptop's disk is larger than that of a function
 
@@ -88,6 +90,37 @@ def reranker(settings: Settings) -> Reranker | None:
     key = _secret(settings.rerank_api_key)
     http = OpenAiHttp(settings.rerank_url, api_key=key, timeout_s=RERANK_TIMEOUT_S, retries=_retries(settings))
     return HttpReranker(http, model=settings.rerank_model)
+
+
+def parser(settings: Settings) -> Parser:
+    """Make the parser, with a recogniser of text in pictures if OCR_URL names one."""
+    from ragdrop.formats.content import ContentParser
+    from ragdrop.formats.isolated_reader import IsolatedReader
+
+    reader, recognizer = IsolatedReader(), text_recognizer(settings)
+    if recognizer is None:
+        return ContentParser(reader)
+    from ragdrop.formats.pages.page_recognition import PageRecognition
+
+    return ContentParser(reader, PageRecognition(recognizer, reader, clock=time.monotonic))
+
+
+def text_recognizer(settings: Settings) -> TextRecognizer | None:
+    """Connect to the service or to Textract, if OCR_URL names one."""
+    if settings.ocr_url is None:
+        return None
+    if settings.ocr_url == TEXTRACT:
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        from ragdrop.models.text_recognizers import TextractRecognizer
+        from ragdrop.stores.aws.clients import client
+
+        return TextractRecognizer(client("textract"), failures=(BotoCoreError, ClientError))
+    from ragdrop.models.http import OpenAiHttp
+    from ragdrop.models.text_recognizers import HttpTextRecognizer
+
+    http = OpenAiHttp(settings.ocr_url, api_key=lambda: None, timeout_s=OCR_TIMEOUT_S, retries=_retries(settings))
+    return HttpTextRecognizer(http)
 
 
 def _retries(settings: Settings) -> Retries:

@@ -312,10 +312,9 @@ class Ports:
     @cached_property
     def parser(self) -> Parser:
         """The parsers; only ingest carries their packages."""
-        from ragdrop.formats.content import ContentParser
-        from ragdrop.formats.isolated_reader import IsolatedReader
+        from ragdrop.bootstrap.connections import parser
 
-        return ContentParser(IsolatedReader())
+        return parser(self.settings)
 
     @cached_property
     def splitter(self) -> Splitter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import (
@@ -43,6 +44,9 @@ from ragdrop.formats.text import TextParser
 from ragdrop.formats.text_decoder import decode
 from ragdrop.formats.text_decoding import looks_binary
 
+if TYPE_CHECKING:  # Markdown does not wait for it
+    from ragdrop.formats.pages.page_recognition import PageRecognition
+
 READ = f"{titles()} are read"
 HEAD_BYTES = 65_536
 BY_MEDIA_TYPE: dict[str, Kind] = {
@@ -58,6 +62,7 @@ BY_MEDIA_TYPE: dict[str, Kind] = {
     MSG: "outlook",
     VTT: "subtitles",
 }
+PICTURES = {"a PNG image": "image/png", "a JPEG image": "image/jpeg", "a TIFF image": "image/tiff"}
 BY_NAME: frozenset[Kind] = frozenset({"markdown", "text", "json", "jsonl", "csv"})
 MARKED: frozenset[Kind] = frozenset({"mail", "subtitles"})
 BINARY: frozenset[Kind] = frozenset({"pdf", "docx", "spreadsheet", "presentation", "opendocument", "epub", "outlook"})
@@ -122,10 +127,12 @@ class ContentParser:
 
     Args:
         reader: What reads all that is neither plain text nor Markdown: an IsolatedReader, or `read_here` in tests.
+        recognition: What reads pictures and pages without text; without it pictures are refused.
     """
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, recognition: PageRecognition | None = None) -> None:
         self._reader = reader
+        self._recognition = recognition
         self._text = TextParser()
 
     def parse(self, body: bytes, *, name: str) -> ParsedDocument:
@@ -139,7 +146,15 @@ class ContentParser:
             DocumentTooLargeError: It has too many pages.
             CorruptDocumentError: It is damaged and no text could be read.
         """
-        kind = kind_of(body, name)
+        try:
+            kind = kind_of(body, name)
+        except UnsupportedMediaTypeError as exc:
+            media_type = PICTURES.get(exc.details.get("format", ""))
+            if self._recognition is None or media_type is None:
+                raise
+            return self._recognition.of_picture(body, media_type)
         if kind in {"text", "markdown"}:
             return self._text.read(body, markdown=kind == "markdown")
+        if kind == "pdf" and self._recognition is not None:
+            return self._recognition.of_pdf(body, lambda: self._reader("pdf", body, name))
         return self._reader(kind, body, name)

@@ -43,24 +43,35 @@ class IsolatedReader:
 
     def __call__(self, kind: Kind, body: bytes, name: str) -> ParsedDocument:
         """Read *body*; raises DocumentError, and UnsafeDocumentError where the limits were passed."""
+        head, text = self._asked({"kind": kind, "name": name}, kind, body)
+        if "error" in head:
+            known: type[DocumentError] = getattr(errors, head["error"])
+            raise known(head["message"], **head["details"])
+        return document_of({**head["document"], "text": text.decode()})
+
+    def picture(self, body: bytes, page: int) -> bytes | None:
+        """A PNG of a page of a PDF, by its number from 0; None where the page shows no picture, or cannot be drawn.
+
+        Raises:
+            UnsafeDocumentError: The limits were passed.
+        """
+        return self._asked({"page": page}, "pdf", body)[1] or None
+
+    def _asked(self, asked: dict[str, Any], kind: Kind, body: bytes) -> tuple[dict[str, Any], bytes]:
         with self._lock:
             process = self._running()
             timer = threading.Timer(self._timeout_s, process.kill)
             timer.start()
             try:
-                reply = _exchange(process, kind, body, name)
+                reply = _exchange(process, asked, body)
             finally:
                 in_time = timer.is_alive()
                 timer.cancel()
             if reply is None:
                 raise self._died(process, kind, in_time=in_time)
-            head, text = reply
-            if head.get("last"):
+            if reply[0].get("last"):
                 self.close()
-        if "error" in head:
-            known: type[DocumentError] = getattr(errors, head["error"])
-            raise known(head["message"], **head["details"])
-        return document_of({**head["document"], "text": text.decode()})
+            return reply
 
     def close(self) -> None:
         """Stop the child; the next document starts a new one."""
@@ -98,13 +109,13 @@ class IsolatedReader:
 
 
 def _exchange(
-    process: subprocess.Popen[bytes], kind: Kind, body: bytes, name: str
+    process: subprocess.Popen[bytes], asked: dict[str, Any], body: bytes
 ) -> tuple[dict[str, Any], bytes] | None:
     """Send a document, wait for what it says: a head and the text; None where the process ended before."""
     if process.stdin is None or process.stdout is None:
         return None
     try:
-        send(process.stdin, json.dumps({"kind": kind, "name": name}).encode(), body)
+        send(process.stdin, json.dumps(asked).encode(), body)
     except BrokenPipeError:
         return None
     reply = receive(process.stdout)

@@ -32,7 +32,10 @@ def main(memory_bytes: int, timeout_s: float) -> None:
             return
         _limit_cpu(timeout_s)
         asked = json.loads(request[0])
-        _answer(answers, asked["kind"], request[1], asked["name"], memory_bytes, last=number == DOCUMENTS)
+        if "page" in asked:
+            _picture(answers, request[1], asked["page"])
+        else:
+            _answer(answers, asked["kind"], request[1], asked["name"], memory_bytes, last=number == DOCUMENTS)
 
 
 def _answer(answers: IO[bytes], kind: Kind, body: bytes, name: str, memory_bytes: int, *, last: bool) -> None:
@@ -48,6 +51,17 @@ def _answer(answers: IO[bytes], kind: Kind, body: bytes, name: str, memory_bytes
         head = _failure(UnsafeDocumentError(f"reading the {kind} needs too much of it: {type(exc).__name__}"))
     head["last"] = last or _peak_bytes() > memory_bytes * PEAK_SHARE
     send(answers, json.dumps(head).encode(), text)
+
+
+def _picture(answers: IO[bytes], body: bytes, page: int) -> None:
+    """Answer with the picture of a page; an empty one where it shows none or cannot be drawn."""
+    from ragdrop.formats.pages.page_pictures import picture_of
+
+    try:
+        picture = picture_of(body, page)
+    except MemoryError:
+        picture = None
+    send(answers, json.dumps({"last": False}).encode(), picture or b"")
 
 
 def _failure(error: DocumentError) -> dict[str, Any]:

@@ -53,7 +53,7 @@ FORMATS: dict[Kind, Format] = {
     "markdown": Format("Markdown", suffixes=(".md", ".markdown", ".mdown", ".mkd", ".mdx")),
     "text": Format("text", suffixes=(".txt", ".text", ".log", ".rst", ".adoc", ".org", ".tex")),
     "html": Format("HTML", "html:read_html", (".html", ".htm", ".xhtml")),
-    "pdf": Format("PDF", "pdf:read_pdf", (".pdf",)),
+    "pdf": Format("PDF", "pages.pdf:read_pdf", (".pdf",)),
     "docx": Format("DOCX", "office.docx:read_docx", (".docx", ".docm", ".dotx")),
     "spreadsheet": Format(
         "XLSX, XLS and ODS", "office.spreadsheet:read_spreadsheet", (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")

@@ -18,7 +18,7 @@ from ragdrop.errors import (
     UnsafeDocumentError,
 )
 from ragdrop.formats.media_types import PDF
-from ragdrop.formats.pdf_damage import damage, ligatures_in_order, reflow
+from ragdrop.formats.pages.pdf_damage import damage, ligatures_in_order, reflow
 
 MAX_PAGES = 5_000
 MAX_TEXT_CHARACTERS = 64 * 1024 * 1024
@@ -72,7 +72,7 @@ def _read(document: pypdfium2.PdfDocument, body: bytes) -> ParsedDocument:
             raise CorruptDocumentError(f"no text can be read: {wrong.partition(';')[0]}")
         shown = f"; {len(seen.pictures)} of {len(document)} pages show pictures" if seen.pictures else ""
         raise EmptyDocumentError(
-            f"there is no text layer in this PDF{shown}; scanned pages are not read, run OCR first"
+            f"there is no text layer in this PDF{shown}; scanned pages are not read, run OCR first", pages=len(document)
         )
     text = "".join(pieces)
     headings = sorted(_headings(document, text, starts), key=lambda heading: heading.start)

@@ -1,0 +1,148 @@
+"""`ragdrop sync`: keep a vault equal to a folder while it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragdrop.client import RagdropClient
+from ragdrop.errors import DependencyError
+from ragdrop_cli.failures import code_of
+from ragdrop_cli.folder_files import FolderFile, files_of
+from ragdrop_cli.mirroring import delete_path, holdings, is_held, is_mass_delete, may_delete, surplus_of
+from ragdrop_cli.options import AsJson
+from ragdrop_cli.output import note, say_object
+from ragdrop_cli.push import AllowMassDelete, Folder, Vault, Yes
+from ragdrop_cli.pushing import PushOutcome, PushTarget, push_file, several
+from ragdrop_cli.session import session_of
+
+MAX_PAUSE_S = 60.0
+EveryS = Annotated[float, typer.Option("--every-s", min=0.1, help="Seconds between two looks at the folder.")]
+Looks = Annotated[int, typer.Option("--looks", min=0, help="End after so many looks; 0 never ends.")]
+
+
+def sync(
+    context: typer.Context,
+    folder: Folder,
+    vault: Vault,
+    *,
+    every_s: EveryS = 2.0,
+    looks: Looks = 0,
+    yes: Yes = False,
+    allow_mass_delete: AllowMassDelete = False,
+    as_json: AsJson = False,
+) -> None:
+    """Keep a vault equal to a folder: what changes is sent, what goes is deleted, until Ctrl-C.
+
+    It keeps no file of its own: at its start it compares the folder with the vault, so it may be ended and started at
+    any time.  What the vault has and the folder has not is deleted at the start too, after it has asked or with --yes.
+
+    A file is sent once two looks in a row find it the same.  Where over 20 % and over 20 documents vanish at once,
+    nothing is deleted until they are back, or without end with --allow-mass-delete.
+
+    With --json what became of each file is printed, one a line: its path, and `sent`, `deleted` or an error.
+    """
+    session = session_of(context)
+    with session.client() as client:
+        syncing = FolderSync(client, folder, vault, allow_mass_delete=allow_mass_delete)
+        syncing.report = say_object if as_json else None
+        surplus = syncing.begin()
+        may_delete(surplus, len(syncing.held), vault, yes=yes, allow_mass_delete=allow_mass_delete)
+        note(f"keeping vault {vault} equal to {folder}")
+        number, pause_s = 0, every_s
+        while not looks or number < looks:
+            number += 1
+            try:
+                syncing.look()
+                pause_s = every_s
+            except DependencyError as exc:
+                pause_s = min(pause_s * 2, MAX_PAUSE_S)
+                note(f"{code_of(exc)}: {exc.message}; trying again in {pause_s:g} s")
+            if not looks or number < looks:
+                session.sleep(pause_s)
+
+
+@dataclass(slots=True)
+class FolderSync:
+    """Compares a folder with what it was at the look before, and with what the vault holds."""
+
+    client: RagdropClient
+    folder: Path
+    vault: str
+    allow_mass_delete: bool = False
+    say: Callable[[str], None] = note
+    report: Callable[[dict[str, object]], None] | None = None
+    held: dict[str, str | None] = field(default_factory=dict)
+    _seen: dict[str, FolderFile] = field(default_factory=dict)
+    _settled: dict[str, FolderFile] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)
+
+    def begin(self) -> list[str]:
+        """Ask what the vault holds; the paths that the folder has not.
+
+        Raises:
+            RagdropError: The API cannot be asked.
+        """
+        self.held = dict(holdings(self.client, self.vault, ""))
+        return sorted(surplus_of(self.held, files_of(self.folder)))
+
+    def look(self) -> None:
+        """Send what is new or changed since it was sent, and delete what is gone.
+
+        Raises:
+            RagdropError: The API cannot be reached, or the key may not; nothing is lost, the next look goes on.
+        """
+        try:
+            found = files_of(self.folder)
+        except OSError as exc:
+            self._tell_once(f"the folder cannot be read ({exc.strerror}); nothing is deleted meanwhile")
+            return
+        found.files = {path: file for path, file in found.files.items() if file.file.is_file()}
+        for path, reason in found.left_out:
+            self._tell_once(f"left out {path}: {reason}")
+        steady = [file for path, file in found.files.items() if self._seen.get(path) == file]
+        before, self._seen = self._seen, found.files
+        for outcome in several(self._send, [file for file in steady if self._settled.get(file.path) != file]):
+            self._tell(outcome, "sent")
+        gone = sorted(path for path in surplus_of(self.held, found) if path not in before)
+        if is_mass_delete(len(gone), len(self.held)) and not self.allow_mass_delete:
+            self._tell_once(f"{len(gone)} of {len(self.held)} documents are gone from the folder; none is deleted")
+            return
+        for outcome in several(partial(delete_path, self.client, self.vault), gone):
+            if outcome.problem is None or outcome.problem[0] == "DOCUMENT_NOT_FOUND":
+                self.held.pop(outcome.path, None)
+                self._settled.pop(outcome.path, None)
+                outcome = replace(outcome, problem=None)  # noqa: PLW2901 - what is gone already is as good
+            self._tell(outcome, "deleted")
+
+    def _send(self, file: FolderFile) -> PushOutcome | None:
+        """Send a file unless the vault has it; one that was refused is sent again when it changes."""
+        if is_held(self.held, file):
+            self._settled[file.path] = file
+            return None
+        outcome = push_file(self.client, PushTarget(self.vault), file)
+        if outcome.problem is None:
+            self.held[file.path] = outcome.md5
+            self._settled[file.path] = file
+        elif outcome.problem[0] in {"INVALID_PARAMS", "DOCUMENT_TOO_LARGE"}:
+            self._settled[file.path] = file
+        return outcome
+
+    def _tell(self, outcome: PushOutcome | None, done: str) -> None:
+        if outcome is not None:
+            code, message = outcome.problem or ("", "")
+            if self.report is not None:
+                error = {"code": code, "message": message} if code else None
+                self.report({"path": outcome.path, "done": None if code else done, "error": error})
+                return
+            self.say(f"{outcome.path}: {code} {message}" if code else f"{done} {outcome.path}")
+
+    def _tell_once(self, line: str) -> None:
+        if line not in self._told:
+            self._told.add(line)
+            self.say(line)

@@ -1,0 +1,1 @@
+"""Pages: PDFs, and the text of pages that show pictures."""
