@@ -9,11 +9,13 @@ from typing import Any
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Status
+from ragdrop.domain.history import WAITING
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import ConflictError, InvalidParamsError, ProjectNotActivatedError
+from ragdrop.ingest.reconcile_rules import stage_of
 from ragdrop.ports import MessageQueue, ObjectStore, Registry
 from ragdrop.query.cache import Searching
 from ragdrop.tenants.directory import TenantDirectory
@@ -21,6 +23,7 @@ from ragdrop.tenants.directory import TenantDirectory
 PAGE = 1_000
 TOP = 3  # documents among which a golden question wants what it expects
 GATE = 1.0  # the share of golden questions that must be answered, where the settings do not say
+MAX_VERSIONS = 100  # of a document that one discard removes
 AT_ONCE = 4  # golden questions asked beside each other
 
 
@@ -125,11 +128,20 @@ class Stages:
             message = f"stage {name} was promoted: `ragdrop rollback` takes documents back"
             raise ConflictError(message, field="stage", value=name, allowed=None)
         for key in stage.waiting:
-            head = self._registry.head(key)
-            if head is not None and (head.status, head.stage) == (Status.STAGED, name) and head.version_id is not None:
-                self._documents.remove_version(key.s3_key, head.version_id)
+            self._remove_waiting(key, name)
         self._queue.send_all([key.s3_key for key in stage.waiting])
         return len(stage.waiting)
+
+    def _remove_waiting(self, key: DocumentKey, name: str) -> None:
+        """Remove the versions on top of a document that wait, one that another replaced before too."""
+        head = self._registry.head(key)
+        if head is None or (head.status, head.stage) != (Status.STAGED, name):
+            return
+        for _ in range(MAX_VERSIONS):
+            current = self._documents.head(key.s3_key)
+            if current is None or stage_of(current, head, admission=name == WAITING) != name:
+                return
+            self._documents.remove_version(key.s3_key, current.version_id)
 
     def check(self, caller: Caller, vault: str, name: str, deadline: Deadline) -> tuple[GoldenResult, ...]:
         """The vault's golden questions, each asked now and with the stage.

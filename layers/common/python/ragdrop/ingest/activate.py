@@ -19,7 +19,7 @@ from ragdrop.resilience.bounded_cache import BoundedCache
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import Tunables, in_force
 
-FEW = 20  # staged documents of a vault that are looked at to see whether a stage is done
+PAGE = 1_000  # documents of one listing
 
 
 class ActivateRevisions:
@@ -58,11 +58,7 @@ class ActivateRevisions:
         """
         self._registry.point(written.detail)
         if written.detail.stage is not None:
-            staged = self._registry.put_in_stage(written.detail, self._clock()) is not None
-            tenant = self._directory.tenant(written.key.tenant, fresh=True) or written.tenant
-            if staged and tenant.targets != written.targets:
-                self._index_revision.catch_up(written, tenant, deadline)
-            self.clean(written.key, tenant, deadline)
+            self._let_wait(written, deadline)
             return
         before = self._registry.activate(written.detail, self._clock())
         if before is not None:
@@ -75,6 +71,20 @@ class ActivateRevisions:
         # only a document that was promoted can be in the list: the common one saves a write
         self.clean(written.key, tenant, deadline, pointers=before is None or before.promotion_level != "standard")
 
+    def _let_wait(self, written: WrittenRevision, deadline: Deadline) -> None:
+        """Put a revision into its stage; the tenant then knows of its vault and its type."""
+        key, detail = written.key, written.detail
+        if f"{key.vault}/{detail.stage}" in written.tenant.promoted:
+            self._end_if_done(key, detail.stage or "")
+        staged = self._registry.put_in_stage(detail, self._clock()) is not None
+        if staged:
+            kind = detail.facts.doc_type
+            self._registry.add_to_tenant(key.tenant, vault=key.vault, documents=0, chunks=0, doc_type=kind)
+        tenant = self._directory.tenant(key.tenant, fresh=True) or written.tenant
+        if staged and tenant.targets != written.targets:
+            self._index_revision.catch_up(written, tenant, deadline)
+        self.clean(key, tenant, deadline)
+
     def go_live(self, head: Head, tenant: Tenant, deadline: Deadline) -> None:
         """Let the revision answer that waits in a promoted stage; the last one ends the stage."""
         detail = self._registry.detail(head.key, head.revision)
@@ -84,11 +94,21 @@ class ActivateRevisions:
             self.count(tenant, head.key, before, detail=detail)
             self._note_folder(head.key)
         self.clean(head.key, tenant, deadline)
-        left = self._registry.page(
-            head.key.tenant, vault=head.key.vault, prefix="", status=Status.STAGED, cursor=None, limit=FEW
-        )
-        if not any(each.stage == head.stage and each.key != head.key for each in left.heads) and left.cursor is None:
-            self._registry.end_stage(head.key.tenant, f"{head.key.vault}/{head.stage}")
+        self._end_if_done(head.key, head.stage or "")
+
+    def _end_if_done(self, key: DocumentKey, stage: str) -> None:
+        """Forget that a stage was promoted where no other document than *key* waits in it: nothing can join it."""
+        cursor: str | None = None
+        while True:
+            page = self._registry.page(
+                key.tenant, vault=key.vault, prefix="", status=Status.STAGED, cursor=cursor, limit=PAGE
+            )
+            if any(each.stage == stage and each.key != key for each in page.heads):
+                return
+            cursor = page.cursor
+            if cursor is None:
+                break
+        self._registry.end_stage(key.tenant, f"{key.vault}/{stage}")
 
     def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> None:
         """Record why a revision is not indexed; the live one is withdrawn unless *keep_live*."""

@@ -62,6 +62,11 @@ class ReconcileKey:
                 if self._removed(key, head, change, tenant, deadline):
                     return None
                 continue
+            if head is not None and head.status is Status.STAGED and _is_promoted(head, tenant):
+                self._go_live(head, tenant, deadline)  # first, as a claim would take it back to what was live before
+                if _claimed_for(head, found):
+                    return None
+                continue
             claim = self._claim_for(found, change, delivery, self._stage_of(key, found, head, tenant))
             settled = is_settled(
                 head,
@@ -74,9 +79,6 @@ class ReconcileKey:
                 begun = self._write_parts.find(head, tenant, delivery, change.handed_over, running=settled)
                 if begun is not None:
                     return begun
-            if head is not None and head.status is Status.STAGED and _claimed_for(head, found):
-                self._go_live(head, tenant, deadline)
-                return None
             if settled:
                 if head is not None and head.live_revision == head.revision and head.message_id == delivery.message_id:
                     self._live.clean(key, tenant, deadline)  # it was activated, and cut off before its own clean-up
@@ -119,10 +121,7 @@ class ReconcileKey:
         Raises:
             DatabaseError: It was promoted this minute: the message comes again.
         """
-        promoted_at_s = tenant.promoted.get(f"{head.key.vault}/{head.stage}")
-        if promoted_at_s is None:
-            return
-        if self._clock() < promoted_at_s + SETTLE_S:
+        if self._clock() < tenant.promoted[f"{head.key.vault}/{head.stage}"] + SETTLE_S:
             raise DatabaseError("the stage was promoted this minute: its documents wait", service="registry")
         self._live.go_live(head, tenant, deadline)
 
@@ -146,6 +145,10 @@ class ReconcileKey:
         if tombstone is not None:
             self._live.clean(key, tenant, deadline)
         return True
+
+
+def _is_promoted(head: Head, tenant: Tenant) -> bool:
+    return f"{head.key.vault}/{head.stage}" in tenant.promoted
 
 
 def _claimed_for(head: Head, found: CurrentVersions) -> bool:
