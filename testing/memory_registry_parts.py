@@ -97,6 +97,8 @@ class MemoryPointers:
         paths = self._names.get(name_of(head.key), {})
         if paths.get(head.key.path, 1 << 62) <= nothing_answers_until(head):
             del paths[head.key.path]
+            if not paths:
+                del self._names[name_of(head.key)]
         if self._promoted.get(head.key, ("", 1 << 62))[1] <= nothing_is_promoted_until(head):
             del self._promoted[head.key]
 
