@@ -1,4 +1,4 @@
-"""`ragdrop history` and `ragdrop watch`: what changed, when, and by whom."""
+"""`ragdrop history`: what changed, when, and by whom; and following a vault."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragdrop.client.replies import Reply
 from ragdrop_cli.documents import split_name
 from ragdrop_cli.options import AsJson
 from ragdrop_cli.output import note, say, say_reply, say_table, status_style
-from ragdrop_cli.session import session_of
+from ragdrop_cli.session import Session, session_of
 
 POLL_S = 2.0
 PAGE = 100
@@ -23,7 +23,6 @@ Since = Annotated[
     str | None, typer.Option("--since", help="A time of RFC 3339 within 30 days, for a vault.", show_default="all")
 ]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=1_000, help="Versions or changes shown.")]
-WatchedVault = Annotated[str, typer.Argument(metavar="VAULT", help="The vault to follow.", show_default=False)]
 
 
 def history(
@@ -65,9 +64,8 @@ def history(
         note(f"there are older versions: --limit {limit * 2}")
 
 
-def watch(context: typer.Context, vault: WatchedVault, *, since: Since = None, as_json: AsJson = False) -> None:
-    """Follow a vault: print each change as it happens, from now on or from --since, until Ctrl-C."""
-    session = session_of(context)
+def follow(session: Session, vault: str, *, since: str | None, as_json: bool) -> None:
+    """Print each change of a vault as it happens, from now on or from *since*, without end."""
     with session.client() as client:
         cursor = None if since is not None else _now(client, vault)
         while True:

@@ -35,9 +35,9 @@ from ragdrop_cli import (
     stages,
     stats,
     sweep,
-    sync,
     tenant_deletion,
     tenants,
+    watching,
 )
 from ragdrop_cli.failures import INTERRUPTED, body_of, describe, exit_code, own_body
 from ragdrop_cli.options import JSON_WANTED
@@ -54,8 +54,8 @@ WHERE = (
 )
 
 PANELS = {
-    **dict.fromkeys(("push", "sync", "ls", "show", "rm", "retry"), "Documents"),
-    **dict.fromkeys(("history", "watch", "diff", "rollback"), "The past"),
+    **dict.fromkeys(("push", "watch", "ls", "show", "rm", "retry"), "Documents"),
+    **dict.fromkeys(("history", "diff", "rollback"), "The past"),
     **dict.fromkeys(("stages", "promote", "discard"), "Staged changes"),
     **dict.fromkeys(("search", "ask", "verify", "replay", "eval", "mcp", "open"), "Questions"),
     **dict.fromkeys(("tenant", "key", "connect", "calibrate", "sweep", "reindex"), "Operating, with AWS"),
@@ -125,7 +125,6 @@ def build() -> typer.Typer:
     )
     commands: list[tuple[typer.Typer, str, Callable[..., None], str]] = [
         (app, "push", push.push, "ragdrop push notes --vault team --wait"),
-        (app, "sync", sync.sync, "ragdrop sync notes --vault team --yes"),
         (app, "search", questions.search, 'ragdrop search "pump code" --vault team --limit 3'),
         (app, "ask", questions.ask, 'ragdrop ask "What is the code of the pump?" --vault team'),
         (app, "verify", questions.verify, "ragdrop verify answer.txt --source notes/pump.md"),
@@ -135,7 +134,7 @@ def build() -> typer.Typer:
         (app, "show", documents.show, "ragdrop show team/notes/pump.md"),
         (app, "rm", removal.rm, "ragdrop rm team/notes/pump.md"),
         (app, "history", history.history, "ragdrop history team/notes/pump.md --changes"),
-        (app, "watch", history.watch, "ragdrop watch team"),
+        (app, "watch", watching.watch, "ragdrop watch notes --vault team --yes"),
         (app, "diff", diff.diff, "ragdrop diff 0123456789abcdef0123456789abcdef"),
         (app, "rollback", rollback.rollback, "ragdrop rollback team/notes --to 2026-01-31T10:00:00Z --dry-run"),
         (app, "stages", stages.stages, "ragdrop stages team"),

@@ -1,4 +1,4 @@
-"""`ragdrop sync`: keep a vault equal to a folder while it changes."""
+"""Keep a vault equal to a folder while it changes: `ragdrop watch DIR --vault VAULT`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from ragdrop.errors import DependencyError
 from ragdrop_cli.failures import code_of
 from ragdrop_cli.folder_files import FolderFile, files_of
 from ragdrop_cli.mirroring import delete_path, holdings, is_held, is_mass_delete, may_delete, surplus_of
-from ragdrop_cli.options import AsJson
 from ragdrop_cli.output import note, say_object
-from ragdrop_cli.push import AllowMassDelete, Folder, Vault, Yes
 from ragdrop_cli.pushing import PushOutcome, PushTarget, push_file, several
-from ragdrop_cli.session import session_of
+from ragdrop_cli.session import Session
 
 MAX_PAUSE_S = 60.0
 EveryS = Annotated[float, typer.Option("--every-s", min=0.1, help="Seconds between two looks at the folder.")]
@@ -27,27 +25,17 @@ Looks = Annotated[int, typer.Option("--looks", min=0, help="End after so many lo
 
 
 def sync(
-    context: typer.Context,
-    folder: Folder,
-    vault: Vault,
+    session: Session,
+    folder: Path,
+    vault: str,
     *,
-    every_s: EveryS = 2.0,
-    looks: Looks = 0,
-    yes: Yes = False,
-    allow_mass_delete: AllowMassDelete = False,
-    as_json: AsJson = False,
+    every_s: float,
+    looks: int,
+    yes: bool,
+    allow_mass_delete: bool,
+    as_json: bool,
 ) -> None:
-    """Keep a vault equal to a folder: what changes is sent, what goes is deleted, until Ctrl-C.
-
-    It keeps no file of its own: at its start it compares the folder with the vault, so it may be ended and started at
-    any time.  What the vault has and the folder has not is deleted at the start too, after it has asked or with --yes.
-
-    A file is sent once two looks in a row find it the same.  Where over 20 % and over 20 documents vanish at once,
-    nothing is deleted until they are back, or without end with --allow-mass-delete.
-
-    With --json what became of each file is printed, one a line: its path, and `sent`, `deleted` or an error.
-    """
-    session = session_of(context)
+    """Keep *vault* equal to *folder*: look every *every_s* seconds, *looks* times, without end for 0."""
     with session.client() as client:
         syncing = FolderSync(client, folder, vault, allow_mass_delete=allow_mass_delete)
         syncing.report = say_object if as_json else None

@@ -1,4 +1,4 @@
-"""`ragdrop sync`: the vault ends equal to the folder, whatever changes and whenever it is ended."""
+"""`ragdrop watch DIR`: the vault ends equal to the folder, whatever changes and whenever it is ended."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.unit.cli.world import API_KEY, API_URL, CommandLine, refused
 
 
 def sync(ragdrop: CommandLine, *options: str):  # noqa: ANN201 -- Typer's Result
-    return ragdrop.run("sync", str(ragdrop.folder / "in"), "--vault", "team", "--yes", *options)
+    return ragdrop.run("watch", str(ragdrop.folder / "in"), "--vault", "team", "--yes", *options)
 
 
 def syncing_of(ragdrop: CommandLine) -> FolderSync:
