@@ -94,8 +94,8 @@ def in_reading_order(pieces: list[tuple[Box, str, float]]) -> list[tuple[str, fl
     either side of.
 
     >>> box = lambda x, y: [[x, y], [x + 40, y], [x + 40, y + 10], [x, y + 10]]
-    >>> in_reading_order([(box(0, 20), "two", 0.9), (box(50, 0), "pump", 0.9), (box(0, 1), "one", 0.9)])
-    [('one pump', 0.9), ('two', 0.9)]
+    >>> in_reading_order([(box(0, 20), "two", 0.9), (box(50, 0), "pump", 0.5), (box(0, 1), "one", 0.5)])
+    [('one pump', 0.5), ('two', 0.9)]
     """
     stripe = _stripe([box for box, _, _ in pieces])
     columns = [pieces]
