@@ -4,10 +4,11 @@ PYTHON ?= python3
 # OPENSEARCH_URL, else one from Maven artifacts on a JDK 21+, else Docker). Each index has a stack and documents of its
 # own; the one brought up last is the one that `ragdrop` talks to, and "make down" stops both.
 INDEX ?= bucket
-# The local embedding model: english, or multilingual (72 MB of weights more). Each has a stack of its own, too.
+# The local models: english, multilingual (72 MB of weights more), or ocr (english, and a recogniser of text in
+# pictures, 330 MB more). Each has a stack of its own, too.
 MODEL ?= english
 STACK = RAGDROP_LOCAL_MODEL=$(MODEL) .venv/bin/python -m localstack
-MODEL_ENV = $(if $(filter multilingual,$(MODEL)),.local/env/multilingual/.ready)
+MODEL_ENV = $(if $(filter multilingual ocr,$(MODEL)),.local/env/$(MODEL)/.ready)
 UV = .venv/bin/uv
 ENVS = .venv/.ready .local/env/ministack/.ready .local/env/sam/.ready .local/env/models/.ready .local/env/schemathesis/.ready
 
@@ -24,7 +25,7 @@ help: ## show this list
 setup: ## make the environments (the other targets do it themselves)
 	@$(MAKE) --silent --no-print-directory -j4 $(ENVS)
 
-demo: setup $(MODEL_ENV) ## start the stack, push the sample vault, ask a question; MODEL=multilingual for other languages than English
+demo: setup $(MODEL_ENV) ## start the stack, push the sample vault, ask a question; MODEL=multilingual for other languages than English, MODEL=ocr for scans
 	@$(STACK) demo --index $(INDEX)
 
 up: setup $(MODEL_ENV) ## build, start and deploy the local stack; safe to repeat
@@ -117,6 +118,7 @@ lock: .venv/.uv ## resolve every requirements file anew
 	@$(COMPILE) --upgrade requirements/uv.in -o requirements/uv.txt
 	@$(COMPILE) --upgrade requirements/models.in -o requirements/models.txt
 	@$(COMPILE) --upgrade requirements/multilingual.in -o requirements/multilingual.txt
+	@$(COMPILE) --upgrade requirements/ocr.in -o requirements/ocr.txt
 	@$(COMPILE) --upgrade requirements/plots.in -o requirements/plots.txt
 	@$(COMPILE) --upgrade requirements/load.in -o requirements/load.txt
 	@$(COMPILE) --upgrade requirements/schemathesis.in -o requirements/schemathesis.txt

@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from localstack.home import Home
@@ -55,21 +55,24 @@ PASSED_ON = {
 
 @dataclass(frozen=True)
 class LocalModel:
-    """A local embedding model: the environment that runs it, and what the template is told of it."""
+    """A local embedding model: the environment that runs it, what the template is told, and if OCR runs beside."""
 
     environment: str
     name: str
     parameters: Mapping[str, str]
     tokenizer_key: str = ""
+    with_ocr: bool = False
 
 
+_ENGLISH = LocalModel(
+    "models",
+    MODEL_NAME,
+    {"EmbeddingModel": MODEL_NAME, "EmbeddingDimension": str(DIMENSION)},
+    TOKENIZER_KEY,
+)
 LOCAL_MODELS = {
-    "english": LocalModel(
-        "models",
-        MODEL_NAME,
-        {"EmbeddingModel": MODEL_NAME, "EmbeddingDimension": str(DIMENSION)},
-        TOKENIZER_KEY,
-    ),
+    "english": _ENGLISH,
+    "ocr": replace(_ENGLISH, with_ocr=True),
     "multilingual": LocalModel(
         "multilingual",
         multilingual.NAME,

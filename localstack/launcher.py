@@ -29,6 +29,7 @@ from localstack.services import (
     emulator,
     launch,
     move_queues,
+    ocr,
     port_for,
 )
 
@@ -105,8 +106,10 @@ class Launcher:
             ports["answerer"] = self.start(
                 "answerer", partial(answerer, model=self.options.local_model, embedding_url=near)
             ).port
+        if self.options.local_model.with_ocr and "OCR_URL" not in self.options.passed_on:
+            ports["ocr"] = self.start("ocr", ocr).port
         with self._noting:
-            for name in {"embedding", "answerer"} & self.processes.keys() - ports.keys():
+            for name in {"embedding", "answerer", "ocr"} & self.processes.keys() - ports.keys():
                 stop(self.processes.pop(name))
             write_processes(self.home, self.processes)
         return ports
@@ -138,6 +141,7 @@ class Launcher:
         chat_url = self.options.chat_url or local["answerer"]
         named = self.options.parameters(index_url=index_url, embedding_url=embedding_url, chat_url=chat_url)
         parameters = defaults_of(TEMPLATE.read_text("utf-8")) | named
+        parameters |= {"OcrUrl": local["ocr"]} if "ocr" in local else {}
         digest = deployment_digest(built, parameters)
         before = read_json(self.home.stack_file)
         outputs = emulated.outputs()
@@ -182,7 +186,7 @@ def up(home: Home, *, index: str, tenant: str, progress: Progress) -> dict[str, 
 def down(home: Home, progress: Progress) -> None:
     """Stop what ``up`` started in *home*, and nothing else.  Data and logs stay."""
     processes = read_processes(home)
-    for name in ("answerer", "embedding", "emulator"):
+    for name in ("ocr", "answerer", "embedding", "emulator"):
         if (process := processes.get(name)) is None:
             continue
         if process.running:

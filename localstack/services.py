@@ -1,4 +1,4 @@
-"""The three servers of the local stack: how each is started, and where it says that it is ready."""
+"""The servers of the local stack: how each is started, and where it says that it is ready."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from localstack.launch_options import LocalModel
 from localstack.ports import HOST, choose_port
 from localstack.processes import Process, await_health, start
 
-USUAL_PORTS = {"emulator": 4566, "embedding": 8081, "answerer": 8082}
+USUAL_PORTS = {"emulator": 4566, "embedding": 8081, "answerer": 8082, "ocr": 8083}
 REGION = "us-east-1"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}  # the emulator takes any
 START_TIMEOUT_S = 90
@@ -92,6 +92,12 @@ def answerer(home: Home, port: int, model: LocalModel, *, embedding_url: str | N
     extra = ("--embedding-url", embedding_url, "--embedding-model", model.name) if embedding_url else ()
     command = (*_models_python(model), "localstack.models.answerer", "--port", str(port), *extra)
     return Service("answerer", command, f"http://{HOST}:{port}/health", {"HOME": str(home.root)})
+
+
+def ocr(home: Home, port: int) -> Service:
+    """The local recogniser of text in pictures."""
+    command = (str(SHARED / "env/ocr/bin/python"), "-m", "localstack.models.ocr_server", "--port", str(port))
+    return Service("ocr", command, f"http://{HOST}:{port}/health", {"HOME": str(home.root)})
 
 
 def _models_python(model: LocalModel) -> tuple[str, ...]:
