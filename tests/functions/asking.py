@@ -51,7 +51,9 @@ class Asking:
         if chat is not None:
             self.world.app.ports.chat = chat
         app = self.world.app
-        api = create_api([ask_router(lambda: app.generate.ask, authenticated(app.tenants.directory, "reader"))])
+        reader = authenticated(app.tenants.directory, "reader")
+        routes = ask_router(lambda: app.generate.ask, lambda: app.generate.condense_conversation, reader)
+        api = create_api([routes])
         self.key, _ = app.operate.operator.create_key(self.world.tenant, role)
         self._serve = Mangum(api, lifespan="off")
         self._golden = json.loads(GOLDEN.read_text("utf-8"))
