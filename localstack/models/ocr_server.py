@@ -22,6 +22,7 @@ from localstack.models.openai_errors import ProtocolError
 from localstack.models.serving import application, read_json, serve
 
 NAME = "rapidocr"
+DETECTED_PIXELS = 960  # of the long side, where text is looked for: on larger pages it misses lonely lines
 TURN_BELOW = 0.85  # the sureness under which a page may lie on its side
 MAX_GAP = 0.6  # of a line's height: words whose middles are nearer than this stand on one line
 MIN_PIECES = 4  # on either side of a stripe between columns
@@ -46,7 +47,7 @@ class RapidRecognizer:
         from rapidocr import RapidOCR
 
         logging.getLogger("RapidOCR").setLevel(logging.ERROR)
-        self._engine = RapidOCR()
+        self._engine = RapidOCR(params={"Det.limit_side_len": DETECTED_PIXELS, "Det.limit_type": "max"})
         self._lock = Lock()
 
     def pieces(self, picture: bytes) -> list[tuple[Box, str, float]]:

@@ -15,7 +15,7 @@ from ragdrop.formats.text_decoding import clean
 from ragdrop.ports import RecognizedText, TextRecognizer
 
 MAX_PAGES = 100  # of a document
-BUDGET_S = 120.0  # for all pages of a document; later ones are left out
+BUDGET_S = 20.0  # for all pages of a document; later ones are left out: ingest has 120 s for five documents
 MIN_CONFIDENCE = 0.8  # below it a warning says so
 
 
