@@ -37,8 +37,14 @@ BESIDE = {
 }
 
 
+WORDS = {"OcrUrl": "textract"}
+"""Values that mean more than any other."""
+
+
 def another(name: str) -> str:
     """A value of a parameter that is not the one in BASE."""
+    if name in WORDS:
+        return WORDS[name]
     parameter = read_template()["Parameters"][name]
     held = BASE.get(name, "")
     if "AllowedValues" in parameter:

@@ -129,7 +129,7 @@ export async function view(main, context) {
   function growing(title, selector, page, ask) {
     const list = h(selector);
     const line = h("div[role=status]");
-    const more = button(".small[data-action=more]", ask, go);
+    const more = button(".small[data-action=more]", ask ?? t("common.more"), go, { hidden: !ask });
     let cursor = null;
     async function go() {
       more.disabled = true;

@@ -31,12 +31,12 @@ export async function view(main, { me, params, signal }) {
 
   const list = h("ul.document-list.card[data-documents]");
   const around = h("div", loading());
-  const line = h("p.muted.small[role=status]");
+  const line = h("p.muted.small[role=status][data-count]");
   const back = button("[data-action=previous]", t("docs.previous"), () => load(before.at(-1), before.slice(0, -1)));
   const on = button("[data-action=next]", t("docs.next"), () => load(next, [...before, cursor]));
   const all = button("[data-action=retry-all]", "", retryAll);
   const done = h("span.muted.small");
-  const failed = h("div.row", all, done);
+  const failed = h("div.row[hidden]", all, done);
   const upload = h("div");
   show(main, h("div.records[data-page=documents]", h("h1", t("nav.documents")), !writes && h("p.notice[data-read-only]", t("docs.read_only")), upload, filters(), failed, around,
     h("div.row.spread", line, h("div.row", back, on))));

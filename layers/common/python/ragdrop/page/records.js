@@ -30,8 +30,11 @@ export const chip = (state) => h("span.chip", { class: `status-${state}`, "data-
 // "48 indexed, 2 failed" of the counts that are not zero.
 export const tally = (counts) => Object.entries(counts).filter(([, count]) => count).map(([state, count]) => `${number(count)} ${t(`state.${state}`).toLowerCase()}`).join(", ");
 
-// Why a document failed: in plain words, then the code and what the server said.
-export const failure = ({ code, message }) => h("div.failure", { "data-failure": code }, h("p", known("reason", code)), quiet(h("code", code), " ", message));
+// Why a document failed: in plain words, with the code and what the server said.
+export function failure({ code, message }) {
+  const words = known("reason", code);
+  return h("div.failure", { "data-failure": code }, h("p", words === code ? message : words), quiet(h("code", code), words !== code && ` ${message ?? ""}`));
+}
 
 export const linkTo = (vault, path, parameters = "") => `#${documentPath(vault, path)}${parameters}`;
 export const nameOf = (path) => path.slice(path.lastIndexOf("/") + 1);
@@ -55,25 +58,25 @@ export async function patiently(work, signal) {
 // hidden.  Returns what starts it over.
 export function poll(work, signal, first = 1_500, most = 20_000) {
   let delay = first;
-  let timer = null;
+  let timer = 0;
+  let due = Infinity;
   let busy = false;
+  function plan(wait) {
+    delay = wait;
+    due = Date.now() + wait;
+    clearTimeout(timer);
+    timer = setTimeout(run, wait);
+  }
   async function run() {
     if (busy || document.hidden || signal.aborted) return;
     busy = true;
+    due = Infinity;
     const outcome = await work().catch((error) => { delay = Math.max(delay, 1000 * error.retryAfter || 0); });
     busy = false;
-    delay = outcome === "changed" ? first : Math.max(delay, Math.min(most, delay * 1.5));
-    timer = outcome === "done" ? null : setTimeout(run, delay);
+    if (outcome !== "done" && due === Infinity) plan(outcome === "changed" ? first : Math.max(delay, Math.min(most, delay * 1.5)));
   }
-  document.addEventListener("visibilitychange", () => {
-    clearTimeout(timer);
-    if (timer !== null) run();
-  }, { signal });
-  return () => {
-    clearTimeout(timer);
-    delay = first;
-    timer = setTimeout(run, delay);
-  };
+  document.addEventListener("visibilitychange", () => { if (due < Infinity) run(); }, { signal });
+  return () => { if (due > Date.now() + first) plan(first); };
 }
 
 // Let *parent* hold *elements* in this order; those in their place are not touched and keep the focus.

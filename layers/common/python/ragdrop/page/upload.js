@@ -10,6 +10,7 @@ const TRIES = 6;
 const ROWS = 200;            // of the queue, on the page
 const LOOK_MS = 500;         // at most three questions for a status each time
 const LAST_LOOK_MS = 8_000;
+const DAY_MS = 86_400_000;
 const MAX_KEY_BYTES = 900;
 const HIDDEN = /(^|\/)(\.|__MACOSX\/|Thumbs\.db$|desktop\.ini$)/;
 const NO_PATH = /[\u0000-\u001f\u007f]|(^|\/)\.{0,2}(\/|$)/;
@@ -45,9 +46,12 @@ export function uploads(element, zone, { me: who, signal, vault, folder, changed
 
   function take(found) {
     const valid = into.checkValidity();
-    into.setAttribute("aria-invalid", !valid);
+    into.removeAttribute("aria-invalid");
     wrong.textContent = valid ? "" : t("up.bad_vault");
-    if (!valid) return into.focus();
+    if (!valid) {
+      into.setAttribute("aria-invalid", "true");
+      return into.focus();
+    }
     const above = below.value.trim().replace(/^\/+|\/+$/g, "");
     for (const [path, file] of found) add(into.value, above ? `${above}/${path}` : path, file);
     pump();
@@ -281,7 +285,7 @@ function draw() {
   part("progress").value = total ? sent / total : 1;
   part("counts").textContent = open ? t("up.progress", { done: number(those("indexed", "failed").length), count: number(going.length), sent: bytes(sent), total: bytes(total) }) : summary();
   queue.toggleAttribute("data-done", !open);
-  const note = paused && sends ? t("up.paused") : sends && hold.until > Date.now() ? t(`up.hold.${hold.kind}`, { time: when(hold.until, { dateStyle: "short", timeStyle: "medium" }) }) : "";
+  const note = paused && sends ? t("up.paused") : sends && hold.until > Date.now() ? t(`up.hold.${hold.kind}`, { time: when(hold.until, { timeStyle: "medium", dateStyle: hold.until - Date.now() > DAY_MS / 2 ? "short" : undefined }) }) : "";
   if (part("hold").textContent !== note) part("hold").textContent = note;
   const [pause, rest, again, clear] = part("actions").children;
   pause.textContent = t(paused ? "up.resume" : "up.pause");
@@ -297,7 +301,7 @@ function frame(queue) {
   show(queue, h("div.row.spread", h("p[id=upload-counts][data-part=counts]"), h("div.row[data-part=actions]",
     button(".small[data-action=pause]", "", pauseOrResume), button(".small[data-action=cancel-all]", t("common.cancel"), () => cancel(those("waiting", "sending"))),
     button(".small[data-action=retry-failed]", t("docs.retry_all"), () => sendAgain(those("failed"))), button(".small[data-action=clear]", t("up.clear"), () => { items = []; draw(); }))),
-  h("progress.progress[max=1][aria-labelledby=upload-counts][data-part=progress]"), h("p.small[role=status][data-part=hold]"),
+  h("progress[max=1][aria-labelledby=upload-counts][data-part=progress]"), h("p.small[role=status][data-part=hold]"),
   h("ul.queue[tabindex=0][data-part=rows]", { "aria-label": t("up.queue") }), h("p.muted.small[data-part=more]"));
 }
 
@@ -311,7 +315,7 @@ function drawRow(item) {
     show(row, chip(state), h("span.path", state === "indexed" ? h("a", { href: linkTo(vault, path) }, path) : path), h("span.muted.small", file && bytes(file.size)),
       ["waiting", "sending"].includes(state) && act(".quiet.small[data-action=cancel]", t("common.cancel"), () => cancel([item])),
       ["failed", "cancelled"].includes(state) && act(".quiet.small[data-action=retry]", t("docs.retry"), () => sendAgain([item])),
-      state === "sending" && h("progress.progress[max=1]", { "aria-label": path }),
+      state === "sending" && h("progress[max=1]", { "aria-label": path }),
       ["failed", "left_out"].includes(state) && (error.text ? h("p.small", error.text) : failure(error)));
     if (focus) (row.querySelector("button") ?? row.parentNode).focus();
   }
