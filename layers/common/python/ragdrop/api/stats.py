@@ -36,6 +36,9 @@ class HourShape(BaseModel):
     queries: int
     failed: int
     fallbacks: int
+    abstained: int = Field(description="Questions without an answer in the documents.")
+    tokens: int = Field(description="Tokens of questions and answers, as far as endpoints counted.")
+    cost: float | None
     p50_latency_ms: float | None
     p95_latency_ms: float | None
 

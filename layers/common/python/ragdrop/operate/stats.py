@@ -75,12 +75,18 @@ class ErrorCount:
 
 @dataclass(frozen=True, slots=True)
 class HourFigures:
-    """One hour (`YYYY-MM-DDTHH`, UTC); latencies in milliseconds, None where nothing was asked."""
+    """One hour (`YYYY-MM-DDTHH`, UTC); latencies in milliseconds, None where nothing was asked.
+
+    `tokens` are those of questions and answers; `cost` is None without a price.
+    """
 
     hour: str
     queries: int
     failed: int
     fallbacks: int
+    abstained: int
+    tokens: int
+    cost: float | None
     p50_latency_ms: float | None
     p95_latency_ms: float | None
 
@@ -169,6 +175,9 @@ def _figures(hour: str, counts: Counts) -> HourFigures:
         queries=counts.get("queries", 0),
         failed=counts.get("failed", 0),
         fallbacks=counts.get("fallback", 0),
+        abstained=counts.get("abstained", 0),
+        tokens=counts.get("prompt_tokens", 0) + counts.get("completion_tokens", 0),
+        cost=counts.get("cost_millionths", 0) / COST_UNIT if counts.get("priced") else None,
         p50_latency_ms=percentile_ms(buckets, 0.50),
         p95_latency_ms=percentile_ms(buckets, 0.95),
     )
