@@ -1,4 +1,4 @@
-"""Real Chromium: one process for a test run, a clean context for each test, and what a page must never do."""
+"""Real Chromium: one process for a module of tests, a clean context for each, and what a page must never do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from pages.screenshots import browser_path
-from tests.endings import AT_THE_END
 
 # No sandbox: containers run as root. The others keep Chromium from looking for its vendor's hosts.
 ARGUMENTS = [
@@ -24,23 +23,19 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 PATIENCE_MS = 15_000
-_RUNNING: list[Browser] = []
 
 
-def browser() -> Browser:
-    """The browser of this test run; a test that finds none says what to install, and fails where tools are required."""
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """A headless Chromium while the block runs.
+
+    A test that finds none says what to install, and fails where tools are required.  It must not outlive the tests of
+    one module: while it runs, Playwright keeps an event loop running in this thread, in which no other may begin.
+    """
     path = browser_path()
     if path is None:
         told = "Chromium is missing: apt-get install chromium, or name one by CHROMIUM"
         pytest.fail(told) if os.environ.get("RAGDROP_REQUIRE_TOOLS") else pytest.skip(told)
-    if not _RUNNING:
-        _RUNNING.append(AT_THE_END.enter_context(started(path)))
-    return _RUNNING[0]
-
-
-@contextmanager
-def started(path: str) -> Iterator[Browser]:
-    """A headless Chromium while the block runs."""
     with sync_playwright() as playwright:
         made = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         try:
@@ -74,11 +69,11 @@ class Seen:
 
 @contextmanager
 def opened(
-    *origins: str, locale: str = "en-GB", theme: str = "light", width: int = 1280, height: int = 900
+    chromium: Browser, *origins: str, locale: str = "en-GB", theme: str = "light", width: int = 1280, height: int = 900
 ) -> Iterator[Page]:
     """A page of a clean context that may ask *origins* alone; what it must not do fails the test at the end."""
     seen = Seen(allowed=origins)
-    context = browser().new_context(
+    context = chromium.new_context(
         locale=locale,
         color_scheme="dark" if theme == "dark" else "light",
         viewport={"width": width, "height": height},

@@ -7,16 +7,23 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from ragdrop.api.whole_api import query_api
 from ragdrop.domain.tenants import Role
 from tests.agent_world import eager_world, key_of
-from tests.browser.chromium import opened
+from tests.browser.chromium import browser, opened
 from tests.served import served
 from tests.world import World
 
 Opener = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """The browser of a module's tests."""
+    with browser() as made:
+        yield made
 
 
 @pytest.fixture
@@ -37,12 +44,12 @@ def url(world: World) -> Iterator[str]:
 
 
 @pytest.fixture
-def open_page(world: World, url: str) -> Iterator[Opener]:
+def open_page(world: World, url: str, chromium: Browser) -> Iterator[Opener]:
     """Opens the page at a route, signed in with a new key of a role, or signed out; options are those of `opened`."""
     with ExitStack() as pages:
 
         def open_at(route: str = "", role: Role | None = "admin", *vaults: str, **options: Any) -> Page:
-            page = pages.enter_context(opened(url, **options))
+            page = pages.enter_context(opened(chromium, url, **options))
             if role is not None:
                 sign_in(page, key_of(world, role, *vaults))
             page.goto(f"{url}/app{route}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from ragdrop.errors import GenerationError
 from tests.browser.chromium import opened
@@ -150,8 +150,10 @@ def test_a_lost_network_has_a_state_with_a_way_on(open_page: Opener) -> None:
     page.locator("[data-turn][data-state=done]").wait_for()
 
 
-def test_a_key_that_expired_brings_the_sign_in_over_the_view_and_loses_nothing(world: World, url: str) -> None:
-    with opened(url) as page:
+def test_a_key_that_expired_brings_the_sign_in_over_the_view_and_loses_nothing(
+    world: World, url: str, chromium: Browser
+) -> None:
+    with opened(chromium, url) as page:
         sign_in(page, "rd_unknown")
         page.goto(f"{url}/app")
 
@@ -163,16 +165,18 @@ def test_a_key_that_expired_brings_the_sign_in_over_the_view_and_loses_nothing(w
         expect(page.locator("[data-role=reader]")).to_be_visible()
 
 
-def test_a_sign_in_link_signs_in_once_and_leaves_no_trace_in_the_address(world: World, url: str) -> None:
+def test_a_sign_in_link_signs_in_once_and_leaves_no_trace_in_the_address(
+    world: World, url: str, chromium: Browser
+) -> None:
     code, _ = world.app.tenants.sign_in_codes.make(world.app.operate.operator.create_key(world.tenant, "writer")[0])
 
-    with opened(url) as page:
+    with opened(chromium, url) as page:
         page.goto(f"{url}/app#/sign-in/{code}")
         expect(page.locator("[data-role=writer]")).to_be_visible()
         assert code not in page.url
         page.go_back()
         assert code not in page.url
-    with opened(url) as page:
+    with opened(chromium, url) as page:
         page.goto(f"{url}/app#/sign-in/{code}")
         expect(page.locator("[data-sign-in-dialog]")).to_be_visible()
 

@@ -33,5 +33,5 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
 @pytest.fixture(scope="session")
 def first_session(newcomer: Newcomer) -> list[Typed]:
     """What the README says to type first: two commands, then one's own notes and a question about them."""
-    two, own = block_under(README, "## Two commands"), block_under(README, "Ask about your own notes:")
+    two, own = block_under(README, "## Two commands"), block_under(README, "## Your own notes")
     return [newcomer.types(line) for line in (*two.commands, *own.commands[:2])]

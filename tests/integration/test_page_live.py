@@ -10,9 +10,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.chromium import opened
+from tests.browser.chromium import browser, opened
 from tests.browser.conftest import ask, sign_in
 from tests.integration.commands import Tenant
 from tests.stacks import LocalStack
@@ -30,10 +30,16 @@ def tenant(request: pytest.FixtureRequest) -> Tenant:
     return Tenant.created(stack, "page")
 
 
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as made:
+        yield made
+
+
 @pytest.fixture
-def page(tenant: Tenant) -> Iterator[Page]:
+def page(tenant: Tenant, chromium: Browser) -> Iterator[Page]:
     with ExitStack() as pages:
-        page = pages.enter_context(opened(origin(tenant)))
+        page = pages.enter_context(opened(chromium, origin(tenant)))
         page.set_default_navigation_timeout(NAVIGATION_MS)
         sign_in(page, tenant.key)
         yield page

@@ -39,6 +39,7 @@ PATH_PARAMETERS = {
 }
 DOCUMENT = "/documents/{vault}/{path}"
 MORE_OF = {
+    "POST /app/sign-in": ("UNAUTHENTICATED",),
     "POST /stages/{vault}/{stage}/promote": ("CONFLICT",),
     "POST /stages/{vault}/{stage}/discard": ("CONFLICT",),
     f"PUT {DOCUMENT}": ("CONFLICT", "PRECONDITION_FAILED"),
