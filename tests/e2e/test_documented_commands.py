@@ -16,7 +16,9 @@ PUMP = "# Pump\n\nThe code of the pump is QX-5521. The spare key is in the cella
 QUESTIONS = [{"question": "What is the code of the pump?", "document": "team/notes/pump.md", "text": "QX-5521"}]
 EXAMPLE_ANSWER = "0123456789abcdef0123456789abcdef"  # how an id is written in examples, and
 EXAMPLE_KEY = "0123456789ab"  # that of a key
-ELSEWHERE = ("ragdrop connect ",)  # examples that the commands' own help gives, but that need AWS: tested by themselves
+# Examples that the commands' own help gives, but that need AWS, never end, or need a past or a stage to work on: they
+# are tested by themselves (tests/unit/cli, tests/integration/test_time_travel_live.py).
+ELSEWHERE = tuple(f"ragdrop {name} " for name in ("connect", "watch", "diff", "rollback", "promote", "discard"))
 PATIENT = ("ragdrop tenant delete ",)  # waits until no function believes in the tenant any more: over a minute
 RUN = [block for block in blocks(*SHELLS) if not (block.reason or block.text.startswith(ELSEWHERE))]
 PYTHON = [block for block in blocks("python") if not block.reason]
