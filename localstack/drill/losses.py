@@ -10,10 +10,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
 
+from localstack.demo import VAULT
 from localstack.deploy import Emulated
 from localstack.drill.asking import DrillReply, ask, health, search
 from localstack.drill.harness import TENANT, Harness, on_another_port, sweep, with_settings
@@ -145,8 +148,13 @@ def _refused(harness: Harness) -> Iterator[Harness]:
 
 @contextmanager
 def _on_bucket_index(harness: Harness) -> Iterator[Harness]:
-    """Apps that have no copy of a segment yet, with the tenant on the bucket index."""
-    ragdrop_json(harness.home, ["reindex", "--tenant", TENANT, "--to", "bucket"])
+    """Apps that have no copy of a segment yet, with the tenant on the bucket index, in two segments at least."""
+    ragdrop_json(harness.home, ["reindex", "--tenant", TENANT, "--to", "bucket"])  # all of it in one segment
+    with TemporaryDirectory() as folder:
+        Path(folder, "beside.md").write_text(
+            f"# Beside\n\nNote {time.time_ns()} is in a segment of its own.\n", "utf-8"
+        )
+        ragdrop_json(harness.home, ["push", folder, "--vault", VAULT, "--wait"])
     with with_settings(harness, {"INDEX_URL": BUCKET_URL}) as changed:
         yield changed
 
