@@ -202,6 +202,19 @@ def test_a_segment_that_does_not_fit_the_disk_is_told_with_both_numbers(bucket: 
         bucket.engine(max_bytes=1_000).words("pump")
 
 
+def test_a_segment_that_did_not_fit_takes_no_room_from_those_that_do(bucket: Bucket, tmp_path: Path) -> None:
+    large = bucket.engine()
+    for number in range(40):
+        large.write(large.piece(f"{number}.md", " ".join(f"pump{number}x{n}" for n in range(400))))
+    small = replace(bucket.engine(), ref=new_ref())
+    small.write(small.piece("a.md", "pump"))
+    reader = bucket.engine(folder=tmp_path / "copies", max_bytes=100_000)
+    with pytest.raises(DatabaseError, match=r"needs \d+ bytes of the disk"):
+        reader.words("pump")
+
+    assert paths(replace(reader, ref=small.ref).words("pump")) == ["a.md"]
+
+
 def test_one_search_sees_one_moment_and_the_next_one_what_came_since(bucket: Bucket) -> None:
     reader, index = bucket.index()
     writer = bucket.engine()

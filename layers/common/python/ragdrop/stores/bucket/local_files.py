@@ -213,20 +213,28 @@ class SegmentFiles:
         """Bring a copy, check it and put it in place, whole or not at all."""
         whole = 2 * entry.size_bytes <= self._piece_bytes
         size = entry.size_bytes if whole else entry.core_bytes
-        with self._room_lock:
-            self._coming[place] = size
-            self.make_room(sum(self._coming.values()), index, kept)
         draft = place.with_name(f".{uuid.uuid4().hex}")
-        draft.mkdir(parents=True)
+        with self._room_for(place, size, index, kept):
+            draft.mkdir(parents=True)
+            try:
+                body = self._brought(segment_name(index, entry.name), size, draft / "core", deadline)
+                header = self._checked(index, entry, body)
+                check_sections(header, body, header.sections if whole else header.sections.keys() - {"texts"})
+                self._spread(draft, header, body, whole=whole)
+                _put_in_place(draft, place)
+            finally:
+                shutil.rmtree(draft, ignore_errors=True)
+
+    @contextmanager
+    def _room_for(self, place: Path, size: int, index: IndexRef, kept: Collection[str]) -> Iterator[None]:
+        """Keep room for a copy of *size* bytes, beside those that are being fetched, for as long as the block runs."""
         try:
-            body = self._brought(segment_name(index, entry.name), size, draft / "core", deadline)
-            header = self._checked(index, entry, body)
-            check_sections(header, body, header.sections if whole else header.sections.keys() - {"texts"})
-            self._spread(draft, header, body, whole=whole)
-            _put_in_place(draft, place)
+            with self._room_lock:
+                self._coming[place] = size
+                self.make_room(sum(self._coming.values()), index, kept)
+            yield
         finally:
-            self._coming.pop(place, None)
-            shutil.rmtree(draft, ignore_errors=True)
+            del self._coming[place]
 
     @staticmethod
     def _spread(draft: Path, header: Header, body: memoryview, *, whole: bool) -> None:
