@@ -137,18 +137,11 @@ class SegmentFiles:
         Raises:
             DatabaseError: It does not fit beside what searches need, or the disk is full.
         """
-        self.make_room(entry.size_bytes, index, ())
         place = self._place(index, entry.name)
-        with translated():
-            draft = place.with_name(f".{uuid.uuid4().hex}")
-            draft.mkdir(parents=True)
-            try:
-                shutil.copyfile(file, draft / "core")
-                body = _mapped(draft / "core")
-                self._spread(draft, self._checked(index, entry, body), body, whole=True)
-                _put_in_place(draft, place)
-            finally:
-                shutil.rmtree(draft, ignore_errors=True)
+        with translated(), self._drafted(place, entry.size_bytes, index, ()) as draft:
+            shutil.copyfile(file, draft / "core")
+            body = _mapped(draft / "core")
+            self._spread(draft, self._checked(index, entry, body), body, whole=True)
 
     def forget(self, index: IndexRef) -> None:
         """Remove all copies of an index."""
@@ -213,28 +206,29 @@ class SegmentFiles:
         """Bring a copy, check it and put it in place, whole or not at all."""
         whole = 2 * entry.size_bytes <= self._piece_bytes
         size = entry.size_bytes if whole else entry.core_bytes
-        draft = place.with_name(f".{uuid.uuid4().hex}")
-        with self._room_for(place, size, index, kept):
-            draft.mkdir(parents=True)
-            try:
-                body = self._brought(segment_name(index, entry.name), size, draft / "core", deadline)
-                header = self._checked(index, entry, body)
-                check_sections(header, body, header.sections if whole else header.sections.keys() - {"texts"})
-                self._spread(draft, header, body, whole=whole)
-                _put_in_place(draft, place)
-            finally:
-                shutil.rmtree(draft, ignore_errors=True)
+        with self._drafted(place, size, index, kept) as draft:
+            body = self._brought(segment_name(index, entry.name), size, draft / "core", deadline)
+            header = self._checked(index, entry, body)
+            check_sections(header, body, header.sections if whole else header.sections.keys() - {"texts"})
+            self._spread(draft, header, body, whole=whole)
 
     @contextmanager
-    def _room_for(self, place: Path, size: int, index: IndexRef, kept: Collection[str]) -> Iterator[None]:
-        """Keep room for a copy of *size* bytes, beside those that are being fetched, for as long as the block runs."""
+    def _drafted(self, place: Path, size: int, index: IndexRef, kept: Collection[str]) -> Iterator[Path]:
+        """A folder that becomes the copy at *place* where the block ends well.
+
+        Room for its *size* bytes is made first, beside those of the copies that are being made meanwhile.
+        """
+        draft = place.with_name(f".{uuid.uuid4().hex}")
         try:
             with self._room_lock:
                 self._coming[place] = size
                 self.make_room(sum(self._coming.values()), index, kept)
-            yield
+            draft.mkdir(parents=True)
+            yield draft
+            _put_in_place(draft, place)
         finally:
             del self._coming[place]
+            shutil.rmtree(draft, ignore_errors=True)
 
     @staticmethod
     def _spread(draft: Path, header: Header, body: memoryview, *, whole: bool) -> None:
