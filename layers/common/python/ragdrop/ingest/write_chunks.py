@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from ragdrop.domain.chunks import Chunk, IndexedChunk, Vector, under
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
+from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import Link, followable
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.parsed import ParsedDocument
@@ -182,27 +183,28 @@ class CopyRevision:
         tenant: Tenant,
         target: ActiveIndex,
         deadline: Deadline,
-    ) -> list[bool]:
-        """Do the same for many revisions; those of one part share the writes of the index.  False where a text is gone.
+    ) -> set[DocumentKey]:
+        """Do the same for the live revisions of many documents; which of them were written: the text of others is gone.
+
+        Those of one part share the writes of the index.
 
         Raises:
             DependencyError: A service failed; the same call may succeed later.
         """
-        short = [(place, *each) for place, each in enumerate(revisions) if len(each[0].parts) == 1]
+        short = [each for each in revisions if len(each[0].parts) == 1]
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="copies") as pool:
-            parts = pool.map(lambda one: self._part(one[1], 0, one[2], tenant=tenant, target=target), short)
-            done = {place: part for (place, _, _), part in zip(short, parts, strict=True)}
-            cuts = [part[0] for part in done.values() if part is not None]
-            known = {at: vector for part in done.values() if part is not None for at, vector in part[1].items()}
+            made = pool.map(lambda each: self._part(each[0], 0, each[1], tenant=tenant, target=target), short)
+            parts = [part for part in made if part is not None]
+            cuts = [cut for cut, _ in parts]
+            known = {place: vector for _, found in parts for place, vector in found.items()}
             vectors = self._write_chunks.vectors(cuts, known, deadline)
             self._write_chunks.index(cuts, vectors, deadline)
             list(pool.map(lambda cut: self._write_chunks.keep(cut, vectors), cuts))
-        return [
-            done[place] is not None
-            if place in done
-            else self(kept, facts, tenant=tenant, target=target, deadline=deadline) is not None
-            for place, (kept, facts) in enumerate(revisions)
-        ]
+        written = {cut.kept.key for cut in cuts}
+        for kept, facts in revisions:
+            if len(kept.parts) > 1 and self(kept, facts, tenant=tenant, target=target, deadline=deadline) is not None:
+                written.add(kept.key)
+        return written
 
     def _part(
         self,
@@ -238,10 +240,13 @@ class CopyRevision:
         target: ActiveIndex,
         others: Sequence[ActiveIndex],
     ) -> tuple[Cut, Known] | None:
-        """The part as another index with the same vectors has it, if it was cut by the sizes that are in force."""
+        """The part as the index has it that the tenant moves from, if that was cut by the sizes that are in force.
+
+        None where both are of one kind: then the tenant is reindexed so that its texts are cut again.
+        """
         sizes = chunking_in_force(tenant, kept.key.vault, target).sizes_for(document.content_type or "")
         for other in others:
-            if other.make[:3] != target.make[:3]:
+            if other.engine == target.engine or other.make[:-1] != target.make[:-1]:
                 continue
             if self._revisions.chunk_sizes(kept.key, kept.revision, other.name) != sizes:
                 continue

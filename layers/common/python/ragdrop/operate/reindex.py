@@ -196,10 +196,10 @@ class Reindex:
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="reindex") as pool:
             missing = [each for each in pool.map(lambda head: self._missing(head, building), heads) if each is not None]
         found = [(kept, detail.facts) for _, kept, detail in missing if kept is not None and detail is not None]
-        written = iter(self._copy_revision.several(found, tenant=tenant, target=building, deadline=deadline))
-        for head, kept, detail in missing:
+        written = self._copy_revision.several(found, tenant=tenant, target=building, deadline=deadline)
+        for head, _, _ in missing:
             key, revision = head.key, head.live_revision or 0
-            if kept is None or detail is None or not next(written):
+            if key not in written:
                 now = self._registry.head(key)
                 if now is not None and now.live_revision == revision:
                     raise DatabaseError(
