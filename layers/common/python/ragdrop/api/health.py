@@ -95,15 +95,13 @@ def queue_router(
     router = APIRouter(tags=["operations"])
 
     @router.get("/queue", response_model=QueueShape, summary="Ask how much waits for ingest")
-    def get_queue(request: Request, who: Annotated[Caller, Depends(reader)]) -> QueueShape:
+    def get_queue(request: Request, _who: Annotated[Caller, Depends(reader)]) -> QueueShape:
         """About how many messages wait, are worked on, are delayed, and were given up on, of all tenants."""
-        del who
         return QueueShape(request_id=request.state.request_id, **asdict(queue().depth()))
 
     @router.post("/queue/redrive", response_model=RedriveShape, summary="Try dead letters again")
-    def post_redrive(request: Request, who: Annotated[Caller, Depends(admin)]) -> RedriveShape:
+    def post_redrive(request: Request, _who: Annotated[Caller, Depends(admin)]) -> RedriveShape:
         """Move up to ten dead letters, of all tenants, back into the queue; ingest does nothing twice.  Role admin."""
-        del who
         return RedriveShape(request_id=request.state.request_id, moved=queue().redrive())
 
     return router

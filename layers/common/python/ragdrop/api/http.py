@@ -64,23 +64,24 @@ _api_key = APIKeyHeader(name="x-api-key", auto_error=False, description="A ragdr
 _bearer = HTTPBearer(auto_error=False, description="A ragdrop key as bearer token.")
 
 
+def given_secret(
+    key: Annotated[str | None, Depends(_api_key)],
+    bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+) -> str | None:
+    """A dependency: the credential of the request; None where it has none."""
+    return key or (bearer.credentials if bearer else None)
+
+
+GivenSecret = Annotated[str | None, Depends(given_secret)]
+
+
 def authenticated(directory: TenantDirectory, role: Role) -> Callable[..., Caller]:
     """A dependency: the caller of the request's key, who must have at least *role*."""
 
-    def caller(
-        key: Annotated[str | None, Depends(_api_key)],
-        bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
-    ) -> Caller:
-        return allowed(directory.caller(key or (bearer.credentials if bearer else None)), role)
+    def caller(secret: GivenSecret) -> Caller:
+        return allowed(directory.caller(secret), role)
 
     return caller
-
-
-def secret_of(request: Request) -> str | None:
-    """The credential of *request*; None where it has none."""
-    key = request.headers.get("x-api-key")
-    scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
-    return key or (bearer.strip() or None if scheme.lower() == "bearer" else None)
 
 
 def handed_over(role: Role) -> Callable[..., Caller]:
@@ -96,11 +97,7 @@ def handed_over(role: Role) -> Callable[..., Caller]:
 def maybe_authenticated(directory: TenantDirectory) -> Callable[..., Caller | None]:
     """A dependency: the caller of the request's key; None without a key, and while keys cannot be looked up."""
 
-    def caller(
-        key: Annotated[str | None, Depends(_api_key)],
-        bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
-    ) -> Caller | None:
-        secret = key or (bearer.credentials if bearer else None)
+    def caller(secret: GivenSecret) -> Caller | None:
         if not secret:
             return None
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail
 from ragdrop.domain.keys import DocumentKey
@@ -36,10 +38,7 @@ class CheckLinks:
         across = self._across_vaults(detail, tenant)
         wanted = dict.fromkeys(detail.links)
         asked = [Link(link) for link in wanted if reference(link, detail.key, across_vaults=across) is not None]
-        found: set[str] = set()
-        for first in range(0, len(asked), AT_ONCE):
-            found |= self._live(detail, asked[first : first + AT_ONCE], across=across).keys()
-        broken = {link.target for link in asked} - found
+        broken = {link.target for link in asked} - self._live(detail, asked, across=across).keys()
         return tuple(link for link in detail.links if link in broken)
 
     def lead_to(self, detail: Detail, tenant: Tenant, wanted: DocumentKey) -> bool:
@@ -55,17 +54,17 @@ class CheckLinks:
             means = reference(link, detail.key, across_vaults=across)
             if means is not None and not names.isdisjoint((*means.paths, *(name.name for name in means.names))):
                 asked.append(Link(link))
-        return any(
-            wanted in self._live(detail, asked[first : first + AT_ONCE], across=across).values()
-            for first in range(0, len(asked), AT_ONCE)
-        )
+        return wanted in self._live(detail, asked, across=across).values()
 
-    def _live(self, detail: Detail, links: list[Link], *, across: bool) -> dict[str, DocumentKey]:
-        """The live documents that up to 20 links lead to, by the link as written."""
-        deadline = Deadline.after(TIMEOUT_S)
-        targets = targets_of([(detail.key, links)], across_vaults=across)
-        found = resolve(self._registry, targets, deadline)
-        return {target.link.target: live[0] for target, live in zip(targets, found, strict=True) if live is not None}
+    def _live(self, detail: Detail, links: Sequence[Link], *, across: bool) -> dict[str, DocumentKey]:
+        """The live documents that links lead to, by the link as written."""
+        live: dict[str, DocumentKey] = {}
+        for first in range(0, len(links), AT_ONCE):
+            targets = targets_of([(detail.key, links[first : first + AT_ONCE])], across_vaults=across)
+            found = resolve(self._registry, targets, Deadline.after(TIMEOUT_S))
+            pairs = zip(targets, found, strict=True)
+            live |= {target.link.target: place[0] for target, place in pairs if place is not None}
+        return live
 
     def _across_vaults(self, detail: Detail, tenant: Tenant) -> bool:
         settings = in_force(self._environment, tenant, vaults=(detail.key.vault,), request={})

@@ -128,7 +128,7 @@ def history_router(
         limit: Annotated[int, Query(ge=1, le=MAX_CHANGES)] = 100,
     ) -> ChangesResponse:
         """What went live, failed or was deleted, in order; ask again with the `cursor` to follow the vault."""
-        if cursor is not None and moment_of_change(cursor) is None and not cursor.isdigit() and cursor:
+        if cursor and moment_of_change(cursor) is None and not cursor.isdigit():
             raise InvalidParamsError("cursor: is not one that was given out", field="cursor", value=cursor[:80])
         found = history().changes(who, check_name("vault", vault), since=since, cursor=cursor or None, limit=limit)
         return ChangesResponse(

@@ -99,12 +99,10 @@ def release_of_page() -> str:
 def page_router(upload_url: Callable[[], str]) -> APIRouter:
     """The routes; *upload_url* is where forms of `POST /uploads` are posted, asked for once."""
     router = APIRouter(tags=["page"], include_in_schema=False)
-    policy: list[str] = []
 
-    def headers() -> dict[str, str]:
-        if not policy:
-            policy.append(content_security_policy(origin_of(upload_url())))
-        return {**FIXED_HEADERS, "content-security-policy": policy[0]}
+    @cache
+    def headers() -> Mapping[str, str]:
+        return {**FIXED_HEADERS, "content-security-policy": content_security_policy(origin_of(upload_url()))}
 
     @router.get("/app")
     def get_page(if_none_match: Annotated[str | None, Header()] = None) -> Response:

@@ -7,11 +7,10 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from ragdrop import __version__
-from ragdrop.api.http import secret_of
+from ragdrop.api.http import GivenSecret
 from ragdrop.documents.service import MAX_BODY_BYTES
 from ragdrop.domain.tenants import Caller, Engine, Role
 from ragdrop.domain.times import rfc3339
-from ragdrop.errors import UnauthenticatedError
 from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
 from ragdrop.query.scopes import visible_vaults
 from ragdrop.tenants.directory import TenantDirectory
@@ -89,13 +88,9 @@ def session_router(
         )
 
     @router.post("/app/links", response_model=SignInLink, status_code=201, summary="Make a sign-in link")
-    def post_link(request: Request, who: Annotated[Caller, Depends(caller)]) -> SignInLink:
+    def post_link(request: Request, _who: Annotated[Caller, Depends(caller)], secret: GivenSecret) -> SignInLink:
         """A code for the page that works once, within 60 seconds, and stands for the credential of this request."""
-        del who  # known to be somebody
-        secret = secret_of(request)
-        if secret is None:
-            raise UnauthenticatedError("no API key was given: send it as `x-api-key` or `Authorization: Bearer`")
-        code, expires_s = codes().make(secret)
+        code, expires_s = codes().make(secret or "")
         return SignInLink(request_id=request.state.request_id, code=code, expires_at=rfc3339(expires_s))
 
     @router.post("/app/sign-in", response_model=SignedIn, summary="Redeem a sign-in link")
