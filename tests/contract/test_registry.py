@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -11,7 +10,6 @@ from ragdrop.domain.documents import Failure, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.ports import Registry
 from ragdrop.ports.registry import Checkpoint
-from tests.contract.aws_fixtures import ENGINES, registry_engine
 from tests.contract.registry_examples import (
     FAILURE,
     NOW_S,
@@ -25,12 +23,6 @@ from tests.contract.registry_examples import (
     now,
     tenant_of,
 )
-
-
-@pytest.fixture(params=ENGINES)
-def registry(request: pytest.FixtureRequest) -> Iterator[Registry]:
-    with registry_engine(request.param) as made:
-        yield made
 
 
 @pytest.fixture

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from ragdrop.domain.calibration import Calibration, Curve
 from ragdrop.ports import Registry
-from tests.contract.aws_fixtures import ENGINES, registry_engine
 from tests.contract.registry_examples import new_tenant_name, tenant_of
-
-
-@pytest.fixture(params=ENGINES)
-def registry(request: pytest.FixtureRequest) -> Iterator[Registry]:
-    with registry_engine(request.param) as made:
-        yield made
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -10,16 +9,9 @@ import pytest
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.ports import Registry
 from ragdrop.ports.registry import Checkpoint
-from tests.contract.aws_fixtures import ENGINES, registry_engine
 from tests.contract.registry_examples import NOW_S, buried, claimed, detail_of, indexed, new_tenant_name, now
 
 FIRST = Checkpoint(9, chunks={"ragdrop-v1": 0})
-
-
-@pytest.fixture(params=ENGINES)
-def registry(request: pytest.FixtureRequest) -> Iterator[Registry]:
-    with registry_engine(request.param) as made:
-        yield made
 
 
 @pytest.fixture

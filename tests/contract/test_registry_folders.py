@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
 from ragdrop.ports import Registry
 from ragdrop.ports.registry import MAX_FOLDERS
-from tests.contract.aws_fixtures import ENGINES, registry_engine
 from tests.contract.registry_examples import new_tenant_name
-
-
-@pytest.fixture(params=ENGINES)
-def registry(request: pytest.FixtureRequest) -> Iterator[Registry]:
-    with registry_engine(request.param) as made:
-        yield made
 
 
 def test_folders_are_noted_once_and_a_tenant_knows_its_own_only(registry: Registry) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -11,7 +10,6 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.history import first_id
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.ports import Registry
-from tests.contract.aws_fixtures import ENGINES, registry_engine
 from tests.contract.registry_examples import (
     FAILURE,
     NOW_S,
@@ -23,12 +21,6 @@ from tests.contract.registry_examples import (
     new_tenant_name,
     now,
 )
-
-
-@pytest.fixture(params=ENGINES)
-def registry(request: pytest.FixtureRequest) -> Iterator[Registry]:
-    with registry_engine(request.param) as made:
-        yield made
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from uuid import uuid4
 
@@ -13,14 +12,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.rates import RateLimits
 from ragdrop.domain.tenants import ApiKey, KeptSettings, key_hash
 from ragdrop.ports import Registry
-from tests.contract.aws_fixtures import ENGINES, registry_engine
 from tests.contract.registry_examples import buried, indexed, new_tenant_name, tenant_of
-
-
-@pytest.fixture(params=ENGINES)
-def registry(request: pytest.FixtureRequest) -> Iterator[Registry]:
-    with registry_engine(request.param) as made:
-        yield made
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -14,14 +13,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import ApiKey
 from ragdrop.errors import InvalidParamsError
 from ragdrop.ports import Registry
-from tests.contract.aws_fixtures import ENGINES, registry_engine
 from tests.contract.registry_examples import FAILURE, buried, claimed, indexed, new_tenant_name, now, tenant_of
-
-
-@pytest.fixture(params=ENGINES)
-def registry(request: pytest.FixtureRequest) -> Iterator[Registry]:
-    with registry_engine(request.param) as made:
-        yield made
 
 
 @pytest.fixture

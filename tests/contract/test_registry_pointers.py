@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -12,14 +11,7 @@ from ragdrop.domain.documents import Detail, Heads, PromotionLevel
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.pointers import MAX_PATHS_OF_A_NAME, Name, Promoted
 from ragdrop.ports import Registry
-from tests.contract.aws_fixtures import ENGINES, registry_engine
 from tests.contract.registry_examples import FAILURE, NOW_S, buried, claimed, detail_of, new_tenant_name, now
-
-
-@pytest.fixture(params=ENGINES)
-def registry(request: pytest.FixtureRequest) -> Iterator[Registry]:
-    with registry_engine(request.param) as made:
-        yield made
 
 
 @pytest.fixture

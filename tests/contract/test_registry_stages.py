@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -11,7 +10,6 @@ from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DatabaseError
 from ragdrop.ports import Registry
-from tests.contract.aws_fixtures import ENGINES, registry_engine
 from tests.contract.registry_examples import (
     NOW_S,
     buried,
@@ -23,12 +21,6 @@ from tests.contract.registry_examples import (
     now,
     tenant_of,
 )
-
-
-@pytest.fixture(params=ENGINES)
-def registry(request: pytest.FixtureRequest) -> Iterator[Registry]:
-    with registry_engine(request.param) as made:
-        yield made
 
 
 @pytest.fixture

@@ -1,0 +1,17 @@
+"""What several contract suites share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ragdrop.ports import Registry
+from tests.contract.aws_fixtures import ENGINES, registry_engine
+
+
+@pytest.fixture(params=ENGINES)
+def registry(request: pytest.FixtureRequest) -> Iterator[Registry]:
+    """Each registry, the fake first."""
+    with registry_engine(request.param) as made:
+        yield made
