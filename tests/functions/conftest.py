@@ -119,6 +119,18 @@ class Deployment:
         text = body if isinstance(body, str) else json.dumps(body)
         return self.call(function, self.event(name, body=text, **changes))
 
+    def send(
+        self, method: str, path: str, body: str | None = None, *, key: str | None = None, **query: str
+    ) -> tuple[int, Any]:
+        """Any request to query, with the deployment's key or another one."""
+        many = {name: [value] for name, value in query.items()}
+        event = self.event("search", httpMethod=method, path=path, body=body)
+        event |= {"queryStringParameters": query or None, "multiValueQueryStringParameters": many or None}
+        if key is not None:
+            event["headers"]["x-api-key"] = key
+            event["multiValueHeaders"]["x-api-key"] = [key]
+        return self.call("query", event)
+
     def put_object(self, key: str, text: str) -> None:
         """Put an object and let its event arrive."""
         self.s3.put_object(Bucket=EXAMPLE_BUCKET, Key=key, Body=text.encode())

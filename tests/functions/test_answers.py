@@ -14,16 +14,7 @@ TEXT = "# Pump\n\nThe pump's code is QX-5521."
 
 
 def get(deployment: Deployment, path: str, **query: str) -> tuple[int, Any]:
-    many = {name: [value] for name, value in query.items()} or None
-    event = deployment.event(
-        "search",
-        httpMethod="GET",
-        path=path,
-        body=None,
-        queryStringParameters=query or None,
-        multiValueQueryStringParameters=many,
-    )
-    return deployment.call("query", event)
+    return deployment.send("GET", path, **query)
 
 
 @pytest.fixture

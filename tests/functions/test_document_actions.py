@@ -17,16 +17,7 @@ PATH = "/documents/handbook/pump.md"
 def request(
     deployment: Deployment, method: str, path: str, query: dict[str, str] | None = None, body: Any = None
 ) -> tuple[int, Any]:
-    many = {name: [value] for name, value in (query or {}).items()} or None
-    event = deployment.event(
-        "search",
-        httpMethod=method,
-        path=path,
-        body=None if body is None else json.dumps(body),
-        queryStringParameters=query,
-        multiValueQueryStringParameters=many,
-    )
-    return deployment.call("query", event)
+    return deployment.send(method, path, None if body is None else json.dumps(body), **(query or {}))
 
 
 def as_role(deployment: Deployment, role: Any) -> None:

@@ -14,16 +14,7 @@ PATH = "/documents/handbook/pump.md"
 def request(
     deployment: Deployment, method: str, path: str, query: dict[str, str] | None = None, body: str | None = None
 ) -> tuple[int, Any]:
-    many = {name: [value] for name, value in (query or {}).items()} or None
-    event = deployment.event(
-        "search",
-        httpMethod=method,
-        path=path,
-        body=body,
-        queryStringParameters=query,
-        multiValueQueryStringParameters=many,
-    )
-    return deployment.call("query", event)
+    return deployment.send(method, path, body, **(query or {}))
 
 
 def test_a_put_goes_into_the_bucket_and_is_pending_until_its_event_arrived(deployment: Deployment) -> None:

@@ -12,12 +12,7 @@ from tests.functions.conftest import Deployment
 
 def get(deployment: Deployment, path: str, key: str | None = None, **query: str) -> tuple[int, Any]:
     """A GET request with the deployment's key, or another one."""
-    event = deployment.event("search", httpMethod="GET", path=path, body=None)
-    event["headers"] = {**event["headers"], **({"x-api-key": key} if key else {})}
-    event["multiValueHeaders"] = None
-    event["queryStringParameters"] = query
-    event["multiValueQueryStringParameters"] = {name: [value] for name, value in query.items()}
-    return deployment.call("query", event)
+    return deployment.send("GET", path, key=key, **query)
 
 
 def test_every_version_is_listed_with_what_it_changed(deployment: Deployment) -> None:

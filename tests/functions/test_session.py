@@ -11,14 +11,8 @@ from tests.functions.conftest import Deployment
 PUMP = "demo/handbook/pump.md"
 
 
-def get(deployment: Deployment, path: str, **params: str) -> tuple[int, Any]:
-    return send(deployment, "GET", path, None, **params)
-
-
-def send(deployment: Deployment, method: str, path: str, body: str | None, **params: str) -> tuple[int, Any]:
-    event = deployment.event("search", httpMethod=method, path=path, body=body)
-    event |= {"queryStringParameters": params, "multiValueQueryStringParameters": {k: [v] for k, v in params.items()}}
-    return deployment.call("query", event)
+def get(deployment: Deployment, path: str, **query: str) -> tuple[int, Any]:
+    return deployment.send("GET", path, **query)
 
 
 def test_a_key_learns_its_tenant_role_vaults_and_limits(deployment: Deployment) -> None:
@@ -33,10 +27,10 @@ def test_a_key_learns_its_tenant_role_vaults_and_limits(deployment: Deployment) 
 
 
 def test_a_sign_in_link_gives_the_key_that_it_was_made_with_once(deployment: Deployment) -> None:
-    _, link = send(deployment, "POST", "/app/links", "{}")
+    _, link = deployment.send("POST", "/app/links", "{}")
 
-    first = send(deployment, "POST", "/app/sign-in", f'{{"code": "{link["code"]}"}}')
-    second = send(deployment, "POST", "/app/sign-in", f'{{"code": "{link["code"]}"}}')
+    first = deployment.send("POST", "/app/sign-in", f'{{"code": "{link["code"]}"}}')
+    second = deployment.send("POST", "/app/sign-in", f'{{"code": "{link["code"]}"}}')
 
     assert (first[0], first[1]["key"]) == (200, deployment.key)
     assert (second[0], second[1]["error"]["code"]) == (401, "UNAUTHENTICATED")
@@ -46,7 +40,7 @@ def test_the_queue_is_counted_and_its_dead_letters_go_back(deployment: Deploymen
     deployment.sqs.send_message(QueueUrl=deployment.dead_letters_url, MessageBody="{}")
 
     _, before = get(deployment, "/queue")
-    _, redriven = send(deployment, "POST", "/queue/redrive", "{}")
+    _, redriven = deployment.send("POST", "/queue/redrive", "{}")
     _, after = get(deployment, "/queue")
 
     assert (before["dead_letters"], redriven["moved"], after["dead_letters"]) == (1, 1, 0)

@@ -16,9 +16,7 @@ WANTED = (
 
 
 def stats(deployment: Deployment, **params: str) -> tuple[int, Any]:
-    event = deployment.event("search", httpMethod="GET", path="/stats", body=None)
-    event |= {"queryStringParameters": params, "multiValueQueryStringParameters": {k: [v] for k, v in params.items()}}
-    return deployment.call("query", event)
+    return deployment.send("GET", "/stats", **params)
 
 
 def test_stats_tell_every_field_of_the_contract(deployment: Deployment) -> None:
