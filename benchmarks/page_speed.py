@@ -11,15 +11,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median, quantiles
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from benchmarks.grids import Grid, tell
 from localstack.demo import QUESTION
-from pages.screenshots import ARGUMENTS, browser_path
+from pages.browser import MISSING, browser_path, chromium, sign_in
 from ragdrop_cli.stack import Stack, find_stack, read_stack
 
 VISITS, ANSWERS = 15, 8
@@ -60,16 +61,14 @@ def main() -> int:
     options = parser.parse_args()
     path, browser = find_stack(os.environ, Path.cwd()), browser_path()
     if path is None or browser is None:
-        sys.stderr.write("start the stack with `make demo`, and install Chromium\n")
+        sys.stderr.write(f"start the stack with `make demo`\n{MISSING}\n")
         return 2
     stack = read_stack(path)
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=browser, args=ARGUMENTS)
-        fresh = [_visit(chromium, stack) for _ in range(VISITS)]
-        again = _again(chromium, stack)
-        tokens = _answers(chromium, stack)
-        version = chromium.version
-        chromium.close()
+    with chromium(browser) as started:
+        fresh = [_visit(started, stack) for _ in range(VISITS)]
+        again = _again(started, stack)
+        tokens = _answers(started, stack)
+        version = started.version
     rows = [
         _row("first contentful paint, empty cache", PAINT_MS, [paint for paint, _ in fresh]),
         _row("first contentful paint, filled cache", PAINT_MS, [paint for paint, _ in again]),
@@ -94,43 +93,46 @@ def _row(what: str, goal_ms: float, seen_ms: list[float]) -> tuple[str, ...]:
     )
 
 
-def _visit(chromium: Browser, stack: Stack) -> tuple[float, float]:
-    context = chromium.new_context(bypass_csp=True)
-    try:
-        return _timed(_watched(context.new_page, stack), stack)
-    finally:
-        context.close()
+def _visit(browser: Browser, stack: Stack) -> tuple[float, float]:
+    with _context(browser) as context:
+        return _timed(_watched(context, stack), stack)
 
 
-def _again(chromium: Browser, stack: Stack) -> list[tuple[float, float]]:
-    context = chromium.new_context(bypass_csp=True)
-    try:
-        page = _watched(context.new_page, stack)
+def _again(browser: Browser, stack: Stack) -> list[tuple[float, float]]:
+    with _context(browser) as context:
+        page = _watched(context, stack)
         _timed(page, stack)
         return [_timed(page, stack) for _ in range(VISITS)]
-    finally:
-        context.close()
 
 
-def _answers(chromium: Browser, stack: Stack) -> list[float]:
+def _answers(browser: Browser, stack: Stack) -> list[float]:
     found = []
     for number in range(ANSWERS):
-        context = chromium.new_context(bypass_csp=True)
-        page = _watched(context.new_page, stack)
-        page.goto(f"{stack.api_url}/app")
-        page.locator("[data-question]").fill(f"{QUESTION[:-1]}, case {number}?")
-        page.locator("[data-question]").press("Enter")
-        page.locator("[data-turn][data-state=done]").wait_for(timeout=120_000)
-        shown = page.evaluate("seen.shown === undefined ? null : seen.shown - seen.came")
+        with _context(browser) as context:
+            page = _watched(context, stack)
+            page.goto(f"{stack.api_url}/app")
+            page.locator("[data-question]").fill(f"{QUESTION[:-1]}, case {number}?")
+            page.locator("[data-question]").press("Enter")
+            page.locator("[data-turn][data-state=done]").wait_for(timeout=120_000)
+            shown = page.evaluate("seen.shown === undefined ? null : seen.shown - seen.came")
         if shown is not None:  # the whole answer came within one frame otherwise
             found.append(float(shown))
-        context.close()
     return found
 
 
-def _watched(make: Callable[[], Page], stack: Stack) -> Page:
-    page = make()
-    page.add_init_script(f"sessionStorage.setItem('ragdrop.key', '{stack.api_key}')")
+@contextmanager
+def _context(browser: Browser) -> Iterator[BrowserContext]:
+    """A clean one; the page's policy would keep Playwright from waiting for an expression."""
+    context = browser.new_context(bypass_csp=True)
+    try:
+        yield context
+    finally:
+        context.close()
+
+
+def _watched(context: BrowserContext, stack: Stack) -> Page:
+    page = context.new_page()
+    sign_in(page, stack.api_key)
     page.add_init_script(WATCH)
     return page
 

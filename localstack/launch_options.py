@@ -55,7 +55,7 @@ PASSED_ON = {
 
 @dataclass(frozen=True)
 class LocalModel:
-    """A local embedding model: the environment that runs it, what the template is told, and if OCR runs beside."""
+    """A local embedding model: the environment that runs it, the parameters of the template, and if OCR runs beside."""
 
     environment: str
     name: str

@@ -8,28 +8,21 @@ The question is the demo's, the answer is the model's.  Needs Chromium, named by
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import httpx
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 from localstack.demo import QUESTION, VAULT
 from localstack.home import REPOSITORY
+from pages.browser import MISSING, browser_path, chromium, sign_in
 from ragdrop_cli.stack import find_stack, read_stack
 
 FOLDER = REPOSITORY / "docs/app"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-background-networking"]
 DESKTOP, PHONE = (1_280, 860), (390, 844)
 DOCUMENT = f"#/documents/{VAULT}/runbooks/database-failover.md"
-
-
-def browser_path() -> str | None:
-    """Where Chromium is; None where there is none."""
-    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 def ask(page: Page) -> None:
@@ -89,28 +82,26 @@ def main() -> int:
     """Take every picture; 2 where there is no stack or no browser."""
     path, browser = find_stack(os.environ, Path.cwd()), browser_path()
     if path is None or browser is None:
-        sys.stderr.write("start the stack with `make demo`, and install Chromium\n")
+        sys.stderr.write(f"start the stack with `make demo`\n{MISSING}\n")
         return 2
     stack = read_stack(path)
     httpx.get(f"{stack.api_url}/app", trust_env=False).raise_for_status()
     FOLDER.mkdir(exist_ok=True)
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=browser, args=ARGUMENTS)
+    with chromium(browser) as started:
         for name, route, (width, height), theme, prepare in SHOTS:
-            context = chromium.new_context(
+            context = started.new_context(
                 viewport={"width": width, "height": height},
                 color_scheme="dark" if theme == "dark" else "light",
                 locale="en-GB",
                 reduced_motion="reduce",
             )
             page = context.new_page()
-            page.add_init_script(f"sessionStorage.setItem('ragdrop.key', '{stack.api_key}')")
+            sign_in(page, stack.api_key)
             page.goto(f"{stack.api_url}/app{route}")
             prepare(page)
             page.screenshot(path=FOLDER / f"{name}.png")
             context.close()
             sys.stdout.write(f"docs/app/{name}.png\n")
-        chromium.close()
     return 0
 
 

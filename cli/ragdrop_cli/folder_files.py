@@ -93,7 +93,7 @@ def files_of(folder: Path) -> FolderFiles:
     """The files under *folder*.
 
     Hidden names, what a `.ragdropignore` names, and links that lead out of the folder or to a folder are left out;
-    only links are told of.  An archive `a.zip` is a folder of that name.
+    only links are reported.  An archive `a.zip` is a folder of that name.
 
     Raises:
         OSError: The folder itself cannot be read.

@@ -91,7 +91,7 @@ def _is_flat(box: Box) -> bool:
 def in_reading_order(pieces: list[tuple[Box, str, float]]) -> list[tuple[str, float]]:
     """Lines from the top down, the left column before the right one.
 
-    Columns are told by an upright stripe without text in the middle of the page that at least four pieces stand on
+    Columns are separated by an upright stripe without text in the middle of the page that at least four pieces stand on
     either side of.
 
     >>> box = lambda x, y: [[x, y], [x + 40, y], [x + 40, y + 10], [x, y + 10]]

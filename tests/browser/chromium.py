@@ -8,40 +8,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-from pages.screenshots import browser_path
+from pages.browser import MISSING, browser_path, chromium
 
-# No sandbox: containers run as root. The others keep Chromium from looking for its vendor's hosts.
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 PATIENCE_MS = 15_000
 
 
 @contextmanager
 def browser() -> Iterator[Browser]:
-    """A headless Chromium while the block runs.
+    """Chromium for the tests of one module: it keeps others of the same process from beginning an event loop.
 
-    A test that finds none says what to install, and fails where tools are required.  It must not outlive the tests of
-    one module: while it runs, Playwright keeps an event loop running in this thread, in which no other may begin.
+    A test that finds none says what to install, and fails where tools are required.
     """
     path = browser_path()
     if path is None:
-        told = "Chromium is missing: apt-get install chromium, or name one by CHROMIUM"
-        pytest.fail(told) if os.environ.get("RAGDROP_REQUIRE_TOOLS") else pytest.skip(told)
-    with sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        try:
-            yield made
-        finally:
-            made.close()
+        pytest.fail(MISSING) if os.environ.get("RAGDROP_REQUIRE_TOOLS") else pytest.skip(MISSING)
+    with chromium(path) as started:
+        yield started
 
 
 @dataclass
@@ -69,11 +53,11 @@ class Seen:
 
 @contextmanager
 def opened(
-    chromium: Browser, *origins: str, locale: str = "en-GB", theme: str = "light", width: int = 1280, height: int = 900
+    started: Browser, *origins: str, locale: str = "en-GB", theme: str = "light", width: int = 1280, height: int = 900
 ) -> Iterator[Page]:
     """A page of a clean context that may ask *origins* alone; what it must not do fails the test at the end."""
     seen = Seen(allowed=origins)
-    context = chromium.new_context(
+    context = started.new_context(
         locale=locale,
         color_scheme="dark" if theme == "dark" else "light",
         viewport={"width": width, "height": height},

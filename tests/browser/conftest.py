@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
+from pages.browser import sign_in
 from ragdrop.api.whole_api import query_api
+from ragdrop.client.events import server_sent_events
 from ragdrop.domain.tenants import Role
 from tests.agent_world import eager_world, key_of
 from tests.browser.chromium import browser, opened
@@ -58,13 +61,19 @@ def open_page(world: World, url: str, chromium: Browser) -> Iterator[Opener]:
         yield open_at
 
 
-def sign_in(page: Page, key: str) -> None:
-    """Sign in before the page loads, as a redeemed link does."""
-    page.add_init_script(f"sessionStorage.setItem('ragdrop.key', '{key}')")
-
-
 def ask(page: Page, question: str) -> None:
     """Ask, and wait until the answer is whole."""
     page.locator("[data-question]").fill(question)
     page.locator("[data-question]").press("Enter")
     page.locator("[data-turn]:last-of-type[data-state=done]").wait_for()
+
+
+def evidence_of(page: Page, question: str) -> tuple[str, str]:
+    """Ask and open the first evidence: the quote of the first citation as the API gave it, and the highlighted text."""
+    with page.expect_response("**/ask") as answered:
+        ask(page, question)
+    done = dict(server_sent_events([answered.value.body()]))["done"]
+    page.locator("[data-answer] [data-mark]").first.click()
+    mark = page.locator("[data-evidence] mark[data-quote]")
+    mark.wait_for()
+    return json.loads(done)["citations"][0]["quote"], mark.evaluate("element => element.textContent")

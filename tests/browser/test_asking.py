@@ -7,9 +7,10 @@ import json
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from pages.browser import sign_in
 from ragdrop.errors import GenerationError
 from tests.browser.chromium import opened
-from tests.browser.conftest import Opener, ask, sign_in
+from tests.browser.conftest import Opener, ask, evidence_of
 from tests.world import World
 
 SENTENCE = "The pump's code is QX-5521."
@@ -23,16 +24,10 @@ def test_the_highlighted_text_is_the_quote_and_reads_back_identical(world: World
     world.put("team/odd.md", "# Odd\n\nBefore 😀. The “Größe” of 𝔘nit-7 is\u00a0 8\u202fcm. After.\n")
     world.chat.reply = "The “Größe” of 𝔘nit-7 is\u00a0 8\u202fcm [1]."
     page = open_page()
-    with page.expect_response("**/ask") as answered:
-        ask(page, "What is the Größe of 𝔘nit-7?")
-    events = [block.partition("data: ")[2] for block in answered.value.text().split("\n\n") if "event: done" in block]
-    [citation, *_] = json.loads(events[0])["citations"]
 
-    page.locator("[data-answer] [data-mark]").first.click()
+    quote, highlighted = evidence_of(page, "What is the Größe of 𝔘nit-7?")
 
-    mark = page.locator("[data-evidence] mark[data-quote]")
-    mark.wait_for()
-    assert mark.evaluate("element => element.textContent") == citation["quote"]
+    assert highlighted == quote
     expect(page.locator("[data-evidence] [data-read-back=identical]")).to_be_visible()
 
 

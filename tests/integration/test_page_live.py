@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -12,8 +11,9 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from pages.browser import sign_in
 from tests.browser.chromium import browser, opened
-from tests.browser.conftest import ask, sign_in
+from tests.browser.conftest import ask, evidence_of
 from tests.integration.commands import Tenant
 from tests.stacks import LocalStack
 
@@ -57,17 +57,10 @@ def address(tenant: Tenant, route: str = "") -> str:
 def test_the_highlighted_text_equals_the_quote_of_the_citation(tenant: Tenant, page: Page) -> None:
     tenant.put("garden/greenhouse.md", f"# Greenhouse\n\nIt has 12 panes. {FACT} It is warm – 21 °C.\n")
     page.goto(address(tenant))
-    with page.expect_response("**/ask") as answered:
-        ask(page, QUESTION)
-    done = re.search(r"event: done\ndata: (.*)", answered.value.text())
-    assert done
-    [citation, *_] = json.loads(done[1])["citations"]
 
-    page.locator("[data-answer] [data-mark]").first.click()
+    quote, highlighted = evidence_of(page, QUESTION)
 
-    mark = page.locator("[data-evidence] mark[data-quote]")
-    mark.wait_for()
-    assert mark.evaluate("element => element.textContent") == citation["quote"]
+    assert highlighted == quote
     expect(page.locator("[data-evidence] [data-read-back=identical]")).to_be_visible()
 
 

@@ -27,7 +27,7 @@ class CheckLinks:
         self._environment = environment
 
     def broken(self, detail: Detail, tenant: Tenant) -> tuple[str, ...]:
-        """The links of a revision, as written, that lead to nothing live, each as often as it stands there.
+        """The links of a revision, as written, that lead to nothing live, each as often as it occurs.
 
         Two batch reads for every 20 links.  A link that leads out of its vault is broken unless the tenant's settings
         allow it.

@@ -400,7 +400,7 @@ const TEXT = {
 
 const LANGUAGES = ["en", "de"];
 // {en: {key: text}, de: {key: text}}
-export const STRINGS = Object.fromEntries(LANGUAGES.map((name, place) => [
+const STRINGS = Object.fromEntries(LANGUAGES.map((name, place) => [
   name, Object.fromEntries(Object.entries(TEXT).map(([key, texts]) => [key, texts[place]]))]));
 
 const CHOICE = "ragdrop.language";
