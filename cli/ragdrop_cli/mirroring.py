@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 import typer
 
 from ragdrop.client import RagdropClient
+from ragdrop.domain.documents import is_mass_delete
 from ragdrop.errors import RagdropError
 from ragdrop_cli.failures import FAILED, USAGE
 from ragdrop_cli.folder_files import FolderFile, FolderFiles
@@ -16,7 +17,6 @@ from ragdrop_cli.pushing import PushOutcome, failed
 
 SIDECAR_SUFFIX = ".metadata.json"
 PAGE_SIZE = 1_000  # documents: the most that the API lists at once
-MAX_DELETED, MAX_DELETED_SHARE = 20, 0.2
 SHOWN = 10
 
 Holdings = Mapping[str, str | None]
@@ -79,15 +79,6 @@ def may_delete(surplus: Collection[str], held: int, vault: str, *, yes: bool, al
         note(f"  {path}")
     if not typer.confirm(f"delete these {len(surplus)} documents of vault {vault}?", err=True):
         raise typer.Exit(FAILED)
-
-
-def is_mass_delete(count: int, held: int) -> bool:
-    """Whether so much would be deleted that the folder is likelier the wrong one.
-
-    >>> is_mass_delete(21, 100), is_mass_delete(20, 20), is_mass_delete(21, 200)
-    (True, False, False)
-    """
-    return count > MAX_DELETED and count > MAX_DELETED_SHARE * held
 
 
 def delete_path(client: RagdropClient, vault: str, path: str) -> PushOutcome:

@@ -11,10 +11,11 @@ from typing import Annotated
 import typer
 
 from ragdrop.client import RagdropClient
+from ragdrop.domain.documents import is_mass_delete
 from ragdrop.errors import DependencyError
 from ragdrop_cli.failures import code_of
 from ragdrop_cli.folder_files import FolderFile, files_of
-from ragdrop_cli.mirroring import delete_path, holdings, is_held, is_mass_delete, may_delete, surplus_of
+from ragdrop_cli.mirroring import delete_path, holdings, is_held, may_delete, surplus_of
 from ragdrop_cli.output import note, say_object
 from ragdrop_cli.pushing import PushOutcome, PushTarget, push_file, several
 from ragdrop_cli.session import Session

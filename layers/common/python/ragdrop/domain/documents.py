@@ -138,6 +138,18 @@ class Page:
     cursor: str | None
 
 
+MAX_DELETED, MAX_DELETED_SHARE = 20, 0.2
+
+
+def is_mass_delete(count: int, held: int) -> bool:
+    """Whether one command would delete so much of a vault of *held* documents that it is likelier a mistake.
+
+    >>> is_mass_delete(21, 100), is_mass_delete(20, 20), is_mass_delete(21, 200)
+    (True, False, False)
+    """
+    return count > MAX_DELETED and count > MAX_DELETED_SHARE * held
+
+
 @dataclass(frozen=True, slots=True)
 class DetailFilters:
     """Exact values, all of which must fit; None and an empty mapping ask for nothing.

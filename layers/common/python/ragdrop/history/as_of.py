@@ -13,6 +13,7 @@ from ragdrop.domain.history import LiveChange, Then, first_id, moment, state_bef
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import InvalidParamsError, ProjectNotActivatedError
+from ragdrop.history.record import PAGE, change_pages
 from ragdrop.history.view import Differences, SearchView, view_of
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ports import LayeredIndex, Registry
@@ -23,7 +24,6 @@ from ragdrop.tenants.directory import TenantDirectory
 MAX_DIFFERING = 2_000  # documents whose chunks of then are read: three reads of the state bucket each
 MAX_HIDDEN = 10_000  # documents that an index is asked to leave out
 MAX_CHANGES = 50_000  # of a tenant that are read to find them
-PAGE = 1_000
 DETAILS_AT_ONCE = 100  # what one batch read takes
 AT_ONCE = 16  # documents read beside each other
 VIEWS = 4  # kept by an environment
@@ -91,16 +91,12 @@ class PastViews:
 
     def _changes(self, tenant: str, vault: str, at_ms: int) -> list[LiveChange]:
         """The changes of a vault after *at_ms*."""
-        after = first_id(at_ms + 1)
         found: list[LiveChange] = []
-        while True:
-            page = self._registry.changes(tenant, vault, after=after, limit=PAGE)
+        for page in change_pages(self._registry, tenant, vault, after=first_id(at_ms + 1)):
             found += page
-            if len(page) < PAGE:
-                return found
-            if len(found) > MAX_CHANGES:
+            if len(page) == PAGE and len(found) > MAX_CHANGES:
                 raise self._too_much(f"there were over {MAX_CHANGES:,} changes since then")
-            after = page[-1].id
+        return found
 
     def _made(
         self, tenant: Tenant, at_ms: int, changes: Mapping[str, LiveChange], held: HeldView | None, deadline: Deadline

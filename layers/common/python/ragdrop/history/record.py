@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Literal
@@ -15,7 +15,9 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DocumentNotFoundError, InvalidParamsError
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ports import Registry
+from ragdrop.ports.registry import HistoryRegistry
 
+PAGE = 1_000  # changes of one read
 MAX_PASSAGES = 20  # shown of each kind
 MAX_CHARACTERS = 500  # shown of one
 MAX_COMPARED = 3_000  # passages of a text; what stands behind them is not compared
@@ -71,6 +73,26 @@ class Changes:
     more: bool
 
 
+def check_visible(caller: Caller, vault: str) -> None:
+    """Return if *caller* may see *vault*.
+
+    Raises:
+        InvalidParamsError: It is out of the key's scope.
+    """
+    if not caller.may_see(vault):
+        raise InvalidParamsError(f"there is no vault named {vault[:80]!r}", field="vault", value=vault[:80])
+
+
+def change_pages(registry: HistoryRegistry, tenant: str, vault: str, *, after: str) -> Iterator[list[LiveChange]]:
+    """The changes of a vault behind an id, in order, up to 1,000 at once; the last page may be empty."""
+    while True:
+        page = registry.changes(tenant, vault, after=after, limit=PAGE)
+        yield page
+        if len(page) < PAGE:
+            return
+        after = page[-1].id
+
+
 class DocumentHistory:
     """Reads the record of the past.  Every method raises DependencyError where a service does not answer."""
 
@@ -109,8 +131,7 @@ class DocumentHistory:
         Raises:
             InvalidParamsError: The caller may not see the vault, or *since* is no time within the retention.
         """
-        if not caller.may_see(vault):
-            raise InvalidParamsError(f"there is no vault named {vault[:80]!r}", field="vault", value=vault[:80])
+        check_visible(caller, vault)
         start = "" if since is None else first_id(moment(since, now_s=self._clock(), field="since"))
         after = cursor or start
         found = self._registry.changes(caller.tenant, vault, after=after, limit=limit + 1)

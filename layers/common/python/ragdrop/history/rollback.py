@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal, Protocol
 
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import MAX_DELETED, MAX_DELETED_SHARE, is_mass_delete
 from ragdrop.domain.history import (
     RESTORED_FROM,
     STAGE,
     WRITTEN_BY,
-    LiveChange,
     Then,
     first_id,
     moment,
@@ -23,13 +24,13 @@ from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.tenants import Caller
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import InvalidParamsError
+from ragdrop.history.record import change_pages, check_visible
 from ragdrop.ports import ObjectStore, Registry
 
 PAGE = 1_000
 AT_ONCE = 8  # documents put back beside each other: up to six requests of S3 each
 MAX_STEPS = 200  # of one call
 RESERVE_S = 5.0  # with less time left a call ends, and the next one goes on
-MAX_DELETED, MAX_DELETED_SHARE = 20, 0.2  # as a push has them
 
 Action = Literal["restore", "delete", "done", "lost"]
 """Put the version back, delete the document, nothing as it is so already, nothing as the version is not kept."""
@@ -111,8 +112,7 @@ class RollBack:
             InvalidParamsError: The vault is out of the key's scope, there is no such moment, or too much would go.
             DependencyError: A service failed; the same call goes on.
         """
-        if not caller.may_see(vault):
-            raise InvalidParamsError(f"there is no vault named {vault[:80]!r}", field="vault", value=vault[:80])
+        check_visible(caller, vault)
         plan = self._plan(caller.tenant, vault, way)
         deletions = sum(1 for then in plan.values() if then.revision is None)
         if not (way.dry_run or way.allow_mass_delete):
@@ -134,14 +134,8 @@ class RollBack:
         time = way.to if at_ms is None else rfc3339(at_ms / 1_000, precision="milliseconds")
         within = moment(time, now_s=self._clock(), field="to")
         after = first_id(within + 1) if at_ms is None else way.to
-        found: list[LiveChange] = []
-        while True:
-            page = self._registry.changes(tenant, vault, after=after, limit=PAGE)
-            found += page
-            if len(page) < PAGE:
-                break
-            after = page[-1].id
-        then = state_before(found, all_touched=True)
+        pages = change_pages(self._registry, tenant, vault, after=after)
+        then = state_before(chain.from_iterable(pages), all_touched=True)
         return {key: each for key, each in then.items() if key.path.startswith(way.prefix)}
 
     def _refuse_mass_delete(self, tenant: str, vault: str, deletions: int) -> None:
@@ -155,7 +149,7 @@ class RollBack:
             cursor = page.cursor
             if cursor is None:
                 break
-        if deletions > MAX_DELETED_SHARE * known:
+        if is_mass_delete(deletions, known):
             message = f"{deletions} of {known} documents of vault {vault} would be deleted; nothing was done"
             raise InvalidParamsError(message, field="allow_mass_delete", value=False, allowed=[True])
 

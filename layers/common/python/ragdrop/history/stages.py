@@ -8,19 +8,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Head, Status
+from ragdrop.domain.documents import Head, Heads, Status
 from ragdrop.domain.history import WAITING
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import Retrieval
 from ragdrop.domain.tenants import Caller
-from ragdrop.errors import ConflictError, InvalidParamsError, ProjectNotActivatedError
+from ragdrop.errors import ConflictError, DatabaseError, InvalidParamsError, ProjectNotActivatedError
+from ragdrop.history.record import check_visible
 from ragdrop.ingest.reconcile_rules import stage_of
 from ragdrop.ports import MessageQueue, ObjectStore, Registry
 from ragdrop.query.cache import Searching
 from ragdrop.tenants.directory import TenantDirectory
 
-PAGE = 1_000
+PAGE = 100  # documents of a listing, which one batch reads again
+TIMEOUT_S = 10.0
 TOP = 3  # documents among which a golden question wants what it expects
 GATE = 1.0  # the share of golden questions that must be answered, where the settings do not say
 MAX_VERSIONS = 100  # of a document that one discard removes
@@ -82,7 +84,7 @@ class Stages:
         Raises:
             InvalidParamsError: The vault is out of the key's scope.
         """
-        self._check(caller, vault)
+        check_visible(caller, vault)
         tenant = self._directory.tenant(caller.tenant, fresh=True)
         promoted = set(tenant.promoted) if tenant is not None else set()
         waiting: dict[str, list[DocumentKey]] = {}
@@ -149,7 +151,7 @@ class Stages:
         Raises:
             InvalidParamsError: The vault is out of the key's scope.
         """
-        self._check(caller, vault)
+        check_visible(caller, vault)
         golden: Sequence[Mapping[str, Any]] = self._settings(caller, vault).get("golden_questions") or ()
 
         def asked(one: Mapping[str, Any]) -> GoldenResult:
@@ -193,18 +195,15 @@ class Stages:
         cursor: str | None = None
         while True:
             page = self._registry.page(tenant, vault=vault, prefix="", status=status, cursor=cursor, limit=PAGE)
-            for head in page.heads:
-                now = self._registry.head(head.key)
-                if now is not None and now.status is status:
-                    yield now
+            keys = [head.key for head in page.heads]
+            now = self._registry.heads(keys, Deadline.after(TIMEOUT_S)) if keys else Heads({})
+            if now.unread:
+                raise DatabaseError(f"{len(now.unread)} documents could not be read", service="registry")
+            heads = (now.found[key] for key in keys if key in now.found)
+            yield from (head for head in heads if head.status is status)
             cursor = page.cursor
             if cursor is None:
                 return
-
-    @staticmethod
-    def _check(caller: Caller, vault: str) -> None:
-        if not caller.may_see(vault):
-            raise InvalidParamsError(f"there is no vault named {vault[:80]!r}", field="vault", value=vault[:80])
 
 
 def _is_answered(found: Retrieval, golden: Mapping[str, Any], vault: str) -> bool:
