@@ -209,3 +209,18 @@ def test_no_width_scrolls_sideways(world: World, open_page: Opener, width: int) 
     ask(page, "Which code does the pump have?")
 
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_part_of_the_page_that_was_lost_on_the_way_is_told_and_fetched_again(open_page: Opener) -> None:
+    page = open_page()
+    page.context.route("**/turn.js", lambda route: route.abort())
+    page.reload()
+    page.locator("[data-question]").fill("Which code does the pump have?")
+    page.locator("[data-question]").press("Enter")
+    problem = page.locator("[data-problem=offline]").first
+    problem.wait_for()
+    page.context.unroute("**/turn.js")
+
+    problem.locator("[data-retry]").click()
+
+    page.locator("[data-turn][data-state=done]").wait_for()

@@ -1,6 +1,6 @@
 // The question box, its filters, and the conversation, which stays while one looks at other views.
 
-import { call, credential, query } from "./api.js";
+import { call, credential, loaded, query } from "./api.js";
 import { button, h, show } from "./dom.js";
 import { empty, problem } from "./problems.js";
 import { t } from "./strings.js";
@@ -68,7 +68,16 @@ export async function view(main, { me, whoAmI, params, signal }) {
   async function submit() {
     const question = box.value.trim();
     if (!question || turns.at(-1)?.running) return box.focus();
-    const { Turn } = await import("./turn.js");
+    try {
+      await run(question);
+    } catch (error) {
+      show(notice, problem(error, submit));
+    }
+  }
+
+  async function run(question) {
+    const { Turn } = await loaded(import("./turn.js"));
+    show(notice);
     const history = turns.filter((turn) => turn.answered).slice(-HISTORY).map((turn) => ({ question: turn.fields.query, answer: turn.text.slice(0, MAX_ANSWER).toWellFormed() }));
     const turn = new Turn({ query: question, ...request() }, history, (...evidence) => open(...evidence), () => window.dispatchEvent(new CustomEvent("turns")));
     turns.push(turn);
@@ -99,9 +108,13 @@ export async function view(main, { me, whoAmI, params, signal }) {
     box.focus();
   }, { signal });
 
-  // The box is usable from here on; what follows may take its time.
-  const [{ host }] = await Promise.all([import("./evidence.js"), import("./turn.js"), credential.get() && ask()]);
-  if (!signal.aborted) open = host(page, signal, () => turns.at(-1));
+  // The box is usable from here on; what follows may take its time, and is tried again when evidence is wanted.
+  const host = async () => {
+    const evidence = await loaded(import("./evidence.js"));
+    if (!signal.aborted) open = evidence.host(page, signal, () => turns.at(-1));
+  };
+  open = (...evidence) => host().then(() => open(...evidence), (error) => show(notice, problem(error)));
+  await Promise.allSettled([host(), import("./turn.js"), credential.get() && ask()]);
 }
 
 // The fields of POST /ask that the filters stand for.

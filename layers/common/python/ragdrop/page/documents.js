@@ -1,6 +1,6 @@
 // The list of documents: filters, pages, live statuses, Retry and Delete; uploads for those who may write.
 
-import { call, query } from "./api.js";
+import { call, loaded, query } from "./api.js";
 import { announce, button, h, show } from "./dom.js";
 import { empty, loading, problem } from "./problems.js";
 import { arrange, chip, failure, field, linkTo, nameOf, patiently, poll, quiet, remove, retry, styled, tally } from "./records.js";
@@ -46,7 +46,7 @@ export async function view(main, { me, params, signal }) {
     watch();
   };
   if (writes) {
-    const { uploads } = await import("./upload.js");
+    const { uploads } = await loaded(import("./upload.js"));
     if (signal.aborted) return;
     uploads(upload, main, { me, signal, vault: asked.vault, folder: asked.prefix.replace(/\/?[^/]*$/, ""), changed: follow });
   }

@@ -1,6 +1,6 @@
 // The frame of the page: header, routes, theme, language, sign-in over any view.
 
-import { ApiError, call, credential } from "./api.js";
+import { ApiError, call, credential, loaded } from "./api.js";
 import { announce, button, h, show, svg } from "./dom.js";
 import { problem } from "./problems.js";
 import { language, setLanguage, t } from "./strings.js";
@@ -47,7 +47,8 @@ async function route() {
   document.title = `${t(`nav.${nav}`)} · ragdrop`;
   drawHeader();
   try {
-    const module = load(parts);
+    const module = loaded(load(parts));
+    module.catch(() => null); // told where it is awaited
     if (!early) show(main);
     if (!credential.get()) over(null);
     if (!credential.get() && !early) throw new ApiError(401, null);
@@ -65,9 +66,9 @@ async function route() {
 }
 
 async function redeemed(code) {
-  const { redeem } = await import("./signin.js");
   history.replaceState(null, "", "#/");
   try {
+    const { redeem } = await loaded(import("./signin.js"));
     signedIn(await redeem(code));
   } catch (error) {
     if (!credential.get()) over(error.kind === "offline" ? "problem.offline.text" : "signin.code_used");
@@ -79,7 +80,7 @@ let dialog = null;
 // The sign-in over what is shown; then the view goes on.
 async function over(reason) {
   if (dialog) return;
-  dialog = import("./signin.js").then(({ signIn }) => signIn(reason));
+  dialog = import("./signin.js").then(({ signIn }) => signIn(reason), () => null); // lost on the way: the next 401 asks again
   const found = await dialog;
   dialog = null;
   if (!found) return;

@@ -1,6 +1,6 @@
 // One question and its answer: the stream, the marked text, its sources, and what can be done with it.
 
-import { ApiError, documentPath, stream } from "./api.js";
+import { ApiError, documentPath, loaded, stream } from "./api.js";
 import { announce, button, h, show } from "./dom.js";
 import { cited, footnotes, legend, plainText, showAnswer } from "./marks.js";
 import { loading, problem } from "./problems.js";
@@ -123,7 +123,13 @@ export class Turn {
   why() {
     const body = h("div.part");
     return h("details.disclosure[data-why]", { ontoggle: async ({ target }) => {
-      if (target.open && !body.childElementCount) (await import("./why.js")).why(body, { ...this.fields, query: this.found.asked ?? this.fields.query }, this.done);
+      if (!target.open || body.childElementCount) return;
+      try {
+        const { why } = await loaded(import("./why.js"));
+        why(body, { ...this.fields, query: this.found.asked ?? this.fields.query }, this.done);
+      } catch (error) {
+        show(body, problem(error));
+      }
     } }, h("summary", t("why.title")), body);
   }
 
