@@ -275,7 +275,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
 
     def forget_tenant(self, name: str) -> int:
         with self._call("forget_tenant"):
-            gone = self._forget_keys(name) + self._forget_promoted(name)
+            gone = self._forget_keys(name) + self._forget_promoted(name) + self._forget_counts(name)
             gone += int(self._folders.pop(name, None) is not None)
             tenant = self._tenants.pop(name, None)
             return gone if tenant is None else gone + 1 + len(tenant.settings)

@@ -3,10 +3,12 @@
 # ruff: noqa: D102 - the port says what each method does
 from __future__ import annotations
 
+import secrets
 from collections.abc import Collection
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
+from ragdrop.domain.change_counts import ChangeCounts, shard_of, slot_of
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Head, PromotionLevel
 from ragdrop.domain.history import LiveChange
@@ -91,7 +93,7 @@ class MemoryPointers:
             return sorted(Promoted(key, level) for key, (level, _) in self._promoted.items() if key.tenant == tenant)
 
     def _paths(self, names: Collection[Name]) -> dict[Name, tuple[str, ...]]:
-        return {name: tuple(sorted(self._names[name])) for name in names if self._names.get(name)}
+        return {name: tuple(sorted(self._names.get(name, ()))) for name in names}
 
     def _remove_pointers(self, head: Head) -> None:
         paths = self._names.get(name_of(head.key), {})
@@ -117,6 +119,11 @@ class MemoryHistory:
 
     def __init__(self) -> None:
         self._changes: dict[DocumentKey, list[LiveChange]] = {}
+        self._counts: dict[str, ChangeCounts] = {}
+
+    def change_counts(self, tenant: str, deadline: Deadline) -> ChangeCounts:  # noqa: ARG002
+        with self._call("change_counts"):
+            return self._counts.get(tenant, ChangeCounts())
 
     def changes(self, tenant: str, vault: str, *, after: str, limit: int) -> list[LiveChange]:
         with self._call("changes"):
@@ -135,6 +142,17 @@ class MemoryHistory:
 
     def _record(self, change: LiveChange) -> None:
         self._changes.setdefault(change.key, []).append(change)
+        if change.before != change.after:
+            tenant, slot = change.key.tenant, slot_of(change.key)
+            held = self._counts.get(tenant, ChangeCounts())
+            counts = dict(held.counts or {})
+            counts[slot] = counts.get(slot, 0) + 1
+            begun = list(held.begun)
+            begun[shard_of(slot)] = begun[shard_of(slot)] or secrets.token_hex(4)
+            self._counts[tenant] = ChangeCounts(tuple(begun), counts)
+
+    def _forget_counts(self, tenant: str) -> int:
+        return sum(1 for begun in self._counts.pop(tenant, ChangeCounts()).begun if begun)
 
     def _recorded(self, key: DocumentKey) -> set[int]:
         return {change.revision for change in self._changes.get(key, [])}

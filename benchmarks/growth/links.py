@@ -10,13 +10,14 @@ from typing import Any
 from benchmarks.growth.engines import Engine
 from benchmarks.growth.sizes import Taken
 from benchmarks.search import vocabulary
+from ragdrop.domain.change_counts import SHARDS
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
 from testing.memory_registry import MemoryRegistry
 from tests.world import World
 
 PARAGRAPHS, WORDS, BATCH = 6, 120, 50
-READS = ("heads", "named_and_heads")  # of the registry: what a search reads in batches
+READS = ("heads", "named_and_heads", "change_counts")  # of the registry: what a search reads in batches
 
 
 class CountedReads:
@@ -33,7 +34,7 @@ class CountedReads:
 
         def call(*asked: Any) -> Any:  # lists of what is asked for, then a deadline
             self.calls += 1
-            self.items += sum(map(len, asked[:-1]))
+            self.items += SHARDS if name == "change_counts" else sum(map(len, asked[:-1]))
             return found(*asked)
 
         return call

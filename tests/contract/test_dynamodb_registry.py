@@ -280,8 +280,8 @@ class Contended:
         return self._client.transact_write_items(**request)
 
 
-@pytest.mark.parametrize(("conflicts", "activates"), [(2, True), (3, False)])
-def test_a_transaction_that_meets_another_write_is_tried_again_twice(conflicts: int, *, activates: bool) -> None:
+@pytest.mark.parametrize(("conflicts", "activates"), [(5, True), (6, False)])
+def test_a_transaction_that_meets_another_write_is_tried_again_five_times(conflicts: int, *, activates: bool) -> None:
     with clients("aws") as make:
         client = make("dynamodb")
         client.create_table(TableName="registry", **table_definition("RegistryTable"))

@@ -203,17 +203,17 @@ def test_a_document_of_up_to_500_lines_is_given_whole_and_a_longer_one_by_its_ne
     assert whole["long.md"].text == lines(501)
 
 
-def test_a_whole_search_asks_the_index_twice_and_the_registry_twice(world: World) -> None:
+def test_a_whole_search_asks_the_index_twice_and_the_registry_once(world: World) -> None:
     world.put("team/rule.md", note("never restart", promotion_level="critical"))
     parts = "\n\n".join(f"## Part {n}\n\n" + f"filler {n} words\n" * 40 for n in range(90))
     world.put("team/a.md", f"{WORDS}\n\n{parts}")  # more chunks than hits come
-    world.search(WORDS)  # the tenant's item is then held
+    world.search(WORDS)  # the tenant's item and the heads are then held
     before = len(world.registry.calls)
     indexed = list(getattr(world.index, "calls", []))
 
     world.search(WORDS, follow_links=False)
 
-    assert sorted(world.registry.calls[before:]) == ["heads", "promoted"]
+    assert world.registry.calls[before:] == ["change_counts"]
     if indexed:
         assert world.index.calls[len(indexed) :] == ["candidates", "read"]
 

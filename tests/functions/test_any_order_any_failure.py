@@ -2,7 +2,7 @@
 
 Random histories over real adapters (S3 and DynamoDB by moto, the bucket index): puts, overwrites, deletes, restores,
 sidecars, purged versions; events duplicated and reordered; merges of segments; a crash before or after any call of any
-port.
+port.  Two environments answer, each with what it holds of earlier searches.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ from hypothesis.stateful import (
 )
 from moto import mock_aws
 
+from ragdrop.bootstrap import compose
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.pointers import name_of
+from ragdrop.domain.queries import Query
 from ragdrop.ingest.reconcile_rules import LEASE_S
 from ragdrop.ingest.revision_store import PART_CHARACTERS, RevisionStore
 from ragdrop.ports.message_queue import Delivery
@@ -66,6 +68,7 @@ class Histories(RuleBasedStateMachine):
         if isinstance(self.backend, InMoto):
             fragile |= dict.fromkeys(("index", "bucket_index"), self.bucket_index(fragile, self.backend.folder))
         self.world = World(f"tenant-{next(_numbers)}", revisions=revisions, hop_limits=patient, **fragile)
+        self.second_reader = compose(self.world.app.ports)  # an environment that holds what it read at other times
         self.waiting: list[Delivery] = []
         self.words: dict[str, set[str]] = {path: set() for path in PATHS}
         self.sidecars: set[str] = set()
@@ -285,7 +288,10 @@ class Histories(RuleBasedStateMachine):
         if fresh:
             words = f"ask{next(_numbers)} {words}"
         found: dict[str, set[int]] = {}
-        answer = self.world.search(words[:1_000], limit=20, min_relevance=0.0, follow_links=False)
+        query = Query(words[:1_000], limit=20, min_relevance=0.0, follow_links=False)
+        self.second_reader.tenants.directory.forget(self.world.tenant)  # it is as old as it may be, which is seconds
+        reader = self.world.app if next(_numbers) % 2 else self.second_reader
+        answer = reader.query.search(query, self.world.caller, Deadline.after(10))
         for document in [*answer.documents, *answer.critical]:
             found.setdefault(document.key.vault_path, set()).add(document.revision)
         return found

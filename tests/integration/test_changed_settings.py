@@ -31,6 +31,7 @@ OTHER = {
     "CHAT_MODELS": "second",
     "CHAT_API_KEY": "chat-key",
     "RERANK_URL": "http://127.0.0.1:9/rerank",
+    "OCR_URL": "http://127.0.0.1:9/ocr",
     "CHAT_PRICES": '{"second": [1.0, 2.0]}',
     "RERANK_MODEL": "reranker",
     "RERANK_API_KEY": "rerank-key",

@@ -164,14 +164,14 @@ def test_a_tenant_that_moved_to_the_bucket_index_has_no_other_to_fall_back_to(wo
 
 
 class DeadRegistry(MemoryRegistry):
-    """A registry whose heads cannot be read once it is told so."""
+    """A registry whose change counts cannot be read once it is told so."""
 
     down = False
 
-    def heads(self, *args: Any, **named: Any) -> Any:
+    def change_counts(self, *args: Any, **named: Any) -> Any:
         if self.down:
             raise DatabaseError("the registry did not answer", service="registry")
-        return super().heads(*args, **named)
+        return super().change_counts(*args, **named)
 
 
 def test_with_the_registry_down_too_nothing_can_be_verified_so_it_is_level_3(tmp_path: Path) -> None:

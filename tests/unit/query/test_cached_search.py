@@ -16,7 +16,7 @@ def test_the_same_question_is_answered_from_memory_after_one_look_at_the_registr
 
     assert (first.served_by, again.served_by) == ("index", "cache")
     assert again.documents == first.documents
-    assert (len(world.index.calls), world.registry.calls[calls[1] :]) == (calls[0], ["heads"])
+    assert (len(world.index.calls), world.registry.calls[calls[1] :]) == (calls[0], ["change_counts"])
     assert (world.app.query.pipeline.cached.counts.hits, world.app.query.pipeline.cached.counts.misses) == (1, 1)
 
 
@@ -79,7 +79,7 @@ def test_an_answer_is_forgotten_after_five_minutes(world: World) -> None:
 def test_nothing_is_served_from_memory_while_the_registry_does_not_answer(world: World) -> None:
     world.put("team/a.md", "alpha")
     world.search("alpha")
-    world.registry.unreadable = {world.key("team/a.md")}
+    world.registry.fail_with = DatabaseError("the registry did not answer", service="registry")
 
     try:
         served = world.search("alpha").served_by

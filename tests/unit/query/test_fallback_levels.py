@@ -54,8 +54,11 @@ class FailingRegistry(MemoryRegistry):
 
     down = False
 
-    def heads(self, *args: Any, **named: Any) -> Any:
-        return self._ends(super().heads, *args, **named)
+    def named_and_heads(self, *args: Any, **named: Any) -> Any:
+        return self._ends(super().named_and_heads, *args, **named)
+
+    def change_counts(self, *args: Any, **named: Any) -> Any:
+        return self._ends(super().change_counts, *args, **named)
 
     def tenant(self, *args: Any, **named: Any) -> Any:
         return self._ends(super().tenant, *args, **named)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ragdrop.domain.answers import Question
+from ragdrop.domain.change_counts import ChangeCounts
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Heads
 from ragdrop.domain.retrieval import Query
 from ragdrop.errors import CircuitOpenError, DatabaseError, IndexLostError
 from testing.memory_registry import MemoryRegistry
@@ -18,14 +18,14 @@ from tests.world import World
 
 
 class DeadRegistry(MemoryRegistry):
-    """A registry whose heads cannot be read once it is told so."""
+    """A registry whose change counts cannot be read once it is told so."""
 
     down = False
 
-    def heads(self, *args: Any, **named: Any) -> Heads:
+    def change_counts(self, *args: Any, **named: Any) -> ChangeCounts:
         if self.down:
             raise DatabaseError("the registry did not answer", service="registry")
-        return super().heads(*args, **named)
+        return super().change_counts(*args, **named)
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ragdrop.ports.metrics import Operation
     from ragdrop.query.fallback import BucketSearch
     from ragdrop.query.follow_links import FollowLinks
+    from ragdrop.query.known_heads import KnownHeads
     from ragdrop.query.model_ranking import ModelRanking, RankFolders
     from ragdrop.query.pipeline import ObservedSearch, SearchPipeline
     from ragdrop.query.query_vectors import QueryVectors
@@ -131,6 +132,13 @@ class QueryParts:
         )
 
     @cached_property
+    def known_heads(self) -> KnownHeads:
+        """Heads that this environment has read."""
+        from ragdrop.query.known_heads import KnownHeads
+
+        return KnownHeads(self.ports.guarded_registry, clock=self.ports.clock)
+
+    @cached_property
     def uncached_search(self) -> SearchThen:
         """Search, of now or of a moment."""
         return self._or_then(self.ports.guarded_index)
@@ -138,8 +146,7 @@ class QueryParts:
     def _or_then(self, index: SearchableIndex) -> SearchThen:
         from ragdrop.history.search import SearchThen
 
-        search = self.search_over(self.ports.guarded_registry, index)
-        return SearchThen(search, self.views, self.search_over, index)
+        return SearchThen(self.views, self.search_over, index)
 
     @cached_property
     def observe_queries(self) -> ObserveQueries:
@@ -169,7 +176,7 @@ class QueryParts:
             bucket=self.bucket_search,
             metrics=self.ports.metrics,
             breakers=self.ports.breakers,
-            registry=self.ports.guarded_registry,
+            known_heads=self.known_heads,
             directory=self.tenants.directory,
             usage=UsageCounter(self.ports.telemetry, clock=self.ports.clock),
             query_vectors=self.query_vectors,

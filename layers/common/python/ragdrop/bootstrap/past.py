@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ragdrop.history.stages import Stages
     from ragdrop.ports import LayeredIndex
     from ragdrop.query.cache import Searching
+    from ragdrop.query.known_heads import KnownHeads
 
 
 @dataclass
@@ -32,6 +33,7 @@ class HistoryParts:
     tenants: TenantParts
     documents: DocumentParts
     search: Callable[[], Searching]
+    known_heads: Callable[[], KnownHeads]
 
     @cached_property
     def record(self) -> DocumentHistory:
@@ -74,7 +76,7 @@ class HistoryParts:
         from ragdrop.history.search import CountedViews
 
         return CountedViews(
-            registry=self.ports.guarded_registry,
+            known=self.known_heads,
             directory=self.tenants.directory,
             past=lambda: self.past,
         )
@@ -94,7 +96,11 @@ class HistoryParts:
 
 
 def build_history(
-    ports: Ports, tenants: TenantParts, documents: DocumentParts, search: Callable[[], Searching]
+    ports: Ports,
+    tenants: TenantParts,
+    documents: DocumentParts,
+    search: Callable[[], Searching],
+    known_heads: Callable[[], KnownHeads],
 ) -> HistoryParts:
     """Build the record of the past, the ways back, and stages, whose golden questions *search* answers."""
-    return HistoryParts(ports, tenants, documents, search)
+    return HistoryParts(ports, tenants, documents, search, known_heads)

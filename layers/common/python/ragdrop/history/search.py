@@ -17,6 +17,7 @@ from ragdrop.history.as_of import PastViews
 from ragdrop.history.view import Differences, SearchView, head_then
 from ragdrop.ports import Registry, SearchableIndex
 from ragdrop.query.cache import Searching
+from ragdrop.query.known_heads import KnownHeads
 from ragdrop.query.scopes import visible_vaults
 from ragdrop.tenants.directory import TenantDirectory
 
@@ -66,29 +67,24 @@ class SearchThen:
     """A search that answers as of a moment or with a stage where the query names one, else by what counts now.
 
     Args:
-        search: The plain search.
         views: What registry and index a query counts.
         over: Makes a search over a registry and an index.
-        index: That of the plain search.
+        index: That of a search of now.
     """
 
     def __init__(
         self,
-        search: Searching,
         views: Callable[[], CountedViews],
         over: Callable[[Registry, SearchableIndex], Searching],
         index: SearchableIndex,
     ) -> None:
         self._index = index
-        self._search = search
         self._views = views
         self._over = over
 
     def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
         """Find what answers *query*; raises what Search and PastViews raise."""
         view = self._views().of(query, caller, deadline)
-        if view is None:
-            return self._search(query, caller, deadline)
         found = self._over(view.registry, view.index or self._index)(query, caller, deadline)
         if query.as_of is None:
             return found
@@ -99,20 +95,20 @@ class SearchThen:
 
 
 class CountedViews:
-    """Says which view a query counts; None where that is the registry as it is, which costs no request."""
+    """Says which view a query counts: the registry as it is, by heads that are known, costs no request more."""
 
     def __init__(
         self,
         *,
-        registry: Registry,
+        known: Callable[[], KnownHeads],
         directory: TenantDirectory,
         past: Callable[[], PastViews],
     ) -> None:
-        self._registry = registry
+        self._known = known
         self._directory = directory
         self._past = past
 
-    def of(self, query: Query, caller: Caller, deadline: Deadline) -> SearchView | None:
+    def of(self, query: Query, caller: Caller, deadline: Deadline) -> SearchView:
         """The view that *query* counts.
 
         Raises:
@@ -125,11 +121,10 @@ class CountedViews:
         if query.stage is not None and tenant is not None:
             stages |= {f"{vault}/{query.stage}" for vault in visible_vaults(tenant.vaults, caller.vaults)}
         if not stages:
-            return None
-        staged = cast("Registry", StagedRegistry(self._registry, stages))
+            return SearchView(Differences(), self._known().for_one_search(), None)
+        staged = cast("Registry", StagedRegistry(self._known().registry, stages))
         return SearchView(Differences(), staged, None)
 
     def registry_for(self, query: Query, caller: Caller, deadline: Deadline) -> Registry:
         """The registry by which the hits of *query* are verified; raises as `of` does."""
-        view = self.of(query, caller, deadline)
-        return self._registry if view is None else view.registry
+        return self.of(query, caller, deadline).registry

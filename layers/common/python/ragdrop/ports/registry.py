@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ragdrop.domain.calibration import Calibration
+from ragdrop.domain.change_counts import ChangeCounts
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
 from ragdrop.domain.history import LiveChange
@@ -139,7 +140,8 @@ class DocumentRegistry(Protocol):
     ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
         """Paths, sorted, by name, and heads: up to 100 of both together in one batch read.
 
-        A name that nothing has, or that was not read in time, is left out; raises only where nothing could be read.
+        A name that nothing has leads to nothing, one that was not read in time is left out; raises only where nothing
+        could be read.
         """
         ...
 
@@ -231,7 +233,11 @@ class DocumentRegistry(Protocol):
 
 
 class HistoryRegistry(Protocol):
-    """What answered when, for 30 days.  A change is written with what it records, or not at all."""
+    """What answered when, for 30 days.  A change is written and counted with what it records, or not at all."""
+
+    def change_counts(self, tenant: str, deadline: Deadline) -> ChangeCounts:
+        """How often what answers changed: a reader's heads hold while the counts of their slots are the same."""
+        ...
 
     def changes(self, tenant: str, vault: str, *, after: str, limit: int) -> list[LiveChange]:
         """The changes of a vault whose ids are behind *after*, in order, at most *limit*."""

@@ -14,7 +14,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import CircuitOpenError, DatabaseError
-from ragdrop.ports import Registry
+from ragdrop.query.known_heads import KnownHeads
 from ragdrop.query.query_vectors import QueryVectors
 from ragdrop.query.usage import UsageCounter
 from ragdrop.resilience.bounded_cache import BoundedCache, HitCounts
@@ -54,8 +54,8 @@ class CachedSearch:
     """A Search that remembers.
 
     An answer is served only while every document of it is at the revision that it was made from, by a consistent read
-    of their heads: what was deleted or replaced is never served.  The tenant's generation is part of the key, so a new
-    document is seen as soon as the tenant's item is read again.
+    of the change counts, or of heads: what was deleted or replaced is never served.  The tenant's generation is part of
+    the key, so a new document is seen as soon as the tenant's item is read again.
 
     Args:
         search: Finds what is not remembered.
@@ -70,7 +70,7 @@ class CachedSearch:
         self,
         *,
         search: Searching,
-        registry: Registry,
+        known_heads: KnownHeads,
         directory: TenantDirectory,
         usage: UsageCounter,
         query_vectors: QueryVectors,
@@ -78,7 +78,7 @@ class CachedSearch:
         clock: Callable[[], float],
     ) -> None:
         self._search = search
-        self._registry = registry
+        self._known_heads = known_heads
         self._directory = directory
         self._usage = usage
         self._query_vectors = query_vectors
@@ -119,7 +119,7 @@ class CachedSearch:
         """Whether every document of an answer is still at its revision; False too where that cannot be known."""
         revisions = revisions_of(found)
         try:
-            heads = self._registry.heads(list(revisions), deadline)
+            heads = self._known_heads.for_one_search().heads(list(revisions), deadline)
         except (DatabaseError, CircuitOpenError):
             return False  # the search itself then says what an outage of the registry means
         return all(

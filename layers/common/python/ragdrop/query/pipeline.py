@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.domain.tenants import Caller
-from ragdrop.ports import Registry
 from ragdrop.ports.metrics import Metrics, Operation, QueryReport, failure_of, filters_of
 from ragdrop.query.cache import MAX_CHARACTERS, CachedSearch, Searching
 from ragdrop.query.fallback import BucketSearch, FallbackSearch, UnlessOpen
+from ragdrop.query.known_heads import KnownHeads
 from ragdrop.query.query_vectors import QueryVectors
 from ragdrop.query.usage import UsageCounter
 from ragdrop.resilience.bounded_cache import BoundedCache
@@ -38,7 +38,7 @@ class SearchServices:
     bucket: BucketSearch
     metrics: Metrics
     breakers: Breakers
-    registry: Registry
+    known_heads: KnownHeads
     directory: TenantDirectory
     usage: UsageCounter
     query_vectors: QueryVectors
@@ -63,7 +63,7 @@ def search_pipeline(search: Searching, services: SearchServices) -> SearchPipeli
     unless_open = UnlessOpen(search, services.breakers)
     cached = CachedSearch(
         search=unless_open,
-        registry=services.registry,
+        known_heads=services.known_heads,
         directory=services.directory,
         usage=services.usage,
         query_vectors=services.query_vectors,

@@ -60,7 +60,7 @@ class DynamoDbDocuments(DynamoDbPointers, DynamoDbHistory):
     def named_and_heads(
         self, names: Collection[Name], keys: Collection[DocumentKey], deadline: Deadline
     ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
-        """Both by one batch read; heads that stay unprocessed until the deadline are `unread`, names are left out.
+        """Both by one batch read; heads that stay unprocessed until the deadline are `unread`, such names are left out.
 
         Raises:
             DatabaseError: Nothing could be read.
@@ -70,9 +70,10 @@ class DynamoDbDocuments(DynamoDbPointers, DynamoDbHistory):
         by_head = {(document_pk(key), HEAD_SK): key for key in keys}
         found, left = read_batch(self._table, [*by_name, *by_head], deadline, self._sleep)
         heads = [head_of(item) for item in found if item["SK"] == HEAD_SK]
-        paths = {by_name[item["PK"], NAME_SK]: paths_of(item) for item in found if item["SK"] == NAME_SK}
+        paths: dict[Name, tuple[str, ...]] = {name: () for item, name in by_name.items() if item not in left}
+        paths |= {by_name[item["PK"], NAME_SK]: paths_of(item) for item in found if item["SK"] == NAME_SK}
         unread = frozenset(by_head[item] for item in left if item in by_head)
-        return {name: held for name, held in paths.items() if held}, Heads({head.key: head for head in heads}, unread)
+        return paths, Heads({head.key: head for head in heads}, unread)
 
     def detail(self, key: DocumentKey, revision: int) -> Detail | None:
         """What is kept of one revision."""

@@ -1,20 +1,27 @@
-"""Changes of documents in DynamoDB: each in the item of its revision, and in its vault's list.
+"""Changes of documents in DynamoDB: each in the item of its revision, in its vault's list, and counted for readers.
 
-Both are written in one transaction with the head that they record.  What expires goes by the table's time to live.
+All are written in one transaction with the head that they record.  What expires goes by the table's time to live.
 """
 
 from __future__ import annotations
 
+import secrets
+import time
+from collections.abc import Callable
 from dataclasses import asdict
 
+from ragdrop.domain.change_counts import SHARDS, ChangeCounts, shard_of, slot_of
+from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail
 from ragdrop.domain.history import LiveChange
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.errors import DatabaseError
 from ragdrop.stores.dynamodb.items import Item, detail_item, detail_sk, document_pk
-from ragdrop.stores.dynamodb.table import DynamoDbTable, Put, Update, Write
+from ragdrop.stores.dynamodb.table import DynamoDbTable, ItemKey, Put, Update, Write, read_batch
 
 CHANGE = "change"  # of the item of a revision: what it changed
 LAST = "~"  # sorts behind every id
+SLOT = "c"  # and the number of a slot: an attribute of a shard's item
 PAGE = 200  # changes of one request, where more are wanted
 
 
@@ -22,6 +29,19 @@ class DynamoDbHistory:
     """The part of the registry that knows the past.  `self._table` is the registry's."""
 
     _table: DynamoDbTable
+    _sleep: Callable[[float], None] = staticmethod(time.sleep)
+
+    def change_counts(self, tenant: str, deadline: Deadline) -> ChangeCounts:
+        """The counts of every shard, by one batch read."""
+        found, left = read_batch(self._table, counts_keys(tenant), deadline, self._sleep)
+        if left:
+            raise DatabaseError("not all change counts could be read", service="registry")
+        begun = [""] * SHARDS
+        counts: dict[int, int] = {}
+        for item in found:
+            begun[int(item["SK"])] = item["begun"]
+            counts |= {int(name[1:]): count for name, count in item.items() if name[0] == SLOT and name[1:].isdigit()}
+        return ChangeCounts(tuple(begun), counts)
 
     def changes(self, tenant: str, vault: str, *, after: str, limit: int) -> list[LiveChange]:
         """The vault's list behind an id, read consistently."""
@@ -58,7 +78,7 @@ class DynamoDbHistory:
 
 
 def recorded(change: LiveChange, detail: Detail | None) -> list[Write]:
-    """The writes that record *change*, of a revision with *detail* where it was activated."""
+    """The writes that record and count *change*, of a revision with *detail* where it was activated."""
     fields = _fields(change)
     kept = {CHANGE: fields, **({} if change.after == change.revision else {"expires_at": change.expires_at_s})}
     item = {"PK": document_pk(change.key), "SK": detail_sk(change.revision)} if detail is None else detail_item(detail)
@@ -67,7 +87,16 @@ def recorded(change: LiveChange, detail: Detail | None) -> list[Write]:
     if change.before is not None and change.before != change.after:
         replaced = document_pk(change.key), detail_sk(change.before)
         writes.append((replaced, Update({"expires_at": change.expires_at_s}, whatever_is_there=True)))
+    if change.before != change.after:
+        slot = slot_of(change.key)
+        count = Update(additions={f"{SLOT}{slot}": 1}, initial={"begun": secrets.token_hex(4)}, whatever_is_there=True)
+        writes.append((counts_keys(change.key.tenant)[shard_of(slot)], count))
     return writes
+
+
+def counts_keys(tenant: str) -> list[ItemKey]:
+    """Where the change counts of a tenant are, by shard."""
+    return [(f"LC#{tenant}", str(shard)) for shard in range(SHARDS)]
 
 
 def _vault_pk(tenant: str, vault: str) -> str:

@@ -32,6 +32,7 @@ class Update:
         rising: An attribute of `changes` that must not fall; the item may be new, and `expected` does not count.
         whatever_is_there: No condition: the item is made where there is none; `expected` does not count.
         fewer_than: Sets that must have fewer members than this, or not be there; the item is made where there is none.
+        initial: Attributes to set where the item does not have them.
     """
 
     changes: Mapping[str, Any] = field(default_factory=dict)
@@ -41,6 +42,7 @@ class Update:
     rising: str | None = None
     whatever_is_there: bool = False
     fewer_than: Mapping[str, int] = field(default_factory=dict)
+    initial: Mapping[str, Any] = field(default_factory=dict)
 
     def request(self) -> dict[str, Any]:
         """The parameters of UpdateItem; names and values are always placeholders, so no word is reserved.
@@ -50,13 +52,14 @@ class Update:
         """
         values: dict[str, Any] = {f":{name}": value for name, value in self.changes.items() if value is not None}
         sets = [f"#{name} = :{name}" for name, value in self.changes.items() if value is not None]
+        sets += [f"#{name} = if_not_exists(#{name}, :{name})" for name in self.initial]
         removes = [f"#{name}" for name, value in self.changes.items() if value is None]
         adds = [f"#{name} :{name}" for name in self.additions]
-        values |= {f":{name}": value for name, value in self.additions.items()}
+        values |= {f":{name}": value for name, value in ({**self.initial, **self.additions}).items()}
         clauses = [
             f"{verb} {', '.join(parts)}" for verb, parts in (("SET", sets), ("REMOVE", removes), ("ADD", adds)) if parts
         ]
-        names = {*self.changes, *self.additions}
+        names = {*self.changes, *self.initial, *self.additions}
         condition: str | None
         if self.rising:
             names.add("PK")
@@ -187,7 +190,7 @@ class DynamoDbTable:
     def transact(self, writes: Sequence[Write]) -> bool:
         """Write all of *writes*, or nothing and False where one of their conditions does not hold.
 
-        Where another write has one of the items in hand, it is tried again, twice.
+        Where another write has one of the items in hand, it is tried again, up to five times within a second.
         """
         request = [self._step(write) for write in writes]
         for pause_s in (*CONFLICT_PAUSES_S, None):
@@ -292,7 +295,7 @@ def _typed(key: ItemKey) -> dict[str, dict[str, str]]:
 
 
 MAX_ITEMS = 100  # items a BatchGetItem takes
-CONFLICT_PAUSES_S = (0.05, 0.2)  # between the tries of a transaction
+CONFLICT_PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.4)  # between the tries of a transaction: change counts are shared
 BACKOFF_BASE_S = 0.05
 BACKOFF_CAP_S = 1.0
 

@@ -154,11 +154,11 @@ class DynamoDbTenants(DynamoDbKeys):
         return self._table.update((f"T#{name}", TENANT_SK), update, returning="NONE").won
 
     def forget_tenant(self, name: str) -> int:
-        """Remove keys, pointers that lead nowhere, settings and folders; then the tenant, and its entry in the list."""
+        """Remove keys, pointers that lead nowhere, change counts, settings, folders; then the tenant, and its entry."""
         gone = self._forget_keys(name)
-        pointers = list(self._table.query(f"C#{name}"))
+        beside = [*self._table.query(f"C#{name}"), *self._table.query(f"LC#{name}")]
         items = list(self._table.query(f"T#{name}"))
-        for item in [*pointers, *sorted(items, key=lambda each: bool(each["SK"] == TENANT_SK))]:
+        for item in [*beside, *sorted(items, key=lambda each: bool(each["SK"] == TENANT_SK))]:
             self._table.delete((item["PK"], item["SK"]))
         self._table.delete((TENANT_LIST_PK, name))
-        return gone + len(pointers) + len(items)
+        return gone + len(beside) + len(items)

@@ -1,0 +1,93 @@
+"""What every Registry counts: each change of what answers, with the change itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragdrop.domain.change_counts import ChangeCounts, slot_of
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.ports import Registry
+from tests.contract.registry_examples import FAILURE, NOW_S, buried, claimed, detail_of, indexed, new_tenant_name
+
+
+@pytest.fixture
+def key() -> DocumentKey:
+    return DocumentKey(new_tenant_name(), "team", "notes/größe + 1 😀.md")
+
+
+def counts(registry: Registry, key: DocumentKey) -> ChangeCounts:
+    """The counts of the key's tenant."""
+    return registry.change_counts(key.tenant, Deadline.after(30))
+
+
+def test_a_tenant_without_a_change_has_no_counts(registry: Registry, key: DocumentKey) -> None:
+    claimed(registry, key)
+
+    assert counts(registry, key).stamp(key) == ("", 0)
+
+
+def test_activations_and_deletions_are_counted_in_the_slot_of_their_document(
+    registry: Registry, key: DocumentKey
+) -> None:
+    indexed(registry, key)
+    first = counts(registry, key).stamp(key)
+    indexed(registry, key)
+    buried(registry, key)
+
+    begun, count = counts(registry, key).stamp(key)
+
+    assert (begun, count, first[1]) == (first[0], 3, 1)
+    assert dict(counts(registry, key).counts or {}) == {slot_of(key): 3}
+
+
+def test_what_changes_no_answer_is_not_counted(registry: Registry, key: DocumentKey) -> None:
+    indexed(registry, key)
+    before = counts(registry, key)
+
+    head = claimed(registry, key)
+    registry.fail(key, head.revision, FAILURE, keep_live=True)
+
+    assert counts(registry, key) == before
+
+
+def test_a_failure_that_withdraws_what_was_live_is_counted(registry: Registry, key: DocumentKey) -> None:
+    indexed(registry, key)
+    head = claimed(registry, key)
+
+    registry.fail(key, head.revision, FAILURE, keep_live=False)
+
+    assert counts(registry, key).stamp(key)[1] == 2
+
+
+def test_a_step_that_lost_is_not_counted(registry: Registry, key: DocumentKey) -> None:
+    head = claimed(registry, key)
+    claimed(registry, key)
+
+    assert registry.activate(detail_of(key, head.revision), NOW_S) is None
+    assert counts(registry, key).stamp(key)[1] == 0
+
+
+def test_documents_of_both_shards_are_counted_apart(registry: Registry, key: DocumentKey) -> None:
+    keys = [DocumentKey(key.tenant, "team", f"{number}.md") for number in range(6)]
+    for each in keys:
+        indexed(registry, each)
+
+    found = counts(registry, key)
+
+    assert all(found.begun)
+    assert sum((found.counts or {}).values()) == len(keys)
+    assert all(found.stamp(each)[1] for each in keys)
+
+
+def test_a_tenant_that_is_forgotten_takes_its_counts_along(registry: Registry, key: DocumentKey) -> None:
+    indexed(registry, key)
+    before = counts(registry, key).stamp(key)
+    buried(registry, key)
+    registry.forget_document(key)
+
+    registry.forget_tenant(key.tenant)
+    assert counts(registry, key).stamp(key) == ("", 0)
+
+    indexed(registry, key)
+    assert counts(registry, key).stamp(key) != before

@@ -1,0 +1,276 @@
+"""Every interleaving of two writers and one reader over two documents: nothing stale ever answers.
+
+The real KnownHeads reads the real in-memory registry, whose contract suite DynamoDB's passes too.  At each read of the
+reader any writer may take any of its next steps first, or die for good.  Heads of one batch are read one by one, as
+DynamoDB reads them.  States that were seen before are not followed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from ragdrop.domain.change_counts import ChangeCounts
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Head, Heads
+from ragdrop.domain.history import LiveChange
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.pointers import Name
+from ragdrop.query.known_heads import KnownHeads
+from testing.memory_registry import MemoryRegistry
+from tests.contract.registry_examples import NOW_S, claim_of, detail_of
+
+KEYS = (DocumentKey("acme", "team", "a.md"), DocumentKey("acme", "team", "b.md"))
+STEPS = (2, 2)  # of each writer: a claim and its activation are one each, and so is a deletion
+SEARCHES = 2  # the first fills the memory, the second may trust it
+Signature = tuple[Any, ...]
+
+
+class StaleAnswerError(Exception):
+    """A search answered what was live at no moment of it."""
+
+
+class SeenError(Exception):
+    """From here on everything was explored."""
+
+
+@dataclass
+class Writer:
+    """What one worker holds between its steps; the steps that it may take next."""
+
+    left: int
+    claimed: Head | None = None
+    pointed: bool = False
+
+    @property
+    def signature(self) -> tuple[int, int, str, bool]:
+        """What tells it from another."""
+        return self.left, *((self.claimed.revision, self.claimed.key.path) if self.claimed else (0, "")), self.pointed
+
+    def next_steps(self, registry: MemoryRegistry) -> list[Callable[[], None]]:
+        """The steps that it may take."""
+        if not self.left:
+            return []
+        if self.claimed is None:
+            return [
+                *(lambda key=key: self._claim(registry, key) for key in KEYS),
+                *(lambda key=key: self._bury(registry, key) for key in KEYS if registry.head(key)),
+            ]
+        return [lambda: self._activate(registry) if self.pointed else self._point(registry)]
+
+    def _claim(self, registry: MemoryRegistry, key: DocumentKey) -> None:
+        self.left -= 1
+        self.claimed, self.pointed = registry.claim(key, registry.head(key), claim_of()), False
+
+    def _point(self, registry: MemoryRegistry) -> None:
+        assert self.claimed is not None
+        registry.point(detail_of(self.claimed.key, self.claimed.revision))
+        self.pointed = True
+
+    def _activate(self, registry: MemoryRegistry) -> None:
+        assert self.claimed is not None
+        self.left -= 1
+        registry.activate(detail_of(self.claimed.key, self.claimed.revision), NOW_S)
+        self.claimed = None
+
+    def _bury(self, registry: MemoryRegistry, key: DocumentKey) -> None:
+        self.left -= 1
+        head = registry.head(key)
+        assert head is not None
+        buried = registry.tombstone(key, head, None, NOW_S)
+        if buried is not None:
+            registry.unpoint(buried)
+
+
+@dataclass
+class Run:
+    """One interleaving: the *choices* given, then always the first one, which are noted with how many there were."""
+
+    choices: Sequence[int]
+    seen: set[Signature]
+    registry: MemoryRegistry
+    writers: tuple[Writer, ...]
+    taken: list[tuple[int, int]] = field(default_factory=list)
+    searches: int = 0
+    progress: tuple[Any, ...] = ()
+    live: dict[DocumentKey, set[int | None]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.known = KnownHeads(Interrupted(self), clock=lambda: NOW_S)  # type: ignore[arg-type]
+
+    def pause(self, *progress: Any) -> None:
+        """Let writers take steps before the reader goes on from *progress*."""
+        while True:
+            steps = [None, *(step for writer in self.writers for step in writer.next_steps(self.registry))]
+            self._look(progress)
+            place = len(self.taken)
+            choice = self.choices[place] if place < len(self.choices) else 0
+            self.taken.append((choice, len(steps)))
+            step = steps[choice]
+            if step is None:
+                return
+            step()
+            for key in KEYS:
+                self.live.setdefault(key, set()).add(self.live_revision(key))
+
+    def search(self) -> None:
+        """One search: the promoted documents, then the heads of both.
+
+        Raises:
+            StaleAnswerError: It gave what was not live since it began, or missed what was critical all along.
+        """
+        self.searches += 1
+        self.live = {key: {self.live_revision(key)} for key in KEYS}
+        registry, deadline = self.known.for_one_search(), Deadline.after(60)
+        promoted = {each.key for each in registry.promoted("acme", deadline)}
+        missed = {key for key in KEYS if None not in self.live[key]} - promoted
+        heads = registry.heads(KEYS, deadline)
+        given = {key: heads.found[key].live_revision if key in heads.found else None for key in KEYS}
+        stale = {key for key in KEYS if given[key] not in self.live[key]}
+        if stale or missed:
+            raise StaleAnswerError(f"stale: {stale}, missed: {missed}, after {self.taken}")
+
+    def live_revision(self, key: DocumentKey) -> int | None:
+        """What answers for a document now."""
+        head = self.registry.head(key)
+        return head.live_revision if head else None
+
+    def _look(self, progress: tuple[Any, ...]) -> None:
+        """Stop where the same state was explored; the choices given lead through states that were."""
+        if len(self.taken) < len(self.choices):
+            return
+        known, registry, deadline = self.known, self.registry, Deadline.after(60)
+        heads = [known.heads.get(key, now_s=NOW_S) for key in KEYS]
+        listed = known.promoted.get("acme", now_s=NOW_S)
+        signature = (
+            self.searches,
+            progress,
+            *(frozenset(self.live[key]) for key in KEYS),
+            tuple(sorted(writer.signature for writer in self.writers)),  # which of them is which does not matter
+            *(_short(registry.head(key)) for key in KEYS),
+            tuple(registry.promoted("acme", deadline)),
+            _counted(registry.change_counts("acme", deadline)),
+            *(held and (held[0][1], _short(held[1])) for held in heads),
+            listed and (_counted(listed[0]), tuple(listed[1])),
+        )
+        if signature in self.seen:
+            raise SeenError
+        self.seen.add(signature)
+
+
+def _short(head: Head | None) -> tuple[int, str, int | None] | None:
+    return head and (head.revision, head.status.value, head.live_revision)
+
+
+def _counted(counts: ChangeCounts) -> frozenset[tuple[int, int]]:
+    return frozenset((counts.counts or {}).items())
+
+
+class Interrupted:
+    """The registry as the reader reaches it: before each read of an item writers may come in between."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def change_counts(self, tenant: str, deadline: Deadline) -> Any:
+        self._run.pause("counts")
+        return self._run.registry.change_counts(tenant, deadline)
+
+    def promoted(self, tenant: str, deadline: Deadline) -> Any:
+        self._run.pause("promoted")
+        return self._run.registry.promoted(tenant, deadline)
+
+    def named_and_heads(
+        self, names: Collection[Name], keys: Collection[DocumentKey], deadline: Deadline
+    ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
+        found: dict[DocumentKey, Head] = {}
+        named = self._run.registry.named_and_heads(names, (), deadline)[0]
+        for key in keys:
+            self._run.pause("head", key, *((one, _short(head)) for one, head in found.items()))
+            found |= self._run.registry.heads([key], deadline).found
+        return named, Heads(found)
+
+
+def explore(make: Callable[[], MemoryRegistry], steps: tuple[int, int] = STEPS) -> int:
+    """Follow every interleaving; how many states there are.  Raises StaleAnswerError where one answers wrong."""
+    seen: set[Signature] = set()
+    choices: list[int] | None = []
+    while choices is not None:
+        run = Run(choices, seen, make(), tuple(map(Writer, steps)))
+        try:
+            for _ in range(SEARCHES):
+                run.search()
+        except SeenError:
+            pass
+        choices = following(run.taken)
+    return len(seen)
+
+
+def one_live(registry: MemoryRegistry) -> MemoryRegistry:
+    """*registry*, in which the first document answers already."""
+    writer = Writer(2)
+    while steps := writer.next_steps(registry):
+        steps[0]()
+    return registry
+
+
+def following(taken: Sequence[tuple[int, int]]) -> list[int] | None:
+    """The next choices after those *taken*, each with how many there were; None after the last.
+
+    >>> following([(0, 2), (1, 2)]), following([(1, 2)])
+    ([1], None)
+    """
+    for place in range(len(taken) - 1, -1, -1):
+        choice, several = taken[place]
+        if choice + 1 < several:
+            return [*(before for before, _ in taken[:place]), choice + 1]
+    return None
+
+
+class CountedLater(MemoryRegistry):
+    """A registry that counts a change by a write of its own, after it: what must not be."""
+
+    def _record(self, change: LiveChange) -> None:
+        counts = self._counts.get(change.key.tenant)
+        super()._record(change)
+        if counts is None:
+            self._counts.pop(change.key.tenant, None)
+        else:
+            self._counts[change.key.tenant] = counts
+
+
+class NeverPointed(MemoryRegistry):
+    """A registry whose pointers come after the change that they are for: what must not be."""
+
+    def point(self, detail: Any) -> None:
+        del detail
+
+
+@pytest.mark.parametrize("steps", [STEPS, pytest.param((3, 2), marks=pytest.mark.histories)])
+def test_no_interleaving_of_two_writers_and_a_reader_gives_what_was_not_live(steps: tuple[int, int]) -> None:
+    states = explore(lambda: one_live(MemoryRegistry()), steps)
+
+    print(f"{states} states of two writers, one reader and two documents")
+    assert states > 5_000
+
+
+@pytest.mark.parametrize("broken", [CountedLater, NeverPointed])
+def test_the_exploration_finds_a_registry_that_breaks_the_rules(broken: type[MemoryRegistry]) -> None:
+    with pytest.raises(StaleAnswerError):
+        explore(lambda: one_live(broken()))
+
+
+def test_a_writer_that_was_overtaken_activates_nothing() -> None:
+    registry, first, second = MemoryRegistry(), Writer(2), Writer(2)
+    for writer in (first, second):
+        writer.next_steps(registry)[0]()
+    for _ in range(2):
+        first.next_steps(registry)[0]()
+
+    head = registry.head(KEYS[0])
+
+    assert head is not None
+    assert head == replace(head, live_revision=None, revision=int(NOW_S * 1_000) + 1)
