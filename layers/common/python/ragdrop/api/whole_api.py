@@ -13,6 +13,7 @@ from ragdrop.api.health import health_router, queue_router
 from ragdrop.api.http import authenticated, create_api, maybe_authenticated
 from ragdrop.api.openai import chat_router
 from ragdrop.api.openapi import documented
+from ragdrop.api.past.canaries import canaries_router
 from ragdrop.api.past.history import history_router
 from ragdrop.api.past.rollback import rollback_router
 from ragdrop.api.past.stages import stages_router
@@ -56,7 +57,7 @@ def core_routes(
             writer,
         ),
         stats_router(lambda: app.operate.read_stats, reader),
-        health_router(lambda: app.operate.check_health, app.tenants.directory, anyone),
+        health_router(lambda: app.operate.check_health, lambda: app.operate.canaries, app.tenants.directory, anyone),
         queue_router(lambda: app.ports.queue, reader, admin),
     ]
 
@@ -71,6 +72,7 @@ def query_api(app: App) -> FastAPI:
             lambda: app.generate.converse, lambda: app.generate.condense_conversation, app.tenants.directory, reader
         ),
         stages_router(lambda: app.history.stages, reader, writer),
+        canaries_router(lambda: app.operate.canaries, reader, writer),
         rollback_router(lambda: app.history.roll_back, writer),
         verify_router(lambda: app.generate.verify, reader),
         session_router(

@@ -1,7 +1,8 @@
 """Sweep all tenants: one after the other, each time another one first, and one that fails does not stop the others.
 
-Before its sweep a tenant's index gets back what it lost.  A tenant that grew, or changed its model, since its scores
-were calibrated is calibrated again after its sweep.  At last segments that no reader uses any more are removed.
+Before its sweep a tenant's index gets back what it lost, and golden questions that are due are asked.  A tenant that
+grew, or changed its model, since its scores were calibrated is calibrated again after its sweep.  At last segments
+that no reader uses any more are removed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DependencyError
 from ragdrop.ingest.merge_segments import MergeSegments
 from ragdrop.operate.calibrate import Calibrate
+from ragdrop.operate.canaries import Canaries
 from ragdrop.operate.rebuild_index import RebuildIndex
 from ragdrop.operate.sweep import Sweep
 from ragdrop.operate.sweeping import SweepReport
@@ -50,6 +52,7 @@ class SweepTenants:
         rebuild_index: RebuildIndex,
         rebuild_fallback: RebuildIndex,
         merge_segments: MergeSegments,
+        canaries: Canaries,
         clock: Callable[[], float],
     ) -> None:
         self._registry = registry
@@ -58,6 +61,7 @@ class SweepTenants:
         self._rebuild_index = rebuild_index
         self._rebuild_fallback = rebuild_fallback
         self._merge_segments = merge_segments
+        self._canaries = canaries
         self._clock = clock
 
     def __call__(self, deadline: Deadline) -> Round:
@@ -67,7 +71,7 @@ class SweepTenants:
         done = Round([], {})
         for name in names[first:] + names[:first]:
             try:
-                self._rebuild(name, deadline)
+                self._prepare(name, deadline)
                 report = self._sweep(name, deadline)
             except DependencyError as exc:
                 done.failures[name] = exc.code
@@ -81,8 +85,8 @@ class SweepTenants:
             self._tidy(name, deadline, done)
         return done
 
-    def _rebuild(self, name: str, deadline: Deadline) -> None:
-        """Rebuild what the tenant's index lost; it comes first, as a damaged index cannot be swept."""
+    def _prepare(self, name: str, deadline: Deadline) -> None:
+        """Rebuild what the tenant's index lost, as a damaged index cannot be swept; then ask what is due."""
         tenant = self._registry.tenant(name)
         if tenant is None:
             return
@@ -91,6 +95,7 @@ class SweepTenants:
             written += self._rebuild_fallback(tenant, deadline)
         if written:
             logger.warning("an index was rebuilt", extra={"tenant": name, "documents": written})
+        self._canaries.run_due(tenant, deadline)
 
     def _tidy(self, name: str, deadline: Deadline, done: Round) -> None:
         """Remove segments that no reader uses any more; a failure is the tenant's, and the next run tries again."""
