@@ -21,10 +21,10 @@ from ragdrop.resilience.bounded_cache import BoundedCache
 from tests.world import World
 
 DOWN = EmbeddingServiceError("down", service="embedding")
-WORDS = (
-    "anvil basil cedar delta ember fjord grove heron ivory jetty karst lemon mango nylon otter plume quartz raven "
-    "sable tulip"
-).split()
+WORDS = [
+    *("anvil", "basil", "cedar", "delta", "ember", "fjord", "grove", "heron", "ivory", "jetty"),
+    *("karst", "lemon", "mango", "nylon", "otter", "plume", "quartz", "raven", "sable", "tulip"),
+]
 
 
 class Counted:

@@ -157,6 +157,14 @@ class RagdropClient:
         """Remove what waits in a stage; what is live stays."""
         return self._post(f"/stages/{quote(vault, safe='')}/{quote(stage, safe='')}/discard", {}, repeatable=True)
 
+    def canaries(self) -> Reply:
+        """How the golden questions of each vault were answered last."""
+        return self._connection.send("GET", "/canaries")
+
+    def run_canaries(self, vault: str) -> Reply:
+        """Ask the golden questions of a vault now."""
+        return self._post(f"/canaries/{quote(vault, safe='')}", {}, repeatable=True)
+
     def delete_document(self, vault: str, path: str, *, purge: bool = False) -> Reply:
         """Delete a document, with `purge` all that is kept of it; the reply is the receipt."""
         return self._connection.send("DELETE", document_route(vault, path), params={"purge": "1"} if purge else None)

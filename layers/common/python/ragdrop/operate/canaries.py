@@ -22,9 +22,7 @@ from ragdrop.tenants.directory import TenantDirectory
 logger = logging.getLogger(__name__)
 
 DUE_S = 6 * 3_600.0  # a vault is asked again after so long, where nothing changed
-MAX_QUESTIONS = (
-    200  # of a tenant in one run of the schedule; the next run continues with the vaults that waited longest
-)
+MAX_QUESTIONS = 200  # of a tenant in one run of the schedule; the next one takes the vaults that waited longest
 TENANT_S = 60.0  # seconds that one run of the schedule gives a tenant
 
 

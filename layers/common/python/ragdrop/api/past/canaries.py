@@ -24,9 +24,7 @@ class CanaryShape(BaseModel):
     answered: int = Field(description="Golden questions that are answered.")
     dropped: list[str] = Field(description="Golden questions that are not answered and once were.")
     measured_at: str | None = Field(description="When all of them could be asked last.")
-    not_measured: str | None = Field(
-        description="The code of what kept the last run from asking all; null for nothing."
-    )
+    not_measured: str | None = Field(description="The code of what kept the last run from asking all, else null.")
 
 
 class OutcomeShape(BaseModel):

@@ -165,7 +165,7 @@ class DynamoDbTenants(DynamoDbKeys):
         return self._table.update((f"T#{name}", TENANT_SK), update, returning="NONE").won
 
     def forget_tenant(self, name: str) -> int:
-        """Remove keys, pointers that lead nowhere, canaries, settings and folders; then the tenant, and its entry in the list."""
+        """Remove keys, old pointers, canaries, settings and folders; then the tenant, and its entry in the list."""
         gone = self._forget_keys(name)
         others = [item for partition in (f"C#{name}", _canaries(name)) for item in self._table.query(partition)]
         items = list(self._table.query(f"T#{name}"))
