@@ -38,6 +38,7 @@ class Row:
 
 PLAN = "/documents/{vault}/{path}"
 STAGE = "/stages/{vault}/{stage}"
+SAID = "POST /answers/{answer_id}/feedback"
 OWN, ANOTHERS = "own, vault `team`", "another tenant's"
 TURNS = [{"role": "user", "content": "plan"}]
 
@@ -73,6 +74,9 @@ ROWS = (
     ),
     Row("GET /answers/{answer_id}", OWN, (200, 200, 200, 200, 404), "/answers/{answer}"),
     Row("GET /answers/{answer_id}", ANOTHERS, (404,) * 5, "/answers/{answer}"),
+    Row(SAID, OWN, (200, 200, 200, 200, 404), "/answers/{answer}/feedback", {"kind": "right"}),
+    Row(SAID, ANOTHERS, (404,) * 5, "/answers/{answer}/feedback", {"kind": "right"}),
+    Row("GET /feedback", "of answers that it may read", (200,) * 5, "/feedback"),
     Row(
         "POST /v1/chat/completions",
         OWN,

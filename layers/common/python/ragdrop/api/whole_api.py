@@ -14,6 +14,7 @@ from ragdrop.api.http import authenticated, create_api, maybe_authenticated
 from ragdrop.api.openai import chat_router
 from ragdrop.api.openapi import documented
 from ragdrop.api.past.canaries import canaries_router
+from ragdrop.api.past.feedback import feedback_router
 from ragdrop.api.past.history import history_router
 from ragdrop.api.past.rollback import rollback_router
 from ragdrop.api.past.stages import stages_router
@@ -68,6 +69,7 @@ def query_api(app: App) -> FastAPI:
     routers = [
         *core_routes(app, reader=reader, writer=writer, admin=admin, anyone=maybe_authenticated(app.tenants.directory)),
         answers_router(lambda: app.generate.store_receipts, reader),
+        feedback_router(lambda: app.generate.store_receipts, reader),
         chat_router(
             lambda: app.generate.converse, lambda: app.generate.condense_conversation, app.tenants.directory, reader
         ),

@@ -84,6 +84,21 @@ class RagdropClient:
         """The receipt of an answer: what it was asked, said and stood on."""
         return self._connection.send("GET", f"/answers/{quote(answer_id, safe='')}")
 
+    def put_feedback(self, answer_id: str, kind: str, text: str = "") -> Reply:
+        """Say that an answer is `right` or `wrong`, or that something is `missing`; the last word of a key counts."""
+        route = f"/answers/{quote(answer_id, safe='')}/feedback"
+        return self._post(route, {"kind": kind, "text": text}, repeatable=True)
+
+    def feedback(self) -> Iterator[Reply]:
+        """Answers that have feedback, page by page: each has `answers` and the `cursor` of the next."""
+        cursor: str | None = None
+        while True:
+            page = self._connection.send("GET", "/feedback", params=given(cursor=cursor))
+            yield page
+            cursor = page.get("cursor")
+            if not cursor:
+                return
+
     def put_document(
         self,
         vault: str,
