@@ -14,6 +14,7 @@ import typer
 from ragdrop import __version__
 from ragdrop.client import RagdropClient
 from ragdrop.errors import ConfigurationError
+from ragdrop_cli.eval_feedback import write_questions
 from ragdrop_cli.eval_questions import EvalQuestion, read_questions
 from ragdrop_cli.eval_scores import SearchOutcome, changes, measures, outcome, standing
 from ragdrop_cli.failures import FAILED
@@ -25,7 +26,13 @@ from ragdrop_cli.session import session_of, vault_list
 
 MISSES_SHOWN = 20
 
-Place = Annotated[Path, typer.Argument(help="A .jsonl file of questions, or a folder in the BEIR layout.")]
+Place = Annotated[
+    Path | None,
+    typer.Argument(help="A .jsonl file of questions, or a folder in the BEIR layout.", show_default=False),
+]
+FromFeedback = Annotated[
+    bool, typer.Option("--from-feedback", help="Write questions made of feedback to the file, or print them.")
+]
 Gate = Annotated[
     float | None,
     typer.Option(
@@ -45,7 +52,7 @@ PathFormat = Annotated[str, typer.Option("--path-format", help="The path of a BE
 
 def evaluate(
     context: typer.Context,
-    place: Place,
+    place: Place = None,
     vault: ManyVaults = None,
     *,
     gate: Gate = None,
@@ -56,13 +63,21 @@ def evaluate(
     stage: InStage = None,
     split: Split = "test",
     path_format: PathFormat = "{id}.md",
+    from_feedback: FromFeedback = False,
     as_json: AsObject = False,
 ) -> None:
     """Ask questions whose answers are known, and measure how often what is expected is found.
 
     With --stage the questions are asked live and with the stage: the measures are the stage's, and each question that
-    gets better or worse is shown.
+    gets better or worse is shown.  With --from-feedback nothing is asked: questions are made of what callers said of
+    answers.
     """
+    if from_feedback:
+        with session_of(context).client() as client:
+            write_questions(client, place, as_json=as_json)
+        return
+    if place is None:
+        raise ConfigurationError("name a file of questions, or ask for them with --from-feedback")
     questions = read_questions(place, split=split, path_format=path_format)
     before = None if compare is None else _read_run(compare)
     fields = {"vaults": vault_list(vault), "limit": limit, "min_relevance": min_relevance}
