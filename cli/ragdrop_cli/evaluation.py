@@ -16,7 +16,7 @@ from ragdrop.client import RagdropClient
 from ragdrop.errors import ConfigurationError
 from ragdrop_cli.eval_feedback import write_questions
 from ragdrop_cli.eval_questions import EvalQuestion, read_questions
-from ragdrop_cli.eval_scores import SearchOutcome, changes, measures, outcome, standing
+from ragdrop_cli.eval_scores import SearchOutcome, answered, changes, measures, outcome, standing
 from ragdrop_cli.failures import FAILED
 from ragdrop_cli.options import AsObject, InStage, ManyVaults
 from ragdrop_cli.output import note, say, say_object, say_table
@@ -41,6 +41,9 @@ Gate = Annotated[
 ]
 Save = Annotated[Path | None, typer.Option("--save", help="Write this run to a file.", show_default="no")]
 Compare = Annotated[Path | None, typer.Option("--compare", help="Say what changed since a run.", show_default="no")]
+Answers = Annotated[
+    bool, typer.Option("--answers", help="Ask for answers too, which a chat model writes, and say which changed.")
+]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=20, help="Documents asked for; the measures are at this.")]
 MinRelevance = Annotated[
     float | None,
@@ -61,6 +64,7 @@ def evaluate(
     limit: Limit = 10,
     min_relevance: MinRelevance = None,
     stage: InStage = None,
+    answers: Answers = False,
     split: Split = "test",
     path_format: PathFormat = "{id}.md",
     from_feedback: FromFeedback = False,
@@ -69,8 +73,8 @@ def evaluate(
     """Ask questions whose answers are known, and measure how often what is expected is found.
 
     With --stage the questions are asked live and with the stage: the measures are the stage's, and each question that
-    gets better or worse is shown.  With --from-feedback nothing is asked: questions are made of what callers said of
-    answers.
+    gets better or worse is shown; with --answers each answer that changes too.  With --from-feedback nothing is asked:
+    questions are made of what callers said of answers.
     """
     if from_feedback:
         with session_of(context).client() as client:
@@ -83,8 +87,8 @@ def evaluate(
     fields = {"vaults": vault_list(vault), "limit": limit, "min_relevance": min_relevance}
     with session_of(context).client() as client:
         if stage is not None:
-            before = [asdict(one) for one in _ask_all(client, questions, fields, limit)]
-        outcomes = _ask_all(client, questions, {**fields, "stage": stage}, limit)
+            before = [asdict(one) for one in _ask_all(client, questions, fields, answers=answers)]
+        outcomes = _ask_all(client, questions, {**fields, "stage": stage}, answers=answers)
     run = _run(place, limit, outcomes, questions)
     if save is not None:
         _write_run(save, run)
@@ -98,7 +102,7 @@ def evaluate(
 
 
 def _ask_all(
-    client: RagdropClient, questions: Sequence[EvalQuestion], fields: Mapping[str, object], limit: int
+    client: RagdropClient, questions: Sequence[EvalQuestion], fields: Mapping[str, Any], *, answers: bool
 ) -> list[SearchOutcome]:
     with progress("Asking", len(questions), unit="questions") as tell:
         done = 0
@@ -108,7 +112,11 @@ def _ask_all(
             done += 1
             tell(done, len(questions))
 
-        return several(lambda one: outcome(one, client.search(one.text, **fields), limit=limit), questions, done=asked)
+        def ask(one: EvalQuestion) -> SearchOutcome:
+            found = outcome(one, client.search(one.text, **fields), limit=fields["limit"])
+            return answered(found, client.ask(one.text, **fields)) if answers else found
+
+        return several(ask, questions, done=asked)
 
 
 def _run(
