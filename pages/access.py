@@ -38,6 +38,7 @@ class Row:
 
 PLAN = "/documents/{vault}/{path}"
 STAGE = "/stages/{vault}/{stage}"
+SAID = "POST /answers/{answer_id}/feedback"
 OWN, ANOTHERS = "own, vault `team`", "another tenant's"
 TURNS = [{"role": "user", "content": "plan"}]
 
@@ -73,6 +74,9 @@ ROWS = (
     ),
     Row("GET /answers/{answer_id}", OWN, (200, 200, 200, 200, 404), "/answers/{answer}"),
     Row("GET /answers/{answer_id}", ANOTHERS, (404,) * 5, "/answers/{answer}"),
+    Row(SAID, OWN, (200, 200, 200, 200, 404), "/answers/{answer}/feedback", {"kind": "right"}),
+    Row(SAID, ANOTHERS, (404,) * 5, "/answers/{answer}/feedback", {"kind": "right"}),
+    Row("GET /feedback", "of answers that it may read", (200,) * 5, "/feedback"),
     Row(
         "POST /v1/chat/completions",
         OWN,
@@ -143,6 +147,9 @@ ROWS = (
         {},
     ),
     Row(f"POST {STAGE}/discard", ANOTHERS, (403, 400, 400, 400, 400), "/stages/theirs/x1/discard", {}),
+    Row("GET /canaries", "every vault it may see", (200,) * 5, "/canaries"),
+    Row("POST /canaries/{vault}", OWN, (403, 200, 200, 200, 400), "/canaries/team"),
+    Row("POST /canaries/{vault}", ANOTHERS, (403, 200, 200, 400, 400), "/canaries/theirs"),
     Row("POST /mcp", "own, `rag_context_search`", (200,) * 5, "/mcp", _tool("team")),
     Row("POST /mcp", "another tenant's, `rag_context_search`", (200,) * 5, "/mcp", _tool("theirs")),
     Row("GET /stats", "counts of its own tenant", (200,) * 5, "/stats"),

@@ -46,7 +46,7 @@ S3_PUT, S3_GET, S3_GB = 0.005 / 1e3, 0.0004 / 1e3, 0.023
 SQS_CALL = 0.40 / 1e6
 LOG_GB = 0.50
 METRIC, ALARM = 0.30, 0.10  # a month each
-METRICS, ALARMS = 10, 12  # that a stack tells and watches while it is asked; those of a dependency come with its faults
+METRICS, ALARMS = 10, 13  # that a stack tells and watches while it is asked; those of a dependency come with its faults
 EMBED_TOKEN = 0.02 / 1e6  # text-embedding-3-small
 CHAT_IN, CHAT_OUT = 0.15 / 1e6, 0.60 / 1e6  # gpt-4o-mini
 

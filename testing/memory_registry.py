@@ -12,6 +12,7 @@ from typing import Any
 from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
+from ragdrop.domain.golden import CanaryRun
 from ragdrop.domain.history import LiveChange, change_of, milliseconds
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.pointers import Name
@@ -48,6 +49,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
         self._checkpoints: dict[tuple[DocumentKey, int], Checkpoint] = {}
         self._tenants: dict[str, Tenant] = {}
         self._folders: dict[str, frozenset[str]] = {}
+        self._canary_runs: dict[str, dict[str, CanaryRun]] = {}
 
     def head(self, key: DocumentKey) -> Head | None:
         with self._call("head"):
@@ -276,9 +278,17 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
     def forget_tenant(self, name: str) -> int:
         with self._call("forget_tenant"):
             gone = self._forget_keys(name) + self._forget_promoted(name) + self._forget_counts(name)
-            gone += int(self._folders.pop(name, None) is not None)
+            gone += int(self._folders.pop(name, None) is not None) + len(self._canary_runs.pop(name, {}))
             tenant = self._tenants.pop(name, None)
             return gone if tenant is None else gone + 1 + len(tenant.settings)
+
+    def canary_runs(self, name: str) -> dict[str, CanaryRun]:
+        with self._call("canary_runs"):
+            return dict(self._canary_runs.get(name, {}))
+
+    def put_canary_run(self, name: str, run: CanaryRun) -> None:
+        with self._call("put_canary_run"):
+            self._canary_runs.setdefault(name, {})[run.vault] = run
 
     def promote_stage(self, name: str, stage: str, now_s: float) -> bool:
         with self._call("promote_stage"):

@@ -12,7 +12,7 @@ from typing import Any
 
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.receipts import Receipt
+from ragdrop.domain.receipts import Feedback, Receipt
 from ragdrop.errors import RagdropError
 from ragdrop.ports.kept_replies import KeptReply
 from ragdrop.ports.telemetry import Counts, DocumentUsage
@@ -143,6 +143,24 @@ class MemoryReceipts:
         self._called()
         found = self.held.get((tenant, receipt_id))
         return found if found is not None and found.expires_at_s > now_s else None
+
+    def put_feedback(self, receipt: Receipt, credential: str, feedback: Feedback) -> bool:
+        """Keep it with the receipt."""
+        self._called()
+        held = self.held.get((receipt.tenant, receipt.id))
+        if held is not None:
+            self.held[receipt.tenant, receipt.id] = replace(held, feedback={**held.feedback, credential: feedback})
+        return held is not None
+
+    def receipts_with_feedback(
+        self, tenant: str, *, after: str, limit: int, now_s: float
+    ) -> tuple[list[Receipt], str | None]:
+        """Those of the tenant that have some, by id."""
+        self._called()
+        listed = sorted((each for each in self.held.values() if each.tenant == tenant), key=lambda each: each.id)
+        found = [each for each in listed if each.feedback and each.id > after][:limit]
+        live = [each for each in found if each.expires_at_s > now_s]
+        return live, found[-1].id if len(found) == limit else None
 
     def forget_receipts(self, key: DocumentKey) -> int:
         """Remove those that name the document."""

@@ -17,7 +17,7 @@ Name = Annotated[
 OneVault = Annotated[str | None, typer.Option("--vault", help="Only this vault.", show_default="all")]
 Prefix = Annotated[str | None, typer.Option("--prefix", help="Only paths that begin so.", show_default="all")]
 Status = Annotated[
-    str | None, typer.Option("--status", help="pending, indexed, failed or deleted.", show_default="all")
+    str | None, typer.Option("--status", help="pending, staged, indexed, failed or deleted.", show_default="all")
 ]
 Failed = Annotated[bool, typer.Option("--failed", help="The same as --status failed.")]
 Outdated = Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ragdrop.operate.evaluation import hit, mean, ndcg, recall, reciprocal_rank
@@ -17,7 +17,8 @@ class SearchOutcome:
     """What one search found.
 
     `place` is that of the first expected document, `text_place` of the first document that shows the expected text,
-    both from 1; None where it did not come, or was not asked for.  The shares are in [0, 1].
+    both from 1; None where it did not come, or was not asked for.  The shares are in [0, 1].  `answer` is None
+    unless one was asked for; `cited` are its documents.
     """
 
     id: str
@@ -31,6 +32,8 @@ class SearchOutcome:
     recall: float
     reciprocal_rank: float
     ndcg: float
+    answer: str | None = None
+    cited: tuple[str, ...] = ()
 
 
 def outcome(question: EvalQuestion, reply: Mapping[str, Any], *, limit: int) -> SearchOutcome:
@@ -80,6 +83,9 @@ def measures(outcomes: Sequence[SearchOutcome], questions: Sequence[EvalQuestion
 def changes(before: Sequence[Mapping[str, Any]], after: Sequence[SearchOutcome]) -> list[tuple[str, str, str, str]]:
     """The questions that changed, worse ones first: what happened, question, place before, place now.
 
+    Where both runs have answers, one that has another text or cites other documents is a change too: `answer`,
+    question, the answer before, the answer now.
+
     Args:
         before: The `questions` of a saved run.
         after: The outcomes of this one.
@@ -95,8 +101,16 @@ def changes(before: Sequence[Mapping[str, Any]], after: Sequence[SearchOutcome])
             told.append(
                 ("worse" if _worth(now) < _worth(old) else "better", one.question, standing(old), standing(now))
             )
+        if old is not None and None not in {old.get("answer"), one.answer} and _told(old) != _told(now):
+            told.append(("answer", one.question, _told(old), _told(now)))
     told += [("gone", name, standing(old), "-") for name, old in known.items()]
-    return sorted(told, key=lambda change: ("worse", "better", "new", "gone").index(change[0]))
+    return sorted(told, key=lambda change: ("worse", "better", "answer", "new", "gone").index(change[0]))
+
+
+def answered(found: SearchOutcome, reply: Mapping[str, Any]) -> SearchOutcome:
+    """The outcome with the reply of `POST /ask`."""
+    cited = dict.fromkeys(str(each["key"]).partition("/")[2] for each in reply.get("citations") or [])
+    return replace(found, answer=str(reply.get("answer")), cited=tuple(cited))
 
 
 def standing(one: Mapping[str, Any]) -> str:
@@ -111,6 +125,10 @@ def standing(one: Mapping[str, Any]) -> str:
         return "answered"
     place = one.get("text_place") or one.get("place")
     return f"place {place}" if place else "not found"
+
+
+def _told(one: Mapping[str, Any]) -> str:
+    return f"{one['answer']} [{', '.join(one['cited'])}]"
 
 
 def _worth(one: Mapping[str, Any]) -> float:

@@ -14,8 +14,9 @@ import typer
 from ragdrop import __version__
 from ragdrop.client import RagdropClient
 from ragdrop.errors import ConfigurationError
+from ragdrop_cli.eval_feedback import write_questions
 from ragdrop_cli.eval_questions import EvalQuestion, read_questions
-from ragdrop_cli.eval_scores import SearchOutcome, changes, measures, outcome, standing
+from ragdrop_cli.eval_scores import SearchOutcome, answered, changes, measures, outcome, standing
 from ragdrop_cli.failures import FAILED
 from ragdrop_cli.options import AsObject, InStage, ManyVaults
 from ragdrop_cli.output import note, say, say_object, say_table
@@ -25,7 +26,13 @@ from ragdrop_cli.session import session_of, vault_list
 
 MISSES_SHOWN = 20
 
-Place = Annotated[Path, typer.Argument(help="A .jsonl file of questions, or a folder in the BEIR layout.")]
+Place = Annotated[
+    Path | None,
+    typer.Argument(help="A .jsonl file of questions, or a folder in the BEIR layout.", show_default=False),
+]
+FromFeedback = Annotated[
+    bool, typer.Option("--from-feedback", help="Write questions made of feedback to the file, or print them.")
+]
 Gate = Annotated[
     float | None,
     typer.Option(
@@ -34,6 +41,9 @@ Gate = Annotated[
 ]
 Save = Annotated[Path | None, typer.Option("--save", help="Write this run to a file.", show_default="no")]
 Compare = Annotated[Path | None, typer.Option("--compare", help="Say what changed since a run.", show_default="no")]
+Answers = Annotated[
+    bool, typer.Option("--answers", help="Ask for answers too, which a chat model writes, and say which changed.")
+]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=20, help="Documents asked for; the measures are at this.")]
 MinRelevance = Annotated[
     float | None,
@@ -45,7 +55,7 @@ PathFormat = Annotated[str, typer.Option("--path-format", help="The path of a BE
 
 def evaluate(
     context: typer.Context,
-    place: Place,
+    place: Place = None,
     vault: ManyVaults = None,
     *,
     gate: Gate = None,
@@ -54,22 +64,31 @@ def evaluate(
     limit: Limit = 10,
     min_relevance: MinRelevance = None,
     stage: InStage = None,
+    answers: Answers = False,
     split: Split = "test",
     path_format: PathFormat = "{id}.md",
+    from_feedback: FromFeedback = False,
     as_json: AsObject = False,
 ) -> None:
     """Ask questions whose answers are known, and measure how often what is expected is found.
 
     With --stage the questions are asked live and with the stage: the measures are the stage's, and each question that
-    gets better or worse is shown.
+    gets better or worse is shown; with --answers each answer that changes too.  With --from-feedback nothing is asked:
+    questions are made of what callers said of answers.
     """
+    if from_feedback:
+        with session_of(context).client() as client:
+            write_questions(client, place, as_json=as_json)
+        return
+    if place is None:
+        raise ConfigurationError("name a file of questions, or ask for them with --from-feedback")
     questions = read_questions(place, split=split, path_format=path_format)
     before = None if compare is None else _read_run(compare)
     fields = {"vaults": vault_list(vault), "limit": limit, "min_relevance": min_relevance}
     with session_of(context).client() as client:
         if stage is not None:
-            before = [asdict(one) for one in _ask_all(client, questions, fields, limit)]
-        outcomes = _ask_all(client, questions, {**fields, "stage": stage}, limit)
+            before = [asdict(one) for one in _ask_all(client, questions, fields, answers=answers)]
+        outcomes = _ask_all(client, questions, {**fields, "stage": stage}, answers=answers)
     run = _run(place, limit, outcomes, questions)
     if save is not None:
         _write_run(save, run)
@@ -83,7 +102,7 @@ def evaluate(
 
 
 def _ask_all(
-    client: RagdropClient, questions: Sequence[EvalQuestion], fields: Mapping[str, object], limit: int
+    client: RagdropClient, questions: Sequence[EvalQuestion], fields: Mapping[str, Any], *, answers: bool
 ) -> list[SearchOutcome]:
     with progress("Asking", len(questions), unit="questions") as tell:
         done = 0
@@ -93,7 +112,11 @@ def _ask_all(
             done += 1
             tell(done, len(questions))
 
-        return several(lambda one: outcome(one, client.search(one.text, **fields), limit=limit), questions, done=asked)
+        def ask(one: EvalQuestion) -> SearchOutcome:
+            found = outcome(one, client.search(one.text, **fields), limit=fields["limit"])
+            return answered(found, client.ask(one.text, **fields)) if answers else found
+
+        return several(ask, questions, done=asked)
 
 
 def _run(

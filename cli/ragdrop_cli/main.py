@@ -20,6 +20,7 @@ from ragdrop_cli import (
     doctor,
     documents,
     evaluation,
+    golden,
     history,
     invoke,
     keys,
@@ -59,7 +60,7 @@ PANELS = {
     **dict.fromkeys(("stages", "promote", "discard"), "Staged changes"),
     **dict.fromkeys(("search", "ask", "verify", "replay", "eval", "mcp", "open"), "Questions"),
     **dict.fromkeys(("tenant", "key", "connect", "calibrate", "sweep", "reindex"), "Operating, with AWS"),
-    **dict.fromkeys(("stats", "doctor"), "How it is"),
+    **dict.fromkeys(("stats", "doctor", "canary"), "How it is"),
     **dict.fromkeys(("invoke", "completion"), "At your desk"),
 }
 
@@ -142,6 +143,7 @@ def build() -> typer.Typer:
         (app, "discard", stages.discard, "ragdrop discard team spring"),
         (app, "retry", retry.retry, "ragdrop retry team/notes/pump.md"),
         (app, "doctor", doctor.doctor, "ragdrop doctor --skip-accuracy"),
+        (app, "canary", golden.canary, "ragdrop canary --vault team"),
         (app, "stats", stats.stats, "ragdrop stats 7d"),
         (app, "calibrate", calibrate.calibrate, "ragdrop calibrate --tenant acme --dry-run"),
         (app, "sweep", sweep.sweep, "ragdrop sweep --tenant acme --dry-run"),

@@ -35,7 +35,7 @@ def one_line(text: object, *, limit: int = 300) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
-STATUS_STYLES = {"indexed": "green", "pending": "yellow", "failed": "bold red", "deleted": "dim"}
+STATUS_STYLES = {"indexed": "green", "pending": "yellow", "staged": "cyan", "failed": "bold red", "deleted": "dim"}
 
 
 def console(*, error: bool = False) -> Console:

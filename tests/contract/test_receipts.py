@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import boto3
@@ -10,7 +11,7 @@ import pytest
 from moto import mock_aws
 
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.receipts import Receipt
+from ragdrop.domain.receipts import Feedback, Receipt
 from ragdrop.errors import DatabaseError
 from ragdrop.ports.receipts import Receipts
 from ragdrop.stores.dynamodb.receipts import DynamoDbReceipts
@@ -86,6 +87,49 @@ def test_all_receipts_of_a_tenant_go_and_no_other_ones(receipts: Receipts, tenan
 
     assert receipts.receipt(tenant, "one", NOW_S) is None
     assert receipts.receipt(other, "three", NOW_S) is not None
+
+
+RIGHT, WRONG = Feedback("right", "", "2027-01-15T08:00:00Z"), Feedback("wrong", "Größe 😀", "2027-01-15T08:00:01Z")
+
+
+def test_feedback_is_kept_with_its_receipt_and_the_last_word_of_a_credential_counts(
+    receipts: Receipts, tenant: str
+) -> None:
+    kept = receipt(tenant, "one", "a.md")
+    receipts.put_receipt(kept)
+
+    assert [receipts.put_feedback(kept, *said) for said in (("k1", RIGHT), ("k2", RIGHT), ("k1", WRONG))] == [True] * 3
+
+    said = replace(kept, feedback={"k1": WRONG, "k2": RIGHT})
+    assert receipts.receipt(tenant, "one", NOW_S) == said
+    assert receipts.receipts_with_feedback(tenant, after="", limit=5, now_s=NOW_S) == ([said], None)
+
+
+def test_receipts_with_feedback_are_listed_in_pages_and_no_others(receipts: Receipts, tenant: str) -> None:
+    for name in ("a1", "b2", "c3", "d4"):
+        kept = receipt(tenant, name)
+        receipts.put_receipt(kept)
+        assert name == "b2" or receipts.put_feedback(kept, "k1", RIGHT)
+
+    first, cursor = receipts.receipts_with_feedback(tenant, after="", limit=2, now_s=NOW_S)
+    assert ([each.id for each in first], cursor) == (["a1", "c3"], "c3")
+    rest, cursor = receipts.receipts_with_feedback(tenant, after="c3", limit=2, now_s=NOW_S)
+    assert ([each.id for each in rest], cursor) == (["d4"], None)
+    assert receipts.receipts_with_feedback(new_tenant_name(), after="", limit=2, now_s=NOW_S) == ([], None)
+    assert receipts.receipts_with_feedback(tenant, after="", limit=5, now_s=EXPIRES_AT_S)[0] == []
+
+
+def test_feedback_goes_with_its_receipt_and_brings_none_back(receipts: Receipts, tenant: str) -> None:
+    kept = [receipt(tenant, name, "a.md") for name in ("one", "two")]
+    for each in kept:
+        receipts.put_receipt(each)
+        assert receipts.put_feedback(each, "k1", WRONG)
+
+    receipts.forget_receipts(DocumentKey(tenant, "team", "a.md"))
+
+    assert not receipts.put_feedback(kept[0], "k1", WRONG)
+    assert receipts.receipt(tenant, "one", NOW_S) is None
+    assert receipts.receipts_with_feedback(tenant, after="", limit=5, now_s=NOW_S) == ([], None)
 
 
 def test_the_table_itself_forgets_a_receipt_and_its_notes_by_their_expiry() -> None:

@@ -219,3 +219,18 @@ def test_what_a_role_may_not_do_is_refused_and_noted(deployment: Deployment) -> 
 
     assert deployment.roles.denied == {"SweepRole: dynamodb:GetItem on VisitedTable"}
     deployment.roles.denied.clear()
+
+
+def test_the_sweep_may_ask_golden_questions_and_keep_how_they_were_answered(linked: Deployment) -> None:
+    sweep = linked.handlers["sweep"]
+    for number in range(2):  # other questions are asked at once
+        golden = [{"question": f"code QX-5521 {number}", "document": "pump.md"}]
+        linked.put_object("demo/handbook/.ragdrop.json", json.dumps({"golden_questions": golden, "min_relevance": 0}))
+        sweep.handler({}, LocalContext(remaining_ms=900_000))
+        sweep.app.ports.breakers._next_sync_s = 0.0  # a second has passed: what was counted is shared
+
+    run = sweep.app.ports.registry.canary_runs("demo")["handbook"]
+    assert (run.answered, run.not_measured) == (1, None)
+    assert ("SweepRole", "PutItem", "RegistryTable") in linked.roles.used
+    assert ("SweepRole", "GetItem", "TelemetryTable") in linked.roles.used
+    assert ("SweepRole", "UpdateItem", "TelemetryTable") in linked.roles.used

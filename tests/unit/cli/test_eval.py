@@ -127,3 +127,28 @@ def test_the_threshold_is_sent_only_where_it_is_given(asked: CommandLine) -> Non
 
     evaluate(asked, "--min-relevance", "0")
     assert json.loads(asked.api.requests[-1].content)["min_relevance"] == 0
+
+
+def test_answers_of_a_stage_are_compared_with_those_of_now(asked: CommandLine) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content)
+        told = "36 days." if (body["query"], body.get("stage")) == ("backups?", "spring") else "35 days."
+        cited = "b.md" if (body["query"], body.get("stage")) == ("pump?", "spring") else "a.md"
+        return httpx.Response(200, json={"answer": told, "citations": [{"key": f"acme/team/{cited}"}] * 2})
+
+    asked.api.routes["POST", "/ask"] = answer
+
+    run = json.loads(evaluate(asked, "--stage", "spring", "--answers", "--json").stdout)
+
+    assert run["changes"] == [
+        ["answer", "backups?", "35 days. [team/a.md]", "36 days. [team/a.md]"],
+        ["answer", "pump?", "35 days. [team/a.md]", "35 days. [team/b.md]"],
+    ]
+    assert [one["cited"] for one in run["questions"]] == [["team/a.md"], ["team/b.md"], ["team/a.md"]]
+
+
+def test_no_answer_is_asked_for_unless_it_is_wanted(asked: CommandLine) -> None:
+    run = json.loads(evaluate(asked, "--stage", "spring", "--json").stdout)
+
+    assert run["changes"] == []
+    assert {request.url.path for request in asked.api.requests} == {"/prod/search"}

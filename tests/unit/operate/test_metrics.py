@@ -70,6 +70,14 @@ def a_file_that_is_no_document(world: World) -> None:
     world.put("team/a.md", "")
 
 
+def a_golden_question_that_is_not_answered_any_more(world: World) -> None:
+    world.put("team/a.md", "alpha")
+    world.put("team/.ragdrop.json", '{"golden_questions": [{"question": "alpha", "document": "a.md"}]}')
+    for _ in range(2):
+        world.app.operate.canaries.run(world.caller, "team", Deadline.after(10))
+        world.delete("team/a.md")
+
+
 def ask(world: World) -> None:
     world.app.generate.ask(Question(Query("alpha")), world.caller, Deadline.after(10))
 
@@ -87,6 +95,7 @@ PROVOKED_BY: dict[str, tuple[Callable[[World], None], str | None]] = {
     "Throttles": (an_embedding_service_that_throttles, "embedding"),
     "BreakersOpened": (an_index_that_stays_away, "index"),
     "IndexLosses": (an_index_that_lost_everything, None),
+    "GoldenDrops": (a_golden_question_that_is_not_answered_any_more, None),
     "IndexedDocuments": (a_question, None),
     "FailedDocuments": (a_file_that_is_no_document, None),
 }

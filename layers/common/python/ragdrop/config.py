@@ -112,6 +112,7 @@ class Settings(BaseModel):
     cors_allow_origins: tuple[str, ...] = ()
 
     stage: Annotated[str, Field(max_length=255)] = "local"
+    release: str = ""
     tracing: bool = False
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
 

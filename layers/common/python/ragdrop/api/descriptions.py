@@ -154,6 +154,13 @@ WORDS = {
     "checks": "Golden questions, asked now and with the stage.",
     "expected": "The document or the text that is expected.",
     "live": "Whether it is answered now.",
+    "canaries": "Golden questions by vault, as they were asked last.",
+    "questions": "How many were asked.",
+    "answered": "How many are answered; of one question, whether it is.",
+    "dropped": "Golden questions that are not answered and once were; of one question, whether it is such.",
+    "measured_at": "When all golden questions could be asked last.",
+    "not_measured": "The code of what kept the last run from asking all; null for nothing.",
+    "outcomes": "Each golden question of the run.",
     "staged": "Whether it is answered with the stage.",
     "to": "Back to when: RFC 3339 within 30 days, or the id of the last change that stays.",
     "steps": "What was done to each document, by path.",
@@ -162,7 +169,7 @@ WORDS = {
     "dry_run": "Nothing is done.",
     "allow_mass_delete": "Delete however many there are.",
     "deletions": "Documents that were not there then.",
-    "kind": "`activated`, `failed` or `deleted`.",
+    "kind": "`activated`, `failed` or `deleted`; of feedback `right`, `wrong` or `missing`.",
     "previous_version_id": "The S3 version that answered until then; null where none did.",
     "url": "Where to post the form.",
     "fields": "The form's fields; they go before the file.",
@@ -215,6 +222,11 @@ WORDS = {
     "span": "Only these code points of the text: `start-end`, `end` exclusive.",
     "purge": "1 (admin): all versions and all that is kept of it go for good.",
     "metadata": "What the document says of itself, as a JSON object; at most 2 KB as S3 keeps it.",
+    "own": "Whether it is of the key that asks.",
+    "cited": "`vault/path` of each document that the answer cites.",
+    "found": "`vault/path` of each document that was found.",
+    "answers": "Answers that have feedback, by id.",
+    "feedback": "What callers said of the answer, the last word of each key.",
     "answer_id": "The id of an answer, as `POST /ask` gave it.",
 }
 
@@ -234,6 +246,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         }
     },
     "POST /app/sign-in": {"request": {"code": "Zb1pYV8mH3cN0qk6t2rXw9uLs4aJdEfG7hI5oPyQvTM"}},
+    "POST /answers/{answer_id}/feedback": {"request": {"kind": "wrong", "text": "team/notes/backup.md says 35 days"}},
     "POST /uploads": {"request": {"vault": "team", "path": "handbook.pdf", "media_type": "application/pdf"}},
     "POST /vaults/{vault}/rollback": {"request": {"to": "2026-01-31T10:00:00Z", "prefix": "notes/", "dry_run": True}},
     "PUT /documents/{vault}/{path}": {

@@ -8,7 +8,9 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from ragdrop import __version__
+from ragdrop.api.past.canaries import CanaryShape, canary_shapes
 from ragdrop.domain.tenants import Caller
+from ragdrop.operate.canaries import Canaries
 from ragdrop.operate.health import CheckHealth
 from ragdrop.ports import MessageQueue
 from ragdrop.tenants.directory import TenantDirectory
@@ -55,13 +57,19 @@ class HealthShape(BaseModel):
         default_factory=dict, description="`index`, `embedding`, `chat`, `registry`, `object_store`."
     )
     indexed_documents: int | None = Field(default=None, description="Live documents of the tenant.")
+    canaries: list[CanaryShape] = Field(
+        default_factory=list, description="Of vaults with golden questions: how they were answered last."
+    )
     latency_ms: float | None = None
 
 
 def health_router(
-    check: Callable[[], CheckHealth], directory: TenantDirectory, caller: Callable[..., Caller | None]
+    check: Callable[[], CheckHealth],
+    canaries: Callable[[], Canaries],
+    directory: TenantDirectory,
+    caller: Callable[..., Caller | None],
 ) -> APIRouter:
-    """The route over a use case that is made at the first request; *caller* is None for whoever has no key."""
+    """The route over use cases that are made at the first request; *caller* is None for whoever has no key."""
     router = APIRouter(tags=["operations"])
 
     @router.get(
@@ -80,7 +88,7 @@ def health_router(
         ] = False,
     ) -> HealthShape:
         """How the service is, looked at within two seconds; a look is shown to others for two seconds more."""
-        shown = health_of(check(), directory, request.state.request_id, who, deep=deep)
+        shown = health_of(check(), canaries(), directory, request.state.request_id, who, deep=deep)
         if shown.status == "unavailable":
             response.status_code = UNAVAILABLE
         return shown
@@ -108,7 +116,13 @@ def queue_router(
 
 
 def health_of(
-    check: CheckHealth, directory: TenantDirectory, request_id: str, who: Caller | None, *, deep: bool = False
+    check: CheckHealth,
+    canaries: Canaries,
+    directory: TenantDirectory,
+    request_id: str,
+    who: Caller | None,
+    *,
+    deep: bool = False,
 ) -> HealthShape:
     """How the service is; all of it for a caller with a key."""
     found = check(tenant=None if who is None else who.tenant, deep=deep and who is not None)
@@ -117,11 +131,13 @@ def health_of(
         return HealthShape.model_validate(brief)
     registry_is_up = found.dependencies["registry"].status == "healthy"
     tenant = directory.tenant(who.tenant) if registry_is_up else None
+    runs = canary_shapes(canaries.last(who)) if registry_is_up else []
     return HealthShape.model_validate(
         {
             **brief,
             "dependencies": {name: asdict(each) for name, each in found.dependencies.items()},
             "indexed_documents": None if tenant is None else tenant.documents,
+            **({"canaries": runs} if runs else {}),
             "latency_ms": found.latency_ms,
         }
     )

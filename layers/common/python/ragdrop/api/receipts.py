@@ -1,6 +1,7 @@
 """`GET /answers/{id}`: the receipt of an answer."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request
@@ -9,6 +10,7 @@ from pydantic import BaseModel, Field
 from ragdrop.api.answer_shapes import CitationShape, ClaimShape, UnsupportedShape, UsageShape
 from ragdrop.api.http import deadline_of
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.receipts import FeedbackKind, Receipt
 from ragdrop.domain.tenants import Caller
 from ragdrop.generate.receipts import StoreReceipts
 
@@ -39,6 +41,15 @@ class RetrievedChunk(BaseModel):
     end: int
     marker: int | None
     score: float | None
+
+
+class FeedbackShape(BaseModel):
+    """What a caller said of an answer."""
+
+    kind: FeedbackKind = Field(description="`right`, `wrong`, or `missing` where the documents had more to say.")
+    text: str = Field(description="In the caller's own words; empty for none.")
+    at: str
+    own: bool = Field(description="Whether it is of the key that asks.")
 
 
 class ReceiptShape(BaseModel):
@@ -72,6 +83,7 @@ class ReceiptShape(BaseModel):
     warnings: list[str]
     timings_ms: dict[str, float]
     shortened: bool = Field(description="Whether it was too large to be kept whole.")
+    feedback: list[FeedbackShape] = Field(description="What callers said of it, the last word of each key.")
 
 
 def answers_router(receipts: Callable[[], StoreReceipts], caller: Callable[..., Caller]) -> APIRouter:
@@ -87,6 +99,13 @@ def answers_router(receipts: Callable[[], StoreReceipts], caller: Callable[..., 
     ) -> ReceiptShape:
         """What the answer was asked, said and stood on; for 30 days, unless a document of it is purged before."""
         found = receipts().read(who, answer_id, deadline)
-        return ReceiptShape.model_validate({**found.body, "request_id": request.state.request_id})
+        more = {"request_id": request.state.request_id, "feedback": said_of(found, who)}
+        return ReceiptShape.model_validate({**found.body, **more})
 
     return router
+
+
+def said_of(receipt: Receipt, who: Caller) -> list[FeedbackShape]:
+    """What callers said of an answer, in the order of time."""
+    said = sorted(receipt.feedback.items(), key=lambda each: each[1].at)
+    return [FeedbackShape(**asdict(each), own=credential == who.credential) for credential, each in said]

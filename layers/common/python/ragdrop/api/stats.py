@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, Field
 
+from ragdrop.api.past.canaries import CanaryShape, canary_shapes
 from ragdrop.domain.tenants import Caller
 from ragdrop.operate.stats import ReadStats, TenantStats, TimeRange
 
@@ -63,6 +64,9 @@ class StatsShape(BaseModel):
     errors_by_code: dict[str, int] = Field(description="Errors told, those that the caller could fix too.")
     tokens: TokensShape
     cost: float | None = Field(description="In the currency of CHAT_PRICES; null without a price.")
+    canaries: list[CanaryShape] = Field(
+        default_factory=list, description="Of vaults with golden questions: how they were answered last."
+    )
     errors: list[ErrorShape] = Field(default_factory=list, description="With `detail=1`.")
     hours: list[HourShape] = Field(default_factory=list, description="With `detail=1`: hours with a query.")
 
@@ -96,6 +100,8 @@ def stats_shape(found: TenantStats, request_id: str, time_range: TimeRange, *, d
             "errors": [asdict(each) for each in queries.errors],
             "hours": [asdict(each) for each in queries.hours],
         }
+    if found.canaries:
+        more["canaries"] = canary_shapes(found.canaries)
     return StatsShape(
         request_id=request_id,
         time_range=time_range,

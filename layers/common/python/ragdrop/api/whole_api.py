@@ -13,6 +13,8 @@ from ragdrop.api.health import health_router, queue_router
 from ragdrop.api.http import authenticated, create_api, maybe_authenticated
 from ragdrop.api.openai import chat_router
 from ragdrop.api.openapi import documented
+from ragdrop.api.past.canaries import canaries_router
+from ragdrop.api.past.feedback import feedback_router
 from ragdrop.api.past.history import history_router
 from ragdrop.api.past.rollback import rollback_router
 from ragdrop.api.past.stages import stages_router
@@ -56,7 +58,7 @@ def core_routes(
             writer,
         ),
         stats_router(lambda: app.operate.read_stats, reader),
-        health_router(lambda: app.operate.check_health, app.tenants.directory, anyone),
+        health_router(lambda: app.operate.check_health, lambda: app.operate.canaries, app.tenants.directory, anyone),
         queue_router(lambda: app.ports.queue, reader, admin),
     ]
 
@@ -67,10 +69,12 @@ def query_api(app: App) -> FastAPI:
     routers = [
         *core_routes(app, reader=reader, writer=writer, admin=admin, anyone=maybe_authenticated(app.tenants.directory)),
         answers_router(lambda: app.generate.store_receipts, reader),
+        feedback_router(lambda: app.generate.store_receipts, reader),
         chat_router(
             lambda: app.generate.converse, lambda: app.generate.condense_conversation, app.tenants.directory, reader
         ),
         stages_router(lambda: app.history.stages, reader, writer),
+        canaries_router(lambda: app.operate.canaries, reader, writer),
         rollback_router(lambda: app.history.roll_back, writer),
         verify_router(lambda: app.generate.verify, reader),
         session_router(

@@ -73,7 +73,7 @@ def compose(ports: Ports) -> App:
     """Compose the application over *ports*: `compose(ports.replace(embedder=HashingEmbedder()))` in a test."""
     tenants = build_tenants(ports)
     documents = build_documents(ports, tenants)
-    history = build_history(ports, tenants, documents, lambda: query.pipeline.fallback, lambda: query.known_heads)
+    history = build_history(ports, tenants, documents, lambda: query.uncached_search, lambda: query.known_heads)
     query = build_query(ports, tenants, lambda: history.views)
     ingest = build_ingest(ports, tenants)
     return App(
@@ -84,7 +84,7 @@ def compose(ports: Ports) -> App:
         generate=build_generate(ports, tenants, query),
         ingest=ingest,
         documents=documents,
-        operate=build_operate(ports, tenants, ingest),
+        operate=build_operate(ports, tenants, ingest, history),
     )
 
 

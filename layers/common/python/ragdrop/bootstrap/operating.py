@@ -10,12 +10,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ragdrop.bootstrap.answering import TenantParts
+from ragdrop.bootstrap.past import HistoryParts
 from ragdrop.bootstrap.ports import Ports
 from ragdrop.bootstrap.writing import IngestParts
 
 if TYPE_CHECKING:
     from ragdrop.config import Settings
     from ragdrop.operate.calibrate import Calibrate
+    from ragdrop.operate.canaries import Canaries
     from ragdrop.operate.diagnose import Diagnose
     from ragdrop.operate.health import CheckHealth, Probe
     from ragdrop.operate.rebuild_index import RebuildIndex
@@ -35,6 +37,7 @@ class OperateParts:
     ports: Ports
     tenants: TenantParts
     ingest: IngestParts
+    history: HistoryParts
 
     @property
     def settings(self) -> Settings:
@@ -85,11 +88,30 @@ class OperateParts:
         )
 
     @cached_property
+    def canaries(self) -> Canaries:
+        """Golden questions of vaults."""
+        from ragdrop.operate.canaries import Canaries
+
+        return Canaries(
+            registry=self.ports.registry,
+            directory=self.tenants.directory,
+            ask=self.history.ask_golden,
+            metrics=self.ports.metrics,
+            release=self.ports.settings.release,
+            clock=self.ports.clock,
+        )
+
+    @cached_property
     def read_stats(self) -> ReadStats:
         """Figures of a tenant."""
         from ragdrop.operate.stats import ReadStats
 
-        return ReadStats(directory=self.tenants.directory, store=self.ports.telemetry, clock=self.ports.clock)
+        return ReadStats(
+            directory=self.tenants.directory,
+            store=self.ports.telemetry,
+            canaries=self.canaries,
+            clock=self.ports.clock,
+        )
 
     @cached_property
     def check_health(self) -> CheckHealth:
@@ -190,10 +212,11 @@ class OperateParts:
             rebuild_index=self.rebuild_index,
             rebuild_fallback=self._rebuild(self.ports.bucket_index),
             merge_segments=self.ingest.merge_segments,
+            canaries=self.canaries,
             clock=self.ports.clock,
         )
 
 
-def build_operate(ports: Ports, tenants: TenantParts, ingest: IngestParts) -> OperateParts:
-    """Build sweep, reindex, calibration, health and stats."""
-    return OperateParts(ports, tenants, ingest)
+def build_operate(ports: Ports, tenants: TenantParts, ingest: IngestParts, history: HistoryParts) -> OperateParts:
+    """Build sweep, reindex, calibration, canaries, health and stats."""
+    return OperateParts(ports, tenants, ingest, history)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ragdrop.bootstrap.answering import TenantParts
     from ragdrop.bootstrap.writing import DocumentParts
     from ragdrop.history.as_of import PastViews
+    from ragdrop.history.golden import AskGolden
     from ragdrop.history.record import DocumentHistory
     from ragdrop.history.rollback import RollBack
     from ragdrop.history.search import CountedViews
@@ -36,6 +37,13 @@ class HistoryParts:
     known_heads: Callable[[], KnownHeads]
 
     @cached_property
+    def ask_golden(self) -> AskGolden:
+        """Golden questions, asked by the whole search."""
+        from ragdrop.history.golden import AskGolden
+
+        return AskGolden(self.search)
+
+    @cached_property
     def record(self) -> DocumentHistory:
         """Versions of documents, and changes of vaults."""
         from ragdrop.history.record import DocumentHistory
@@ -54,7 +62,7 @@ class HistoryParts:
             documents=self.ports.documents,
             queue=self.ports.queue,
             directory=self.tenants.directory,
-            search=self.search,
+            ask=self.ask_golden,
             clock=self.ports.clock,
         )
 
@@ -102,5 +110,5 @@ def build_history(
     search: Callable[[], Searching],
     known_heads: Callable[[], KnownHeads],
 ) -> HistoryParts:
-    """Build the record of the past, the ways back, and stages, whose golden questions *search* answers."""
+    """Build the record of the past, the ways back, stages, and golden questions, which *search* answers."""
     return HistoryParts(ports, tenants, documents, search, known_heads)

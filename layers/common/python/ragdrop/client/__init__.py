@@ -84,6 +84,21 @@ class RagdropClient:
         """The receipt of an answer: what it was asked, said and stood on."""
         return self._connection.send("GET", f"/answers/{quote(answer_id, safe='')}")
 
+    def put_feedback(self, answer_id: str, kind: str, text: str = "") -> Reply:
+        """Say that an answer is `right` or `wrong`, or that something is `missing`; the last word of a key counts."""
+        route = f"/answers/{quote(answer_id, safe='')}/feedback"
+        return self._post(route, {"kind": kind, "text": text}, repeatable=True)
+
+    def feedback(self) -> Iterator[Reply]:
+        """Answers that have feedback, page by page: each has `answers` and the `cursor` of the next."""
+        cursor: str | None = None
+        while True:
+            page = self._connection.send("GET", "/feedback", params=given(cursor=cursor))
+            yield page
+            cursor = page.get("cursor")
+            if not cursor:
+                return
+
     def put_document(
         self,
         vault: str,
@@ -156,6 +171,14 @@ class RagdropClient:
     def discard_stage(self, vault: str, stage: str) -> Reply:
         """Remove what waits in a stage; what is live stays."""
         return self._post(f"/stages/{quote(vault, safe='')}/{quote(stage, safe='')}/discard", {}, repeatable=True)
+
+    def canaries(self) -> Reply:
+        """How the golden questions of each vault were answered last."""
+        return self._connection.send("GET", "/canaries")
+
+    def run_canaries(self, vault: str) -> Reply:
+        """Ask the golden questions of a vault now."""
+        return self._post(f"/canaries/{quote(vault, safe='')}", {}, repeatable=True)
 
     def delete_document(self, vault: str, path: str, *, purge: bool = False) -> Reply:
         """Delete a document, with `purge` all that is kept of it; the reply is the receipt."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from ragdrop.domain.answers import Answer, CheckedSentence, Citation
 from ragdrop.domain.chunks import Hit
@@ -21,6 +21,18 @@ MAX_QUOTE = 300  # characters of a quote in it
 MAX_ANSWER = 40_000  # characters of the answer in it: 160 KB at most
 
 
+FeedbackKind = Literal["right", "wrong", "missing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What a caller said of an answer, in the caller's own words too; `at` is RFC 3339."""
+
+    kind: FeedbackKind
+    text: str
+    at: str
+
+
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """What is kept of one answer.
@@ -32,6 +44,7 @@ class Receipt:
         documents: All documents that the body names: a purge of any of them removes the receipt.
         expires_at_s: Seconds since 1970.
         body: JSON, as `GET /answers/{id}` gives it.
+        feedback: What callers said of the answer, the last word of each credential.
     """
 
     id: str
@@ -40,6 +53,7 @@ class Receipt:
     documents: tuple[DocumentKey, ...]
     expires_at_s: int
     body: Mapping[str, Any]
+    feedback: Mapping[str, Feedback] = field(default_factory=dict)
 
     def visible_to(self, caller: Caller) -> bool:
         """Whether *caller* may read it: of its own tenant, and nothing of it out of the key's vaults.

@@ -1,4 +1,4 @@
-"""Store receipts: questions, answers and their evidence, for 30 days."""
+"""Store receipts: questions, answers and their evidence, for 30 days, and what callers say of the answers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,26 @@ from typing import Any
 from ragdrop.domain.answers import Answer, Question
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
-from ragdrop.domain.receipts import RECEIPT_AGE_S, Receipt, answer_fields, documents_of_answer, shortened
+from ragdrop.domain.receipts import (
+    RECEIPT_AGE_S,
+    Feedback,
+    FeedbackKind,
+    Receipt,
+    answer_fields,
+    documents_of_answer,
+    shortened,
+)
 from ragdrop.domain.retrieval import MAX_VERIFIED
 from ragdrop.domain.tenants import Caller
 from ragdrop.domain.times import rfc3339
-from ragdrop.errors import ConfigurationError, DatabaseError, DependencyError, NotFoundError
+from ragdrop.errors import (
+    ConfigurationError,
+    ConflictError,
+    DatabaseError,
+    DependencyError,
+    InvalidParamsError,
+    NotFoundError,
+)
 from ragdrop.ports import Prompt, Registry
 from ragdrop.ports.receipts import Receipts
 
@@ -26,6 +41,8 @@ logger = logging.getLogger(__name__)
 NOT_KEPT = "the receipt of this answer could not be kept"
 PROMPTS = ("system_prompt", "prompt_template")  # of a request: their text is not kept
 API_NAMES = {"content_types": "content_type", "categories": "category", "session_ids": "session_id"}
+MAX_FEEDBACK = 10  # credentials of which a receipt keeps the word: its item has at most 400 KB
+PAGE = 20  # receipts of a page of feedback
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -81,6 +98,38 @@ class StoreReceipts:
         if found is None or not found.visible_to(caller) or self._was_purged(found, deadline):
             raise NotFoundError(f"there is no answer {receipt_id[:80]!r}")
         return found
+
+    def note_feedback(
+        self, caller: Caller, receipt_id: str, kind: FeedbackKind, text: str, deadline: Deadline
+    ) -> Feedback:
+        """Keep what *caller* says of an answer that it may see; its last word counts.
+
+        Raises:
+            NotFoundError, DatabaseError: As `read` does.
+            ConflictError: Ten others said something of it already.
+        """
+        receipt = self.read(caller, receipt_id, deadline)
+        if len({*receipt.feedback, caller.credential}) > MAX_FEEDBACK:
+            message = f"{MAX_FEEDBACK} credentials said something of this answer already, which is the most"
+            raise ConflictError(message, field="answer_id", value=receipt_id, allowed=None)
+        feedback = Feedback(kind, text, rfc3339(self._clock()))
+        if not self._receipts.put_feedback(receipt, caller.credential, feedback):
+            raise NotFoundError(f"there is no answer {receipt_id!r}")
+        return feedback
+
+    def with_feedback(self, caller: Caller, cursor: str | None, deadline: Deadline) -> tuple[list[Receipt], str | None]:
+        """A page of the receipts that have feedback and that *caller* may see, and the cursor of the next page.
+
+        Raises:
+            InvalidParamsError: The cursor is not one that was given out.
+            DatabaseError: They could not be read, or whether their documents were purged.
+        """
+        if cursor is not None and not _ID.fullmatch(cursor):
+            raise InvalidParamsError("the cursor is not one that was given out", field="cursor", value=cursor[:80])
+        found, next_cursor = self._receipts.receipts_with_feedback(
+            caller.tenant, after=cursor or "", limit=PAGE, now_s=self._clock()
+        )
+        return [each for each in found if each.visible_to(caller) and not self._was_purged(each, deadline)], next_cursor
 
     def _was_purged(self, receipt: Receipt, deadline: Deadline) -> bool:
         """Whether a document of it has no head any more: a purge may have run while the receipt was written."""

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Heads, Status
+from ragdrop.domain.golden import GoldenQuestion, golden_questions
 from ragdrop.domain.history import WAITING
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.queries import Query
-from ragdrop.domain.retrieval import Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import ConflictError, DatabaseError, InvalidParamsError, ProjectNotActivatedError
+from ragdrop.history.golden import AskGolden, in_parallel
 from ragdrop.history.record import check_visible
 from ragdrop.ingest.reconcile_rules import stage_of
 from ragdrop.ports import MessageQueue, ObjectStore, Registry
-from ragdrop.query.cache import Searching
 from ragdrop.tenants.directory import TenantDirectory
 
 PAGE = 100  # documents of a listing, which one batch reads again
 TIMEOUT_S = 10.0
-TOP = 3  # documents among which a golden question wants what it expects
 GATE = 1.0  # the share of golden questions that must be answered, where the settings do not say
 MAX_VERSIONS = 100  # of a document that one discard removes
-AT_ONCE = 4  # golden questions asked beside each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +64,14 @@ class Stages:
         documents: ObjectStore,
         queue: MessageQueue,
         directory: TenantDirectory,
-        search: Callable[[], Searching],
+        ask: AskGolden,
         clock: Callable[[], float],
     ) -> None:
         self._registry = registry
         self._documents = documents
         self._queue = queue
         self._directory = directory
-        self._search = search
+        self._ask = ask
         self._clock = clock
 
     def of(self, caller: Caller, vault: str) -> list[StageOfVault]:
@@ -150,19 +146,15 @@ class Stages:
 
         Raises:
             InvalidParamsError: The vault is out of the key's scope.
+            DependencyError: A question could not be asked: what cannot be measured is neither passed nor failed.
         """
         check_visible(caller, vault)
-        golden: Sequence[Mapping[str, Any]] = self._settings(caller, vault).get("golden_questions") or ()
 
-        def asked(one: Mapping[str, Any]) -> GoldenResult:
-            found = []
-            for stage in (None, name):
-                query = Query(one["question"], vaults=(vault,), limit=2 * TOP, stage=stage, follow_links=False)
-                found.append(_is_answered(self._search()(query, caller, deadline), one, vault))
-            return GoldenResult(one["question"], one.get("text") or one["document"], *found)
+        def asked(golden: GoldenQuestion) -> GoldenResult:
+            live, staged = (self._ask(golden, caller, vault, deadline, stage=stage) for stage in (None, name))
+            return GoldenResult(golden.question, golden.expected, live, staged)
 
-        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="ragdrop-golden") as pool:
-            return tuple(pool.map(asked, golden))
+        return in_parallel(asked, golden_questions(self._settings(caller, vault)))
 
     def _admitted(self, caller: Caller, vault: str, name: str, deadline: Deadline) -> tuple[GoldenResult, ...]:
         checks = self.check(caller, vault, name, deadline)
@@ -204,17 +196,3 @@ class Stages:
             cursor = page.cursor
             if cursor is None:
                 return
-
-
-def _is_answered(found: Retrieval, golden: Mapping[str, Any], vault: str) -> bool:
-    """Whether one of the first documents is the one expected, or shows the text expected."""
-    for document in [*found.critical, *found.documents][:TOP]:
-        if golden.get("text") and _folded(golden["text"]) in _folded(document.text):
-            return True
-        if golden.get("document") in {document.key.path, f"{vault}/{document.key.path}"}:
-            return True
-    return False
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.split()).casefold()

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from ragdrop.domain.golden import CanaryRun
 from ragdrop.domain.tenants import Caller
+from ragdrop.operate.canaries import Canaries
 from ragdrop.ports.telemetry import (
     AGENT,
     BUCKET,
@@ -27,18 +29,22 @@ from ragdrop.tenants.directory import TenantDirectory
 
 @dataclass(frozen=True, slots=True)
 class TenantStats:
-    """The tenant's counters of what is live, and the figures of its queries."""
+    """The tenant's counters of what is live, the figures of its queries, and the last runs of golden questions."""
 
     documents: int | None
     chunks: int | None
     queries: Statistics
+    canaries: list[CanaryRun]
 
 
 class ReadStats:
     """Figures of the caller's tenant."""
 
-    def __init__(self, *, directory: TenantDirectory, store: HourStore, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, *, directory: TenantDirectory, store: HourStore, canaries: Canaries, clock: Callable[[], float]
+    ) -> None:
         self._directory = directory
+        self._canaries = canaries
         self._store = store
         self._clock = clock
 
@@ -55,6 +61,7 @@ class ReadStats:
             documents=None if tenant is None else tenant.documents,
             chunks=None if tenant is None else tenant.chunks,
             queries=statistics(hours),
+            canaries=self._canaries.last(caller),
         )
 
 

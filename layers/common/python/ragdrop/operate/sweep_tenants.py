@@ -1,7 +1,8 @@
 """Sweep all tenants: one after the other, each time another one first, and one that fails does not stop the others.
 
-Before its sweep a tenant's index gets back what it lost.  A tenant that grew, or changed its model, since its scores
-were calibrated is calibrated again after its sweep.  At last segments that no reader uses any more are removed.
+Before its sweep a tenant's index gets back what it lost, and golden questions that are due are asked.  A tenant that
+grew, or changed its model, since its scores were calibrated is calibrated again after its sweep.  At last segments
+that no reader uses any more are removed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DependencyError
 from ragdrop.ingest.merge_segments import MergeSegments
 from ragdrop.operate.calibrate import Calibrate
+from ragdrop.operate.canaries import Canaries
 from ragdrop.operate.rebuild_index import RebuildIndex
 from ragdrop.operate.sweep import Sweep
 from ragdrop.operate.sweeping import SweepReport
@@ -38,37 +40,28 @@ class Round:
         return not self.failures and not any(report.refused for report in self.reports)
 
 
+@dataclass(frozen=True, kw_only=True)
 class SweepTenants:
     """Sweeps every active tenant, for the schedule."""
 
-    def __init__(
-        self,
-        *,
-        registry: Registry,
-        sweep: Sweep,
-        calibrate: Calibrate,
-        rebuild_index: RebuildIndex,
-        rebuild_fallback: RebuildIndex,
-        merge_segments: MergeSegments,
-        clock: Callable[[], float],
-    ) -> None:
-        self._registry = registry
-        self._sweep = sweep
-        self._calibrate = calibrate
-        self._rebuild_index = rebuild_index
-        self._rebuild_fallback = rebuild_fallback
-        self._merge_segments = merge_segments
-        self._clock = clock
+    registry: Registry
+    sweep: Sweep
+    calibrate: Calibrate
+    rebuild_index: RebuildIndex
+    rebuild_fallback: RebuildIndex
+    merge_segments: MergeSegments
+    canaries: Canaries
+    clock: Callable[[], float]
 
     def __call__(self, deadline: Deadline) -> Round:
         """Sweep as many tenants as the time allows; each report is logged by its counts."""
-        names = [tenant.name for tenant in self._registry.tenants() if tenant.enabled]
-        first = int(self._clock() // TURN_S) % len(names) if names else 0
+        names = [tenant.name for tenant in self.registry.tenants() if tenant.enabled]
+        first = int(self.clock() // TURN_S) % len(names) if names else 0
         done = Round([], {})
         for name in names[first:] + names[:first]:
             try:
-                self._rebuild(name, deadline)
-                report = self._sweep(name, deadline)
+                self._prepare(name, deadline)
+                report = self.sweep(name, deadline)
             except DependencyError as exc:
                 done.failures[name] = exc.code
                 logger.warning("a sweep failed", extra={"tenant": name, "code": exc.code, "service": exc.service})
@@ -77,26 +70,27 @@ class SweepTenants:
             logger.info("a tenant was swept", extra=_counts(report))
             if not report.finished:
                 break
-            self._calibrate.if_due(name, deadline, least_s=CALIBRATION_S)
+            self.calibrate.if_due(name, deadline, least_s=CALIBRATION_S)
             self._tidy(name, deadline, done)
         return done
 
-    def _rebuild(self, name: str, deadline: Deadline) -> None:
-        """Rebuild what the tenant's index lost; it comes first, as a damaged index cannot be swept."""
-        tenant = self._registry.tenant(name)
+    def _prepare(self, name: str, deadline: Deadline) -> None:
+        """Rebuild what the tenant's index lost, as a damaged index cannot be swept; then ask what is due."""
+        tenant = self.registry.tenant(name)
         if tenant is None:
             return
-        written = self._rebuild_index(tenant, deadline)
+        written = self.rebuild_index(tenant, deadline)
         if tenant.active.engine != "bucket":
-            written += self._rebuild_fallback(tenant, deadline)
+            written += self.rebuild_fallback(tenant, deadline)
         if written:
             logger.warning("an index was rebuilt", extra={"tenant": name, "documents": written})
+        self.canaries.run_due(tenant, deadline)
 
     def _tidy(self, name: str, deadline: Deadline, done: Round) -> None:
         """Remove segments that no reader uses any more; a failure is the tenant's, and the next run tries again."""
         try:
-            tenant = self._registry.tenant(name)
-            removed = self._merge_segments.tidy(tenant, deadline) if tenant is not None else 0
+            tenant = self.registry.tenant(name)
+            removed = self.merge_segments.tidy(tenant, deadline) if tenant is not None else 0
         except DependencyError as exc:
             done.failures[name] = exc.code
             logger.warning("segments stay", extra={"tenant": name, "code": exc.code, "service": exc.service})

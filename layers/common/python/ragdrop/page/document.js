@@ -35,10 +35,10 @@ export async function view(main, context) {
   show(main, h("div.records[data-page=document]", { "data-document": `${vault}/${path}`, "data-state": status },
     h("nav.small.muted", { "aria-label": t("doc.place") }, crumbs.map(([text, asked]) => [h("a", { href: `#/documents${query(asked)}` }, text), " / "]), nameOf(path)),
     h("h1", name),
-    h("div.row", chip(status), hasText && act("[data-action=download]", t("doc.download"), download), writes && status === "failed" && act("[data-action=retry]", t("docs.retry"), again),
+    h("div.row", chip(status), record.stage, hasText && act("[data-action=download]", t("doc.download"), download), writes && status === "failed" && act("[data-action=retry]", t("docs.retry"), again),
       writes && act("[data-action=delete]", t("remove.delete"), () => gone()), me.role === "admin" && act(".danger[data-action=purge]", t("remove.purge"), () => gone("purge"))),
     me.role === "reader" && h("p.muted.small[data-read-only]", t("docs.read_only")), trouble,
-    status === "pending" && h("p.notice", t("doc.pending")), status === "failed" && error && h("div.notice.danger", failure(error), revision !== null && quiet(t("docs.older"))),
+    ["pending", "staged"].includes(status) && h("p.notice", t(`doc.${status}`)), status === "failed" && error && h("div.notice.danger", failure(error), revision !== null && quiet(t("docs.older"))),
     isOld && h("p.notice[data-old-version]", t("doc.old"), " ", h("a", { href: linkTo(vault, path) }, t("doc.to_live"))),
     h("div.document-grid", h("section.stack", text()), h("div.stack", facts(record), linksOut(record), linksIn(), versions()))));
 

@@ -56,7 +56,7 @@ export async function view(main, { me, params, signal }) {
     const pick = (choices) => h("select", [["", t("common.all")], ...choices].map(([value, text]) => h("option", { value }, text)));
     const type = () => h("input[type=search][spellcheck=false]");
     const controls = { vault: pick([...new Set([...me.vaults, asked.vault])].filter(Boolean).map((name) => [name, name])), prefix: type(),
-      status: pick(["pending", "indexed", "failed", "deleted"].map((name) => [name, t(`state.${name}`)])), name: type() };
+      status: pick(["pending", "staged", "indexed", "failed", "deleted"].map((name) => [name, t(`state.${name}`)])), name: type() };
     let timer = 0;
     return h("div.filters", Object.entries(controls).map(([name, control]) => {
       control.value = asked[name];
@@ -108,7 +108,7 @@ export async function view(main, { me, params, signal }) {
     documents = found.documents.filter(matches);
     render();
     const pending = new Set(earlier.filter(isPending).map(keyOf));
-    const settled = { indexed: 0, failed: 0 };
+    const settled = { indexed: 0, staged: 0, failed: 0 };
     for (const each of documents) if (pending.has(keyOf(each)) && each.status in settled) settled[each.status] += 1;
     if (tally(settled)) announce(tally(settled));
     if (earlier.map(look).join() !== documents.map(look).join()) return "changed";
@@ -145,7 +145,7 @@ export async function view(main, { me, params, signal }) {
     const act = (where, text, run) => button(where, text, run, { "aria-label": `${text}: ${name}` });
     const element = h("li", { "data-document": key, "data-state": status },
       h("div", h("a", { href: linkTo(vault, path) }, name), quiet(key), status === "failed" && [error && failure(error), document.live_revision !== null && quiet(t("docs.older"))]),
-      h("div", chip(status)), quiet(updated && when(updated), h("br"), chunks > 0 && t("docs.chunks", { count: number(chunks) })),
+      h("div", chip(status), document.stage && quiet(document.stage)), quiet(updated && when(updated), h("br"), chunks > 0 && t("docs.chunks", { count: number(chunks) })),
       h("div.row", writes && status === "failed" && act(".small[data-action=retry]", t("docs.retry"), () => again(document)),
         writes && status !== "deleted" && act(".quiet.small[data-action=delete]", t("remove.delete"), () => gone(document))));
     rows.set(key, { looks, element });

@@ -5,7 +5,7 @@ import { announce, button, h, show } from "./dom.js";
 import { problem } from "./problems.js";
 import { known, number, t, when } from "./strings.js";
 
-const SIGNS = { indexed: "✓", live: "✓", healthy: "✓", found: "✓", pending: "◌", waiting: "·", sending: "↑", failed: "✕", broken: "✕", unavailable: "✕",
+const SIGNS = { indexed: "✓", live: "✓", healthy: "✓", found: "✓", pending: "◌", staged: "◷", waiting: "·", sending: "↑", failed: "✕", broken: "✕", unavailable: "✕",
   degraded: "!", left_out: "⊘", replaced: "↺", web: "↗" };
 const TRIES = 6;
 const LONGEST_WAIT_S = 90;  // a daily limit is not waited for

@@ -1,6 +1,6 @@
 // One question and its answer: the stream, the marked text, its sources, and what can be done with it.
 
-import { ApiError, documentPath, loaded, stream } from "./api.js";
+import { ApiError, call, documentPath, loaded, stream } from "./api.js";
 import { announce, button, h, show } from "./dom.js";
 import { cited, footnotes, legend, plainText, showAnswer } from "./marks.js";
 import { loading, problem } from "./problems.js";
@@ -39,7 +39,7 @@ export class Turn {
   }
 
   async run() {
-    Object.assign(this, empty(), { stopping: new AbortController() });
+    Object.assign(this, empty(), { said: null, stopping: new AbortController() });
     this.build();
     const history = this.history.length ? { history: this.history } : {};
     try {
@@ -116,8 +116,25 @@ export class Turn {
 
   actions() {
     const id = this.done?.answer_id;
+    const said = this.said ?? this.done?.feedback?.find((each) => each.own)?.kind;
     return h("div.row", button(".quiet[data-copy]", t("turn.copy"), () => copy(plainText(this.text, this.sentences, this.citations))), button(".quiet[data-print]", t("turn.print"), () => print(this.element)),
-      id && h("a.button.quiet", { href: `#/answers/${id}`, "data-receipt": id }, t("turn.receipt")));
+      id && h("a.button.quiet", { href: `#/answers/${id}`, "data-receipt": id }, t("turn.receipt")),
+      id && ["right", "wrong", "missing"].map((kind) => button(`.quiet[data-say=${kind}]`, t(`say.${kind}`), () => (kind === "right" ? this.say(kind) : this.words(kind)), { "aria-pressed": String(kind === said) })), this.saying = h("div.stack"));
+  }
+
+  // What is wrong or missing is asked for first.
+  words(kind) {
+    const box = h("textarea.input[maxlength=2000][data-words]", { "aria-label": t("say.text"), placeholder: t("say.text") });
+    show(this.saying, box, button("[data-tell]", t("say.send"), () => this.say(kind, box.value)));
+    box.focus();
+  }
+
+  async say(kind, text = "") {
+    const sent = await call(`/answers/${this.done.answer_id}/feedback`, { method: "POST", body: { kind, text } }).then(() => true, () => false);
+    toast(t(sent ? "say.sent" : "say.failed"));
+    if (!sent) return;
+    this.said = kind;
+    this.draw();
   }
 
   why() {
@@ -157,7 +174,11 @@ function sourcesOf({ sources, linked_docs: linked, excluded }) {
 
 async function copy(text) {
   const copied = await navigator.clipboard?.writeText(text).then(() => true, () => false);
-  const said = h("div.toast", t(copied ? "common.copied" : "common.copy_failed"));
+  toast(t(copied ? "common.copied" : "common.copy_failed"));
+}
+
+function toast(text) {
+  const said = h("div.toast", text);
   announce(said.textContent);
   document.body.append(said);
   setTimeout(() => said.remove(), 2500);

@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
 const MAX_KEY_BYTES = 900;
 const HIDDEN = /(^|\/)(\.|__MACOSX\/|Thumbs\.db$|desktop\.ini$)/;
 const NO_PATH = /[\u0000-\u001f\u007f]|(^|\/)\.{0,2}(\/|$)/;
-const ORDER = ["failed", "sending", "pending", "waiting", "left_out", "cancelled", "indexed"];
+const ORDER = ["failed", "sending", "pending", "waiting", "left_out", "cancelled", "staged", "indexed"];
 
 let items = [];     // {vault, path, file, key, state, sent, tries, error, version, row}
 let paused = false;
@@ -220,7 +220,7 @@ async function lookAt(item) {
   try {
     const { status, version_id: version, error } = await call(documentPath(item.vault, item.path) + query({ version: item.version }));
     if (status !== "pending" && (item.version || version !== item.before)) {
-      Object.assign(item, status === "indexed" ? { state: status } : { state: "failed", error: error ?? { code: "DOCUMENT_NOT_FOUND" } });
+      Object.assign(item, ["indexed", "staged"].includes(status) ? { state: status } : { state: "failed", error: error ?? { code: "DOCUMENT_NOT_FOUND" } });
       shown?.changed();
       settle();
     }
@@ -232,7 +232,7 @@ async function lookAt(item) {
   drawSoon();
 }
 
-const summary = () => tally(Object.fromEntries(["indexed", "failed", "left_out", "cancelled"].map((state) => [state, those(state).length])));
+const summary = () => tally(Object.fromEntries(["indexed", "staged", "failed", "left_out", "cancelled"].map((state) => [state, those(state).length])));
 
 // Say what came of it once nothing is open any more.
 function settle() {
@@ -278,12 +278,12 @@ function draw() {
   const part = (name) => queue.querySelector(`[data-part=${name}]`);
   const open = isOpen();
   const sends = those("waiting", "sending").length > 0;
-  const going = those("waiting", "sending", "pending", "indexed", "failed");
+  const going = those("waiting", "sending", "pending", "indexed", "staged", "failed");
   const sum = (sizeOf) => going.reduce((total, item) => total + sizeOf(item), 0);
   const total = sum(({ file }) => file.size);
   const sent = sum(({ state, file, sent: some }) => ({ waiting: 0, sending: some }[state] ?? file.size));
   part("progress").value = total ? sent / total : 1;
-  part("counts").textContent = open ? t("up.progress", { done: number(those("indexed", "failed").length), count: number(going.length), sent: bytes(sent), total: bytes(total) }) : summary();
+  part("counts").textContent = open ? t("up.progress", { done: number(those("indexed", "staged", "failed").length), count: number(going.length), sent: bytes(sent), total: bytes(total) }) : summary();
   queue.toggleAttribute("data-done", !open);
   const note = paused && sends ? t("up.paused") : sends && hold.until > Date.now() ? t(`up.hold.${hold.kind}`, { time: when(hold.until, { timeStyle: "medium", dateStyle: hold.until - Date.now() > DAY_MS / 2 ? "short" : undefined }) }) : "";
   if (part("hold").textContent !== note) part("hold").textContent = note;

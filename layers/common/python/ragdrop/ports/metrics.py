@@ -141,6 +141,7 @@ UNITS: dict[str, Unit] = {
     "Throttles": "Count",
     "BreakersOpened": "Count",
     "IndexLosses": "Count",  # searches and sweeps that met an index without the documents that the registry knows
+    "GoldenDrops": "Count",  # golden questions that are not answered and once were
     "IndexedDocuments": "Count",
     "FailedDocuments": "Count",
 }

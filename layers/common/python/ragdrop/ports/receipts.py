@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.receipts import Receipt
+from ragdrop.domain.receipts import Feedback, Receipt
 
 
 class Receipts(Protocol):
@@ -16,6 +16,19 @@ class Receipts(Protocol):
 
     def receipt(self, tenant: str, receipt_id: str, now_s: float) -> Receipt | None:
         """A receipt (consistent); None where there is none, or its time has passed at *now_s* (seconds since 1970)."""
+        ...
+
+    def put_feedback(self, receipt: Receipt, credential: str, feedback: Feedback) -> bool:
+        """Keep what a credential says with the receipt, for as long; False where the receipt is gone."""
+        ...
+
+    def receipts_with_feedback(
+        self, tenant: str, *, after: str, limit: int, now_s: float
+    ) -> tuple[list[Receipt], str | None]:
+        """Receipts of a tenant that have feedback, by id, behind the id *after*.
+
+        Returns at most *limit* of them, and the id to continue behind, None at the end.
+        """
         ...
 
     def forget_receipts(self, key: DocumentKey) -> int:

@@ -10,6 +10,7 @@ from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.change_counts import ChangeCounts
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
+from ragdrop.domain.golden import CanaryRun
 from ragdrop.domain.history import LiveChange
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.pointers import Name, Promoted
@@ -291,6 +292,13 @@ class TenantRegistry(Protocol):
 
     def end_stage(self, name: str, stage: str) -> None:
         """Forget that a stage was promoted: nothing waits in it any more."""
+
+    def canary_runs(self, name: str) -> dict[str, CanaryRun]:
+        """The last run of each vault's golden questions, by vault."""
+        ...
+
+    def put_canary_run(self, name: str, run: CanaryRun) -> None:
+        """Store a run in place of the vault's last one."""
 
     def set_enabled(self, name: str, *, enabled: bool) -> bool:
         """Let a tenant's credentials open something, or nothing; False for an unknown tenant."""

@@ -118,8 +118,8 @@ class DirectApi:
 
     def health(self) -> Reply:
         """How the service is, and each thing that it depends on."""
-        check, directory = self.app.operate.check_health, self.app.tenants.directory
-        return self._served(lambda: health_of(check, directory, self._id, self.who))
+        operate, directory = self.app.operate, self.app.tenants.directory
+        return self._served(lambda: health_of(operate.check_health, operate.canaries, directory, self._id, self.who))
 
     def stats(self, time_range: str) -> Reply:
         """Figures of a time."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import Any
 
 from ragdrop.domain.calibration import Calibration
+from ragdrop.domain.golden import CanaryRun, GoldenOutcome
 from ragdrop.domain.rates import RateLimits
 from ragdrop.domain.tenants import ActiveIndex, ApiKey, KeptSettings, Tenant
 from ragdrop.ports.registry import MAX_FOLDERS
 from ragdrop.stores.dynamodb.items import (
     TENANT_LIST_PK,
     TENANT_SK,
+    Item,
     api_key_item,
     api_key_of,
     settings_changes,
@@ -144,6 +147,14 @@ class DynamoDbTenants(DynamoDbKeys):
         """Remove that item."""
         self._table.delete(stage_key(name, stage))
 
+    def canary_runs(self, name: str) -> dict[str, CanaryRun]:
+        """The items of the tenant's canaries; they are not beside the tenant's, as a search reads those."""
+        return {item["SK"]: _run(item) for item in self._table.query(_canaries(name))}
+
+    def put_canary_run(self, name: str, run: CanaryRun) -> None:
+        """Write the item whole."""
+        self._table.put({"PK": _canaries(name), "SK": run.vault, "body": json.dumps(asdict(run), ensure_ascii=False)})
+
     def set_enabled(self, name: str, *, enabled: bool) -> bool:
         """Let a tenant's credentials open something, or nothing."""
         return self._table.update((f"T#{name}", TENANT_SK), Update({"enabled": enabled}), returning="NONE").won
@@ -154,11 +165,21 @@ class DynamoDbTenants(DynamoDbKeys):
         return self._table.update((f"T#{name}", TENANT_SK), update, returning="NONE").won
 
     def forget_tenant(self, name: str) -> int:
-        """Remove keys, pointers that lead nowhere, change counts, settings, folders; then the tenant, and its entry."""
+        """Remove keys, old pointers, counts, canaries, settings and folders; then the tenant, and its entry in the list."""
         gone = self._forget_keys(name)
-        beside = [*self._table.query(f"C#{name}"), *self._table.query(f"LC#{name}")]
+        partitions = (f"C#{name}", f"LC#{name}", _canaries(name))
+        others = [item for partition in partitions for item in self._table.query(partition)]
         items = list(self._table.query(f"T#{name}"))
-        for item in [*beside, *sorted(items, key=lambda each: bool(each["SK"] == TENANT_SK))]:
+        for item in [*others, *sorted(items, key=lambda each: bool(each["SK"] == TENANT_SK))]:
             self._table.delete((item["PK"], item["SK"]))
         self._table.delete((TENANT_LIST_PK, name))
-        return gone + len(beside) + len(items)
+        return gone + len(others) + len(items)
+
+
+def _canaries(tenant: str) -> str:
+    return f"Q#{tenant}"
+
+
+def _run(item: Item) -> CanaryRun:
+    body = json.loads(item["body"])
+    return CanaryRun(**body | {"outcomes": tuple(GoldenOutcome(**each) for each in body["outcomes"])})

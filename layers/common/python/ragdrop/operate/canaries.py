@@ -1,0 +1,156 @@
+"""Canaries: the golden questions of a tenant's vaults, asked after every change of the deployment and on the schedule.
+
+A vault without golden questions costs nothing.  What cannot be measured is no drop: the run says what was in the way.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+
+from ragdrop import __version__
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.golden import CanaryRun, GoldenQuestion, golden_questions, outcomes_of
+from ragdrop.domain.tenants import Caller, Tenant
+from ragdrop.errors import ProjectNotActivatedError, RagdropError
+from ragdrop.history.golden import AskGolden, in_parallel
+from ragdrop.history.record import check_visible
+from ragdrop.ports import Registry
+from ragdrop.ports.metrics import Metrics
+from ragdrop.tenants.directory import TenantDirectory
+
+logger = logging.getLogger(__name__)
+
+DUE_S = 6 * 3_600.0  # a vault is asked again after so long, where nothing changed
+MAX_QUESTIONS = 200  # of a tenant in one run of the schedule; the next one takes the vaults that waited longest
+TENANT_S = 60.0  # seconds that one run of the schedule gives a tenant
+
+
+class Canaries:
+    """Asks golden questions, compares each run with the one before it, and stores it.
+
+    Args:
+        registry: Stores the last run of each vault.
+        directory: Knows the settings of tenants.
+        ask: Asks one question.
+        metrics: Takes how many questions are not answered that once were.
+        release: Changes with every deployment.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        *,
+        registry: Registry,
+        directory: TenantDirectory,
+        ask: AskGolden,
+        metrics: Metrics,
+        release: str,
+        clock: Callable[[], float],
+    ) -> None:
+        self._registry = registry
+        self._directory = directory
+        self._ask = ask
+        self._metrics = metrics
+        self._release = f"{__version__} {release}".strip()
+        self._clock = clock
+
+    def last(self, caller: Caller) -> list[CanaryRun]:
+        """The last run of each vault that has golden questions and that *caller* may see; empty before the first one.
+
+        Raises:
+            DatabaseError: The registry did not answer.
+        """
+        tenant = self._directory.tenant(caller.tenant)
+        vaults = [vault for vault in _guarded(tenant) if caller.may_see(vault)]
+        runs = self._registry.canary_runs(caller.tenant) if vaults else {}
+        return [runs.get(vault) or CanaryRun(vault) for vault in vaults]
+
+    def run(self, caller: Caller, vault: str, deadline: Deadline) -> CanaryRun:
+        """Ask the golden questions of a vault now; a vault without any has a run without outcomes.
+
+        Raises:
+            InvalidParamsError: The vault is out of the key's scope.
+            DatabaseError: The registry did not answer.
+        """
+        check_visible(caller, vault)
+        tenant = self._directory.tenant(caller.tenant, fresh=True)
+        if tenant is None:
+            raise ProjectNotActivatedError("the project of this API key is not active")
+        if vault not in _guarded(tenant):
+            return CanaryRun(vault)
+        before = self._registry.canary_runs(tenant.name).get(vault)
+        run = self._run(tenant, vault, before, deadline)
+        self._metrics.put({"GoldenDrops": len(run.dropped)})
+        return run
+
+    def run_due(self, tenant: Tenant, deadline: Deadline) -> None:
+        """Ask what is due: vaults that changed, or were deployed anew, or were not measured for six hours.
+
+        Raises:
+            DatabaseError: The registry did not answer.
+        """
+        vaults = _guarded(tenant)
+        if not vaults:
+            return
+        runs = self._registry.canary_runs(tenant.name)
+        deadline = deadline.within(TENANT_S)
+        left = MAX_QUESTIONS
+        for vault in sorted(vaults, key=lambda each: _measured_at_s(runs.get(each))):
+            left -= len(golden_questions(tenant.settings_of(vault)))
+            if left < 0 or deadline.remaining_s() <= 0:
+                break
+            if self._is_due(tenant, vault, runs.get(vault)):
+                runs[vault] = self._run(tenant, vault, runs.get(vault), deadline)
+        self._metrics.put({"GoldenDrops": sum(len(runs[vault].dropped) for vault in vaults if vault in runs)})
+
+    def _is_due(self, tenant: Tenant, vault: str, last: CanaryRun | None) -> bool:
+        if last is None or last.measured_at_s is None or last.not_measured is not None:
+            return True
+        changed = last.measured_with != self._measured_with(tenant, vault)
+        return changed or self._clock() - last.measured_at_s >= DUE_S
+
+    def _run(self, tenant: Tenant, vault: str, before: CanaryRun | None, deadline: Deadline) -> CanaryRun:
+        questions = golden_questions(tenant.settings_of(vault))
+        caller = Caller(tenant.name, "reader", (vault,))
+        in_the_way: list[str] = []
+
+        def asked(golden: GoldenQuestion) -> bool | None:
+            try:
+                return self._ask(golden, caller, vault, deadline)
+            except RagdropError as exc:
+                in_the_way.append(exc.code)
+                return None
+
+        outcomes = outcomes_of(questions, in_parallel(asked, questions), before)
+        if in_the_way:
+            last = before or CanaryRun(vault)
+            run = CanaryRun(vault, outcomes, last.measured_at_s, last.measured_with, in_the_way[0])
+        else:
+            run = CanaryRun(vault, outcomes, self._clock(), self._measured_with(tenant, vault))
+        self._registry.put_canary_run(tenant.name, run)
+        told = {"tenant": tenant.name, "vault": vault, "questions": len(questions), "answered": run.answered}
+        if run.dropped:
+            logger.warning("golden questions are not answered any more", extra=told | {"dropped": len(run.dropped)})
+        else:
+            logger.info("golden questions were asked", extra=told | {"code": run.not_measured})
+        return run
+
+    def _measured_with(self, tenant: Tenant, vault: str) -> Mapping[str, str]:
+        active = tenant.active
+        return {
+            "release": self._release,
+            "index": active.name,
+            "model": f"{active.space.model} {active.space.dimension}",
+            "settings": str(tenant.settings[vault].revision),
+        }
+
+
+def _guarded(tenant: Tenant | None) -> list[str]:
+    """The vaults that have golden questions, by name."""
+    settings = tenant.settings if tenant is not None else {}
+    return sorted(vault for vault, held in settings.items() if vault and held.values.get("golden_questions"))
+
+
+def _measured_at_s(run: CanaryRun | None) -> float:
+    return (run.measured_at_s if run is not None else None) or 0.0
