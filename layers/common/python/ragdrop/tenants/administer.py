@@ -25,14 +25,14 @@ class AdministerTenants:
         self._seed = seed
         self._clock = clock
 
-    def create_tenant(self, name: str) -> Tenant:
+    def create_tenant(self, name: str, *, enabled: bool = True) -> Tenant:
         """A new tenant on the index that the environment seeds.
 
         Raises:
             InvalidParamsError: The name is not allowed.
             ConflictError: A tenant of that name exists.
         """
-        tenant = Tenant(check_name("tenant", name), self._seed, created_at=rfc3339(self._clock()))
+        tenant = Tenant(check_name("tenant", name), self._seed, enabled=enabled, created_at=rfc3339(self._clock()))
         if not self._registry.create_tenant(tenant):
             raise ConflictError(f"a tenant named {name!r} exists already", field="tenant", value=name)
         return tenant

@@ -24,6 +24,7 @@ FILENAME = "${filename}"
 DELETE_PAGE = 1000  # keys that DeleteObjects takes
 
 _NO_SUCH_VERSION = frozenset({"NoSuchKey", "NoSuchVersion", "404", "NotFound"})
+_NOT_THIS_VERSION = frozenset({400, 404, 405})  # malformed, gone, a delete marker
 _DELETE_MARKER = frozenset({"MethodNotAllowed", "405"})  # asked for by its own version id
 _NOT_AS_ASKED = frozenset({404, 409, 412})  # of a conditional write; 409: another one was under way
 _BEYOND_THE_END = frozenset({"InvalidRange", "416"})
@@ -42,16 +43,18 @@ class S3ObjectStore:
         self._given = client
         self._seen = False
 
-    def head(self, key: str) -> StoredObject | None:
-        """The current version; None where there is none or a delete marker is on top.
+    def head(self, key: str, *, version_id: str | None = None) -> StoredObject | None:
+        """A version, or the current one; None where there is none, or a delete marker.
 
         Raises:
             ConfigurationError: The bucket does not exist: were that taken for a missing key, all would be deleted.
         """
         with self._translated():
             try:
-                answer = self._client.head_object(Bucket=self.bucket, Key=key)
+                answer = self._client.head_object(**_of_version(self.bucket, key, version_id))
             except ClientError as exc:
+                if version_id is not None and http_status(exc) in _NOT_THIS_VERSION:
+                    return None
                 if http_status(exc) != 404 and error_code(exc) not in _NO_SUCH_VERSION:
                     raise
                 self._bucket_must_exist()
@@ -69,9 +72,7 @@ class S3ObjectStore:
 
     def get(self, key: str, *, version_id: str | None = None, start: int = 0, end: int | None = None) -> bytes | None:
         """Bytes *start* to *end* (exclusive); fewer, or none, where the object ends before."""
-        request: dict[str, Any] = {"Bucket": self.bucket, "Key": key}
-        if version_id is not None:
-            request["VersionId"] = version_id
+        request = _of_version(self.bucket, key, version_id)
         empty = end is not None and end <= start
         if empty:  # a range holds a byte at least; whether the object exists is asked all the same
             request["Range"] = f"bytes={start}-{start}"
@@ -173,6 +174,19 @@ class S3ObjectStore:
         """Remove one version, or one delete marker."""
         with self._translated():
             self._client.delete_object(Bucket=self.bucket, Key=key, VersionId=version_id)
+
+    def versions(self, key: str) -> list[ListedObject]:
+        """The newest 1,000 versions and delete markers of one key; S3 lists both in order of time, but apart."""
+        with self._translated():
+            answer = self._client.list_object_versions(Bucket=self.bucket, Prefix=key, MaxKeys=DELETE_PAGE)
+        kinds = (("DeleteMarkers", True), ("Versions", False))
+        found = [
+            (not entry["IsLatest"], -entry["LastModified"].timestamp() // 1, _listed(entry, deleted=deleted))
+            for kind, deleted in kinds
+            for entry in answer.get(kind, [])
+            if entry["Key"] == key
+        ]
+        return [listed for *_, listed in sorted(found, key=lambda each: each[:2])]
 
     def delete_prefix(self, prefix: str) -> int:
         """Remove every version and delete marker of every key under *prefix* for good.
@@ -291,6 +305,10 @@ class S3ObjectStore:
                     service="object_store",
                     retryable=False,
                 ) from exc
+
+
+def _of_version(bucket: str, key: str, version_id: str | None) -> dict[str, Any]:
+    return {"Bucket": bucket, "Key": key} | ({} if version_id is None else {"VersionId": version_id})
 
 
 def _listed(entry: Mapping[str, Any], *, deleted: bool) -> ListedObject:
