@@ -54,7 +54,7 @@ def _lines(report: RestoreReport) -> list[str]:
     lines = ["the tenant is created again"] if report.created else []
     lines += [
         f"{report.indexed} documents indexed, {report.staged} waiting in stages, {report.deleted} deleted",
-        f"{report.failed.total()} failed{': ' if failed else ''}{failed}",
+        f"{sum(report.failed.values())} failed{': ' if failed else ''}{failed}",
         f"{report.embedded} chunks embedded, {report.reused} with kept vectors",
     ]
     if not report.keys:

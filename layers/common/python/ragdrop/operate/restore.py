@@ -7,7 +7,6 @@ their documents, and patience.
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -47,7 +46,7 @@ class RestoreReport:
     created: bool
     indexed: int = 0
     staged: int = 0
-    failed: Counter[str] = field(default_factory=Counter)
+    failed: dict[str, int] = field(default_factory=dict)
     deleted: int = 0
     embedded: int = 0
     reused: int = 0
@@ -85,8 +84,7 @@ class Restore:
         if next(iter(self.documents.entries(f"{name}/")), None) is None:
             raise InvalidParamsError(f"the bucket has no documents of a tenant {name!r}", field="tenant", value=name)
         created = self._created(name)
-        self._until_settled(name, progress, wait)
-        if created:
+        if self._until_settled(name, progress, wait):
             self._calibrated(name)
         return self._report(name, created=created)
 
@@ -113,8 +111,11 @@ class Restore:
         self.registry.set_enabled(name, enabled=True)
         return True
 
-    def _until_settled(self, name: str, progress: Progress, wait: Callable[[float], None]) -> None:
-        """Ask ingest for what differs until nothing does; again where its queue is empty and something is left."""
+    def _until_settled(self, name: str, progress: Progress, wait: Callable[[float], None]) -> bool:
+        """Ask ingest for what differs until nothing does; again where its queue is empty and something is left.
+
+        Returns whether anything differed.
+        """
         sweep = replace(self.sweep, min_age_s=0.0)
         before, told, quiet_s, asked = 0, 0, 0.0, False
         while True:
@@ -124,7 +125,7 @@ class Restore:
                 progress(done, now.objects)
             told = max(told, now.objects - left)
             if not left:
-                return
+                return asked
             stalled = left == before
             quiet_s = quiet_s + POLL_S if stalled else 0.0
             if not asked or (stalled and (quiet_s >= QUIET_S or self._queue_is_empty())):
@@ -161,7 +162,7 @@ class Restore:
                 report.indexed += int(head.status is Status.INDEXED and not head.key.is_settings)
                 report.staged += int(head.status is Status.STAGED)
                 if head.error is not None and head.status is Status.FAILED:
-                    report.failed[head.error.code] += 1
+                    report.failed[head.error.code] = report.failed.get(head.error.code, 0) + 1
             revisions = {
                 (head.key, revision)
                 for head in heads

@@ -177,16 +177,9 @@ class S3ObjectStore:
 
     def versions(self, key: str) -> list[ListedObject]:
         """The newest 1,000 versions and delete markers of one key; S3 lists both in order of time, but apart."""
-        with self._translated():
-            answer = self._client.list_object_versions(Bucket=self.bucket, Prefix=key, MaxKeys=DELETE_PAGE)
-        kinds = (("DeleteMarkers", True), ("Versions", False))
-        found = [
-            (not entry["IsLatest"], -entry["LastModified"].timestamp() // 1, _listed(entry, deleted=deleted))
-            for kind, deleted in kinds
-            for entry in answer.get(kind, [])
-            if entry["Key"] == key
-        ]
-        return [listed for *_, listed in sorted(found, key=lambda each: each[:2])]
+        found = [each for each in self._versions(key) if each["Key"] == key]
+        found.sort(key=lambda each: (each["IsLatest"], each["LastModified"].replace(microsecond=0)), reverse=True)
+        return [_listed(each, deleted="ETag" not in each) for each in found]
 
     def delete_prefix(self, prefix: str) -> int:
         """Remove every version and delete marker of every key under *prefix* for good.
@@ -259,14 +252,14 @@ class S3ObjectStore:
     def _client(self) -> AwsClient:
         return self._given or aws_client("s3")
 
-    def _versions(self, prefix: str) -> list[dict[str, str]]:
-        """Up to 1,000 versions and delete markers under *prefix*."""
+    def _versions(self, prefix: str) -> list[dict[str, Any]]:
+        """Up to 1,000 delete markers and versions under *prefix*; only a version has an ETag."""
         with self._translated():
             answer = self._client.list_object_versions(Bucket=self.bucket, Prefix=prefix, MaxKeys=DELETE_PAGE)
-        found = [*answer.get("Versions", []), *answer.get("DeleteMarkers", [])]
-        return [{"Key": entry["Key"], "VersionId": entry["VersionId"]} for entry in found]
+        return [*answer.get("DeleteMarkers", []), *answer.get("Versions", [])]
 
-    def _remove(self, objects: list[dict[str, str]]) -> int:
+    def _remove(self, entries: list[dict[str, Any]]) -> int:
+        objects = [{"Key": each["Key"], "VersionId": each["VersionId"]} for each in entries]
         with self._translated():
             answer = self._client.delete_objects(Bucket=self.bucket, Delete={"Objects": objects})
         errors = answer.get("Errors", [])
