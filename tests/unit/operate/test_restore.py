@@ -12,7 +12,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Status
 from ragdrop.domain.history import STAGE
 from ragdrop.domain.tenants import Caller
-from ragdrop.errors import ConflictError, DatabaseError, InvalidParamsError
+from ragdrop.errors import ConflictError, DatabaseError, EmbeddingServiceError, InvalidParamsError
 from ragdrop.ingest.reconcile_rules import SETTLE_S
 from ragdrop.operate.restore import RestoreReport
 from ragdrop.ports import Claim
@@ -160,6 +160,26 @@ def test_nothing_under_a_waiting_version_answers_that_was_deleted_in_between() -
 
     assert texts(left) == {}
     assert left.head("team/pump.md").status is Status.STAGED
+
+
+def test_the_version_under_a_staged_one_has_the_sidecar_of_its_time() -> None:
+    world = World()
+    sidecar = "team/pump.md.metadata.json"
+    world.documents.modified_at = "2026-01-01T00:00:00Z"
+    first = world.put(sidecar, json.dumps({"title": "Old"}), ingest=False)
+    world.put("team/pump.md", "The pump is red.")
+    world.documents.modified_at = "2026-02-01T00:00:00Z"
+    world.put("team/pump.md", "The pump is blue.", **{STAGE: "spring"})
+    world.documents.modified_at = "2026-03-01T00:00:00Z"
+    second = world.put(sidecar, json.dumps({"title": "New"}), ingest=False)
+    world.changed("team/pump.md")
+
+    left = without_registry(world)
+    restore(left)
+
+    before, after = world.head("team/pump.md"), left.head("team/pump.md")
+    assert (before.live_sidecar_version_id, before.sidecar_version_id) == (first, second)
+    assert (after.live_sidecar_version_id, after.sidecar_version_id) == (first, second)
 
 
 def guarded() -> World:
@@ -322,6 +342,19 @@ def test_while_a_version_under_a_staged_one_is_at_work_the_message_comes_again()
     world.put("team/pump.md", "The pump is blue.", ingest=False, **{STAGE: "spring"})
 
     assert len(world.changed("team/pump.md", message_id="second")) == 1
+
+
+def test_a_staged_version_that_is_tried_again_does_not_begin_with_a_failed_one_below() -> None:
+    world = World()
+    world.put("team/pump.md", " ")
+    world.embedder.fail_with = EmbeddingServiceError("away", service="embedding")
+    world.put("team/pump.md", "The pump is blue.", ingest=False, **{STAGE: "spring"})
+    assert len(world.changed("team/pump.md", message_id="second")) == 1
+
+    world.embedder.fail_with = None
+    assert world.changed("team/pump.md", message_id="second", receives=2) == []
+
+    assert world.head("team/pump.md").status is Status.STAGED
 
 
 def test_a_purge_leaves_no_name_in_the_record() -> None:

@@ -66,5 +66,8 @@ class DueVersions:
 
 
 def is_unknown(head: Head | None) -> bool:
-    """Whether the registry has never seen an end of a document: what answered before it was lost is not known."""
-    return head is None or (head.status is Status.PENDING and head.live_revision is None)
+    """Whether what answered before the registry was lost is still to be found.
+
+    A claim for a stage comes after that.
+    """
+    return head is None or (head.status is Status.PENDING and head.live_revision is None and head.stage is None)
