@@ -68,7 +68,8 @@ class Seen:
         found, quotes = {}, {}
         for question in QUESTIONS:
             results = posted(tenant, "/search", query=question, min_relevance=0)["results"]
-            found[question] = [f"{each['vault']}/{each['path']}" for each in results[:3]]
+            # not their order: before the loss words of replaced chunks count still, so near ties may change places
+            found[question] = sorted(f"{each['vault']}/{each['path']}" for each in results[:3])
             answer = posted(tenant, "/ask", query=question, min_relevance=0)
             quotes[question] = [(each["path"], each["quote"]) for each in answer["citations"]]
         body = {"query": "pump tap", "vaults": ["mixed"], "limit": 20, "min_relevance": 0}

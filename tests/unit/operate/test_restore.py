@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from ragdrop.ingest.reconcile_rules import SETTLE_S
 from ragdrop.operate.restore import RestoreReport
 from ragdrop.ports import Claim
 from ragdrop.ports.message_queue import Change
+from tests.unit.history.test_as_of import made
 from tests.world import TENANT, World
 
 GOLDEN = {"admission": {"questions": [{"question": "colour of the pump", "text": "pump is red"}], "gate": 1.0}}
@@ -87,6 +89,24 @@ def test_documents_come_back_without_the_state_bucket_too_and_are_embedded_again
 
     assert texts(left) == before
     assert (report.indexed, report.embedded, report.reused) == (1, 1, 0)
+
+
+def test_a_tenant_that_was_reindexed_finds_its_vectors_under_the_name_of_that_index(tmp_path: Path) -> None:
+    world = made("bucket", tmp_path / "before")
+    world.put("team/pump.md", "The pump is red.")
+    reindex = world.app.operate.reindex
+    reindex.run(TENANT, world.app.ports.settings.seed_index(), anew=True)
+    reindex.drop_previous(TENANT)
+    world.app.tenants.directory.forget(TENANT)
+    world.put("team/tap.md", "The tap drips.")
+
+    left = without_registry(world)
+    report = restore(left)
+    again = left.app.operate.reindex.run(TENANT, left.app.ports.settings.seed_index(), anew=True)
+
+    assert (report.embedded, report.reused) == (0, 2)
+    assert again is not None
+    assert again.to_index != again.from_index
 
 
 def test_vectors_of_old_documents_survive_a_sweep_that_comes_before_ingest() -> None:

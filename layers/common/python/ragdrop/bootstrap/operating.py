@@ -187,6 +187,8 @@ class OperateParts:
 
         return Restore(
             documents=self.ports.documents,
+            state=self.ports.state,
+            seed=self.ports.settings.seed_index(),
             registry=self.ports.registry,
             operator=self.operator,
             reconcile_key=self.ingest.reconcile_key,

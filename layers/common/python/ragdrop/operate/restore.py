@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.keys import NAME_PATTERN, SETTINGS_NAME, SIDECAR_SUFFIX, DocumentKey
+from ragdrop.domain.tenants import ActiveIndex, index_name
 from ragdrop.errors import ConflictError, InvalidParamsError
 from ragdrop.ingest.reconcile_key import ReconcileKey
 from ragdrop.operate.calibrate import Calibrate
@@ -58,7 +59,9 @@ class Restore:
     """Restores tenants.  Cut off, the same call goes on; with nothing lost it changes nothing."""
 
     documents: ObjectStore
+    state: ObjectStore
     registry: Registry
+    seed: ActiveIndex
     operator: AdministerTenants
     reconcile_key: ReconcileKey
     sweep: Sweep
@@ -97,7 +100,7 @@ class Restore:
         tenant = self.registry.tenant(name)
         if tenant is None:
             self.sweep.notes.write(name, Notes())  # those of the tenant that was lost tell of cursors that are gone
-            tenant = self.operator.create_tenant(name, enabled=False)
+            tenant = self.operator.create_tenant(name, enabled=False, build=self._last_build(name))
         elif tenant.enabled:
             return False
         elif tenant.generation:
@@ -110,6 +113,12 @@ class Restore:
                 self.reconcile_key(key, Change(key.s3_key), DELIVERY, now, Deadline.after(LONGEST_S))
         self.registry.set_enabled(name, enabled=True)
         return True
+
+    def _last_build(self, name: str) -> int:
+        """The last build of the tenant's index that the state bucket has: kept vectors are under its name."""
+        base = index_name(self.seed.space, self.seed.engine, build=0)[:-1]
+        builds = (each.removeprefix(base) for each in names_under(self.state, f"index/{name}/"))
+        return max((int(build) for build in builds if build.isdecimal()), default=1)
 
     def _until_settled(self, name: str, progress: Progress, wait: Callable[[float], None]) -> bool:
         """Ask ingest for what differs until nothing does; again where its queue is empty and something is left.
