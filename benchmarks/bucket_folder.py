@@ -25,7 +25,7 @@ class FolderObjectStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def head(self, key: str) -> StoredObject | None:
+    def head(self, key: str, *, version_id: str | None = None) -> StoredObject | None:  # noqa: ARG002
         path = self.folder / key
         return self._stored(key, path) if path.exists() else None
 
@@ -61,6 +61,9 @@ class FolderObjectStore:
             key = path.relative_to(self.folder).as_posix()
             if path.is_file() and key.startswith(prefix) and key > start_after:
                 yield ListedObject(key, "v1", self._stored(key, path).modified_at)
+
+    def versions(self, key: str) -> list[ListedObject]:
+        raise NotImplementedError
 
     def purge(self, key: str) -> int:
         with suppress(FileNotFoundError):

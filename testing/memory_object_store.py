@@ -42,9 +42,9 @@ class MemoryObjectStore:
         self._numbers = count(1)
         self._versions: dict[str, list[_Version]] = {}
 
-    def head(self, key: str) -> StoredObject | None:
+    def head(self, key: str, *, version_id: str | None = None) -> StoredObject | None:
         with self._call("head"):
-            version = self._current(key)
+            version = self._current(key) if version_id is None else self._find(key, version_id)
             return version.stored if version else None
 
     def get(self, key: str, *, version_id: str | None = None, start: int = 0, end: int | None = None) -> bytes | None:
@@ -95,6 +95,11 @@ class MemoryObjectStore:
             marker = _Version(self._next_id(), None, self.modified_at)
             self._versions.setdefault(key, []).append(marker)
             return marker.version_id
+
+    def versions(self, key: str) -> list[ListedObject]:
+        with self._call("versions"):
+            held = reversed(self._versions.get(key, []))
+            return [ListedObject(key, each.version_id, each.modified_at, deleted=each.stored is None) for each in held]
 
     def delete_prefix(self, prefix: str) -> int:
         with self._call("delete_prefix"):

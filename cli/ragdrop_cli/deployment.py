@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # not at run time: `ragdrop ask` starts without them
     from ragdrop.domain.deadlines import Deadline
     from ragdrop.operate.calibrate import Calibrated
     from ragdrop.operate.reindex import Progress, ReindexReport
+    from ragdrop.operate.restore import RestoreReport
     from ragdrop.operate.sweeping import SweepReport as SweepReport
     from ragdrop.ports.wiring import Verdict
     from ragdrop.tenants.delete import TenantReceipt
@@ -105,6 +106,18 @@ class Sweeper(Protocol):
         ...
 
 
+class Restorer(Protocol):
+    """Makes tenants again from the document bucket: see ragdrop.operate.restore."""
+
+    def names(self) -> list[str]:
+        """The tenants that the bucket has documents of."""
+        ...
+
+    def __call__(self, name: str, progress: Progress, *, wait: Callable[[float], None]) -> RestoreReport:
+        """Restore one of them."""
+        ...
+
+
 class Calibrator(Protocol):
     """Fits one tenant's calibration: see ragdrop.operate.calibrate."""
 
@@ -158,6 +171,11 @@ class Deployment(Protocol):
     @property
     def sweep(self) -> Sweeper:
         """The comparison of bucket, registry and index."""
+        ...
+
+    @property
+    def restore(self) -> Restorer:
+        """Tenants out of the document bucket."""
         ...
 
     @property

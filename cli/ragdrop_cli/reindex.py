@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Literal
 
 import typer
@@ -14,7 +15,7 @@ from ragdrop_cli.deployment import Deployment
 from ragdrop_cli.failures import code_of, describe, exit_code
 from ragdrop_cli.options import AsObject
 from ragdrop_cli.output import note, say, say_object
-from ragdrop_cli.reindexing import Step, build, drop_old_index, give_up, roll_back
+from ragdrop_cli.reindexing import Step, Told, build, drop_old_index, give_up, roll_back
 from ragdrop_cli.session import session_of
 
 TenantNames = Annotated[
@@ -130,22 +131,31 @@ def each_in_turn(deployment: Deployment, tenants: Sequence[Tenant], step: Step, 
     Raises:
         typer.Exit: With the highest exit code of those that failed.
     """
+    in_turn({tenant.name: partial(step, deployment, tenant) for tenant in tenants}, as_json=as_json)
+
+
+def in_turn(steps: Mapping[str, Callable[[], Told]], *, as_json: bool) -> None:
+    """Do the step of every tenant, by name, in the same way.
+
+    Raises:
+        typer.Exit: With the highest exit code of those that failed.
+    """
     worst = 0
-    for tenant in tenants:
+    for name, step in steps.items():
         try:
-            told = step(deployment, tenant)
+            told = step()
         except RagdropError as error:
             worst = max(worst, exit_code(error))
             for line in describe(error):
-                note(f"{tenant.name}: {line}")
+                note(f"{name}: {line}")
             if as_json:
                 problem = {"code": code_of(error), "message": error.message, "details": error.details}
-                say_object({"tenant": tenant.name, "error": problem})
+                say_object({"tenant": name, "error": problem})
             continue
         if as_json:
-            say_object({"tenant": tenant.name, **told.fields})
+            say_object({"tenant": name, **told.fields})
             continue
         for line in told.lines:
-            say(f"{tenant.name}: {line}")
+            say(f"{name}: {line}")
     if worst:
         raise typer.Exit(worst)

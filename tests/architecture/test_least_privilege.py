@@ -14,7 +14,8 @@ from tests.architecture.cloudformation import Resource, allowed_statements, list
 REASONS = {
     "objects of one bucket": re.compile(r"\$\{(DocumentBucket|StateBucket)\.Arn\}/(revisions/|sweeps/|index/)?\*"),
     "objects of the document bucket, by the name that it is given, as they would depend on each other": re.compile(
-        r"arn:\$\{AWS::Partition\}:s3:::\$\{AWS::StackName\}-documents-\$\{AWS::AccountId\}-\$\{AWS::Region\}/\*"
+        r"arn:\$\{AWS::Partition\}:s3:::\$\{AWS::StackName\}-documents-\$\{AWS::AccountId\}-\$\{AWS::Region\}/"
+        r"(\.admitted/)?\*"
     ),
     "paths of the domain's indexes, whose names the tenants' items hold": re.compile(
         r"\$\{IndexDomain\.Arn\}/\*(/_msearch|/_count|/_refresh|/_delete_by_query)?"

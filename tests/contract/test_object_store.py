@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -78,6 +79,33 @@ def test_an_older_version_can_be_read_by_its_id(engine: StoreEngine) -> None:
     assert first != second
     assert engine.store.get(KEY, version_id=first) == b"one"
     assert engine.store.get(KEY) == b"two"
+
+
+def test_an_older_version_tells_its_metadata_and_a_delete_marker_none(engine: StoreEngine) -> None:
+    first = engine.store.put(KEY, b"one", media_type="text/plain", metadata={"author": "me"})
+    put(engine, KEY, b"two")
+    marker = engine.store.delete(KEY)
+
+    found = engine.store.head(KEY, version_id=first.version_id)
+
+    assert found is not None
+    assert (found.version_id, found.size_bytes, found.metadata) == (first.version_id, 3, {"author": "me"})
+    assert engine.store.head(KEY, version_id=marker) is None
+    assert engine.store.head(KEY, version_id="3fL4kqtJvjVBH40Nrjfkd") is None
+
+
+def test_the_versions_of_a_key_come_newest_first_and_those_of_no_other_key(engine: StoreEngine) -> None:
+    first = put(engine, KEY, b"one")
+    time.sleep(1.1)  # S3 tells times by the second
+    marker = engine.store.delete(KEY)
+    time.sleep(1.1)
+    last = put(engine, KEY, b"two")
+    put(engine, KEY + "-1", b"other")
+
+    listed = engine.store.versions(KEY)
+
+    assert [(each.version_id, each.deleted) for each in listed] == [(last, False), (marker, True), (first, False)]
+    assert engine.store.versions("acme/team/none.md") == []
 
 
 def test_a_version_that_does_not_exist_is_none(engine: StoreEngine) -> None:

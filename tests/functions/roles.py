@@ -126,16 +126,18 @@ def _wanted(service: str, operation: str, params: Mapping[str, Any]) -> Iterator
 
 
 def place_of(path: str) -> str:
-    """Where a call goes, without what is of the data: a key is told by its first folder in the state bucket.
+    """Where a call goes, without what is of the data: a key is told by its first folder where that is ragdrop's own.
 
     >>> place_of("StateBucket/revisions/acme/7.json"), place_of("DocumentBucket/acme/a.md"), place_of("VisitedTable")
     ('StateBucket/revisions/*', 'DocumentBucket/*', 'VisitedTable')
+    >>> place_of("DocumentBucket/.admitted/acme/team.json")
+    'DocumentBucket/.admitted/*'
     """
     name, slash, key = path.partition("/")
     if not slash or name.endswith("Table"):  # a table's index
         return path
     folder = key.partition("/")[0]
-    return f"{name}/{folder}/*" if name == "StateBucket" else f"{name}/*"
+    return f"{name}/{folder}/*" if name == "StateBucket" or folder.startswith(".") else f"{name}/*"
 
 
 def allowed(permissions: list[Permission], action: str, path: str) -> bool:

@@ -1,4 +1,7 @@
-"""In every history of live and staged changes an answer is wholly what is live, or wholly what a stage makes of it."""
+"""In every history of live and staged changes an answer is wholly what is live, or wholly what a stage makes of it.
+
+So it is after the loss of the registry.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Status
 from ragdrop.domain.history import STAGE
 from ragdrop.ingest.reconcile_rules import SETTLE_S
+from tests.unit.operate.test_restore import restore, without_registry
 from tests.world import World
 
 EXAMPLES = int(os.environ.get("RAGDROP_STATEFUL_EXAMPLES", "60"))
@@ -39,6 +43,7 @@ class Stagings(RuleBasedStateMachine):
         self.live: dict[str, str] = {}
         self.staged: dict[str, str] = {}
         self.unheard: dict[str, tuple[str, bool]] = {}
+        self.passed_over = False
 
     @rule(path=paths, waits=st.booleans())
     def put(self, path: str, waits: bool) -> None:
@@ -46,6 +51,7 @@ class Stagings(RuleBasedStateMachine):
         word = f"word{next(_numbers)}"
         metadata = {STAGE: "spring"} if waits else {}
         self.world.put(path, f"# {word}\n\nfiller {word}", ingest=False, **metadata)
+        self.passed_over |= path in self.unheard  # the version before was never looked at
         self.unheard[path] = word, waits
         self.hear(path)
 
@@ -127,6 +133,10 @@ class Stagings(RuleBasedStateMachine):
         assert tenant.documents == len(self.live)
         for path in self.staged:
             assert self.world.head(path).status is Status.STAGED
+        if not self.passed_over and self.world.documents.keys():
+            self.world = without_registry(self.world)
+            restore(self.world, name=self.world.tenant)
+            self.answers_are_whole()
 
 
 def test_answers_are_whole_in_every_history_of_a_stage() -> None:

@@ -81,13 +81,17 @@ class Tenant:
         return "\n".join(chunk["text"] for found in response.json()["results"] for chunk in found["chunks"])
 
 
+def environment(stack: LocalStack) -> dict[str, str]:
+    """What `ragdrop` runs with on *stack*: nothing of the caller's own deployment."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "RAGDROP_"))}
+    return kept | {"RAGDROP_STACK": str(stack.file), "NO_PROXY": "127.0.0.1,localhost"}
+
+
 def run(stack: LocalStack, *arguments: str, timeout_s: float = 120, **named: str) -> subprocess.CompletedProcess[str]:
     """Run `ragdrop` on *stack*, with *named* in its environment."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "RAGDROP_"))}
-    environment |= {"RAGDROP_STACK": str(stack.file), "NO_PROXY": "127.0.0.1,localhost", **named}
     return subprocess.run(
         [str(RAGDROP), *arguments],
-        env=environment,
+        env=environment(stack) | named,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -20,18 +20,20 @@ START_TIMEOUT_S = 10
 
 
 class CountingModel:
-    """An EmbeddingModel in which equal words give near vectors; `texts` counts what it was given."""
+    """An EmbeddingModel in which equal words give near vectors; `texts` counts what it was given, `given` has it."""
 
     name = "counting"
     dimension = DIMENSION
 
     def __init__(self) -> None:
         self.texts = 0
+        self.given: list[str] = []
         self._counting = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> Embedded:
         with self._counting:
             self.texts += len(texts)
+            self.given += texts
         vectors = [array("f", word_vector(text, DIMENSION)).tobytes() for text in texts]
         return Embedded(vectors, sum(len(text.split()) for text in texts))
 

@@ -108,6 +108,33 @@ def test_a_dry_run_of_the_sweep_sends_nothing(ragdrop: CommandLine) -> None:
     assert world.queue.sent == []
 
 
+def test_restore_tells_what_came_back_and_that_keys_are_to_be_made(ragdrop: CommandLine) -> None:
+    ragdrop.deployment.world.put("team/pump.md", "The pump is red.")
+    ragdrop.deployment.world.delete("team/pump.md")
+    ragdrop.deployment.world.put("team/tap.md", "The tap drips.")
+    ragdrop.deployment.world.put("team/empty.md", " ")
+
+    result = ragdrop.run("restore")
+
+    assert result.exit_code == 0, result.stderr
+    assert "acme: 1 documents indexed, 0 waiting in stages, 1 deleted" in result.stdout
+    assert "acme: 1 failed: 1 EMPTY_DOCUMENT" in result.stdout
+    assert "acme: 1 chunks embedded, 0 with kept vectors" in result.stdout
+    assert "ragdrop key create acme" in result.stdout
+    report = json.loads(ragdrop.run("restore", "--tenant", TENANT, "--json").stdout)
+    assert (report["tenant"], report["created"], report["failed"]) == (TENANT, False, {"EMPTY_DOCUMENT": 1})
+
+
+def test_a_tenant_that_cannot_be_restored_does_not_stop_the_others(ragdrop: CommandLine) -> None:
+    ragdrop.deployment.world.put("team/tap.md", "The tap drips.")
+
+    result = ragdrop.run("restore", "--tenant", "nobody", "--tenant", TENANT)
+
+    assert result.exit_code == 1
+    assert "nobody: error INVALID_PARAMS" in result.stderr
+    assert "1 documents indexed" in result.stdout
+
+
 def test_a_sweep_that_refuses_says_so_loudly_and_ends_with_1(ragdrop: CommandLine) -> None:
     world = ragdrop.deployment.world
     for number in range(30):

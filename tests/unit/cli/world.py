@@ -170,6 +170,10 @@ class FakeDeployment:
         return self.world.app.operate.sweep
 
     @property
+    def restore(self) -> Any:
+        return self.world.app.operate.restore
+
+    @property
     def calibrate(self) -> Any:
         return self.world.app.operate.calibrate
 

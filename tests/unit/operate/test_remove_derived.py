@@ -38,6 +38,7 @@ def later(world: World, days: float) -> None:
 def remover(world: World, *, at_once: int = 100) -> RemoveDerived:
     return RemoveDerived(
         state=world.state,
+        documents=world.documents,
         registry=world.registry,
         revisions=world.app.ports.revisions,
         age_s=DERIVED_AGE_S,

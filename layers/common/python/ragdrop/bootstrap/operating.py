@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ragdrop.operate.health import CheckHealth, Probe
     from ragdrop.operate.rebuild_index import RebuildIndex
     from ragdrop.operate.reindex import Reindex
+    from ragdrop.operate.restore import Restore
     from ragdrop.operate.stats import ReadStats
     from ragdrop.operate.sweep import Sweep
     from ragdrop.operate.sweep_tenants import SweepTenants
@@ -191,6 +192,7 @@ class OperateParts:
             ),
             remove_derived=RemoveDerived(
                 state=self.ports.state,
+                documents=self.ports.documents,
                 registry=self.ports.registry,
                 revisions=self.ports.revisions,
                 age_s=DERIVED_AGE_S,
@@ -198,6 +200,22 @@ class OperateParts:
             ),
             min_age_s=self.ports.settings.sweep_min_age_s,
             clock=self.ports.clock,
+        )
+
+    @cached_property
+    def restore(self) -> Restore:
+        """Making tenants again from the document bucket alone."""
+        from ragdrop.operate.restore import Restore
+
+        return Restore(
+            documents=self.ports.documents,
+            state=self.ports.state,
+            seed=self.ports.settings.seed_index(),
+            registry=self.ports.registry,
+            operator=self.operator,
+            reconcile_key=self.ingest.reconcile_key,
+            sweep=self.sweep,
+            calibrate=self.calibrate,
         )
 
     @cached_property

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ragdrop.ingest.known_vectors import KnownVectors
     from ragdrop.ingest.merge_segments import MergeSegments
     from ragdrop.ingest.reconcile import ReconcileBatch
+    from ragdrop.ingest.reconcile_key import ReconcileKey
     from ragdrop.ingest.write_chunks import CopyRevision, WriteChunks
     from ragdrop.ingest.write_parts import WriteParts
     from ragdrop.operate.calibrate import Calibrate
@@ -126,11 +127,9 @@ class IngestParts:
         return MergeSegments(registry=self.ports.registry, index=self.ports.bucket_index, queue=self.ports.queue)
 
     @cached_property
-    def reconcile(self) -> ReconcileBatch:
-        """Ingest."""
-        from ragdrop.ingest.reconcile import ReconcileBatch, Upkeep
+    def reconcile_key(self) -> ReconcileKey:
+        """What a change of a key means."""
         from ragdrop.ingest.reconcile_key import ReconcileKey
-        from ragdrop.ingest.redelivery import Redelivery
         from ragdrop.tenants.apply_settings import ApplySettings
 
         apply_settings = ApplySettings(
@@ -141,7 +140,7 @@ class IngestParts:
             environment=self.ports.settings.tunables(),
             clock=self.ports.clock,
         )
-        reconcile_key = ReconcileKey(
+        return ReconcileKey(
             documents=self.ports.documents,
             registry=self.ports.registry,
             index_revision=self.index_revision,
@@ -150,6 +149,13 @@ class IngestParts:
             apply_settings=apply_settings,
             clock=self.ports.clock,
         )
+
+    @cached_property
+    def reconcile(self) -> ReconcileBatch:
+        """Ingest."""
+        from ragdrop.ingest.reconcile import ReconcileBatch, Upkeep
+        from ragdrop.ingest.redelivery import Redelivery
+
         redelivery = Redelivery(
             queue=self.ports.queue,
             registry=self.ports.registry,
@@ -158,7 +164,7 @@ class IngestParts:
         )
         return ReconcileBatch(
             directory=self.tenants.writers_directory,
-            reconcile_key=reconcile_key,
+            reconcile_key=self.reconcile_key,
             index_revision=self.index_revision,
             write_parts=self.write_parts,
             live=self.live,

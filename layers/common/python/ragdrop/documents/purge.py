@@ -16,6 +16,7 @@ from ragdrop.ingest.stored_revision import revisions_prefix
 from ragdrop.ports import ChunkIndex, ObjectStore, Registry
 from ragdrop.ports.receipts import Receipts
 from ragdrop.ports.telemetry import UsageStore
+from ragdrop.tenants.admission import AdmissionRecords
 from ragdrop.tenants.directory import TenantDirectory
 
 EVERY_REVISION = 1 << 53  # above any: the first one is milliseconds since 1970
@@ -68,6 +69,7 @@ class PurgeDocuments:
         versions = self.documents.purge(key.s3_key) + self.documents.purge(key.s3_key + SIDECAR_SUFFIX)
         if missing is not None and not versions:
             raise missing
+        AdmissionRecords(self.documents).forget(key.tenant, key.vault, key.path)
         derived = self._remove_derived(key)
         chunks = self._remove_chunks(key, deadline)
         self.usage.forget_use(key)

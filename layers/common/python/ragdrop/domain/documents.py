@@ -104,7 +104,7 @@ class Detail:
     """What the registry keeps of one indexed revision.
 
     `content_hash` is SHA-256 of the object's bytes in hex; `written_by` is who wrote it, None where nobody knows;
-    `stage` is the stage that it was made for.
+    `stage` is the stage that it was made for; `embedded` counts chunks whose vectors were computed for it.
     """
 
     key: DocumentKey
@@ -120,6 +120,7 @@ class Detail:
     warnings: tuple[str, ...] = ()
     written_by: str | None = None
     stage: str | None = None
+    embedded: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from ragdrop.history.golden import AskGolden, in_parallel
 from ragdrop.history.record import check_visible
 from ragdrop.ingest.reconcile_rules import stage_of
 from ragdrop.ports import MessageQueue, ObjectStore, Registry
+from ragdrop.tenants.admission import AdmissionRecords
 from ragdrop.tenants.directory import TenantDirectory
 
 PAGE = 100  # documents of a listing, which one batch reads again
@@ -69,6 +70,7 @@ class Stages:
     ) -> None:
         self._registry = registry
         self._documents = documents
+        self._admissions = AdmissionRecords(documents)
         self._queue = queue
         self._directory = directory
         self._ask = ask
@@ -109,10 +111,18 @@ class Stages:
             message = f"{stage.pending} documents are still being indexed for stage {name}: ask again"
             raise ConflictError(message, field="stage", value=name, allowed=None)
         checks = () if stage.promoted else self._admitted(caller, vault, name, deadline)
+        self._record(caller.tenant, vault, name)  # before: what the bucket says of a promotion cut off does no harm
         self._registry.promote_stage(caller.tenant, f"{vault}/{name}", self._clock())
         self._directory.forget(caller.tenant)
-        self._queue.send_all([key.s3_key for key in stage.waiting])
-        return Promotion(len(stage.waiting), checks)
+        keys = self._record(caller.tenant, vault, name)  # after: what joined in between was promoted with it
+        self._queue.send_all([key.s3_key for key in keys])
+        return Promotion(len(keys), checks)
+
+    def _record(self, tenant: str, vault: str, name: str) -> list[DocumentKey]:
+        """Note in the bucket which versions a promotion lets in: those that wait.  Their keys."""
+        waiting = [head for head in self._heads(tenant, vault, Status.STAGED) if head.stage == name]
+        self._admissions.promote(tenant, vault, {head.key.path: head.version_id or "" for head in waiting})
+        return [head.key for head in waiting]
 
     def discard(self, caller: Caller, vault: str, name: str) -> int:
         """Remove the versions that wait in a stage; what answered before is current again.  How many.

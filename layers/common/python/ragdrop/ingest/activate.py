@@ -123,9 +123,13 @@ class ActivateRevisions:
         self, key: DocumentKey, revision: int, exc: DocumentError, receives: int, tenant: Tenant, deadline: Deadline
     ) -> None:
         """Record that a document can never be indexed as it is; by `keep_last_good` the last revision stays live."""
-        kept = key.is_settings or in_force(self._environment, tenant, vaults=[key.vault]).values.keep_last_good
+        kept = self.keeps_last_good(key, tenant)
         self.fail(key, revision, self.failure(exc.code, exc.message, receives), keep_live=kept)
         self.clean(key, tenant, deadline)
+
+    def keeps_last_good(self, key: DocumentKey, tenant: Tenant) -> bool:
+        """Whether the last revision stays live where a newer version cannot be indexed."""
+        return key.is_settings or in_force(self._environment, tenant, vaults=[key.vault]).values.keep_last_good
 
     def failure(self, code: str, message: str, attempts: int) -> Failure:
         """A failure that happened now."""

@@ -147,7 +147,8 @@ class IndexRevision:
         """
         counts = [self._write_chunks.keep(cut, vectors) for cut in prepared.cuts]
         self._known_vectors.remember(prepared.kept)
-        detail = replace(prepared.detail, chunk_count=counts[0])
+        embedded = prepared.cuts[0].unknown(prepared.known)
+        detail = replace(prepared.detail, chunk_count=counts[0], embedded=embedded)
         return WrittenRevision(detail, prepared.tenant, tuple(cut.target for cut in prepared.cuts))
 
     def catch_up(self, written: WrittenRevision, tenant: Tenant, deadline: Deadline) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Status
@@ -10,14 +10,16 @@ from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import DatabaseError, DocumentError
 from ragdrop.ingest.activate import ActivateRevisions
+from ragdrop.ingest.due_versions import DueVersions, is_unknown
 from ragdrop.ingest.index_revision import CurrentVersions, IndexRevision, ParsedRevision
-from ragdrop.ingest.reconcile_rules import LEASE_S, SETTLE_S, is_older, is_settled, stage_of
+from ragdrop.ingest.reconcile_rules import LEASE_S, SETTLE_S, is_older, is_settled
 from ragdrop.ingest.write_parts import Unfinished, WriteParts
 from ragdrop.ports import Claim, ObjectStore, Registry
 from ragdrop.ports.message_queue import Change, Delivery
 from ragdrop.tenants.apply_settings import ApplySettings
 
 MAX_STARTS = 5  # how often one delivery begins again because the key changed under it
+MAX_REFUSED = 3  # versions that one delivery finds unreadable, before it records so
 
 Work = ParsedRevision | Unfinished
 """What is left to do for a key: a parsed revision to write whole, or a large one to continue part by part."""
@@ -38,6 +40,7 @@ class ReconcileKey:
         clock: Callable[[], float],
     ) -> None:
         self._documents = documents
+        self._due = DueVersions(documents)
         self._registry = registry
         self._index_revision = index_revision
         self._write_parts = write_parts
@@ -53,21 +56,23 @@ class ReconcileKey:
         Raises:
             DependencyError: A dependency did not answer, or the key changed all the time.
         """
+        refused: list[CurrentVersions] = []
         for _ in range(MAX_STARTS):
-            found = self._look(key)
+            current = self._look(key)
             head = self._registry.head(key)
             if head is not None and is_older(change.sequencer, than=head.sequencer):
                 return None
-            if found is None:
+            if current is None:
                 if self._removed(key, head, change, tenant, deadline):
                     return None
                 continue
             if head is not None and head.status is Status.STAGED and _is_promoted(head, tenant):
                 self._go_live(head, tenant, deadline)  # first, as a claim would take it back to what was live before
-                if _claimed_for(head, found):
+                if _claimed_for(head, current):
                     return None
                 continue
-            claim = self._claim_for(found, change, delivery, self._stage_of(key, found, head, tenant))
+            found, stage = self._first_due(key, current, head, tenant, refused)
+            claim = self._claim_for(found, change, delivery, stage)
             settled = is_settled(
                 head,
                 version_id=claim.version_id,
@@ -82,12 +87,14 @@ class ReconcileKey:
             if settled:
                 if head is not None and head.live_revision == head.revision and head.message_id == delivery.message_id:
                     self._live.clean(key, tenant, deadline)  # it was activated, and cut off before its own clean-up
+                if found is not current:
+                    raise DatabaseError("a version below one that waits is being indexed", service="registry")
                 return None
             claimed = self._registry.claim(key, head, claim)
             if claimed is None:
                 continue
             now = self._look(key)
-            if now is None or now.versions != found.versions:
+            if now is None or now.versions != current.versions:
                 continue  # it changed between the look and the claim: another claim would not see that
             try:
                 if key.is_settings:
@@ -96,6 +103,10 @@ class ReconcileKey:
                     continue
                 work = self._index_revision.prepare(claimed, found, tenant)
             except DocumentError as exc:
+                if is_unknown(head) and self._live.keeps_last_good(key, tenant) and len(refused) < MAX_REFUSED:
+                    refused.append(found)
+                    if self._due.below(key, found, tenant) is not None:
+                        continue
                 self._live.refuse(key, claimed.revision, exc, delivery.receives, tenant, deadline)
                 return None
             if work is not None:
@@ -109,11 +120,23 @@ class ReconcileKey:
             None if document is None else CurrentVersions(document, self._documents.head(key.s3_key + SIDECAR_SUFFIX))
         )
 
-    @staticmethod
-    def _stage_of(key: DocumentKey, found: CurrentVersions, head: Head | None, tenant: Tenant) -> str | None:
-        if key.is_settings:
-            return None
-        return stage_of(found.document, head, admission=bool(tenant.settings_of(key.vault).get("golden_questions")))
+    def _first_due(
+        self,
+        key: DocumentKey,
+        current: CurrentVersions,
+        head: Head | None,
+        tenant: Tenant,
+        refused: Sequence[CurrentVersions],
+    ) -> tuple[CurrentVersions, str | None]:
+        """What to index now, and the stage that it waits in.
+
+        Where the registry lost the document, what answered below a version that waits, or cannot be read, comes first.
+        The key then differs from the bucket still, and the next message brings the current version.
+        """
+        stage = self._due.stage(key, current.document, head, tenant)
+        waits = stage is not None and is_unknown(head)
+        below = self._due.below(key, refused[-1] if refused else current, tenant) if refused or waits else None
+        return (current, stage) if below is None else (below, None)
 
     def _go_live(self, head: Head, tenant: Tenant, deadline: Deadline) -> None:
         """Activate what waits in a stage that was promoted, once every search counts it anyway.

@@ -48,6 +48,10 @@ class Cut:
         """What must have a vector, in order of the chunks."""
         return [(self.target.space, chunk.passage) for chunk in self.chunks]
 
+    def unknown(self, known: Known) -> int:
+        """How many chunks have no vector in *known*."""
+        return sum(place not in known for place in self.places)
+
 
 class WriteChunks:
     """Puts revisions into indexes; what it writes answers only once the registry says so."""

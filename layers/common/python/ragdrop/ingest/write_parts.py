@@ -141,7 +141,7 @@ class WriteParts:
                 return Stop.LOST
             started_s = time.monotonic()
             try:
-                moved = at.moved(self._write(work, at, deadline))
+                moved = at.moved(*self._write(work, at, deadline))
             except DeadlineError:
                 return self._hand_over(work, at)
             except DependencyError:
@@ -153,8 +153,8 @@ class WriteParts:
             slowest_s = max(slowest_s, time.monotonic() - started_s)
         return self._whole(work, at)
 
-    def _write(self, work: Unfinished, at: Checkpoint, deadline: Deadline) -> dict[str, int]:
-        """Write the part at the checkpoint; its chunks by index."""
+    def _write(self, work: Unfinished, at: Checkpoint, deadline: Deadline) -> tuple[dict[str, int], int]:
+        """Write the part at the checkpoint; its chunks by index, and those whose vectors were computed."""
         document = work.kept.part(at.part)
         if document is None:
             raise ObjectStoreError("the kept text is gone", service="object_store")
@@ -173,7 +173,8 @@ class WriteParts:
         ]
         known = KnownVectors.between(work.sources, work.tenant.targets, work.kept.parts[at.part])
         vectors = self._write_chunks.vectors(cuts, known, deadline)
-        return {cut.target.name: self._write_chunks.write(cut, vectors, deadline) for cut in cuts}
+        written = {cut.target.name: self._write_chunks.write(cut, vectors, deadline) for cut in cuts}
+        return written, cuts[0].unknown(known) if cuts else 0
 
     def _whole(self, work: Unfinished, at: Checkpoint) -> WrittenRevision:
         """All parts are written: note it, so that nothing needs to count them again."""
@@ -186,7 +187,7 @@ class WriteParts:
             self._revisions.mark_whole(work.kept, target.name, at.chunks[target.name], sizes=sizes)
         self._known_vectors.remember(work.kept)
         count = at.chunks.get(work.tenant.active.name, max(at.chunks.values()))
-        return WrittenRevision(replace(work.detail, chunk_count=count), work.tenant, targets)
+        return WrittenRevision(replace(work.detail, chunk_count=count, embedded=at.embedded), work.tenant, targets)
 
     def _hand_over(self, work: Unfinished, at: Checkpoint) -> Stop:
         self._queue.go_on(Continuation(work.key.s3_key, work.kept.revision, at.part, at.hop))

@@ -6,18 +6,20 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from urllib.parse import urlsplit
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.errors import RagdropError
+from ragdrop.operate.restore import names_under
 from ragdrop.ports import ChunkIndex, Embedder, ObjectStore, Registry
 from ragdrop.ports.models import ModelList
 from ragdrop.ports.wiring import Verdict, Wiring, embedding_verdict, prefix_verdict, wiring_verdict
+from ragdrop.tenants.admission import ADMITTED
 
 STEP_S = 30.0
 MAX_PREFIXES = 1_000
-LAST = "\U0010ffff"  # behind every key of a prefix
 SERVERLESS = ".aoss.amazonaws.com"
 SAMPLES = (
     "The pump stands behind the second door.",
@@ -73,16 +75,11 @@ class Diagnose:
 
     def _prefixes(self, deadline: Deadline) -> Verdict:
         active = {tenant.name for tenant in self.registry.tenants() if tenant.enabled}
-        unknown, after = [], ""
-        for _ in range(MAX_PREFIXES):
+        unknown = []
+        for prefix in islice(names_under(self.documents, ""), MAX_PREFIXES):
             deadline.timeout_s(STEP_S, stage="prefixes")
-            first = next(iter(self.documents.entries("", start_after=after)), None)
-            if first is None:
-                break
-            prefix = first.key.partition("/")[0]
-            if prefix not in active:
+            if prefix not in {*active, ADMITTED}:
                 unknown.append(prefix)
-            after = f"{prefix}/{LAST}" if "/" in first.key else first.key
         return prefix_verdict(unknown)
 
     def _version(self, deadline: Deadline) -> Verdict:

@@ -33,6 +33,7 @@ class RemoveDerived:
         self,
         *,
         state: ObjectStore,
+        documents: ObjectStore,
         registry: Registry,
         revisions: RevisionStore,
         age_s: float,
@@ -40,6 +41,7 @@ class RemoveDerived:
         max_looked_at: int = MAX_LOOKED_AT,
     ) -> None:
         self._state = state
+        self._documents = documents
         self._registry = registry
         self._revisions = revisions
         self._age_s = age_s
@@ -79,7 +81,10 @@ class RemoveDerived:
         key = next((owner for owner in owners if owner is not None), None)
         if key is None:
             return []
-        return expired(kept, self._registry.head(key), now_s=now_s, age_s=self._age_s)
+        head = self._registry.head(key)
+        if head is None and self._documents.versions(key.s3_key):
+            return []  # the registry lost the document, not the bucket: its vectors are wanted when it comes again
+        return expired(kept, head, now_s=now_s, age_s=self._age_s)
 
 
 def _document_of(name: str) -> str:

@@ -92,6 +92,20 @@ class Sweep:
             self.notes.write(name, Notes(gone=notes.gone, derived_after=notes.derived_after))
         return report
 
+    def differences(self, name: str) -> SweepReport:
+        """What bucket and registry of a tenant differ in now; nothing is sent, removed or noted.
+
+        Raises:
+            DependencyError: A service failed.
+        """
+        report = SweepReport(name, dry_run=True)
+        now_s = self.clock()
+        for place in self._places(name, Notes()):
+            kind = self._judge(place, now_s, report)
+            if kind is not None:
+                report.note(kind, place.path)
+        return report
+
     def _vault(
         self,
         vault: str,

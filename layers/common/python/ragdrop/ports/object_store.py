@@ -112,8 +112,15 @@ class ObjectStore(Protocol):
 
     bucket: str
 
-    def head(self, key: str) -> StoredObject | None:
-        """The current version (strongly consistent); None where there is none or a delete marker is on top."""
+    def head(self, key: str, *, version_id: str | None = None) -> StoredObject | None:
+        """A version, or the current one (strongly consistent); None where there is none, or a delete marker."""
+
+    def versions(self, key: str) -> list[ListedObject]:
+        """The newest 1,000 versions and delete markers of one key, the newest first.
+
+        A delete marker of the same second as a version counts as the newer one.
+        """
+        ...
 
     def get(self, key: str, *, version_id: str | None = None, start: int = 0, end: int | None = None) -> bytes | None:
         """Bytes *start* to *end* (exclusive) of a version, or of the current one; None where it does not exist."""

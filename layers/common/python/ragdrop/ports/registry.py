@@ -59,6 +59,7 @@ class Checkpoint:
         idle_hops: Those in a row, the current one included, in which no part was finished.
         worker: Who holds it: a message and how often it was received.
         chunks: Chunks written so far, by index.
+        embedded: Those whose vectors were computed.
     """
 
     parts: int
@@ -67,6 +68,7 @@ class Checkpoint:
     idle_hops: int = 0
     worker: str = ""
     chunks: Mapping[str, int] = field(default_factory=dict)
+    embedded: int = 0
 
     @property
     def position(self) -> str:
@@ -94,14 +96,14 @@ class Checkpoint:
             raise DocumentTimeoutError(message, limit=limits.idle_hops)
         return replace(self, hop=self.hop + 1, idle_hops=self.idle_hops + 1, worker=worker)
 
-    def moved(self, written: Mapping[str, int]) -> Checkpoint:
-        """One part further; *written* are its chunks by index.
+    def moved(self, written: Mapping[str, int], embedded: int = 0) -> Checkpoint:
+        """One part further; *written* are its chunks by index, *embedded* counts vectors that were computed.
 
         >>> Checkpoint(4, 2, chunks={"i": 5}).moved({"i": 3}).chunks
         {'i': 8}
         """
         chunks = {name: count + written.get(name, 0) for name, count in self.chunks.items()}
-        return replace(self, part=self.part + 1, idle_hops=0, chunks=chunks)
+        return replace(self, part=self.part + 1, idle_hops=0, chunks=chunks, embedded=self.embedded + embedded)
 
     def not_counted(self) -> Checkpoint:
         """The same where not the document but a service was to blame that no part was finished."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ragdrop.domain.keys import check_name
 from ragdrop.domain.rates import RateLimits
-from ragdrop.domain.tenants import ROLES, ActiveIndex, ApiKey, Role, Tenant, key_hash
+from ragdrop.domain.tenants import ROLES, ActiveIndex, ApiKey, Role, Tenant, index_name, key_hash
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import ConflictError, InvalidParamsError
 from ragdrop.ports import Registry
@@ -25,14 +26,16 @@ class AdministerTenants:
         self._seed = seed
         self._clock = clock
 
-    def create_tenant(self, name: str) -> Tenant:
-        """A new tenant on the index that the environment seeds.
+    def create_tenant(self, name: str, *, enabled: bool = True, build: int = 1) -> Tenant:
+        """A new tenant on the index that the environment seeds, or on its *build* that a reindex made before.
 
         Raises:
             InvalidParamsError: The name is not allowed.
             ConflictError: A tenant of that name exists.
         """
-        tenant = Tenant(check_name("tenant", name), self._seed, created_at=rfc3339(self._clock()))
+        index = replace(self._seed, name=index_name(self._seed.space, self._seed.engine, build=build))
+        created_at = rfc3339(self._clock())
+        tenant = Tenant(check_name("tenant", name), index, enabled=enabled, created_at=created_at, moves=build - 1)
         if not self._registry.create_tenant(tenant):
             raise ConflictError(f"a tenant named {name!r} exists already", field="tenant", value=name)
         return tenant

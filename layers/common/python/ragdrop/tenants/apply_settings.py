@@ -12,6 +12,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import KeptSettings, Tenant
 from ragdrop.domain.times import rfc3339
 from ragdrop.ports import ObjectStore, Prompter, Registry, StoredObject
+from ragdrop.tenants.admission import AdmissionRecords
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_files import MAX_SETTINGS_BYTES, PROMPTS, Problem, read_settings, refusal, shown
 from ragdrop.tenants.settings_in_force import Tunables, in_force
@@ -33,6 +34,7 @@ class ApplySettings:
         clock: Callable[[], float],
     ) -> None:
         self._documents = documents
+        self._admissions = AdmissionRecords(documents)
         self._registry = registry
         self._directory = directory
         self._prompter = prompter
@@ -57,6 +59,10 @@ class ApplySettings:
         problems = [*self._budget_problems(values, key, tenant), *self._prompt_problems(values)]
         if problems:
             raise refusal(problems)
+        if values.get("golden_questions"):
+            self._admissions.begin(key.tenant, key.vault, stored.modified_at)
+        elif tenant.settings_of(key.vault).get("golden_questions"):
+            self._admissions.end(key.tenant, key.vault)
         kept = KeptSettings(values, claimed.revision, stored.version_id)
         self._registry.keep_settings(key.tenant, key.vault, kept)
         self._registry.activate(self._detail(claimed, stored, body, values), self._clock())
@@ -74,6 +80,8 @@ class ApplySettings:
         gone = KeptSettings({}, int(self._clock() * 1000) if revision is None else revision)
         tenant = self._registry.tenant(key.tenant)
         if tenant is not None and tenant.settings_of(key.vault):
+            if tenant.settings_of(key.vault).get("golden_questions"):
+                self._admissions.end(key.tenant, key.vault)
             self._registry.keep_settings(key.tenant, key.vault, gone)
             self._directory.forget(key.tenant)
 

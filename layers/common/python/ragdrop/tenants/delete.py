@@ -12,6 +12,7 @@ from ragdrop.errors import InvalidParamsError
 from ragdrop.ports import ChunkIndex, ObjectStore, Registry
 from ragdrop.ports.receipts import Receipts
 from ragdrop.ports.telemetry import Telemetry
+from ragdrop.tenants.admission import AdmissionRecords
 
 SETTLE_S = 65.0  # the longest that ingest works on a message that came before, and caches of the tenant's item
 PAGE = 100
@@ -77,6 +78,7 @@ class DeleteTenant:
             self._registry.set_enabled(name, enabled=False)
             wait(SETTLE_S)
         versions = self._documents.delete_prefix(f"{name}/")  # first: nothing can be indexed from there again
+        versions += AdmissionRecords(self._documents).forget_tenant(name)
         chunks = self._drop(tenant, deadline)
         derived = sum(self._state.delete_prefix(f"{prefix}/{name}/") for prefix in STATE_PREFIXES)
         derived += self._state.purge(f"sweeps/{name}.json")

@@ -24,6 +24,7 @@ FILENAME = "${filename}"
 DELETE_PAGE = 1000  # keys that DeleteObjects takes
 
 _NO_SUCH_VERSION = frozenset({"NoSuchKey", "NoSuchVersion", "404", "NotFound"})
+_NOT_THIS_VERSION = frozenset({400, 404, 405})  # malformed, gone, a delete marker
 _DELETE_MARKER = frozenset({"MethodNotAllowed", "405"})  # asked for by its own version id
 _NOT_AS_ASKED = frozenset({404, 409, 412})  # of a conditional write; 409: another one was under way
 _BEYOND_THE_END = frozenset({"InvalidRange", "416"})
@@ -42,16 +43,18 @@ class S3ObjectStore:
         self._given = client
         self._seen = False
 
-    def head(self, key: str) -> StoredObject | None:
-        """The current version; None where there is none or a delete marker is on top.
+    def head(self, key: str, *, version_id: str | None = None) -> StoredObject | None:
+        """A version, or the current one; None where there is none, or a delete marker.
 
         Raises:
             ConfigurationError: The bucket does not exist: were that taken for a missing key, all would be deleted.
         """
         with self._translated():
             try:
-                answer = self._client.head_object(Bucket=self.bucket, Key=key)
+                answer = self._client.head_object(**_of_version(self.bucket, key, version_id))
             except ClientError as exc:
+                if version_id is not None and http_status(exc) in _NOT_THIS_VERSION:
+                    return None
                 if http_status(exc) != 404 and error_code(exc) not in _NO_SUCH_VERSION:
                     raise
                 self._bucket_must_exist()
@@ -69,9 +72,7 @@ class S3ObjectStore:
 
     def get(self, key: str, *, version_id: str | None = None, start: int = 0, end: int | None = None) -> bytes | None:
         """Bytes *start* to *end* (exclusive); fewer, or none, where the object ends before."""
-        request: dict[str, Any] = {"Bucket": self.bucket, "Key": key}
-        if version_id is not None:
-            request["VersionId"] = version_id
+        request = _of_version(self.bucket, key, version_id)
         empty = end is not None and end <= start
         if empty:  # a range holds a byte at least; whether the object exists is asked all the same
             request["Range"] = f"bytes={start}-{start}"
@@ -174,6 +175,12 @@ class S3ObjectStore:
         with self._translated():
             self._client.delete_object(Bucket=self.bucket, Key=key, VersionId=version_id)
 
+    def versions(self, key: str) -> list[ListedObject]:
+        """The newest 1,000 versions and delete markers of one key; S3 lists both in order of time, but apart."""
+        found = [each for each in self._versions(key) if each["Key"] == key]
+        found.sort(key=lambda each: (each["IsLatest"], each["LastModified"].replace(microsecond=0)), reverse=True)
+        return [_listed(each, deleted="ETag" not in each) for each in found]
+
     def delete_prefix(self, prefix: str) -> int:
         """Remove every version and delete marker of every key under *prefix* for good.
 
@@ -245,14 +252,14 @@ class S3ObjectStore:
     def _client(self) -> AwsClient:
         return self._given or aws_client("s3")
 
-    def _versions(self, prefix: str) -> list[dict[str, str]]:
-        """Up to 1,000 versions and delete markers under *prefix*."""
+    def _versions(self, prefix: str) -> list[dict[str, Any]]:
+        """Up to 1,000 delete markers and versions under *prefix*; only a version has an ETag."""
         with self._translated():
             answer = self._client.list_object_versions(Bucket=self.bucket, Prefix=prefix, MaxKeys=DELETE_PAGE)
-        found = [*answer.get("Versions", []), *answer.get("DeleteMarkers", [])]
-        return [{"Key": entry["Key"], "VersionId": entry["VersionId"]} for entry in found]
+        return [*answer.get("DeleteMarkers", []), *answer.get("Versions", [])]
 
-    def _remove(self, objects: list[dict[str, str]]) -> int:
+    def _remove(self, entries: list[dict[str, Any]]) -> int:
+        objects = [{"Key": each["Key"], "VersionId": each["VersionId"]} for each in entries]
         with self._translated():
             answer = self._client.delete_objects(Bucket=self.bucket, Delete={"Objects": objects})
         errors = answer.get("Errors", [])
@@ -291,6 +298,10 @@ class S3ObjectStore:
                     service="object_store",
                     retryable=False,
                 ) from exc
+
+
+def _of_version(bucket: str, key: str, version_id: str | None) -> dict[str, Any]:
+    return {"Bucket": bucket, "Key": key} | ({} if version_id is None else {"VersionId": version_id})
 
 
 def _listed(entry: Mapping[str, Any], *, deleted: bool) -> ListedObject:
