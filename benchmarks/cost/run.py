@@ -1,10 +1,10 @@
-"""Count what each operation asks of AWS, with both indexes, and write the tables of docs/cost.md.
+"""Count what each operation asks of AWS, with both indexes, and write what says so.
 
     python -m benchmarks.cost [--write]
 
 The real handlers run over moto, and every request of the SDK is counted. OpenSearch needs a node: that of
 RAGDROP_OPENSEARCH_URL, or one that is started (a JDK 21 and Maven). `tests/functions/test_costs.py` counts again: when
-it fails, a request came or went, and this command writes the page.
+it fails, a request came or went, and this command writes docs/cost.md and the numbers of `ragdrop stats --cost`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ import pytest
 from benchmarks import records
 from benchmarks.cost.counter import Usage
 from benchmarks.cost.table import cost_table
-from benchmarks.cost.usages import kept
+from benchmarks.cost.usages import kept, read, with_units
 from benchmarks.peers.node import shared_node
 from tests.functions.costs import count_operations, counted_service, opensearch_settings
 
+UNIT_COSTS = Path(__file__).resolve().parents[2] / "layers/common/python/ragdrop/operate/unit_costs.py"
 PACKAGES = ("moto", "boto3", "opensearch-py")
 
 
@@ -49,6 +50,7 @@ def main() -> int:
     if not options.write:
         print(cost_table(results))
         return 0
+    UNIT_COSTS.write_text(with_units(UNIT_COSTS.read_text("utf-8"), read(results)), "utf-8")
     records.keep("cost", results, {name: version(name) for name in PACKAGES})
     return subprocess.run([sys.executable, "-m", "benchmarks.report", "--write"], check=False).returncode
 

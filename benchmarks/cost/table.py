@@ -7,9 +7,8 @@ from typing import Any
 
 from benchmarks.cost.counter import Usage
 from benchmarks.cost.usages import INDEXES, read
-from pages.cost import DYNAMO_READ, DYNAMO_WRITE, S3_GET, S3_PUT, SQS_CALL
+from ragdrop.operate.unit_costs import MESSAGE_CALLS, SQS_CALL, requests_usd
 
-OF_A_MESSAGE = 3  # requests of SQS: S3 sends it, Lambda's poller receives and deletes it
 DOCUMENT_WORDS = ("document", "deletion")  # of operations that one message of the queue is for
 KINDS = {
     "T": "tenant, its settings and promoted stages",
@@ -28,15 +27,8 @@ WRITTEN = ("new document, one chunk", "changed document, one chunk")  # whose re
 
 def usd(name: str, usage: Usage) -> float:
     """What the requests of an operation cost: tables, buckets and queue."""
-    messages = SQS_CALL * OF_A_MESSAGE if any(word in name for word in DOCUMENT_WORDS) else 0.0
-    return (
-        usage.read_units * DYNAMO_READ
-        + usage.write_units * DYNAMO_WRITE
-        + usage.puts * S3_PUT
-        + usage.gets * S3_GET
-        + usage.of("sqs") * SQS_CALL
-        + messages
-    )
+    calls = usage.of("sqs") + (MESSAGE_CALLS if any(word in name for word in DOCUMENT_WORDS) else 0)
+    return requests_usd(usage.read_units, usage.write_units, usage.puts, usage.gets) + calls * SQS_CALL
 
 
 def cost_table(results: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import astuple
@@ -39,6 +40,32 @@ def read(results: Mapping[str, Any]) -> dict[str, dict[str, Usage]]:
         }
         for index, operations in results.items()
     }
+
+
+UNIT_OPERATIONS = (
+    "search",
+    "search, the same again",
+    "ask",
+    "new document, one chunk",
+    "changed document, one chunk",
+    "deletion",
+)
+
+
+UNITS = re.compile(r"(?<=by hand\.\n)UNITS: .*?(?=# </units>)", re.DOTALL)
+
+
+def with_units(module: str, usages: Mapping[str, Mapping[str, Usage]]) -> str:
+    """The text of the product's *module* of unit costs, with what one operation asks of AWS."""
+    lines = ["UNITS: dict[str, dict[str, tuple[float, int, int, int]]] = {"]
+    for index, found in usages.items():
+        lines += [f'    "{index}": {{']
+        for name in UNIT_OPERATIONS:
+            each = found[name]
+            numbers = f"{each.read_units}, {each.write_units}, {each.puts}, {each.gets}"
+            lines += [f'        "{name}": ({numbers}),']
+        lines += ["    },"]
+    return UNITS.sub("\n".join([*lines, "}", ""]), module)
 
 
 def differences(before: Mapping[str, Usage], now: Mapping[str, Usage]) -> list[str]:

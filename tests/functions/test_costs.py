@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import records
-from benchmarks.cost.usages import differences, read
+from benchmarks.cost.usages import differences, read, with_units
 from tests.contract.opensearch_node import opensearch_url
 from tests.functions.costs import count_operations, counted_service, opensearch_settings
 
@@ -27,3 +27,11 @@ def test_every_operation_asks_of_aws_what_the_page_says(
 
     found = differences(read(record.results)[index], now)
     assert found == [], "where this is meant: python -m benchmarks.cost --write"
+
+
+def test_the_unit_costs_of_the_product_are_those_of_the_page() -> None:
+    record = records.read("cost", ROOT / records.WHOLE)
+    assert record is not None
+    module = (ROOT / "layers/common/python/ragdrop/operate/unit_costs.py").read_text("utf-8")
+
+    assert with_units(module, read(record.results)) == module, "run: python -m benchmarks.cost --write"

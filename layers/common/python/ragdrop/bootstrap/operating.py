@@ -16,6 +16,7 @@ from ragdrop.bootstrap.writing import IngestParts
 if TYPE_CHECKING:
     from ragdrop.config import Settings
     from ragdrop.operate.calibrate import Calibrate
+    from ragdrop.operate.costs import ReadCosts
     from ragdrop.operate.diagnose import Diagnose
     from ragdrop.operate.health import CheckHealth, Probe
     from ragdrop.operate.rebuild_index import RebuildIndex
@@ -90,6 +91,13 @@ class OperateParts:
         from ragdrop.operate.stats import ReadStats
 
         return ReadStats(directory=self.tenants.directory, store=self.ports.telemetry, clock=self.ports.clock)
+
+    @cached_property
+    def read_costs(self) -> ReadCosts:
+        """What a tenant's questions and documents cost."""
+        from ragdrop.operate.costs import ReadCosts
+
+        return ReadCosts(directory=self.tenants.directory, registry=self.ports.guarded_registry, clock=self.ports.clock)
 
     @cached_property
     def check_health(self) -> CheckHealth:
