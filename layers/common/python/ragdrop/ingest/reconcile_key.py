@@ -94,7 +94,7 @@ class ReconcileKey:
                     if self._apply_settings(claimed, found.document, tenant):
                         return None
                     continue
-                work = self._index_revision.prepare(claimed, found, tenant)
+                work = self._index_revision.prepare(claimed, found, tenant, first=head is None)
             except DocumentError as exc:
                 self._live.refuse(key, claimed.revision, exc, delivery.receives, tenant, deadline)
                 return None
