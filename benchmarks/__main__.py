@@ -57,6 +57,7 @@ UNTIMED = (
     "links",
     "answers",
     "chunking",
+    "cost",
 )
 """What measures no time, the longest first."""
 RECORDS = {"peers_quality": QUALITY}

@@ -28,6 +28,7 @@ from ragdrop.operate.calibrate import Calibrate, SampleDocuments, best, cosine
 from ragdrop.operate.calibration_fit import ObservedScores
 from ragdrop.ports import ChunkIndex, Claim
 from ragdrop.query.coverage import coverage
+from ragdrop.tenants.directory import TenantDirectory
 from testing.memory_object_store import MemoryObjectStore
 from testing.memory_registry import MemoryRegistry
 
@@ -133,6 +134,7 @@ def _measured(
     registry, revisions = _registered(collection.name, part, chunks)
     calibrate = _Watched(
         registry=registry,
+        directory=TenantDirectory(registry, clock=time.time),
         index=index,
         embedder=model,
         sample=SampleDocuments(registry=registry, revisions=revisions),

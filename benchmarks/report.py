@@ -22,6 +22,7 @@ from benchmarks.change.table import change_table
 from benchmarks.cold_start.table import cold_start_table
 from benchmarks.comparison_rows import ROWS
 from benchmarks.comparison_table import QUALITY, comparison_table
+from benchmarks.cost.table import cost_table
 from benchmarks.environment_table import ENVIRONMENT, environment_table, measured_line
 from benchmarks.goals_table import GOALS, goals_table
 from benchmarks.grids import shown
@@ -75,6 +76,7 @@ def of_grids(benchmark: str, part: slice = slice(None)) -> tuple[Sequence[str], 
 
 
 TABLES: Sequence[ReportTable] = (
+    ReportTable("requests", "docs/cost.md", *of("cost", lambda record: cost_table(record.results))),
     ReportTable(
         "cold-start", "docs/performance.md", *of("cold_start", lambda record: cold_start_table(record.results))
     ),

@@ -6,6 +6,26 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from ragdrop.operate.unit_costs import (
+    ALARM,
+    ASK_GB_S,
+    DYNAMO_GB,
+    DYNAMO_READ,
+    DYNAMO_WRITE,
+    GATEWAY_CALL,
+    GP3_GB,
+    INGEST_GB_S,
+    LAMBDA_CALL,
+    LAMBDA_GB_S,
+    LOG_GB,
+    METRIC,
+    S3_GB,
+    S3_GET,
+    S3_PUT,
+    SEARCH_GB_S,
+    SQS_CALL,
+)
+
 PAGE = Path(__file__).resolve().parents[1] / "docs/cost.md"
 BEGIN, END = "<!-- month: written by make docs -->", "<!-- end of month -->"
 DAYS = 30.4  # a month
@@ -32,29 +52,21 @@ WORKLOADS = (
     CostWorkload("company", 60_000, 4_000, 0.02, 10_000, 10_000, "multi-az"),
 )
 
-# List prices in USD, us-east-1, as known in 2025.
+# List prices in USD, us-east-1, as known in 2025; those of requests and bytes are in ragdrop/operate/unit_costs.py.
 INDEX = {
     "none": (0, 0.0, 0),
     "single-node": (1, 0.036, 10),
     "multi-az": (3, 0.167, 100),
 }  # nodes, an hour each, GB each
-GP3_GB = 0.122
-LAMBDA_GB_S, LAMBDA_CALL = 0.0000166667, 0.20 / 1e6
-GATEWAY_CALL = 3.50 / 1e6
-DYNAMO_READ, DYNAMO_WRITE, DYNAMO_GB = 0.125 / 1e6, 0.625 / 1e6, 0.25
-S3_PUT, S3_GET, S3_GB = 0.005 / 1e3, 0.0004 / 1e3, 0.023
-SQS_CALL = 0.40 / 1e6
-LOG_GB = 0.50
-METRIC, ALARM = 0.30, 0.10  # a month each
 METRICS, ALARMS = 10, 13  # that a stack tells and watches while it is asked; those of a dependency come with its faults
 EMBED_TOKEN = 0.02 / 1e6  # text-embedding-3-small
 CHAT_IN, CHAT_OUT = 0.15 / 1e6, 0.60 / 1e6  # gpt-4o-mini
 
 # What one of each uses: estimates on the high side, at the template's memory (1,769 MB for ingest, 1,024 for the rest);
-# a question waits 4 s for its model.
-INGEST = {"gb_s": 6.0, "reads": 15, "writes": 15, "puts": 8, "gets": 10, "calls": 4, "log_kb": 4}
-SEARCH = {"gb_s": 0.2, "reads": 60, "writes": 2, "puts": 0, "gets": 0, "calls": 0, "log_kb": 2}
-ASK = {"gb_s": 4.0, "reads": 110, "writes": 27, "puts": 0, "gets": 0, "calls": 0, "log_kb": 2}
+# time of functions: ragdrop/operate/unit_costs.py.
+INGEST = {"gb_s": INGEST_GB_S, "reads": 15, "writes": 15, "puts": 8, "gets": 10, "calls": 4, "log_kb": 4}
+SEARCH = {"gb_s": SEARCH_GB_S, "reads": 60, "writes": 2, "puts": 0, "gets": 0, "calls": 0, "log_kb": 2}
+ASK = {"gb_s": ASK_GB_S, "reads": 110, "writes": 27, "puts": 0, "gets": 0, "calls": 0, "log_kb": 2}
 ANSWER_TOKENS, CONTEXT_TOKENS, QUESTION_TOKENS = 300, 6_000, 20
 TEXT_BYTES_A_TOKEN, STORED = 4, 4.0  # what is stored of a token: the object, its old version, text, vectors
 

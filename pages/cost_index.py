@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from math import ceil
 
 from pages import cost
-from pages.cost import DAYS, DYNAMO_READ, GP3_GB, HOURS, LAMBDA_GB_S, S3_GB, S3_GET
+from pages.cost import DAYS, HOURS
+from ragdrop.operate.unit_costs import DYNAMO_READ, GP3_GB, LAMBDA_GB_S, S3_GB, S3_GET
 
 BEGIN, END = "<!-- index-month: written by make docs -->", "<!-- end of index-month -->"
 SIZES, ASKED = (1_000, 100_000, 1_000_000), (0, 1_000, 100_000)  # chunks; questions a day

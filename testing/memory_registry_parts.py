@@ -74,7 +74,7 @@ class MemoryPointers:
         self._promoted: dict[DocumentKey, tuple[PromotionLevel, int]] = {}
         self._names: dict[Name, dict[str, int]] = {}
 
-    def point(self, detail: Detail) -> None:
+    def point(self, detail: Detail, *, known: bool = False) -> None:  # noqa: ARG002 - it saves nothing here
         with self._call("point"):
             key, revision, level = detail.key, detail.revision, detail.facts.promotion_level
             paths = self._names.setdefault(name_of(key), {})

@@ -5,25 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from pages.cost import (
-    DAYS,
+from pages.cost import DAYS, EMBED_TOKEN, HOURS, INDEX, INGEST, QUESTION_TOKENS, SEARCH
+from ragdrop.operate.unit_costs import (
     DYNAMO_GB,
     DYNAMO_READ,
     DYNAMO_WRITE,
-    EMBED_TOKEN,
     GATEWAY_CALL,
     GP3_GB,
-    HOURS,
-    INDEX,
-    INGEST,
     LAMBDA_CALL,
     LAMBDA_GB_S,
     LOG_GB,
-    QUESTION_TOKENS,
     S3_GB,
     S3_GET,
     S3_PUT,
-    SEARCH,
     SQS_CALL,
 )
 
@@ -203,7 +197,7 @@ def _cluster(name: str, graphs_gib: float, stored_gib: float, cores: float) -> C
 
 
 def month(work: Workload, units: Units, made: Plan, *, share: float) -> dict[str, float]:
-    """USD a month by what is paid, with so large a share of the peak on average; prices of pages/cost.py."""
+    """USD a month by what is paid, with so large a share of the peak on average; prices of docs/cost.md."""
     searches = work.queries * share * 86_400 * DAYS
     changes = work.changes_a_second * 86_400 * DAYS
     tokens = 400 * work.document_chunks

@@ -17,19 +17,27 @@ from ragdrop_cli.session import session_of
 TimeRange = Annotated[
     str, typer.Argument(help="1h, 24h, 7d or 30d, up to now, in whole hours.", metavar="[1h|24h|7d|30d]")
 ]
+Cost = Annotated[bool, typer.Option("--cost", help="Show what questions and documents cost, by line.")]
 Errors = Annotated[bool, typer.Option("--errors", help="Show what failed: component, operation, code, stage.")]
 
 
 def stats(
-    context: typer.Context, time_range: TimeRange = "24h", *, errors: Errors = False, as_json: AsJson = False
+    context: typer.Context,
+    time_range: TimeRange = "24h",
+    *,
+    errors: Errors = False,
+    cost: Cost = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show figures of the tenant: documents, queries, latencies, rates, tokens, cost, and how they went over time."""
     with session_of(context).client() as client:
-        reply = client.stats(time_range, detail=True)
+        reply = client.stats(time_range, detail=True, cost=cost)
     if as_json:
         say_reply(reply)
     elif errors:
         _show_errors(reply)
+    elif cost:
+        _show_costs(reply)
     else:
         _show(reply)
 
@@ -87,3 +95,17 @@ def _show_errors(body: Mapping[str, Any]) -> None:
         say_table(("count", "code", "component", "operation", "stage"), rows)
     else:
         say(f"No errors in {body.get('time_range')}.")
+
+
+def _show_costs(body: Mapping[str, Any]) -> None:
+    lines = body.get("costs") or []
+    rows = [[each["name"], _known(each["count"]), _money(each["usd"]), each["basis"]] for each in lines]
+    say_table(("what", "count", "USD", "count is"), rows)
+    known = sum(each["usd"] or 0.0 for each in lines)
+    say(f"{_money(known)} USD in {body.get('time_range')}, by AWS's list prices: an estimate", style="bold")
+    say("Requests of one operation are counted, its time in a function is estimated, chat is in your own prices.")
+    say("Not in it: embedding, an OpenSearch domain, what a deployment costs while nobody asks.")
+
+
+def _money(usd: float | None) -> str:
+    return "unknown" if usd is None else f"{usd:,.4f}"

@@ -51,6 +51,23 @@ def test_a_promoted_document_is_listed_by_vault_and_path_within_its_tenant(
     assert registry.promoted(key.tenant, soon()) == [Promoted(other, "important"), Promoted(key, "critical")]
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_a_name_stays_until_the_last_revision_that_was_noted_is_gone(
+    registry: Registry, key: DocumentKey, known: bool
+) -> None:
+    first = claimed(registry, key)
+    registry.point(promoted(key, first.revision, "standard"), known=known)  # nothing is noted yet: it is, all the same
+    registry.point(promoted(key, first.revision + 1, "standard"), known=known)
+    buried = registry.tombstone(key, first, None, NOW_S)
+    assert buried is not None
+    later = claimed(registry, key)
+    registry.point(promoted(key, later.revision, "standard"), known=known)
+
+    registry.unpoint(buried)
+
+    assert paths(registry, key) == (key.path,)
+
+
 def test_a_document_that_is_standard_again_leaves_the_list(registry: Registry, key: DocumentKey) -> None:
     activated(registry, key, "critical")
     activated(registry, key)

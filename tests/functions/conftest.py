@@ -136,10 +136,11 @@ class Deployment:
         self.s3.put_object(Bucket=EXAMPLE_BUCKET, Key=key, Body=text.encode())
         self.converge(key)
 
-    def converge(self, *keys: str, remaining_ms: int = 60_000) -> Any:
+    def converge(self, *keys: str, remaining_ms: int = 60_000, message_id: str | None = None) -> Any:
         """Let one message with an event of each key arrive; the handler's response."""
         event = self.event("ingest-put")
         [record] = event["Records"]
+        record["messageId"] = message_id or record["messageId"]
         [change] = json.loads(record["body"])["Records"]
         del change["s3"]["object"]["sequencer"]
         told = [{**change["s3"]["object"], "key": quote_plus(key, safe="/")} for key in keys]

@@ -56,6 +56,18 @@ def test_detail_adds_what_failed_where_and_the_hours(deployment: Deployment) -> 
     assert (body["fallback_rate"], body["error_rate"]) == (1.0, 1.0)
 
 
+def test_cost_adds_what_questions_and_documents_cost(deployment: Deployment) -> None:
+    deployment.put_object("demo/handbook/pump.md", "The pump's code is QX-5521.")
+    deployment.post("query", {"query": "pump"})
+    deployment.post("generate", {"query": "pump"})
+
+    _, body = stats(deployment, cost="1")
+
+    counts = {line["name"]: line["count"] for line in body["costs"]}
+    assert (counts["searches"], counts["answers"], counts["new documents"], counts["deletions"]) == (1, 1, 1, 0)
+    assert all(line["usd"] > 0 for line in body["costs"] if line["count"] and line["name"] != "chat tokens")
+
+
 def failing(*_: object) -> None:
     raise DatabaseError("down", service="index")
 

@@ -59,6 +59,22 @@ def test_errors_are_listed_by_component_operation_code_and_stage(asked: CommandL
     assert asked.run("stats", "--errors").output == "1\tDATABASE_ERROR\tindex\tsearch\tretrieve\n"
 
 
+def test_costs_are_listed_by_line_with_their_sum_and_what_is_not_in_it(ragdrop: CommandLine) -> None:
+    costs = [
+        {"name": "searches", "count": 1000, "usd": 0.0145, "basis": "counted"},
+        {"name": "chat tokens", "count": None, "usd": None, "basis": "counted"},
+        {"name": "chunks stored", "count": 90, "usd": 0.0001, "basis": "estimated"},
+    ]
+    ragdrop.api.routes["GET", "/stats"] = lambda _request: httpx.Response(200, json=BODY | {"costs": costs})
+
+    found = ragdrop.run("stats", "--cost")
+
+    assert ragdrop.api.requests[0].url.params["cost"] == "1"
+    assert "searches\t1,000\t0.0145\tcounted\nchat tokens\tunknown\tunknown\tcounted\n" in found.output
+    assert "0.0146 USD in 24h, by AWS's list prices: an estimate" in found.output
+    assert "Not in it: embedding" in found.output
+
+
 def test_with_json_the_body_is_the_apis_own(asked: CommandLine) -> None:
     assert json.loads(asked.run("stats", "--json").output) == BODY
 

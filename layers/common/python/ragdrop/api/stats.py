@@ -1,6 +1,6 @@
 """`GET /stats`: documents of a tenant, and figures of its queries."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from ragdrop.api.past.canaries import CanaryShape, canary_shapes
 from ragdrop.domain.tenants import Caller
+from ragdrop.operate.costs import Basis, CostLine, ReadCosts
 from ragdrop.operate.stats import ReadStats, TenantStats, TimeRange
 
 
@@ -44,6 +45,15 @@ class HourShape(BaseModel):
     p95_latency_ms: float | None
 
 
+class CostLineShape(BaseModel):
+    """One thing that is paid."""
+
+    name: str
+    count: int | None
+    usd: float | None = Field(description="Null without a price; `chat tokens` are in the currency of CHAT_PRICES.")
+    basis: Basis = Field(description="Of the count: exact, an estimate, or the first 20,000 changes alone.")
+
+
 class StatsShape(BaseModel):
     """Figures of a tenant; rates are shares of `total_queries` in [0, 1], null where nothing was asked."""
 
@@ -67,12 +77,15 @@ class StatsShape(BaseModel):
     canaries: list[CanaryShape] = Field(
         default_factory=list, description="Of vaults with golden questions: how they were answered last."
     )
+    costs: list[CostLineShape] = Field(default_factory=list, description="With `cost=1`: see docs/cost.md.")
     errors: list[ErrorShape] = Field(default_factory=list, description="With `detail=1`.")
     hours: list[HourShape] = Field(default_factory=list, description="With `detail=1`: hours with a query.")
 
 
-def stats_router(stats: Callable[[], ReadStats], caller: Callable[..., Caller]) -> APIRouter:
-    """The route over a use case that is made at the first request."""
+def stats_router(
+    stats: Callable[[], ReadStats], costs: Callable[[], ReadCosts], caller: Callable[..., Caller]
+) -> APIRouter:
+    """The route over use cases that are made at the first request."""
     router = APIRouter(tags=["operations"])
 
     @router.get(
@@ -83,15 +96,25 @@ def stats_router(stats: Callable[[], ReadStats], caller: Callable[..., Caller]) 
         who: Annotated[Caller, Depends(caller)],
         time_range: Annotated[TimeRange, Query(description="Up to now, in whole hours.")] = "24h",
         detail: Annotated[bool, Query(description="Adds `errors` and `hours`.")] = False,  # noqa: FBT002
+        cost: Annotated[bool, Query(description="Adds `costs`.")] = False,  # noqa: FBT002
     ) -> StatsShape:
         """What the tenant holds, and what its queries came to; counts of the last ten seconds may be missing."""
-        return stats_shape(stats()(who, time_range), request.state.request_id, time_range, detail=detail)
+        found = stats()(who, time_range)
+        lines = costs()(who, time_range, found) if cost else None
+        return stats_shape(found, request.state.request_id, time_range, detail=detail, costs=lines)
 
     return router
 
 
-def stats_shape(found: TenantStats, request_id: str, time_range: TimeRange, *, detail: bool = False) -> StatsShape:
-    """The figures of a tenant; with *detail* its errors and hours."""
+def stats_shape(
+    found: TenantStats,
+    request_id: str,
+    time_range: TimeRange,
+    *,
+    detail: bool = False,
+    costs: Sequence[CostLine] | None = None,
+) -> StatsShape:
+    """The figures of a tenant; with *detail* its errors and hours, with *costs* what they cost."""
     queries = found.queries
     told = (queries.prompt_tokens, queries.completion_tokens)
     more: dict[str, Any] = {}
@@ -102,6 +125,8 @@ def stats_shape(found: TenantStats, request_id: str, time_range: TimeRange, *, d
         }
     if found.canaries:
         more["canaries"] = canary_shapes(found.canaries)
+    if costs is not None:
+        more["costs"] = [asdict(each) for each in costs]
     return StatsShape(
         request_id=request_id,
         time_range=time_range,

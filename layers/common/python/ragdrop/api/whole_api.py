@@ -57,7 +57,7 @@ def core_routes(
             reader,
             writer,
         ),
-        stats_router(lambda: app.operate.read_stats, reader),
+        stats_router(lambda: app.operate.read_stats, lambda: app.operate.read_costs, reader),
         health_router(lambda: app.operate.check_health, lambda: app.operate.canaries, app.tenants.directory, anyone),
         queue_router(lambda: app.ports.queue, reader, admin),
     ]

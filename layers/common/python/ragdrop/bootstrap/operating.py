@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ragdrop.config import Settings
     from ragdrop.operate.calibrate import Calibrate
     from ragdrop.operate.canaries import Canaries
+    from ragdrop.operate.costs import ReadCosts
     from ragdrop.operate.diagnose import Diagnose
     from ragdrop.operate.health import CheckHealth, Probe
     from ragdrop.operate.rebuild_index import RebuildIndex
@@ -113,6 +114,13 @@ class OperateParts:
             canaries=self.canaries,
             clock=self.ports.clock,
         )
+
+    @cached_property
+    def read_costs(self) -> ReadCosts:
+        """What a tenant's questions and documents cost."""
+        from ragdrop.operate.costs import ReadCosts
+
+        return ReadCosts(directory=self.tenants.directory, registry=self.ports.guarded_registry, clock=self.ports.clock)
 
     @cached_property
     def check_health(self) -> CheckHealth:

@@ -113,6 +113,7 @@ class IngestParts:
 
         return Calibrate(
             registry=self.ports.registry,
+            directory=self.tenants.writers_directory,
             index=self.ports.index,
             embedder=self.ports.embedder,
             sample=SampleDocuments(registry=self.ports.registry, revisions=self.ports.revisions),

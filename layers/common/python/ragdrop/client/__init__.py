@@ -278,9 +278,9 @@ class RagdropClient:
         """A `code` that signs a browser in to the web page once, until `expires_at`."""
         return self._post("/app/links", {})
 
-    def stats(self, time_range: str = "24h", *, detail: bool = False) -> Reply:
-        """Figures of the last `1h`, `24h`, `7d` or `30d`; with `detail` the `errors` and `hours` behind them."""
-        params = given(time_range=time_range, detail="1" if detail else None)
+    def stats(self, time_range: str = "24h", *, detail: bool = False, cost: bool = False) -> Reply:
+        """Figures of the last `1h`, `24h`, `7d` or `30d`; with `detail` `errors` and `hours`, with `cost` `costs`."""
+        params = given(time_range=time_range, detail="1" if detail else None, cost="1" if cost else None)
         return self._connection.send("GET", "/stats", params=params)
 
     def _post(self, route: str, fields: Mapping[str, Any], *, repeatable: bool = False) -> Reply:

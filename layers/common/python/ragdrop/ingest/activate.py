@@ -56,7 +56,7 @@ class ActivateRevisions:
 
         One that was made for a stage waits there.
         """
-        self._registry.point(written.detail)
+        self._registry.point(written.detail, known=not written.first)
         if written.detail.stage is not None:
             self._let_wait(written, deadline)
             return
@@ -68,6 +68,9 @@ class ActivateRevisions:
         tenant = self._directory.tenant(written.key.tenant, fresh=True) or written.tenant
         if before is not None and tenant.targets != written.targets:
             self._index_revision.catch_up(written, tenant, deadline)
+        if before is not None and written.first:  # older chunks are there where the registry was lost
+            self._remove_chunks(written.key, tenant, written.detail.revision, deadline)
+            return
         # only a document that was promoted can be in the list: the common one saves a write
         self.clean(written.key, tenant, deadline, pointers=before is None or before.promotion_level != "standard")
 
@@ -163,7 +166,10 @@ class ActivateRevisions:
             self._registry.unpoint(head)
         before = obsolete_before(head)
         if before:
-            for part in map(tenant.part_of, tenant.targets):
-                if not self._index.drops_superseded(part):
-                    self._index.remove(part, key, before_revision=before, deadline=deadline)
+            self._remove_chunks(key, tenant, before, deadline)
             self._registry.forget(key, before)
+
+    def _remove_chunks(self, key: DocumentKey, tenant: Tenant, before: int, deadline: Deadline) -> None:
+        for part in map(tenant.part_of, tenant.targets):
+            if not self._index.drops_superseded(part):
+                self._index.remove(part, key, before_revision=before, deadline=deadline)

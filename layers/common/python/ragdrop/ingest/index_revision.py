@@ -46,7 +46,7 @@ class CurrentVersions:
 class ParsedRevision:
     """A revision that is parsed and cut for every index of its tenant, and fits into this invocation.
 
-    `known` are the vectors that it need not be embedded for.
+    `known` are the vectors that it need not be embedded for; `first` says that the document had no head before.
     """
 
     kept: StoredRevision
@@ -54,6 +54,7 @@ class ParsedRevision:
     tenant: Tenant
     cuts: tuple[Cut, ...]
     known: Known
+    first: bool = False
 
     @property
     def key(self) -> DocumentKey:
@@ -91,8 +92,12 @@ class IndexRevision:
         self._known_vectors = known_vectors
         self._clock = clock
 
-    def prepare(self, claimed: Head, found: CurrentVersions, tenant: Tenant) -> ParsedRevision | Unfinished | None:
+    def prepare(
+        self, claimed: Head, found: CurrentVersions, tenant: Tenant, *, first: bool
+    ) -> ParsedRevision | Unfinished | None:
         """Read and cut the revision *claimed* of the versions *found*; None where one of them is gone by now.
+
+        *first* says that the document had no head before the claim.
 
         A long text is only parsed and kept, and what is left is to be done in parts.
 
@@ -119,7 +124,8 @@ class IndexRevision:
             self._write_chunks.cut(kept, 0, document, detail.facts, tenant=tenant, target=target)
             for target in tenant.targets
         )
-        return ParsedRevision(kept, detail, tenant, cuts, KnownVectors.between(sources, tenant.targets, kept.parts[0]))
+        known = KnownVectors.between(sources, tenant.targets, kept.parts[0])
+        return ParsedRevision(kept, detail, tenant, cuts, known, first)
 
     def vectors(self, prepared: Iterable[ParsedRevision], deadline: Deadline) -> Known:
         """The vectors of several documents, in shared requests; the same text is embedded once.
@@ -149,7 +155,8 @@ class IndexRevision:
         self._known_vectors.remember(prepared.kept)
         embedded = prepared.cuts[0].unknown(prepared.known)
         detail = replace(prepared.detail, chunk_count=counts[0], embedded=embedded)
-        return WrittenRevision(detail, prepared.tenant, tuple(cut.target for cut in prepared.cuts))
+        targets = tuple(cut.target for cut in prepared.cuts)
+        return WrittenRevision(detail, prepared.tenant, targets, first=prepared.first)
 
     def catch_up(self, written: WrittenRevision, tenant: Tenant, deadline: Deadline) -> None:
         """Write an activated revision to the indexes that its tenant has got since it was written."""

@@ -28,11 +28,15 @@ PACE = 2.0  # the next part may take twice as long as the slowest so far
 
 @dataclass(frozen=True, slots=True)
 class WrittenRevision:
-    """A revision whose chunks are written, to these indexes of its tenant, and wait for their activation."""
+    """A revision whose chunks are written, to these indexes of its tenant, and wait for their activation.
+
+    `first` says that the registry has no older revision of the document, not even one of a worker that died.
+    """
 
     detail: Detail
     tenant: Tenant
     targets: tuple[ActiveIndex, ...]
+    first: bool = False
 
     @property
     def key(self) -> DocumentKey:

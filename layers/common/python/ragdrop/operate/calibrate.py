@@ -26,6 +26,7 @@ from ragdrop.operate.calibration_fit import (
 )
 from ragdrop.ports import ChunkIndex, Embedder, Registry
 from ragdrop.query.relevance import in_force
+from ragdrop.tenants.directory import TenantDirectory
 
 logger = logging.getLogger(__name__)
 
@@ -56,12 +57,14 @@ class Calibrate:
         self,
         *,
         registry: Registry,
+        directory: TenantDirectory,
         index: ChunkIndex,
         embedder: Embedder,
         sample: SampleDocuments,
         clock: Callable[[], float],
     ) -> None:
         self._registry = registry
+        self._directory = directory
         self._index = index
         self._embedder = embedder
         self._sample = sample
@@ -106,7 +109,7 @@ class Calibrate:
         With less than *least_s* left the next call does it.  A tenant that could not be fitted is tried again once it
         has a fifth more documents.
         """
-        tenant = self._registry.tenant(name)
+        tenant = self._directory.tenant(name)  # ingest has just read it, after its last document
         if tenant is None or not is_due(tenant) or deadline.remaining_s() < least_s:
             return
         if tenant.documents < 1.2 * self._in_vain.get(name, 0):

@@ -103,7 +103,8 @@ class Statistics:
     """Figures of a time range.
 
     Latencies are in milliseconds, percentiles interpolated within fixed buckets; rates are shares of all queries in
-    [0, 1]; `cost` is in the currency of the price table.  What cannot be known is None: rates and latencies without a
+    [0, 1]; `cost` is in the currency of the price table;
+    `answers` counts those of a chat model.  What cannot be known is None: rates and latencies without a
     query, tokens that no endpoint told, a cost without a price.
     """
 
@@ -121,6 +122,7 @@ class Statistics:
     prompt_tokens: int | None
     completion_tokens: int | None
     cost: float | None
+    answers: int
     hours: list[HourFigures]
 
     @property
@@ -171,6 +173,7 @@ def statistics(by_hour: Mapping[str, Counts]) -> Statistics:
         prompt_tokens=total["prompt_tokens"] if counted else None,
         completion_tokens=total["completion_tokens"] if counted else None,
         cost=total["cost_millionths"] / COST_UNIT if total["priced"] else None,
+        answers=total["answers"],
         hours=[_figures(hour, by_hour[hour]) for hour in sorted(by_hour)],
     )
 

@@ -26,10 +26,11 @@ class PointerRegistry(Protocol):
     Readers check the heads of what they find.  All reads are consistent.
     """
 
-    def point(self, detail: Detail) -> None:
+    def point(self, detail: Detail, *, known: bool = False) -> None:
         """Note a revision before its activation: under its name and, if it is promoted, in its tenant's list.
 
-        A name has room for 20 paths; one more is not noted.
+        A name has room for 20 paths; one more is not noted.  *known* says that an older revision probably stands there,
+        which saves a write.
         """
 
     def unpoint(self, head: Head) -> None:

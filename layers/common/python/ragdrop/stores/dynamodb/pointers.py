@@ -29,9 +29,10 @@ class DynamoDbPointers:
 
     _table: DynamoDbTable
 
-    def point(self, detail: Detail) -> None:
+    def point(self, detail: Detail, *, known: bool = False) -> None:
         """Note a revision's name, and its promotion."""
-        self._note_name(detail.key, detail.revision)
+        if not (known and self._note_again(detail.key, detail.revision)):
+            self._note_name(detail.key, detail.revision)
         level = detail.facts.promotion_level
         if level != "standard":
             self._table.conditional(
@@ -77,17 +78,22 @@ class DynamoDbPointers:
         )
         if added.won or names["#path"] not in (added.item or {}):
             return  # noted, or no room
-        again = self._table.conditional(
+        if not self._note_again(key, revision):
+            self._note_name(key, revision)  # a clean-up was in between
+
+    def _note_again(self, key: DocumentKey, revision: int) -> bool:
+        """Note a later revision of a path that the name has; False where it has not."""
+        path = PATH_PREFIX + key.path
+        noted = self._table.conditional(
             name_key(name_of(key)),
             {
                 "UpdateExpression": "SET #path = :revision",
                 "ConditionExpression": "#path <= :revision",
-                "ExpressionAttributeNames": {"#path": names["#path"]},
+                "ExpressionAttributeNames": {"#path": path},
                 "ExpressionAttributeValues": encode({":revision": revision}),
             },
         )
-        if not again.won and names["#path"] not in (again.item or {}):
-            self._note_name(key, revision)  # a clean-up was in between
+        return noted.won or path in (noted.item or {})
 
     def _forget_name(self, key: DocumentKey, revision: int) -> None:
         removed = self._table.conditional(

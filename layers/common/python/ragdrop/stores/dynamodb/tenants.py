@@ -165,7 +165,7 @@ class DynamoDbTenants(DynamoDbKeys):
         return self._table.update((f"T#{name}", TENANT_SK), update, returning="NONE").won
 
     def forget_tenant(self, name: str) -> int:
-        """Remove keys, old pointers, counts, canaries, settings, folders; then the tenant, and its entry in the list."""
+        """Remove keys, old pointers, counts, canaries, settings, folders; then the tenant, and its entry."""
         gone = self._forget_keys(name)
         partitions = (f"C#{name}", f"LC#{name}", _canaries(name))
         others = [item for partition in partitions for item in self._table.query(partition)]

@@ -1,0 +1,1 @@
+"""What each operation asks of AWS, counted."""

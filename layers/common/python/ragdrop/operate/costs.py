@@ -1,0 +1,105 @@
+"""What a tenant's questions and documents cost: counts of the tenant times what one of each asks of AWS."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
+
+from ragdrop.domain.history import LiveChange, first_id
+from ragdrop.domain.tenants import Caller, Engine
+from ragdrop.history.record import change_pages
+from ragdrop.operate.stats import HOURS, TenantStats, TimeRange, first_hour_s
+from ragdrop.operate.unit_costs import ASK_GB_S, INGEST_GB_S, S3_GB, SEARCH_GB_S, unit_usd
+from ragdrop.ports.registry import HistoryRegistry
+from ragdrop.tenants.directory import TenantDirectory
+
+MAX_CHANGES = 20_000  # that are counted: a reader waits for them
+STORED_BYTES = 8_000  # of a chunk in S3: object, text, vectors, segments, and versions of all of them
+MONTH_H = 730
+
+Basis = Literal["counted", "estimated", "at least"]
+"""Whether the number of operations is counted; the price of one has its time in a function as an estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class CostLine:
+    """One thing that is paid: how many, and USD for them; None where nobody knows its price."""
+
+    name: str
+    count: int | None
+    usd: float | None
+    basis: Basis
+
+
+class ReadCosts:
+    """Costs of the caller's tenant by line.
+
+    The chat model stands there with what CHAT_PRICES make of its tokens, in their currency.  Not there are the
+    embedding service, an OpenSearch domain, and what a deployment costs while nobody asks.
+    """
+
+    def __init__(self, *, directory: TenantDirectory, registry: HistoryRegistry, clock: Callable[[], float]) -> None:
+        self._directory = directory
+        self._registry = registry
+        self._clock = clock
+
+    def __call__(self, caller: Caller, time_range: TimeRange, found: TenantStats) -> list[CostLine]:
+        """The lines of *time_range*, whose figures are *found*.
+
+        Raises:
+            DatabaseError: The registry did not answer.
+        """
+        tenant = self._directory.tenant(caller.tenant)
+        if tenant is None:
+            return []
+        after = first_id(round(first_hour_s(self._clock(), time_range) * 1_000))
+        changes = list(islice(self._changes(tenant.name, tenant.vaults, after), MAX_CHANGES))
+        lines = [*_questions(found, tenant.active.engine), *_documents(changes, tenant.active.engine)]
+        chunks = found.chunks or 0
+        stored = chunks * STORED_BYTES / 1e9 * S3_GB * HOURS[time_range] / MONTH_H
+        return [*lines, CostLine("chunks stored", chunks, stored, "estimated")]
+
+    def _changes(self, tenant: str, vaults: tuple[str, ...], after: str) -> Iterator[LiveChange]:
+        for vault in vaults:
+            for page in change_pages(self._registry, tenant, vault, after=after):
+                yield from page
+
+
+def _questions(found: TenantStats, engine: Engine) -> list[CostLine]:
+    queries = found.queries
+    answers, cached = queries.answers, round((queries.cache_hit_rate or 0.0) * queries.total_queries)
+    counts = {
+        ("searches", "search", SEARCH_GB_S): max(queries.total_queries - answers - cached, 0),
+        ("searches from the cache", "search, the same again", SEARCH_GB_S): cached,
+        ("answers", "ask", ASK_GB_S): answers,
+    }
+    lines = [
+        CostLine(name, count, count * unit_usd(engine, operation, gb_s, messages=False), "counted")
+        for (name, operation, gb_s), count in counts.items()
+    ]
+    tokens = None if queries.prompt_tokens is None else queries.prompt_tokens + (queries.completion_tokens or 0)
+    return [*lines, CostLine("chat tokens", tokens, queries.cost, "counted")]
+
+
+def _documents(changes: list[LiveChange], engine: Engine) -> list[CostLine]:
+    basis: Basis = "at least" if len(changes) == MAX_CHANGES else "counted"
+    counts = Counter(_kind(change) for change in changes)
+    operations = {
+        "new documents": "new document, one chunk",
+        "changed documents": "changed document, one chunk",
+        "failed documents": "changed document, one chunk",
+        "deletions": "deletion",
+    }
+    return [
+        CostLine(name, counts[name], counts[name] * unit_usd(engine, operation, INGEST_GB_S, messages=True), basis)
+        for name, operation in operations.items()
+    ]
+
+
+def _kind(change: LiveChange) -> str:
+    if change.kind == "activated":
+        return "new documents" if change.before is None else "changed documents"
+    return "failed documents" if change.kind == "failed" else "deletions"

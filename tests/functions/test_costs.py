@@ -1,0 +1,37 @@
+"""What docs/cost.md says that an operation asks of AWS is what it asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import records
+from benchmarks.cost.usages import differences, read, with_units
+from tests.contract.opensearch_node import opensearch_url
+from tests.functions.costs import count_operations, counted_service, opensearch_settings
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("index", ["bucket", "opensearch"])
+def test_every_operation_asks_of_aws_what_the_page_says(
+    index: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = records.read("cost", ROOT / records.WHOLE)
+    assert record is not None
+    changes = opensearch_settings(opensearch_url()) if index == "opensearch" else {}
+
+    with counted_service(tmp_path, monkeypatch, **changes) as service:
+        now = count_operations(service)
+
+    found = differences(read(record.results)[index], now)
+    assert found == [], "where this is meant: python -m benchmarks.cost --write"
+
+
+def test_the_unit_costs_of_the_product_are_those_of_the_page() -> None:
+    record = records.read("cost", ROOT / records.WHOLE)
+    assert record is not None
+    module = (ROOT / "layers/common/python/ragdrop/operate/unit_costs.py").read_text("utf-8")
+
+    assert with_units(module, read(record.results)) == module, "run: python -m benchmarks.cost --write"
