@@ -18,7 +18,7 @@ MAX_NAMES = 10  # words of one text that are looked up
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class LastWord:
     """The last word on a question: of which answer, what it cites and found, and what was said."""
 
     answer: Mapping[str, Any]
@@ -35,7 +35,7 @@ def write_questions(client: RagdropClient, place: Path | None, *, as_json: bool)
     if place is not None and place.exists():
         raise ConfigurationError(f"{place} exists: name a new file, or remove it")
     questions: list[dict[str, Any]] = []
-    left: list[Judgement] = []
+    left: list[LastWord] = []
     for judged in _judgements(answer for page in client.feedback() for answer in page["answers"]):
         line = _line(client, judged)
         if line is None:
@@ -58,16 +58,16 @@ def write_questions(client: RagdropClient, place: Path | None, *, as_json: bool)
         )
 
 
-def _judgements(answers: Iterable[Mapping[str, Any]]) -> list[Judgement]:
+def _judgements(answers: Iterable[Mapping[str, Any]]) -> list[LastWord]:
     """The last word on each question, in the order of time."""
     said = sorted(
         ((each["at"], answer, each) for answer in answers for each in answer["feedback"]), key=lambda one: one[0]
     )
-    last = {answer["question"]: Judgement(answer, each["kind"], each["text"]) for _, answer, each in said}
+    last = {answer["question"]: LastWord(answer, each["kind"], each["text"]) for _, answer, each in said}
     return list(last.values())
 
 
-def _line(client: RagdropClient, judged: Judgement) -> dict[str, Any] | None:
+def _line(client: RagdropClient, judged: LastWord) -> dict[str, Any] | None:
     """The question as a line of a file; None where nobody knows what it expects."""
     answer = judged.answer
     line = {"id": answer["answer_id"], "question": answer["question"]}
@@ -80,7 +80,7 @@ def _line(client: RagdropClient, judged: Judgement) -> dict[str, Any] | None:
     return {**line, "document": expected} if expected else None
 
 
-def _named(client: RagdropClient, judged: Judgement) -> Iterator[str]:
+def _named(client: RagdropClient, judged: LastWord) -> Iterator[str]:
     """The documents that a text names: those that were found, by their paths, and others that exist."""
     found: list[str] = judged.answer["found"]
     for name in found:
