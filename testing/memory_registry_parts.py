@@ -8,10 +8,9 @@ from collections.abc import Collection
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from ragdrop.domain.change_counts import ChangeCounts, shard_of, slot_of
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Head, PromotionLevel
-from ragdrop.domain.history import LiveChange
+from ragdrop.domain.history import ChangeCounts, LiveChange, shard_of, slot_of
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.pointers import (
     MAX_PATHS_OF_A_NAME,

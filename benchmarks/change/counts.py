@@ -14,7 +14,7 @@ LIMIT = 10
 
 
 @dataclass(frozen=True)
-class ChangeCounts:
+class GivenText:
     """One piece of text that a system gave for a question, and the path that it says it is from."""
 
     path: str
@@ -43,14 +43,12 @@ def questions(script: Sequence[Step], at: int, seed: int) -> list[str]:
     return asked + chance.sample(live, min(len(live), QUESTIONS - len(asked)))
 
 
-def counted(
-    files: Mapping[str, str], answers: Sequence[Sequence[ChangeCounts]], whole: Sequence[ChangeCounts]
-) -> Counts:
+def counted(files: Mapping[str, str], answers: Sequence[Sequence[GivenText]], whole: Sequence[GivenText]) -> Counts:
     """Count over the *answers* to questions; *whole* is everything that the system gives when asked for all.
 
     >>> files = {"a.md": "zx0001q pump", "b.md": "zx0002q valve"}
-    >>> same = ChangeCounts("a.md", "zx0001q pump")
-    >>> there = [same, same, ChangeCounts("c.md", "zx0002q valve")]
+    >>> same = GivenText("a.md", "zx0001q pump")
+    >>> there = [same, same, GivenText("c.md", "zx0002q valve")]
     >>> counted(files, [there], there)
     Counts(stale=1, double=1, missing=1)
     """

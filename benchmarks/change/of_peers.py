@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.change.counts import LIMIT, ChangeCounts
+from benchmarks.change.counts import LIMIT, GivenText
 from benchmarks.change.script import Step
 from benchmarks.embedding_server import MODEL
 from benchmarks.local_embeddings import DIMENSION
@@ -41,17 +41,17 @@ class PeerLife:
             place.write_text(text, "utf-8")
         self._peer.ask("sync", folder=str(self._folder))
 
-    def answers(self, words: Sequence[str]) -> list[list[ChangeCounts]]:
+    def answers(self, words: Sequence[str]) -> list[list[GivenText]]:
         """The best chunks for each word."""
         return self._hits(words, LIMIT)
 
-    def whole(self, files: Mapping[str, str]) -> list[ChangeCounts]:  # noqa: ARG002 - one question brings all of it
+    def whole(self, files: Mapping[str, str]) -> list[GivenText]:  # noqa: ARG002 - one question brings all of it
         """Every chunk that the framework gives when it may give so many."""
         return self._hits([ANY_QUESTION], EVERYTHING)[0]
 
-    def _hits(self, queries: Sequence[str], limit: int) -> list[list[ChangeCounts]]:
+    def _hits(self, queries: Sequence[str], limit: int) -> list[list[GivenText]]:
         told = self._peer.ask("hits", queries=list(queries), limit=limit)["hits"]
-        return [[ChangeCounts(each["id"], each["text"]) for each in hits] for hits in told]
+        return [[GivenText(each["id"], each["text"]) for each in hits] for hits in told]
 
 
 @contextmanager

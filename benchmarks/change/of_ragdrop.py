@@ -7,7 +7,7 @@ import sys
 from array import array
 from collections.abc import Mapping, Sequence
 
-from benchmarks.change.counts import LIMIT, ChangeCounts
+from benchmarks.change.counts import LIMIT, GivenText
 from benchmarks.change.script import Step, markers
 from benchmarks.peers.generated import GeneratedModel
 from benchmarks.quality_pipeline import TENANT, soon
@@ -76,21 +76,21 @@ class RagdropLife:
             if self._app.ingest.reconcile(messages, soon()):
                 sys.exit(f"ragdrop: a message failed at {step.name!r}")
 
-    def answers(self, words: Sequence[str]) -> list[list[ChangeCounts]]:
+    def answers(self, words: Sequence[str]) -> list[list[GivenText]]:
         """The chunks that search gives for each."""
         return [
             [
-                ChangeCounts(document.key.path, chunk.hit.chunk.text)
+                GivenText(document.key.path, chunk.hit.chunk.text)
                 for document in self._search(word)
                 for chunk in document.chunks
             ]
             for word in words
         ]
 
-    def whole(self, files: Mapping[str, str]) -> list[ChangeCounts]:
+    def whole(self, files: Mapping[str, str]) -> list[GivenText]:
         """The whole texts of the documents that search gives for the first word of each file."""
         asked = [markers(text)[0] for text in files.values()]
-        return [ChangeCounts(document.key.path, document.text) for word in asked for document in self._search(word)]
+        return [GivenText(document.key.path, document.text) for word in asked for document in self._search(word)]
 
     def _search(self, word: str) -> tuple[FoundDocument, ...]:
         query = Query(word, limit=LIMIT, min_relevance=0.0, vaults=(VAULT,))

@@ -19,7 +19,7 @@ from platform import python_version
 from typing import Any, Protocol
 
 from benchmarks import records
-from benchmarks.change.counts import ChangeCounts, Counts, counted, questions
+from benchmarks.change.counts import Counts, GivenText, counted, questions
 from benchmarks.change.of_peers import CONFIGURATIONS, peer_life
 from benchmarks.change.of_ragdrop import GeneratedEmbedder, RagdropLife
 from benchmarks.change.script import FILES, SEED, Step, steps
@@ -45,10 +45,10 @@ class Life(Protocol):
     def sync(self, step: Step) -> None:
         """Take the step in."""
 
-    def answers(self, words: Sequence[str]) -> list[list[ChangeCounts]]:
+    def answers(self, words: Sequence[str]) -> list[list[GivenText]]:
         """What is given for each word."""
 
-    def whole(self, files: Mapping[str, str]) -> list[ChangeCounts]:
+    def whole(self, files: Mapping[str, str]) -> list[GivenText]:
         """Everything that is given where everything is wanted."""
 
 

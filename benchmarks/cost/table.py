@@ -19,6 +19,7 @@ KINDS = {
     "D/R": "revision",
     "D/R x 2": "both revisions",
     "H": "list of the vault",
+    "LC": "change counts",
     "N": "name, for links",
 }
 """What the items of the registry are, by the letters that their keys begin with."""

@@ -10,8 +10,8 @@ from typing import Any
 from benchmarks.growth.engines import Engine
 from benchmarks.growth.sizes import Taken
 from benchmarks.search import vocabulary
-from ragdrop.domain.change_counts import SHARDS
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.history import SHARDS
 from ragdrop.domain.queries import Query
 from testing.memory_registry import MemoryRegistry
 from tests.world import World

@@ -43,6 +43,7 @@ class Stagings(RuleBasedStateMachine):
         self.live: dict[str, str] = {}
         self.staged: dict[str, str] = {}
         self.unheard: dict[str, tuple[str, bool]] = {}
+        self.under: dict[str, str] = {}  # the newest word that does not wait: a version of the bucket, looked at or not
         self.passed_over = False
 
     @rule(path=paths, waits=st.booleans())
@@ -53,6 +54,8 @@ class Stagings(RuleBasedStateMachine):
         self.world.put(path, f"# {word}\n\nfiller {word}", ingest=False, **metadata)
         self.passed_over |= path in self.unheard  # the version before was never looked at
         self.unheard[path] = word, waits
+        if not waits:
+            self.under[path] = word
         self.hear(path)
 
     @precondition(lambda self: self.live or self.staged)
@@ -61,7 +64,7 @@ class Stagings(RuleBasedStateMachine):
         """A delete marker on top of all that there is of a document."""
         path = data.draw(st.sampled_from(sorted({*self.live, *self.staged})))
         self.world.delete(path)
-        for held in (self.live, self.staged, self.unheard):
+        for held in (self.live, self.staged, self.unheard, self.under):
             held.pop(path, None)
 
     @precondition(lambda self: self.staged)
@@ -75,12 +78,13 @@ class Stagings(RuleBasedStateMachine):
             return
         stages.promote(self.world.caller, "team", "spring", Deadline.after(10))
         self.live |= self.staged
+        self.under |= {path: word for path, word in self.staged.items() if path not in self.unheard}
         self.staged = {}
 
     @precondition(lambda self: self.staged)
     @rule()
     def discard(self) -> None:
-        """What waits is gone; what was live before is still."""
+        """What waits is gone; what is under it is current again, also where nobody had looked at it."""
         [stage] = self.world.app.history.stages.of(self.world.caller, "team")
         if stage.promoted or stage.pending or self.unheard:
             return
@@ -88,6 +92,8 @@ class Stagings(RuleBasedStateMachine):
         gone, self.staged = list(self.staged), {}
         for path in gone:
             self.world.changed(path)
+            if path in self.under:
+                self.live[path] = self.under[path]
 
     @rule(order=st.permutations(PATHS), seconds=st.sampled_from([5.0, SETTLE_S + 1]))
     def time_passes(self, order: list[str], seconds: float) -> None:

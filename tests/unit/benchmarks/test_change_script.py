@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from benchmarks.change.counts import ChangeCounts, Counts
+from benchmarks.change.counts import Counts, GivenText
 from benchmarks.change.run import lived
 from benchmarks.change.script import Step, markers, steps
 from benchmarks.change.table import change_table
@@ -17,21 +17,21 @@ class Holding:
 
     def __init__(self, *, forgets: bool = True, doubles: bool = False, loses: bool = False) -> None:
         self._forgets, self._doubles, self._loses = forgets, doubles, loses
-        self._texts: list[ChangeCounts] = []
+        self._texts: list[GivenText] = []
 
     def sync(self, step: Step) -> None:
         """Take the whole folder."""
         held = [] if self._forgets else self._texts
-        now = [ChangeCounts(path, text) for path, text in step.files.items()]
+        now = [GivenText(path, text) for path, text in step.files.items()]
         self._texts = [*held, *(each for each in now if each not in held)]
         self._texts = [*self._texts, *now[:1]] if self._doubles else self._texts
         self._texts = self._texts[1:] if self._loses else self._texts
 
-    def answers(self, words: Sequence[str]) -> list[list[ChangeCounts]]:
+    def answers(self, words: Sequence[str]) -> list[list[GivenText]]:
         """What holds the word."""
         return [[each for each in self._texts if word in markers(each.text)] for word in words]
 
-    def whole(self, files: Mapping[str, str]) -> list[ChangeCounts]:
+    def whole(self, files: Mapping[str, str]) -> list[GivenText]:
         """All of it."""
         return self._texts
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ragdrop.domain.answers import Question
-from ragdrop.domain.change_counts import ChangeCounts
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.retrieval import Query
 from ragdrop.errors import CircuitOpenError, DatabaseError, IndexLostError
 from testing.memory_registry import MemoryRegistry

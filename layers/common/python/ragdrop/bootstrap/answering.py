@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from ragdrop.ports.metrics import Operation
     from ragdrop.query.fallback import BucketSearch
     from ragdrop.query.follow_links import FollowLinks
-    from ragdrop.query.known_heads import KnownHeads
     from ragdrop.query.model_ranking import ModelRanking, RankFolders
     from ragdrop.query.pipeline import ObservedSearch, SearchPipeline
     from ragdrop.query.query_vectors import QueryVectors
     from ragdrop.query.search import Search
     from ragdrop.query.understand import UnderstandQuery
+    from ragdrop.resilience.known_heads import KnownHeads
     from ragdrop.tenants.daily_budget import DailyBudget
     from ragdrop.tenants.directory import TenantDirectory
     from ragdrop.tenants.sign_in import SignInCodes
@@ -134,7 +134,7 @@ class QueryParts:
     @cached_property
     def known_heads(self) -> KnownHeads:
         """Heads that this environment has read."""
-        from ragdrop.query.known_heads import KnownHeads
+        from ragdrop.resilience.known_heads import KnownHeads
 
         return KnownHeads(self.ports.guarded_registry, clock=self.ports.clock)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ragdrop.history.stages import Stages
     from ragdrop.ports import LayeredIndex
     from ragdrop.query.cache import Searching
-    from ragdrop.query.known_heads import KnownHeads
+    from ragdrop.resilience.known_heads import KnownHeads
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The record of the past: what answered for each document, and since when."""
+"""The record of the past: what answered for each document, since when, and how often that changed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+from zlib import crc32
 
 from ragdrop.domain.documents import Head
 from ragdrop.domain.keys import DocumentKey
@@ -18,6 +19,8 @@ WRITTEN_BY = "ragdrop-by"  # of an object's metadata: who wrote it, as the API f
 STAGE = "ragdrop-stage"  # of an object's metadata: the stage that it waits in
 WAITING = "waiting"  # the stage of what was put into a vault with admission control without naming one
 DIGEST_DIGITS = 12  # of a document in the id of a change
+SLOTS = 128  # a change of one document makes readers forget one of so many parts of what they hold
+SHARDS = 2  # items that the slots are spread over: writers of one tenant wait for each other half as often
 
 ChangeKind = Literal["activated", "failed", "deleted"]
 """A revision went live, could not be indexed, or the document was deleted."""
@@ -211,3 +214,45 @@ def change_of(
         size_bytes=size_bytes,
         written_by=written_by,
     )
+
+
+def slot_of(key: DocumentKey) -> int:
+    """The slot that counts the changes of a document, from 0 to SLOTS - 1.
+
+    >>> slot_of(DocumentKey("acme", "team", "a.md"))
+    15
+    """
+    return crc32(key.vault_path.encode("utf-8", "surrogatepass")) % SLOTS
+
+
+def shard_of(slot: int) -> int:
+    """The shard that a slot is in, from 0 to SHARDS - 1."""
+    return slot % SHARDS
+
+
+Stamp = tuple[str, int]
+"""When a shard was begun, and the count of a slot in it: the same again means that no document of the slot changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeCounts:
+    """The counts of one tenant at one moment.
+
+    Args:
+        begun: A random word for each shard, written with its first change; empty before it.  A tenant that is made
+            anew has others.
+        counts: Changes by slot; slots without any may be left out.
+    """
+
+    begun: tuple[str, ...] = ("",) * SHARDS
+    counts: Mapping[int, int] | None = None
+
+    def stamp(self, key: DocumentKey) -> Stamp:
+        """What stays the same while no document of the key's slot changes.
+
+        >>> key = DocumentKey("acme", "team", "a.md")
+        >>> ChangeCounts().stamp(key), ChangeCounts(("x", "y"), {15: 7}).stamp(key)
+        (('', 0), ('y', 7))
+        """
+        slot = slot_of(key)
+        return self.begun[shard_of(slot)], (self.counts or {}).get(slot, 0)

@@ -17,8 +17,8 @@ from ragdrop.history.as_of import PastViews
 from ragdrop.history.view import Differences, SearchView, head_then
 from ragdrop.ports import Registry, SearchableIndex
 from ragdrop.query.cache import Searching
-from ragdrop.query.known_heads import KnownHeads
 from ragdrop.query.scopes import visible_vaults
+from ragdrop.resilience.known_heads import KnownHeads
 from ragdrop.tenants.directory import TenantDirectory
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ragdrop.domain.calibration import Calibration
-from ragdrop.domain.change_counts import ChangeCounts
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
 from ragdrop.domain.golden import CanaryRun
-from ragdrop.domain.history import LiveChange
+from ragdrop.domain.history import ChangeCounts, LiveChange
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.pointers import Name, Promoted
 from ragdrop.domain.rates import RateLimits

@@ -14,10 +14,10 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import CircuitOpenError, DatabaseError
-from ragdrop.query.known_heads import KnownHeads
 from ragdrop.query.query_vectors import QueryVectors
 from ragdrop.query.usage import UsageCounter
 from ragdrop.resilience.bounded_cache import BoundedCache, HitCounts
+from ragdrop.resilience.known_heads import KnownHeads
 from ragdrop.tenants.directory import TenantDirectory
 
 MAX_CHARACTERS = 16_000_000  # of all cached texts together: about 64 MB at most, of the function's 1,024

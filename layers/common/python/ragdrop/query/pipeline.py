@@ -19,11 +19,11 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.ports.metrics import Metrics, Operation, QueryReport, failure_of, filters_of
 from ragdrop.query.cache import MAX_CHARACTERS, CachedSearch, Searching
 from ragdrop.query.fallback import BucketSearch, FallbackSearch, UnlessOpen
-from ragdrop.query.known_heads import KnownHeads
 from ragdrop.query.query_vectors import QueryVectors
 from ragdrop.query.usage import UsageCounter
 from ragdrop.resilience.bounded_cache import BoundedCache
 from ragdrop.resilience.breakers import Breakers
+from ragdrop.resilience.known_heads import KnownHeads
 from ragdrop.tenants.directory import TenantDirectory
 
 Observe = Callable[[QueryReport, str], None]

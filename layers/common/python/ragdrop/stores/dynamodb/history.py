@@ -10,10 +10,9 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 
-from ragdrop.domain.change_counts import SHARDS, ChangeCounts, shard_of, slot_of
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail
-from ragdrop.domain.history import LiveChange
+from ragdrop.domain.history import SHARDS, ChangeCounts, LiveChange, shard_of, slot_of
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DatabaseError
 from ragdrop.stores.dynamodb.items import Item, detail_item, detail_sk, document_pk

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Sequence
 from threading import Lock
 from typing import Any, cast
 
-from ragdrop.domain.change_counts import ChangeCounts, Stamp
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Heads
+from ragdrop.domain.history import ChangeCounts, Stamp
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.pointers import Name, Promoted
 from ragdrop.ports import Registry

@@ -11,7 +11,7 @@ from ragdrop.domain.documents import Heads
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.pointers import name_of
 from ragdrop.errors import DatabaseError
-from ragdrop.query.known_heads import HELD_S, KnownHeads
+from ragdrop.resilience.known_heads import HELD_S, KnownHeads
 from testing.memory_registry import MemoryRegistry
 from tests.contract.registry_examples import buried, claimed, indexed
 

@@ -13,13 +13,12 @@ from typing import Any
 
 import pytest
 
-from ragdrop.domain.change_counts import ChangeCounts
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Heads
-from ragdrop.domain.history import LiveChange
+from ragdrop.domain.history import ChangeCounts, LiveChange
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.pointers import Name
-from ragdrop.query.known_heads import KnownHeads
+from ragdrop.resilience.known_heads import KnownHeads
 from testing.memory_registry import MemoryRegistry
 from tests.contract.registry_examples import NOW_S, claim_of, detail_of
 
