@@ -23,6 +23,7 @@ from tests.stacks import LocalStack, running_stack
 SETTLED_S = 600.0
 CACHED_S = 6.0  # until every environment has read the tenant's settings and calibration
 ASKED = 50
+TOP, NEAR = 3, 5  # documents that are compared, and among which they must be
 QUESTIONS = [json.loads(line)["question"] for line in GOLDEN.read_text("utf-8").splitlines()][:ASKED]
 ADMISSION = {"admission": {"questions": [{"question": "colour of the gate", "text": "gate is grey"}]}}
 VAULTS = ("golden", "mixed", "guarded")
@@ -68,7 +69,7 @@ class Seen:
         found, quotes = {}, {}
         for question in QUESTIONS:
             results = posted(tenant, "/search", query=question, min_relevance=0)["results"]
-            found[question] = [f"{each['vault']}/{each['path']}" for each in results[:3]]
+            found[question] = [f"{each['vault']}/{each['path']}" for each in results[:NEAR]]
             answer = posted(tenant, "/ask", query=question, min_relevance=0)
             quotes[question] = [(each["path"], each["quote"]) for each in answer["citations"]]
         body = {"query": "pump tap", "vaults": ["mixed"], "limit": 20, "min_relevance": 0}
@@ -84,7 +85,16 @@ class Seen:
             for here, there in pairs
             for name in here | there
             if here.get(name) != there.get(name)
+            and not (name in QUESTIONS and here is self.found and is_as_good(here[name], there[name]))
         }
+
+
+def is_as_good(found: list[str], other: list[str]) -> bool:
+    """Whether the first document is the same, and the first three of each are among the first five of the other.
+
+    Words of a chunk that ingest wrote twice count twice until a merge, so near ties may change places.
+    """
+    return found[0] == other[0] and {*found[:TOP]} <= {*other} and {*other[:TOP]} <= {*found}
 
 
 def posted(tenant: Tenant, route: str, **body: Any) -> dict[str, Any]:
