@@ -64,9 +64,9 @@ CHAT_IN, CHAT_OUT = 0.15 / 1e6, 0.60 / 1e6  # gpt-4o-mini
 
 # What one of each uses: estimates on the high side, at the template's memory (1,769 MB for ingest, 1,024 for the rest);
 # time of functions: ragdrop/operate/unit_costs.py.
-INGEST = {"gb_s": INGEST_GB_S, "reads": 15, "writes": 15, "puts": 8, "gets": 10, "calls": 4, "log_kb": 4}
-SEARCH = {"gb_s": SEARCH_GB_S, "reads": 60, "writes": 2, "puts": 0, "gets": 0, "calls": 0, "log_kb": 2}
-ASK = {"gb_s": ASK_GB_S, "reads": 110, "writes": 27, "puts": 0, "gets": 0, "calls": 0, "log_kb": 2}
+INGEST = {"gb_s": INGEST_GB_S, "reads": 8, "writes": 20, "puts": 8, "gets": 10, "calls": 4, "log_kb": 4}
+SEARCH = {"gb_s": SEARCH_GB_S, "reads": 20, "writes": 3, "puts": 0, "gets": 0, "calls": 0, "log_kb": 2}
+ASK = {"gb_s": ASK_GB_S, "reads": 25, "writes": 20, "puts": 0, "gets": 0, "calls": 0, "log_kb": 2}
 ANSWER_TOKENS, CONTEXT_TOKENS, QUESTION_TOKENS = 300, 6_000, 20
 TEXT_BYTES_A_TOKEN, STORED = 4, 4.0  # what is stored of a token: the object, its old version, text, vectors
 
