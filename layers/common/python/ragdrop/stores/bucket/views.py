@@ -7,7 +7,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
@@ -165,7 +165,12 @@ class Views:
                 return exc
 
         missing = sum(entry.name not in by_name for entry in manifest.segments)
-        found = list((self._pool.map if missing > 1 else map)(opened, manifest.segments))
+        if missing > 1:
+            opening = [self._pool.submit(opened, entry) for entry in manifest.segments]
+            wait(opening)  # one that fails does not leave others behind, which hold room of the disk
+            found = [each.result() for each in opening]
+        else:
+            found = [opened(entry) for entry in manifest.segments]
         segments = [each for each in found if isinstance(each, OpenSegment)]
         lost = [name for name, each in zip(names, found, strict=True) if isinstance(each, IndexLostError)]
         why = next((each for each in reversed(found) if isinstance(each, IndexLostError)), None)
