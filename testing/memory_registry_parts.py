@@ -144,7 +144,7 @@ class MemoryHistory:
         if change.before != change.after:
             tenant, slot = change.key.tenant, slot_of(change.key)
             held = self._counts.get(tenant, ChangeCounts())
-            counts = dict(held.counts or {})
+            counts = dict(held.counts)
             counts[slot] = counts.get(slot, 0) + 1
             begun = list(held.begun)
             begun[shard_of(slot)] = begun[shard_of(slot)] or secrets.token_hex(4)

@@ -38,7 +38,7 @@ def test_activations_and_deletions_are_counted_in_the_slot_of_their_document(
     begun, count = counts(registry, key).stamp(key)
 
     assert (begun, count, first[1]) == (first[0], 3, 1)
-    assert dict(counts(registry, key).counts or {}) == {slot_of(key): 3}
+    assert dict(counts(registry, key).counts) == {slot_of(key): 3}
 
 
 def test_what_changes_no_answer_is_not_counted(registry: Registry, key: DocumentKey) -> None:
@@ -76,7 +76,7 @@ def test_documents_of_both_shards_are_counted_apart(registry: Registry, key: Doc
     found = counts(registry, key)
 
     assert all(found.begun)
-    assert sum((found.counts or {}).values()) == len(keys)
+    assert sum(found.counts.values()) == len(keys)
     assert all(found.stamp(each)[1] for each in keys)
 
 

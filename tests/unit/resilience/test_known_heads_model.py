@@ -165,7 +165,7 @@ def _short(head: Head | None) -> tuple[int, str, int | None] | None:
 
 
 def _counted(counts: ChangeCounts) -> frozenset[tuple[int, int]]:
-    return frozenset((counts.counts or {}).items())
+    return frozenset(counts.counts.items())
 
 
 class Interrupted:

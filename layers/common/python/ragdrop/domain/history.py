@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 from zlib import crc32
@@ -239,13 +239,13 @@ class ChangeCounts:
     """The counts of one tenant at one moment.
 
     Args:
-        begun: A random word for each shard, written with its first change; empty before it.  A tenant that is made
-            anew has others.
+        begun: A random word for each shard, written with its first change; empty before it.  A tenant that is created
+            again has others.
         counts: Changes by slot; slots without any may be left out.
     """
 
     begun: tuple[str, ...] = ("",) * SHARDS
-    counts: Mapping[int, int] | None = None
+    counts: Mapping[int, int] = field(default_factory=dict)
 
     def stamp(self, key: DocumentKey) -> Stamp:
         """What stays the same while no document of the key's slot changes.
@@ -255,4 +255,4 @@ class ChangeCounts:
         (('', 0), ('y', 7))
         """
         slot = slot_of(key)
-        return self.begun[shard_of(slot)], (self.counts or {}).get(slot, 0)
+        return self.begun[shard_of(slot)], self.counts.get(slot, 0)

@@ -26,6 +26,7 @@ from ragdrop.domain.times import rfc3339
 from ragdrop.errors import InvalidParamsError
 from ragdrop.history.record import change_pages, check_visible
 from ragdrop.ports import ObjectStore, Registry
+from ragdrop.ports.head_pages import head_pages
 
 PAGE = 1_000
 AT_ONCE = 8  # documents put back beside each other: up to six requests of S3 each
@@ -142,12 +143,10 @@ class RollBack:
         if deletions <= MAX_DELETED:
             return
         enough = int(deletions / MAX_DELETED_SHARE)
-        known, cursor = 0, None
-        while known < enough:
-            page = self._registry.page(tenant, vault=vault, prefix="", status=None, cursor=cursor, limit=PAGE)
-            known += len(page.heads)
-            cursor = page.cursor
-            if cursor is None:
+        known = 0
+        for heads in head_pages(self._registry, tenant, vault=vault, size=PAGE):
+            known += len(heads)
+            if known >= enough:
                 break
         if is_mass_delete(deletions, known):
             message = f"{deletions} of {known} documents of vault {vault} would be deleted; nothing was done"

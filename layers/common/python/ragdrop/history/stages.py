@@ -17,6 +17,7 @@ from ragdrop.history.golden import AskGolden, in_parallel
 from ragdrop.history.record import check_visible
 from ragdrop.ingest.reconcile_rules import stage_of
 from ragdrop.ports import MessageQueue, ObjectStore, Registry
+from ragdrop.ports.head_pages import head_pages
 from ragdrop.tenants.admission import AdmissionRecords
 from ragdrop.tenants.directory import TenantDirectory
 
@@ -194,15 +195,10 @@ class Stages:
 
     def _heads(self, tenant: str, vault: str, status: Status) -> Iterator[Head]:
         """The heads of one status, each read again: the listing may be behind."""
-        cursor: str | None = None
-        while True:
-            page = self._registry.page(tenant, vault=vault, prefix="", status=status, cursor=cursor, limit=PAGE)
-            keys = [head.key for head in page.heads]
+        for listed in head_pages(self._registry, tenant, vault=vault, status=status, size=PAGE):
+            keys = [head.key for head in listed]
             now = self._registry.heads(keys, Deadline.after(TIMEOUT_S)) if keys else Heads({})
             if now.unread:
                 raise DatabaseError(f"{len(now.unread)} documents could not be read", service="registry")
             heads = (now.found[key] for key in keys if key in now.found)
             yield from (head for head in heads if head.status is status)
-            cursor = page.cursor
-            if cursor is None:
-                return

@@ -14,6 +14,7 @@ from ragdrop.ingest.index_revision import IndexRevision
 from ragdrop.ingest.reconcile_rules import obsolete_before
 from ragdrop.ingest.write_parts import WrittenRevision
 from ragdrop.ports import ChunkIndex, Registry
+from ragdrop.ports.head_pages import head_pages
 from ragdrop.ports.metrics import Metrics
 from ragdrop.resilience.bounded_cache import BoundedCache
 from ragdrop.tenants.directory import TenantDirectory
@@ -101,16 +102,9 @@ class ActivateRevisions:
 
     def _end_if_done(self, key: DocumentKey, stage: str) -> None:
         """Forget that a stage was promoted where no other document than *key* waits in it: nothing can join it."""
-        cursor: str | None = None
-        while True:
-            page = self._registry.page(
-                key.tenant, vault=key.vault, prefix="", status=Status.STAGED, cursor=cursor, limit=PAGE
-            )
-            if any(each.stage == stage and each.key != key for each in page.heads):
+        for heads in head_pages(self._registry, key.tenant, vault=key.vault, status=Status.STAGED, size=PAGE):
+            if any(each.stage == stage and each.key != key for each in heads):
                 return
-            cursor = page.cursor
-            if cursor is None:
-                break
         self._registry.end_stage(key.tenant, f"{key.vault}/{stage}")
 
     def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> None:

@@ -85,7 +85,7 @@ class Canaries:
         return run
 
     def run_due(self, tenant: Tenant, deadline: Deadline) -> None:
-        """Ask what is due: vaults that changed, or were deployed anew, or were not measured for six hours.
+        """Ask what is due: vaults that changed, or whose release changed, or that were not measured for six hours.
 
         Raises:
             DatabaseError: The registry did not answer.

@@ -12,6 +12,7 @@ from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import IndexLostError
 from ragdrop.operate.stored_content import ReadContent
 from ragdrop.ports import ChunkIndex, Registry
+from ragdrop.ports.head_pages import head_pages
 from ragdrop.ports.metrics import Metrics
 
 logger = logging.getLogger(__name__)
@@ -92,14 +93,9 @@ class RebuildIndex:
         return [head for head, chunks in zip(heads, found, strict=True) if not chunks]
 
     def _live(self, tenant: str) -> Iterator[list[Head]]:
-        cursor = None
-        while True:
-            page = self._registry.page(tenant, vault=None, prefix="", status=None, cursor=cursor, limit=PAGE)
+        for heads in head_pages(self._registry, tenant, size=PAGE):
             yield [
                 head
-                for head in page.heads
+                for head in heads
                 if head.live_revision is not None and head.chunk_count and not head.key.is_settings
             ]
-            cursor = page.cursor
-            if cursor is None:
-                return

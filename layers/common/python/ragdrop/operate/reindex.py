@@ -21,6 +21,7 @@ from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ingest.stored_revision import StoredRevision
 from ragdrop.ingest.write_chunks import CopyRevision
 from ragdrop.ports import ChunkIndex, Registry
+from ragdrop.ports.head_pages import head_pages
 
 MAX_PASSES = 10  # each pass copies what changed during the one before: under writes the last ones are short
 SAMPLE = 20  # documents whose own vectors must find them before the switch
@@ -167,19 +168,14 @@ class Reindex:
 
     def _live(self, tenant: str) -> Iterator[list[Head]]:
         """The heads of live documents, each read consistently: the listing may lag behind."""
-        cursor = None
-        while True:
-            page = self._registry.page(tenant, vault=None, prefix="", status=None, cursor=cursor, limit=self.page_size)
-            keys = [listed.key for listed in page.heads if not listed.key.is_settings]
+        for listed in head_pages(self._registry, tenant, size=self.page_size):
+            keys = [head.key for head in listed if not head.key.is_settings]
             heads = self._registry.heads(keys, Deadline.after(STEP_S)) if keys else Heads({})
             if heads.unread:
                 raise DatabaseError(f"{len(heads.unread)} documents could not be read", service="registry")
             yield [
                 heads.found[key] for key in keys if key in heads.found and heads.found[key].live_revision is not None
             ]
-            cursor = page.cursor
-            if cursor is None:
-                return
 
     def _copy_all(self, tenant: Tenant, building: ActiveIndex, progress: Progress) -> int:
         total = self._tenant(tenant.name).documents

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Head, Status
+from ragdrop.domain.documents import Status
 from ragdrop.domain.keys import NAME_PATTERN, SETTINGS_NAME, SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.tenants import ActiveIndex, index_name
 from ragdrop.errors import ConflictError, InvalidParamsError
@@ -19,6 +19,7 @@ from ragdrop.ingest.reconcile_key import ReconcileKey
 from ragdrop.operate.calibrate import Calibrate
 from ragdrop.operate.sweep import Notes, Sweep
 from ragdrop.ports import ObjectStore, Registry
+from ragdrop.ports.head_pages import head_pages
 from ragdrop.ports.message_queue import Change, Delivery
 from ragdrop.tenants.administer import AdministerTenants
 
@@ -32,7 +33,7 @@ QUIET_S = 300.0  # without any progress for so long ingest is asked again, whate
 DELIVERY = Delivery("ragdrop-restore", "", 1, ())
 
 Progress = Callable[[int, int], None]
-"""Is told once for each document that came to an end: how many did, and of how many."""
+"""Takes, once for each document with an end status, how many documents have one and how many there are."""
 
 
 @dataclass(slots=True)
@@ -76,7 +77,7 @@ class Restore:
 
         Args:
             name: The tenant.
-            progress: Is told how far it is.
+            progress: Takes how many documents have an end status.
             wait: Waits so many seconds.
 
         Raises:
@@ -166,7 +167,7 @@ class Restore:
         report.deleted = sum(
             each.deleted and not each.key.endswith(SIDECAR_SUFFIX) for each in self.documents.entries(f"{name}/")
         )
-        for heads in self._heads(name):
+        for heads in head_pages(self.registry, name, size=PAGE // 2):
             for head in heads:
                 report.indexed += int(head.status is Status.INDEXED and not head.key.is_settings)
                 report.staged += int(head.status is Status.STAGED)
@@ -182,15 +183,6 @@ class Restore:
                 report.embedded += detail.embedded
                 report.reused += detail.chunk_count - detail.embedded
         return report
-
-    def _heads(self, name: str) -> Iterator[list[Head]]:
-        cursor: str | None = None
-        while True:
-            page = self.registry.page(name, vault=None, prefix="", status=None, cursor=cursor, limit=PAGE // 2)
-            yield page.heads
-            cursor = page.cursor
-            if cursor is None:
-                return
 
 
 def names_under(documents: ObjectStore, prefix: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from ragdrop.domain.documents import Status
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import InvalidParamsError
 from ragdrop.ports import ChunkIndex, ObjectStore, Registry
+from ragdrop.ports.head_pages import head_pages
 from ragdrop.ports.receipts import Receipts
 from ragdrop.ports.telemetry import Telemetry
 from ragdrop.tenants.admission import AdmissionRecords
@@ -97,12 +98,7 @@ class DeleteTenant:
         """Forget every document, the deleted ones too: how many, and how many items they had."""
         documents = items = 0
         for status in (None, Status.DELETED):
-            cursor: str | None = None
-            while True:
-                page = self._registry.page(name, vault=None, prefix="", status=status, cursor=cursor, limit=PAGE)
-                documents += len(page.heads)
-                items += sum(self._registry.forget_document(head.key) for head in page.heads)
-                cursor = page.cursor
-                if cursor is None:
-                    break
+            for heads in head_pages(self._registry, name, status=status, size=PAGE):
+                documents += len(heads)
+                items += sum(self._registry.forget_document(head.key) for head in heads)
         return documents, items

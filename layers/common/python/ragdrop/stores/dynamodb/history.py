@@ -15,7 +15,7 @@ from ragdrop.domain.documents import Detail
 from ragdrop.domain.history import SHARDS, ChangeCounts, LiveChange, shard_of, slot_of
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DatabaseError
-from ragdrop.stores.dynamodb.items import Item, detail_item, detail_sk, document_pk
+from ragdrop.stores.dynamodb.items import Item, change_counts_pk, detail_item, detail_sk, document_pk
 from ragdrop.stores.dynamodb.table import DynamoDbTable, ItemKey, Put, Update, Write, read_batch
 
 CHANGE = "change"  # of the item of a revision: what it changed
@@ -95,7 +95,7 @@ def recorded(change: LiveChange, detail: Detail | None) -> list[Write]:
 
 def counts_keys(tenant: str) -> list[ItemKey]:
     """Where the change counts of a tenant are, by shard."""
-    return [(f"LC#{tenant}", str(shard)) for shard in range(SHARDS)]
+    return [(change_counts_pk(tenant), str(shard)) for shard in range(SHARDS)]
 
 
 def _vault_pk(tenant: str, vault: str) -> str:

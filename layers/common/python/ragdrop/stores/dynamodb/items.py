@@ -51,6 +51,11 @@ def detail_sk(revision: int) -> str:
     return f"R#{revision:016d}"
 
 
+def change_counts_pk(tenant: str) -> str:
+    """The partition of a tenant's change counts."""
+    return f"LC#{tenant}"
+
+
 def listing_pk(tenant: str, status: Status, shard: int) -> str:
     """The partition of the listing for one status and shard."""
     return f"L#{tenant}#{status.value}#{shard}"

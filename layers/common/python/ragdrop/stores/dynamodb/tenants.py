@@ -17,6 +17,7 @@ from ragdrop.stores.dynamodb.items import (
     Item,
     api_key_item,
     api_key_of,
+    change_counts_pk,
     settings_changes,
     settings_key,
     stage_key,
@@ -167,7 +168,7 @@ class DynamoDbTenants(DynamoDbKeys):
     def forget_tenant(self, name: str) -> int:
         """Remove keys, old pointers, counts, canaries, settings, folders; then the tenant, and its entry."""
         gone = self._forget_keys(name)
-        partitions = (f"C#{name}", f"LC#{name}", _canaries(name))
+        partitions = (f"C#{name}", change_counts_pk(name), _canaries(name))
         others = [item for partition in partitions for item in self._table.query(partition)]
         items = list(self._table.query(f"T#{name}"))
         for item in [*others, *sorted(items, key=lambda each: bool(each["SK"] == TENANT_SK))]:
