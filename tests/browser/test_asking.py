@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from pages.browser import sign_in
 from ragdrop.errors import GenerationError
@@ -224,3 +224,20 @@ def test_a_part_of_the_page_that_was_lost_on_the_way_is_told_and_fetched_again(o
     problem.locator("[data-retry]").click()
 
     page.locator("[data-turn][data-state=done]").wait_for()
+
+
+def test_what_is_known_of_the_key_later_leaves_the_problem_of_a_question(open_page: Opener) -> None:
+    page = open_page()
+    held: list[Route] = []
+    page.context.route("**/turn.js", lambda route: route.abort())
+    page.context.route("**/me", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks the function
+    page.reload()
+    page.locator("[data-question]").fill("Which code does the pump have?")
+    page.locator("[data-question]").press("Enter")
+    page.locator("[data-problem=offline]").first.wait_for()
+
+    with page.expect_response("**/me"):
+        held[0].continue_()
+
+    page.locator("[data-role]").wait_for()
+    expect(page.locator("[data-problem=offline]")).to_be_visible()

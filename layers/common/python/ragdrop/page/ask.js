@@ -37,8 +37,9 @@ export async function view(main, { me, whoAmI, params, signal }) {
   const options = h("div.options[id=options][hidden]");
   const toggle = button(".quiet[aria-controls=options][data-filters]", "", () => { options.hidden = !options.hidden; draw(); if (!options.hidden) fill(); });
   const list = h("div.turns");
+  const vaults = h("div"); // what GET /me says, which may come after a problem of a question: each has its place
   const notice = h("div");
-  const page = h("div.ask", h("div.conversation", h("div.hero", h("h1", t("ask.title")), h("p.muted", t("ask.intro"))), list, notice,
+  const page = h("div.ask", h("div.conversation", h("div.hero", h("h1", t("ask.title")), h("p.muted", t("ask.intro"))), list, vaults, notice,
     h("form.composer", { onsubmit: (event) => { event.preventDefault(); submit(); } }, h("label.visually-hidden[for=question]", t("ask.label")), box,
       h("div.composer-bar", toggle, fresh, h("span.muted.small[id=keys]", t("ask.keys")), stop, send), options)));
   if (params.get("vault")) fields.vaults = [params.get("vault")];
@@ -77,6 +78,7 @@ export async function view(main, { me, whoAmI, params, signal }) {
 
   async function run(question) {
     const { Turn } = await loaded(import("./turn.js"));
+    show(vaults);
     show(notice);
     const history = turns.filter((turn) => turn.answered).slice(-HISTORY).map((turn) => ({ question: turn.fields.query, answer: turn.text.slice(0, MAX_ANSWER).toWellFormed() }));
     const turn = new Turn({ query: question, ...request() }, history, (...evidence) => open(...evidence), () => window.dispatchEvent(new CustomEvent("turns")));
@@ -97,9 +99,9 @@ export async function view(main, { me, whoAmI, params, signal }) {
 
   const known = (found) => {
     me = found;
-    show(notice, !me.vaults.length && empty(t("ask.empty"), t(me.role === "reader" ? "ask.empty.reader" : "ask.empty.text"), me.role !== "reader" && h("a.button[href=#/documents]", t("ask.empty.add"))));
+    show(vaults, !me.vaults.length && empty(t("ask.empty"), t(me.role === "reader" ? "ask.empty.reader" : "ask.empty.text"), me.role !== "reader" && h("a.button[href=#/documents]", t("ask.empty.add"))));
   };
-  const ask = () => whoAmI().then(known, (error) => error.kind !== "signed_out" && show(notice, problem(error, ask)));
+  const ask = () => whoAmI().then(known, (error) => error.kind !== "signed_out" && show(vaults, problem(error, ask)));
   window.addEventListener("turns", draw, { signal });
   window.addEventListener("signed-in", (event) => known(event.detail), { signal });
   document.addEventListener("keydown", (event) => {
