@@ -119,9 +119,7 @@ class MemoryChunkIndex:
         for chunk in sorted(self._held(index), key=lambda chunk: chunk.chunk.ordinal):
             if (chunk.key, chunk.revision) in set(revisions):
                 found.setdefault((chunk.key, chunk.revision), []).append(chunk)
-        return sorted(
-            (_nearest(chunks, wanted) for chunks in found.values()), key=lambda hit: (-hit.score, hit.chunk_id)
-        )
+        return sorted((_nearest(chunks, wanted) for chunks in found.values()), key=lambda hit: (-hit.score, hit.order))
 
     def remove(
         self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
@@ -256,7 +254,7 @@ def _without(found: Candidates, parts: Collection[str]) -> Candidates:
 
 def _best(allowed: list[IndexedChunk], scores: dict[str, float], limit: int) -> list[Hit]:
     hits = [_hit(chunk, scores[chunk.id]) for chunk in allowed if chunk.id in scores]
-    return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[:limit]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.order))[:limit]
 
 
 def _cosine(left: Vector, right: Vector) -> float:
@@ -285,7 +283,7 @@ def _bm25(wanted: set[str], held: list[IndexedChunk]) -> dict[str, float]:
 def _nearest(chunks: list[IndexedChunk], wanted: Vector | None) -> Hit:
     near = [chunk for chunk in chunks if wanted and has_direction(wanted) and has_direction(chunk.vector)]
     hits = [_hit(chunk, _cosine(wanted, chunk.vector)) for chunk in near if wanted]
-    best = min(hits, key=lambda hit: (-hit.score, hit.chunk_id), default=_hit(chunks[0], 0.0))
+    best = min(hits, key=lambda hit: (-hit.score, hit.order), default=_hit(chunks[0], 0.0))
     return replace(best, links=chunks[0].links)
 
 

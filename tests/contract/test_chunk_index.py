@@ -255,14 +255,15 @@ def test_vector_hits_are_the_exact_ones_under_a_filter_with_cosines_as_scores(en
         assert [hit.score for hit in hits] == expected
 
 
-def test_equal_scores_are_ordered_by_chunk_id(engine: Engine) -> None:
-    engine.write(*[engine.piece(f"{number}.md", "pump") for number in range(12)])
+def test_equal_scores_are_ordered_by_document_and_ordinal(engine: Engine) -> None:
+    pieces = [engine.piece(f"{number}.md", "pump", ordinal=ordinal) for number in range(6) for ordinal in range(2)]
+    engine.write(*pieces)
 
     near, words = engine.near(engine.piece("x.md", "pump").vector, limit=5), engine.words("pump", limit=5)
 
-    ids = sorted(engine.piece(f"{number}.md").id for number in range(12))[:5]
-    assert [hit.chunk_id for hit in near] == ids
-    assert [hit.chunk_id for hit in words] == ids
+    expected = [piece.id for piece in sorted(pieces, key=lambda piece: (piece.key.digest, piece.chunk.ordinal))][:5]
+    assert [hit.chunk_id for hit in near] == expected
+    assert [hit.chunk_id for hit in words] == expected
 
 
 def test_an_opposite_vector_has_a_cosine_of_minus_one(engine: Engine) -> None:

@@ -23,8 +23,7 @@ from tests.stacks import LocalStack, running_stack
 SETTLED_S = 600.0
 CACHED_S = 6.0  # until every environment has read the tenant's settings and calibration
 ASKED = 50
-TOP, NEAR = 3, 10  # documents that are compared, and among which they must be
-MOST_TIES = 2  # questions whose first documents are nearly as good as each other, and may change places
+TOP = 3  # documents of each question that are compared
 QUESTIONS = [json.loads(line)["question"] for line in GOLDEN.read_text("utf-8").splitlines()][:ASKED]
 ADMISSION = {"admission": {"questions": [{"question": "colour of the gate", "text": "gate is grey"}]}}
 VAULTS = ("golden", "mixed", "guarded")
@@ -69,8 +68,8 @@ class Seen:
         }
         found, quotes = {}, {}
         for question in QUESTIONS:
-            results = posted(tenant, "/search", query=question, min_relevance=0, limit=NEAR)["results"]
-            found[question] = [f"{each['vault']}/{each['path']}" for each in results[:NEAR]]
+            results = posted(tenant, "/search", query=question, min_relevance=0, limit=TOP)["results"]
+            found[question] = [f"{each['vault']}/{each['path']}" for each in results]
             answer = posted(tenant, "/ask", query=question, min_relevance=0)
             quotes[question] = [(each["path"], each["quote"]) for each in answer["citations"]]
         body = {"query": "pump tap", "vaults": ["mixed"], "limit": 20, "min_relevance": 0}
@@ -81,24 +80,12 @@ class Seen:
     def differences(self, other: Seen) -> dict[str, Any]:
         """What is not the same, by its name: here and in *other*."""
         pairs = [(getattr(self, each.name), getattr(other, each.name)) for each in fields(self)]
-        told = {
+        return {
             name: (here.get(name), there.get(name))
             for here, there in pairs
             for name in here | there
             if here.get(name) != there.get(name)
-            and not (name in QUESTIONS and here is self.found and is_as_good(here[name], there[name]))
         }
-        ties = [name for name in told if name in QUESTIONS]
-        return told if len(ties) > MOST_TIES else {name: told[name] for name in told if name not in ties}
-
-
-def is_as_good(found: list[str], other: list[str]) -> bool:
-    """Whether the first document is the same, and the first three of each are among the first ten of the other.
-
-    Where chunks of the same lexical score are at the end of the candidates their ids decide which of them counts, and
-    an id has the number of the revision: such a document gains or loses the lexical part of its score.
-    """
-    return found[0] == other[0] and {*found[:TOP]} <= {*other} and {*other[:TOP]} <= {*found}
 
 
 def posted(tenant: Tenant, route: str, **body: Any) -> dict[str, Any]:

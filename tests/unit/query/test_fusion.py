@@ -86,7 +86,7 @@ def test_a_fusion_that_there_is_not_is_refused(setting: str) -> None:
         Fusion.of(setting)
 
 
-def test_equal_scores_come_in_the_order_of_their_chunk_ids() -> None:
+def test_equal_scores_come_in_the_order_of_their_documents() -> None:
     fused = blend([hit("a", 0.5), hit("b", 0.5)], [])
 
-    assert [found.hit.chunk_id for found in fused] == sorted(found.hit.chunk_id for found in fused)
+    assert [found.hit.key.digest for found in fused] == sorted(found.hit.key.digest for found in fused)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from ragdrop.domain.chunk_units import CHARACTERS_PER_TOKEN
 from ragdrop.domain.documents import Facts, PromotionLevel
-from ragdrop.domain.keys import DocumentKey, chunk_id
+from ragdrop.domain.keys import DocumentKey, Order, chunk_id, order_of
 from ragdrop.domain.links import Link
 from ragdrop.domain.parsed.places import ChunkPlaces, page_in, place_at, place_of
 from ragdrop.errors import DatabaseError
@@ -146,6 +146,11 @@ class Hit:
     def chunk_id(self) -> str:
         """The id of the chunk found."""
         return self.stored_id or chunk_id(self.key, self.revision, self.chunk.ordinal)
+
+    @property
+    def order(self) -> Order:
+        """What equal hits are ordered by: the same after a document was indexed again, as its id is not."""
+        return order_of(self.key, self.revision, self.chunk.ordinal)
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,6 +140,18 @@ def chunk_id(key: DocumentKey, revision: int, ordinal: int) -> str:
     return digest.hexdigest()
 
 
+Order = tuple[str, int, int]
+
+
+def order_of(key: DocumentKey, revision: int, ordinal: int) -> Order:
+    """What chunks of one score are ordered by: their document's digest, their ordinal, the revision.
+
+    >>> order_of(DocumentKey("acme", "team", "a.md"), 1, 0) < order_of(DocumentKey("acme", "team", "a.md"), 2, 1)
+    True
+    """
+    return key.digest, ordinal, revision
+
+
 def folder_of(key: DocumentKey) -> str | None:
     """The folder that a document counts for, as `vault/a/b`; None where it lies in the vault itself.
 

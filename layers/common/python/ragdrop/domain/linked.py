@@ -77,7 +77,7 @@ def order(
 
     By similarity, and by *bonus* more for every further page that links there.
     """
-    return sorted(hits, key=lambda hit: (-hit.score - bonus * (linked_by.get(hit.key, 1) - 1), hit.chunk_id))
+    return sorted(hits, key=lambda hit: (-hit.score - bonus * (linked_by.get(hit.key, 1) - 1), hit.order))
 
 
 def linked_document(hit: Hit, target: Target, depth: int) -> LinkedDocument:

@@ -111,11 +111,11 @@ def candidate_limit(limit: int) -> int:
 
 
 def merged(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
-    """The hits of one retriever in several scopes: each chunk once, best first, ties by chunk id."""
+    """The hits of one retriever in several scopes: each chunk once, best first, ties by `Hit.order`."""
     if len(lists) == 1:
         return list(lists[0])
     hits = {hit.chunk_id: hit for found in lists for hit in found}
-    return sorted(hits.values(), key=lambda hit: (-hit.score, hit.chunk_id))
+    return sorted(hits.values(), key=lambda hit: (-hit.score, hit.order))
 
 
 def documents_of(candidates: Sequence[Candidates], *, at_most: int = MAX_VERIFIED) -> list[DocumentKey]:

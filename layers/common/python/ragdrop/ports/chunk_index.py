@@ -18,7 +18,7 @@ class SearchableIndex(Protocol):
         """Do what a search of *index* can do before its vector is known; a search that begins without it does it."""
 
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
-        """Vector and lexical hits of every query, in order, in one round trip; best first, ties by chunk id.
+        """Vector and lexical hits of every query, in order, in one round trip; best first, ties by `Hit.order`.
 
         A lexical hit of a query that has a vector too carries its cosine, if its chunk has a vector.
         """

@@ -102,4 +102,4 @@ def favoured(fused: Sequence[Fused], dated: frozenset[str]) -> list[Fused]:
         return list(fused)
     whole = 1 + DATE_BONUS
     scored = [replace(one, score=(one.score + DATE_BONUS * (one.hit.chunk_id in dated)) / whole) for one in fused]
-    return sorted(scored, key=lambda one: (-one.score, one.hit.chunk_id))
+    return sorted(scored, key=lambda one: (-one.score, one.hit.order))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Literal
 
 from ragdrop.domain.chunks import Hit
@@ -77,7 +76,7 @@ def fuse(
     (`vector_weight`).
 
     Returns:
-        Every chunk of either list once, best first, scores in [0, 1]; ties by chunk id, so the order is repeatable.
+        Every chunk of either list once, best first, scores in [0, 1]; ties by `Hit.order`, so the order is repeatable.
     """
     near, worded = _scores(vector), _scores(lexical)
     if fusion.method == "blend":
@@ -115,7 +114,7 @@ def blend(vector: Sequence[Hit], lexical: Sequence[Hit], *, weight: float = DEFA
         weight: Share of the vector score in [0, 1], unitless; the lexical score gets the rest.
 
     Returns:
-        Every chunk of either list once, best first, scores in [0, 1]; ties by chunk id, so the order is repeatable.
+        Every chunk of either list once, best first, scores in [0, 1]; ties by `Hit.order`, so the order is repeatable.
 
     References:
         Bruch, Gai, Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", ACM TOIS 2023: TMM.
@@ -199,9 +198,16 @@ def _fused(
     headings = {hit.chunk.heading_path for hit in hits.values()} if bonus else set()
     added = {path: bonus * _match(path, words) for path in headings}  # once for all chunks under one heading
     whole = 1 + bonus  # scaled, not cut off at 1: the best hits would be equal
-    found = [(-(scores[id_] + added.get(hit.chunk.heading_path, 0.0)) / whole, id_, hit) for id_, hit in hits.items()]
-    found.sort(key=itemgetter(0, 1))
-    return [Fused(hit, -score, near.get(id_, hit.cosine), worded.get(id_)) for score, id_, hit in found]
+    found = [
+        Fused(
+            hit,
+            (scores[id_] + added.get(hit.chunk.heading_path, 0.0)) / whole,
+            near.get(id_, hit.cosine),
+            worded.get(id_),
+        )
+        for id_, hit in hits.items()
+    ]
+    return sorted(found, key=lambda one: (-one.score, one.hit.order))
 
 
 def _scores(hits: Sequence[Hit]) -> dict[str, float]:

@@ -12,7 +12,7 @@ from itertools import chain, groupby
 
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedRevision, RevisionPage, Vector
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.keys import DocumentKey, chunk_id
+from ragdrop.domain.keys import DocumentKey, Order, order_of
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import IndexLostError
 from ragdrop.stores.bucket.analysis import query_terms
@@ -133,7 +133,7 @@ class View:
             for (best, first_place) in chosen
             for hit, first in zip(self._hits([best], bodies), self._hits([first_place], bodies), strict=True)
         ]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))
+        return sorted(hits, key=lambda hit: (-hit.score, hit.order))
 
     def revisions(self, cursor: str | None, limit: int) -> RevisionPage:
         """Some of the revisions, by vault, path and revision."""
@@ -247,7 +247,7 @@ class View:
         return [(cosine, *place) for cosine, place in zip(cosines, known, strict=True)]
 
     def _best(self, scored: list[Scored], limit: int) -> list[Scored]:
-        """The *limit* best, ties by chunk id."""
+        """The *limit* best, ties by their order."""
         scored.sort(key=lambda each: -each[0])
         if len(scored) > limit:
             least = scored[limit - 1][0]
@@ -258,12 +258,12 @@ class View:
         best: list[Scored] = []
         for _, equal in groupby(scored, key=lambda each: each[0]):
             tied = list(equal)
-            best += tied if len(tied) == 1 else sorted(tied, key=lambda each: self._id(each[1], each[2]))
+            best += tied if len(tied) == 1 else sorted(tied, key=lambda each: self._order(each[1], each[2]))
         return best[:limit]
 
-    def _id(self, segment: OpenSegment, number: int) -> str:
+    def _order(self, segment: OpenSegment, number: int) -> Order:
         document = segment.document(segment.document_of_chunk(number))
-        return chunk_id(document.key, document.revision, segment.ordinals(number, number + 1)[0])
+        return order_of(document.key, document.revision, segment.ordinals(number, number + 1)[0])
 
     def _of_revision(self, key: DocumentKey, revision: int, first: int, last: int) -> list[Scored]:
         return [

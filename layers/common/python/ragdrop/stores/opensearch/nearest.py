@@ -37,7 +37,7 @@ def nearest_of(
         near = hit_of(found["_source"], cosine_of(found["_score"]), known)
         first = hits.get(found["_source"]["document_revision"], near)
         hits[found["_source"]["document_revision"]] = replace(near, links=first.links)
-    return sorted(hits.values(), key=lambda hit: (-hit.score, hit.chunk_id))
+    return sorted(hits.values(), key=lambda hit: (-hit.score, hit.order))
 
 
 def cosine_of(score: float) -> float:

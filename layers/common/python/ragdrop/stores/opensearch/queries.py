@@ -31,7 +31,7 @@ WEIGHTED = ("text^2", "title^1", "headings^1", "tags.words^1")
 PLAIN = ("text.plain", "title.plain", "headings.plain", "tags.plain")
 WEIGHTED_PLAIN = ("text.plain^2", "title.plain^1", "headings.plain^1", "tags.plain^1")
 PLAIN_BOOST = 0.5
-BEST_FIRST = [{"_score": "desc"}, {"chunk_id": "asc"}]
+BEST_FIRST = [{"_score": "desc"}, {"document": "asc"}, {"ordinal": "asc"}, {"revision": "asc"}]
 MAX_WORDS = 128  # a question of 1,000 characters has fewer; OpenSearch takes 1,024 clauses
 _WORD = re.compile(r"[^\W_]+(?:[-_./:@+'\u2019][^\W_]+)*")  # letters and digits of any script, joined as in QX-5521
 
@@ -96,7 +96,7 @@ def vector_search(vector: Vector, clause: Clause, limit: int, ef_search: int) ->
     """A k-NN search; the filter works inside the graph search, so that *limit* matching chunks come back.
 
     With Lucene's engine `k` is how many candidates the search keeps on its way (what others call ef_search); the best
-    *limit* of them are given, equal ones in the order of their chunk ids.
+    *limit* of them are given, equal ones in the order of `Hit.order`.
     """
     knn = {"vector": "", "k": max(limit, ef_search), "filter": clause}
     body = {"query": {"knn": {"vector": knn}}, "size": limit, "track_total_hits": False, "sort": BEST_FIRST}
@@ -117,7 +117,7 @@ def words_of(text: str) -> list[str]:
 
 
 def lexical_search(words: Sequence[str], clause: Clause, limit: int, *, combined: bool = True) -> str:
-    """A BM25 search over the weighted fields, any of the words; equal scores come in the order of their chunk ids.
+    """A BM25 search over the weighted fields, any of the words; equal scores come in the order of `Hit.order`.
 
     A joined word such as QX-5521 counts by its parts and once more where they stand together.
 
