@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from functools import lru_cache
 
 NAMES = {
@@ -87,8 +86,8 @@ def language_of(text: str) -> str | None:
     for code, script in _SCRIPT if not sample.isascii() else ():
         if len(script.findall(sample)) > SCRIPT_SHARE * letters:
             return code
-    words = Counter(word.casefold() for word in _WORD.findall(sample))
-    counts = {code: sum(words[word] for word in known) for code, known in _WORDS.items()}
+    words = [word.casefold() for word in _WORD.findall(sample)]
+    counts = {code: sum(word in known for word in words) for code, known in _WORDS.items()}
     best = max(counts, key=counts.__getitem__)  # English comes first, and wins a tie
     return best if counts[best] else None
 

@@ -31,13 +31,14 @@ from ragdrop.stores.bucket.layout import (
 )
 from ragdrop.stores.bucket.lexical import LexicalSearch, write_list
 from ragdrop.stores.bucket.manifest import SegmentEntry, segment_name
-from ragdrop.stores.bucket.segment import OpenSegment
+from ragdrop.stores.bucket.segment import KnownChunks, OpenSegment
 from ragdrop.stores.bucket.texts import MISSING, CopyGoneError, DiskRoom, Texts, translated
 
 PIECE_BYTES = 8 << 20  # of one request
 PARALLEL = 16  # requests at once
 VIEW = "view-"
 TEXT_SHARE = 4  # blocks of texts take a quarter of what copies may, beside them
+KNOWN_CHUNKS, KNOWN_BYTES = 8_192, 16 << 20  # of all segments, kept in memory as they were read
 PAGE_BYTES = 4_096  # of the disk: a file takes whole ones
 GRACE_S = 60.0  # a copy that was made lately may be one that another process is about to open
 
@@ -62,6 +63,7 @@ class SegmentFiles:
         self._coming: dict[Path, int] = {}  # bytes of the copies that are being fetched
         self._room_lock = threading.Lock()
         self._pool = ThreadPoolExecutor(PARALLEL, thread_name_prefix="segments")
+        self._known = KnownChunks(size=KNOWN_CHUNKS, max_weight=KNOWN_BYTES)
 
     def has(self, index: IndexRef, name: str) -> bool:
         """Whether there is a copy of a segment."""
@@ -90,7 +92,9 @@ class SegmentFiles:
                 header = self._checked(index, entry, core)
             name = segment_name(index, entry.name)
             texts = Texts(self._state, name, header, core, place / "texts", pool=self._pool, room=self._text_room)
-        return OpenSegment(entry.name, entry.tag, entry.sequence, header=header, core=core, read_texts=texts)
+        return OpenSegment(
+            entry.name, entry.tag, entry.sequence, header=header, core=core, read_texts=texts, known=self._known
+        )
 
     def is_whole(self, index: IndexRef, entry: SegmentEntry, deadline: Deadline) -> bool:
         """Whether the object in the bucket is what its checksums say, whatever a local copy holds; reads all of it."""

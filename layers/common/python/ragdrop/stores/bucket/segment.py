@@ -5,21 +5,24 @@ from __future__ import annotations
 import json
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from ragdrop.domain.chunks import Hit
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import IndexLostError
 from ragdrop.resilience.bounded_cache import BoundedCache
 from ragdrop.stores.bucket.facets import Ranges, admitted
 from ragdrop.stores.bucket.layout import LITTLE, Header
 from ragdrop.stores.bucket.lexical import FacetFilter
-from ragdrop.stores.bucket.rows import RevisionKey, StoredDocument, document_of
+from ragdrop.stores.bucket.rows import RevisionKey, StoredDocument, document_of, hit_of
 
 ReadTexts = Callable[[Sequence[tuple[int, int]], Deadline], list[bytes]]
 """The bytes of some ranges of the section `texts`; raises DatabaseError where they cannot be had."""
 MASKS = 64  # kept of a segment, one for each filter that was asked for
+KnownChunks = BoundedCache[tuple[object, int], Hit]
+"""Chunks that were read, by their segment and number: a segment never changes."""
 
 
 class OpenSegment:
@@ -30,10 +33,19 @@ class OpenSegment:
         header: What it says of itself.
         core: Its file up to `lexical`.
         read_texts: Reads ranges of `texts`.
+        known: Keeps chunks that were read.
     """
 
     def __init__(
-        self, name: str, tag: int, sequence: int, *, header: Header, core: memoryview, read_texts: ReadTexts
+        self,
+        name: str,
+        tag: int,
+        sequence: int,
+        *,
+        header: Header,
+        core: memoryview,
+        read_texts: ReadTexts,
+        known: KnownChunks,
     ) -> None:
         self.name = name
         self.tag = tag
@@ -41,6 +53,8 @@ class OpenSegment:
         self.header = header
         self._core = core
         self._read_texts = read_texts
+        self._known = known
+        self._own = object()  # no other segment's chunks are taken for its own, whatever their names
         self._document_starts = self._numbers("document_starts", "Q")
         self._first_chunks = self._numbers("first_chunks", "I")
         self._ordinals = self._numbers("ordinals", "I")
@@ -119,6 +133,17 @@ class OpenSegment:
     def bodies(self, numbers: Sequence[int], deadline: Deadline) -> list[bytes]:
         """The bytes of some chunks."""
         return self._read_texts([(self._text_starts[each], self._text_starts[each + 1]) for each in numbers], deadline)
+
+    def hits(self, numbers: Iterable[int], deadline: Deadline) -> dict[int, Hit]:
+        """Some chunks by their numbers, as read and not searched."""
+        found = {each: self._known.get((self._own, each), now_s=0.0) for each in numbers}
+        hits = {each: hit for each, hit in found.items() if hit is not None}
+        missing = [each for each in found if each not in hits]
+        if missing:
+            for each, body in zip(missing, self.bodies(missing, deadline), strict=True):
+                hits[each] = hit_of(self.document(self.document_of_chunk(each)), body)
+                self._known.put((self._own, each), hits[each], now_s=0.0, weight=len(body))
+        return hits
 
     def left_out(self, wanted: FacetFilter) -> tuple[int, int]:
         """Which chunks a filter and what has no direction leave out, 255 a byte, as one number; how many are left."""

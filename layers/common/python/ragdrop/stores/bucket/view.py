@@ -19,7 +19,7 @@ from ragdrop.stores.bucket.analysis import query_terms
 from ragdrop.stores.bucket.facets import DATE, facet, groups_of, numbering, revision_facet, split
 from ragdrop.stores.bucket.lexical import STOPS, WORDS, FacetFilter, LexicalSearch
 from ragdrop.stores.bucket.manifest import Manifest, Removal
-from ragdrop.stores.bucket.rows import RevisionKey, hit_of
+from ragdrop.stores.bucket.rows import RevisionKey, as_found
 from ragdrop.stores.bucket.segment import OpenSegment
 from ragdrop.stores.bucket.vectors import COMPARED, COMPARED_SHARE, SCANNED, TIED, WantedVector, closest
 
@@ -99,9 +99,9 @@ class View:
             facets = self._facets(query)
             near = self._near(wanted, facets, query.limit) if wanted.there else []
             found.append((near, self._worded(query.text, facets, query.limit), wanted))
-        bodies = self._bodies((each for near, worded, _ in found for each in (*near, *worded)), deadline)
+        known = self._known((each for near, worded, _ in found for each in (*near, *worded)), deadline)
         return [
-            Candidates(self._hits(near, bodies), self._hits(worded, bodies, wanted)) for near, worded, wanted in found
+            Candidates(self._hits(near, known), self._hits(worded, known, wanted)) for near, worded, wanted in found
         ]
 
     def read(self, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
@@ -112,8 +112,8 @@ class View:
             else []
             for each in ranges
         ]
-        bodies = self._bodies((each for found in places for each in found), deadline)
-        return [sorted(self._hits(found, bodies), key=lambda hit: hit.chunk.ordinal) for found in places]
+        known = self._known((each for found in places for each in found), deadline)
+        return [sorted(self._hits(found, known), key=lambda hit: hit.chunk.ordinal) for found in places]
 
     def nearest_of(
         self, vector: Vector | None, revisions: Iterable[tuple[DocumentKey, int]], deadline: Deadline
@@ -127,11 +127,11 @@ class View:
                 first = min(places, key=lambda each: each[1].ordinals(each[2], each[2] + 1)[0])
                 best = max(self._with_cosines(places, wanted), key=lambda each: each[0], default=first)
                 chosen.append((best, first))
-        bodies = self._bodies((each for pair in chosen for each in pair), deadline)
+        known = self._known((each for pair in chosen for each in pair), deadline)
         hits = [
             replace(hit, links=first.links)
             for (best, first_place) in chosen
-            for hit, first in zip(self._hits([best], bodies), self._hits([first_place], bodies), strict=True)
+            for hit, first in zip(self._hits([best], known), self._hits([first_place], known), strict=True)
         ]
         return sorted(hits, key=lambda hit: (-hit.score, hit.order))
 
@@ -273,31 +273,21 @@ class View:
             if number not in self._gone[segment.tag] and first <= segment.ordinals(number, number + 1)[0] <= last
         ]
 
-    def _bodies(self, places: Iterable[Scored], deadline: Deadline) -> dict[tuple[int, int], bytes]:
-        wanted: dict[int, list[int]] = {}
+    def _known(self, places: Iterable[Scored], deadline: Deadline) -> dict[tuple[int, int], Hit]:
+        wanted: dict[int, dict[int, None]] = {}
         for _, segment, number in places:
-            wanted.setdefault(segment.tag, []).append(number)
-        found: dict[tuple[int, int], bytes] = {}
-        for tag, numbers in wanted.items():
-            bodies = self._by_tag[tag].bodies(numbers, deadline)
-            found |= {(tag, number): body for number, body in zip(numbers, bodies, strict=True)}
-        return found
+            wanted.setdefault(segment.tag, {})[number] = None
+        read = {tag: self._by_tag[tag].hits(numbers, deadline) for tag, numbers in wanted.items()}
+        return {(tag, number): hit for tag, hits in read.items() for number, hit in hits.items()}
 
     def _hits(
-        self, places: Sequence[Scored], bodies: dict[tuple[int, int], bytes], wanted: WantedVector | None = None
+        self, places: Sequence[Scored], known: dict[tuple[int, int], Hit], wanted: WantedVector | None = None
     ) -> list[Hit]:
         cosines: dict[tuple[int, int], float] = {}
         if wanted is not None:
             cosines = {(segment.tag, n): cosine for cosine, segment, n in self._with_cosines(places, wanted)}
-        return [
-            hit_of(
-                segment.document(segment.document_of_chunk(number)),
-                bodies[segment.tag, number],
-                score,
-                cosines.get((segment.tag, number)),
-            )
-            for score, segment, number in places
-        ]
+        keyed = ((score, (segment.tag, number)) for score, segment, number in places)
+        return [as_found(known[key], score, cosines.get(key)) for score, key in keyed]
 
 
 def _nearest(wanted: WantedVector, chosen: Sequence[Rows], limit: int) -> list[Scored]:
