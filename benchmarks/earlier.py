@@ -1,6 +1,6 @@
 """A search of this tree beside one of an earlier commit: what a change costs whoever does not use it.
 
-    python -m benchmarks.earlier COMMIT [COMMIT …] [--rounds 7] [--write]
+    python -m benchmarks.earlier [COMMIT …] [--rounds 5] [--write]
 
 Each round runs both trees, each in a process of its own, one after another.  The bucket index, the registry and the
 embedder are in memory, so that the times are those of ragdrop's own steps.
@@ -22,6 +22,7 @@ from benchmarks.grids import Grid, tell
 ROOT = Path(__file__).resolve().parents[1]
 CHILD = Path(__file__).with_name("earlier_child.py")
 COLUMNS = ("what", "before", "p50, ms", "now", "ratio", "CPU, ms", "now", "ratio")
+BEFORE = ("4b2940f", "ceefe37")  # the last without history and stages; the last that read every hit's chunk again
 NAMES = {"off": "critical documents, links and whole documents off", "defaults": "all defaults"}
 Times = dict[str, dict[str, float]]
 
@@ -29,8 +30,8 @@ Times = dict[str, dict[str, float]]
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("commits", nargs="+", metavar="COMMIT", help="what to compare with")
-    parser.add_argument("--rounds", type=int, default=7, help="how often both are run")
+    parser.add_argument("commits", nargs="*", metavar="COMMIT", default=BEFORE, help="what to compare with")
+    parser.add_argument("--rounds", type=int, default=5, help="how often both are run")
     parser.add_argument("--write", action="store_true", help="keep the record")
     options = parser.parse_args()
     rows = [row for commit in options.commits for row in compared(commit, options.rounds)]

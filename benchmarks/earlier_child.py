@@ -20,7 +20,7 @@ DOCUMENTS, PARAGRAPHS, QUESTIONS, PASSES = 40, 30, 60, 4
 OFF = {"include_critical": False, "follow_links": False, "expand": "neighbours"}
 
 
-def main() -> None:
+def measure() -> None:
     """Print milliseconds a search by configuration: the median, and that of the processor time."""
     source = random.Random(7)
     words = vocabulary(source)
@@ -51,4 +51,4 @@ def measured(world: World, questions: list[str], fields: dict[str, Any]) -> dict
 
 
 if __name__ == "__main__":
-    main()
+    measure()

@@ -104,6 +104,7 @@ TABLES: Sequence[ReportTable] = (
     ReportTable("page-speed", "docs/app.md", *of_grids("page_speed")),
     ReportTable("ingest", "docs/performance.md", *of_grids("ingest")),
     ReportTable("search", "docs/performance.md", *of_grids("search")),
+    ReportTable("earlier", "docs/performance.md", *of_grids("earlier")),
     ReportTable("streaming", "docs/performance.md", *of_grids("streaming")),
     ReportTable("retrieval", "docs/quality.md", *of_grids("quality")),
     ReportTable("own-words-tuning", "docs/quality.md", *of_grids("own_words_tuning")),
