@@ -95,6 +95,7 @@ TABLES: Sequence[ReportTable] = (
     ReportTable("goals", "docs/performance.md", (), goals_table, tuple(GOALS)),
     ReportTable("peers-speed", "docs/performance.md", *of("peers_speed", speed_table)),
     ReportTable("search-profile", "docs/performance.md", *of("search_profile", profile_table)),
+    ReportTable("search-profile-before", "docs/performance.md", *of("search_profile_before", profile_table)),
     ReportTable("growth", "docs/performance.md", *of("growth", growth_tables)),
     ReportTable("load", "docs/performance.md", *of("load", load_table)),
     ReportTable("soak", "docs/performance.md", *of("soak", soak_table)),

@@ -45,6 +45,7 @@ def page(found: Figures, told: str) -> str:
         shard_gib=made["stored_gib"] / 6,
         months=_months(found["months"]),
         largest=_largest(found["months"]),
+        **_bucket(found),
         bends=_bends(found["queries"]),
         seconds=found["simulated_s"],
         spread=_spread(units),
@@ -150,6 +151,31 @@ def _months(months: Figures) -> str:
     rows = [(name, *(f"{each[name]:,.0f}" for each in months.values())) for name in next(iter(months.values()))]
     rows.append(("**a month, USD**", *(f"**{sum(each.values()):,.0f}**" for each in months.values())))
     return _rows(f"| USD | {heads} |", rows)
+
+
+def _bucket(found: Figures) -> dict[str, str]:
+    """What the page says of bucket indexes: their table, and the sizes that it names."""
+    made, first = found["bucket"], found["bucket"]["first"]
+    ways = made["ways"]
+    costs = f"{first['took_ms']:.0f} ms, {first['requests']} requests and {first['bytes_fetched'] / 1e6:.0f} MB"
+    columns = [next(iter(found["months"].values())), *(each["usd"] for each in ways.values())]
+    rows = [
+        (
+            "searches with the index at hand",
+            "–",
+            *(f"{each['at_hand']:.0%}" for each in ways.values()),
+        ),
+        ("environments at work at the mean", "–", *(f"{each['environments']:,}" for each in ways.values())),
+        *((name, *(f"{each[name]:,.0f}" for each in columns)) for name in columns[0]),
+        ("**a month, USD**", *(f"**{sum(each.values()):,.0f}**" for each in columns)),
+    ]
+    return {
+        "bucket_tenants": f"{made['tenants']:,}",
+        "bucket_chunks": f"{made['tenant_chunks']:,}",
+        "bucket_room": f"{made['room']:,}",
+        "bucket_first": costs,
+        "bucket_months": _rows(f"| | OpenSearch | {' | '.join(ways)} |", rows),
+    }
 
 
 def _bends(queries: Figures) -> str:

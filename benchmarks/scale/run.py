@@ -2,9 +2,10 @@
 
     python -m benchmarks.scale [--write]
 
-The plan is reckoned from the kept figures of growth (`python -m benchmarks.growth --write` first), prices of
-pages/cost.py and limits of template.yaml; the simulations then let queries and documents arrive.  `--write` keeps what
-they gave in benchmarks/results/scale.json and writes docs/scale.md, and its plot where .local/env/plots is.
+The plans are reckoned from the kept figures of growth and of the bucket index (`python -m benchmarks.growth --write`
+and `python -m benchmarks.bucket_index --write` first), prices of pages/cost.py and limits of template.yaml; the
+simulations then let queries and documents arrive.  `--write` keeps what they gave in benchmarks/results/scale.json and
+writes docs/scale.md, and its plot where .local/env/plots is.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from benchmarks.growth.fits import power_law
 from benchmarks.plots import draw
 from benchmarks.records import BenchmarkRecord
 from benchmarks.scale import ingest_simulation, query_simulation
+from benchmarks.scale.bucket_plan import TENANT_CHUNKS, FirstQuery, bucket_plan, of_bucket
 from benchmarks.scale.ingest_simulation import IngestLimits, steady
 from benchmarks.scale.page import page, scale_page
 from benchmarks.scale.plan import Plan, Units, Workload, month, plan
@@ -137,8 +139,8 @@ def documents(work: Workload, made: Plan) -> dict[str, Any]:
     return told
 
 
-def found_out(grown: BenchmarkRecord) -> dict[str, Any]:
-    """The plan and what the simulations gave."""
+def found_out(grown: BenchmarkRecord, bucket: BenchmarkRecord) -> dict[str, Any]:
+    """The plans and what the simulations gave."""
     work = Workload()
     costs = units(grown.results, work)
     made = plan(work, costs, batch=5, batch_ms=1_000 * (BATCH_S + 5 * DOCUMENT_S))
@@ -155,6 +157,9 @@ def found_out(grown: BenchmarkRecord) -> dict[str, Any]:
         "months": months,
         "queries": queries(as_shipped(costs, made), made, work),
         "documents": documents(work, made),
+        "bucket": bucket_plan(
+            work, of_bucket(costs, grown.results), FirstQuery.of_record(bucket.results, TENANT_CHUNKS), made
+        ),
     }
     return found
 
@@ -164,11 +169,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="keep the results and write docs/scale.md")
     options = parser.parse_args()
-    grown = records.read("growth")
-    if grown is None:
-        print("scale: there are no figures of growth yet: python -m benchmarks.growth --write", file=sys.stderr)
+    grown, bucket = records.read("growth"), records.read("bucket_index")
+    if grown is None or bucket is None:
+        missing = "growth" if grown is None else "bucket_index"
+        print(f"scale: there are no figures yet: python -m benchmarks.{missing} --write", file=sys.stderr)
         return 1
-    found = found_out(grown)
+    found = found_out(grown, bucket)
     if not options.write:
         print(page(found, "Not kept."))
         return 0
