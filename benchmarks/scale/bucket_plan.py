@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import accumulate
 from typing import Any
 
+from benchmarks.cost.usages import read
 from benchmarks.scale.plan import Plan, Units, Workload, month
 from pages.cost import DAYS, INGEST
 from ragdrop.operate.unit_costs import LAMBDA_GB_S, S3_GB, S3_GET
@@ -105,8 +107,8 @@ def _settled(
     return environments, share
 
 
-def of_bucket(units: Units, grown: dict[str, Any]) -> Units:
-    """The costs of one chunk and one search over a bucket index of so many chunks, from growth's figures."""
+def of_bucket(units: Units, grown: Mapping[str, Any], counted: Mapping[str, Any]) -> Units:
+    """The costs of one chunk and one search over a bucket index of TENANT_CHUNKS chunks."""
     sizes = {int(size): each for size, each in grown["bucket-sizes"].items()}
     linked = grown["bucket-links"]["10"]
     smallest = sizes[min(sizes)]["own_cpu_ms"]
@@ -116,5 +118,5 @@ def of_bucket(units: Units, grown: dict[str, Any]) -> Units:
         bytes_a_chunk=sizes[TENANT_CHUNKS]["bytes_a_chunk"],
         index_cpu_ms=0.0,
         own_cpu_ms=round(own, 1),
-        registry_items=linked["registry_items"] + 1,  # the manifest
+        read_units=read(counted)["bucket"]["search"].read_units,
     )

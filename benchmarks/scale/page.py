@@ -17,6 +17,8 @@ LIMITS = {
     "deadline": "the processors of the data nodes",
 }
 
+COUNTED = "[counted](cost.md#one-question-one-document)"
+
 Figures = dict[str, Any]
 TEMPLATE = Path(__file__).with_name("page.txt")
 
@@ -103,7 +105,11 @@ def _units(found: Figures) -> str:
             ("bytes of a chunk, one copy", f"{units['bytes_a_chunk']:,}", "measured, the largest index of growth"),
             ("processor time of the data nodes a search, ms", f"{units['index_cpu_ms']:.1f}", index),
             ("processor time of the function a search, ms", f"{units['own_cpu_ms']:.1f}", linked),
-            ("items of the registry a search", f"{units['registry_items']:.0f}", "the same; one read unit each"),
+            (
+                "read units of the registry a search",
+                f"{units['read_units']:.0f}",
+                COUNTED,
+            ),
             ("waiting for embedding service and registry, ms", f"{units['waiting_ms']:.0f}", "assumed"),
             (
                 f"a search holds an environment of {units['memory_mb']:,} MB, ms",
@@ -174,6 +180,10 @@ def _bucket(found: Figures) -> dict[str, str]:
         "bucket_chunks": f"{made['tenant_chunks']:,}",
         "bucket_room": f"{made['room']:,}",
         "bucket_first": costs,
+        "bucket_rates": _rows(
+            f"| USD a month | OpenSearch | {' | '.join(ways)} |",
+            [(f"{rate} a second", *(f"{usd:,.0f}" for usd in totals)) for rate, totals in made["rates"].items()],
+        ),
         "bucket_months": _rows(f"| | OpenSearch | {' | '.join(ways)} |", rows),
     }
 

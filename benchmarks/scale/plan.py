@@ -76,7 +76,7 @@ class Units:
         bytes_a_chunk: On one copy of the index.
         index_cpu_ms: Processor time of the data nodes a search.
         own_cpu_ms: Processor time of the function a search, on a core of its own.
-        registry_items: Items of the registry that a search reads.
+        read_units: Of the registry's table, what a search asks for.
         written_a_second: Chunks that one node took.
         waiting_ms: What a search waits for the embedding service and the registry; assumed, not measured.
         memory_mb: Of the function.
@@ -85,7 +85,7 @@ class Units:
     bytes_a_chunk: float
     index_cpu_ms: float
     own_cpu_ms: float
-    registry_items: float
+    read_units: float
     written_a_second: float
     waiting_ms: float = 50.0
     memory_mb: int = 1_024
@@ -183,7 +183,7 @@ def plan(work: Workload, units: Units, *, batch: int, batch_ms: float) -> Plan:
         cores,
         min(clusters, key=lambda each: (round(each.usd, -3), -each.nodes)),  # of two alike the one of more nodes
         math.ceil(work.queries * units.function_ms / 1_000),
-        work.queries * units.registry_items,
+        work.queries * units.read_units,
         math.ceil(batches / BUSY),
     )
 
@@ -201,7 +201,7 @@ def month(work: Workload, units: Units, made: Plan, *, share: float) -> dict[str
     searches = work.queries * share * 86_400 * DAYS
     changes = work.changes_a_second * 86_400 * DAYS
     tokens = 400 * work.document_chunks
-    reads = searches * units.registry_items + changes * INGEST["reads"]
+    reads = searches * units.read_units + changes * INGEST["reads"]
     writes = searches * SEARCH["writes"] + changes * INGEST["writes"]
     gb_s = searches * units.function_ms / 1_000 * units.memory_mb / 1_024 + changes * INGEST["gb_s"]
     return {

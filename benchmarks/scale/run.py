@@ -2,10 +2,10 @@
 
     python -m benchmarks.scale [--write]
 
-The plans are reckoned from the kept figures of growth and of the bucket index (`python -m benchmarks.growth --write`
-and `python -m benchmarks.bucket_index --write` first), prices of pages/cost.py and limits of template.yaml; the
-simulations then let queries and documents arrive.  `--write` keeps what they gave in benchmarks/results/scale.json and
-writes docs/scale.md, and its plot where .local/env/plots is.
+The plans are reckoned from the kept figures of growth, of the bucket index and of counted costs (`--write` of
+`python -m benchmarks.growth`, `.bucket_index` and `.cost` first), prices of pages/cost.py and limits of
+template.yaml; the simulations then let queries and documents arrive.  `--write` keeps what they gave in
+benchmarks/results/scale.json and writes docs/scale.md, and its plot where .local/env/plots is.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import records
+from benchmarks.cost.usages import read
 from benchmarks.growth.fits import power_law
 from benchmarks.plots import draw
 from benchmarks.records import BenchmarkRecord
@@ -33,6 +34,7 @@ from tests.architecture.cloudformation import read_template
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/scale.md"
 RATES = (50, 100, 150, 200, 300, 400, 600, 800, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 8_000)
+BUCKET_RATES = (1, 10, 100, 1_000)
 MOST = {"as shipped": 1, "stage throttle raised": 2, "quotas raised too": 8}  # times the planned rate
 SECONDS = 10.0
 ACCOUNT_ENVIRONMENTS, TABLE_READS, ACCOUNT_RATE = 1_000, 40_000, 10_000  # default quotas, sources on the page
@@ -41,8 +43,8 @@ BURST = 100_000  # documents that somebody pushes at once
 BATCH_S, DOCUMENT_S = 1.0, 0.4  # of an invocation and of each document in it; assumed, an embedding service on AWS
 
 
-def units(grown: Mapping[str, Any], work: Workload) -> Units:
-    """Costs of one chunk and one query, from growth's figures.
+def units(grown: Mapping[str, Any], counted: Mapping[str, Any], work: Workload) -> Units:
+    """Costs of one chunk and one query, from growth's figures and the *counted* requests of a search.
 
     A search's time in the index is that of its candidates at the size of a tenant, by the fit, and what a whole search
     with ten links took on top of its candidates in the smallest index; where that was not measured, as much again.
@@ -59,7 +61,7 @@ def units(grown: Mapping[str, Any], work: Workload) -> Units:
         bytes_a_chunk=largest["bytes_a_chunk"],
         index_cpu_ms=round(largest["index_cpu_ms"] * grows + max(on_top, 0.0), 1),
         own_cpu_ms=linked["own_cpu_ms"],
-        registry_items=linked["registry_items"],
+        read_units=read(counted)["opensearch"]["search"].read_units,
         written_a_second=largest["written_a_second"],
     )
 
@@ -74,7 +76,7 @@ def as_shipped(costs: Units, made: Plan) -> QueryLimits:
         gateway_burst=int(throttle["ThrottlingBurstLimit"]),
         environments=ACCOUNT_ENVIRONMENTS,
         reads_a_second=TABLE_READS,
-        reads_a_query=costs.registry_items,
+        reads_a_query=costs.read_units,
         index_cores=made.cluster.cores,
         own=_spread(costs.own_cpu_ms * costs.function_factor),
         waiting=_spread(costs.waiting_ms),
@@ -139,11 +141,28 @@ def documents(work: Workload, made: Plan) -> dict[str, Any]:
     return told
 
 
-def found_out(grown: BenchmarkRecord, bucket: BenchmarkRecord) -> dict[str, Any]:
+def _planned(work: Workload, costs: Units) -> Plan:
+    return plan(work, costs, batch=5, batch_ms=1_000 * (BATCH_S + 5 * DOCUMENT_S))
+
+
+def buckets(work: Workload, costs: Units, own: Units, first: FirstQuery) -> dict[str, Any]:
+    """The plan with bucket indexes, and by the rate at the peak what a month costs with OpenSearch and with these."""
+    totals: dict[str, list[float]] = {}
+    for rate in BUCKET_RATES:
+        asked = replace(work, queries=rate)
+        made = _planned(asked, costs)
+        ways = bucket_plan(asked, own, first, made)["ways"]
+        usd = [month(asked, costs, made, share=work.mean_share), *(each["usd"] for each in ways.values())]
+        totals[f"{rate:,}"] = [sum(each.values()) for each in usd]
+    return bucket_plan(work, own, first, _planned(work, costs)) | {"rates": totals}
+
+
+def found_out(grown: BenchmarkRecord, bucket: BenchmarkRecord, counted: BenchmarkRecord) -> dict[str, Any]:
     """The plans and what the simulations gave."""
     work = Workload()
-    costs = units(grown.results, work)
-    made = plan(work, costs, batch=5, batch_ms=1_000 * (BATCH_S + 5 * DOCUMENT_S))
+    costs = units(grown.results, counted.results, work)
+    first = FirstQuery.of_record(bucket.results, TENANT_CHUNKS)
+    made = _planned(work, costs)
     months = {f"{share:.0%}": month(work, costs, made, share=share) for share in (work.mean_share, 1.0)}
     found: dict[str, Any] = {
         "workload": asdict(work),
@@ -157,9 +176,7 @@ def found_out(grown: BenchmarkRecord, bucket: BenchmarkRecord) -> dict[str, Any]
         "months": months,
         "queries": queries(as_shipped(costs, made), made, work),
         "documents": documents(work, made),
-        "bucket": bucket_plan(
-            work, of_bucket(costs, grown.results), FirstQuery.of_record(bucket.results, TENANT_CHUNKS), made
-        ),
+        "bucket": buckets(work, costs, of_bucket(costs, grown.results, counted.results), first),
     }
     return found
 
@@ -169,12 +186,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="keep the results and write docs/scale.md")
     options = parser.parse_args()
-    grown, bucket = records.read("growth"), records.read("bucket_index")
-    if grown is None or bucket is None:
-        missing = "growth" if grown is None else "bucket_index"
-        print(f"scale: there are no figures yet: python -m benchmarks.{missing} --write", file=sys.stderr)
+    held = {name: records.read(name) for name in ("growth", "bucket_index", "cost")}
+    missing = [name for name, record in held.items() if record is None]
+    if missing:
+        print(f"scale: there are no figures yet: python -m benchmarks.{missing[0]} --write", file=sys.stderr)
         return 1
-    found = found_out(grown, bucket)
+    found = found_out(*(record for record in held.values() if record is not None))
     if not options.write:
         print(page(found, "Not kept."))
         return 0
