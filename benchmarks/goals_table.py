@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks.cold_start.table import IMPORT_GOAL, SIZE_GOAL, lightest
 from benchmarks.comparison_rows import OWN
+from benchmarks.cost.usages import read
 from benchmarks.growth.page import missed as missed_growth
 from benchmarks.peers.contenders import CONFIGURATIONS, title
 from benchmarks.peers_quality_table import CHANCE
@@ -15,6 +16,7 @@ from benchmarks.records import BenchmarkRecord
 
 RAW, FLOOR = "its calls again, raw", 1.25
 INGEST, UNCHANGED = 1.15, 100
+READS, TABLES_USD = 3, 1_000
 Row = tuple[str, str, bool]
 """What is wanted, what is seen, whether that meets it."""
 
@@ -89,6 +91,19 @@ def growth_goals(found: Any) -> list[Row]:
     return [("growth with the chunks and with other tenants within budget", "; ".join(short) or "within", not short)]
 
 
+def cost_goals(found: Any) -> list[Row]:
+    """What a search right after another asks of the registry's table."""
+    units = {index: each["search, at once after another"].read_units for index, each in read(found).items()}
+    seen = ", ".join(f"{index} {asked:g}" for index, asked in units.items())
+    return [(f"at most {READS} read units a search, steady", seen, max(units.values()) <= READS)]
+
+
+def scale_goals(found: Any) -> list[Row]:
+    """The line of the scale plan that was the largest."""
+    usd = next(iter(found["months"].values()))["tables"]
+    return [(f"tables of the scale plan under {TABLES_USD:,} USD a month", f"{usd:,.0f} USD", usd < TABLES_USD)]
+
+
 GOALS: Mapping[str, Callable[[Any], list[Row]]] = {
     "peers_speed": speed_goals,
     "peers_quality_cranfield": quality_goals,
@@ -98,5 +113,7 @@ GOALS: Mapping[str, Callable[[Any], list[Row]]] = {
     "cold_start": cold_start_goals,
     "peers_ingest": ingest_goals,
     "growth": growth_goals,
+    "cost": cost_goals,
+    "scale": scale_goals,
 }
 """By record the goals that it shows."""
