@@ -167,9 +167,9 @@ def page() -> str:
         lost.append((held.title, note.left_out or _NOTHING, note.limits))
     packages = [("package", "licence", "unpacked"), *LIBRARIES]
     middle, _, end = rest.partition("<!-- left out -->\n")
-    return head + _table(reads) + middle + _table(lost) + "\n" + _table(packages) + end
+    return head + table(reads) + middle + table(lost) + "\n" + table(packages) + end
 
 
-def _table(rows: list[tuple[str, ...]]) -> str:
+def table(rows: list[tuple[str, ...]]) -> str:
     lines = [rows[0], tuple("---" for _ in rows[0]), *rows[1:]]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -6,12 +6,15 @@ They are read as in ingest, in a child process with limits that refuses to open 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from ragdrop.formats.isolated_reader import IsolatedReader
 from tests.outcomes.case import INDEXED, MAX_BYTES, MAX_SECONDS, Case, outcome_of
 from tests.outcomes.cases import CASES
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +49,10 @@ def test_a_format_has_at_least_three_good_and_three_bad_files(kind: str) -> None
 
     assert all(case.outcome == INDEXED and case.holds for case in good)
     assert len(bad) >= 3
+
+
+def test_the_page_of_outcomes_names_every_file_with_the_outcome_that_is_demanded() -> None:
+    page = (ROOT / "docs/formats-outcomes.md").read_text("utf-8")
+    cases = [case for cases in CASES.values() for case in cases]
+
+    assert [case for case in cases if f"| {case.what} | `{case.name}` | {case.outcome} |" not in page] == []

@@ -11,7 +11,7 @@ DECODED = ("could not be decoded",)
 
 MARKDOWN = [
     Case("headings and a table", "plain.md", lambda: b"# Pump\n\n| part |\n|---|\n| seal |\n", holds="seal"),
-    Case("four scripts, an odd name", "水泵 & pumpe?.md", lambda: f"# 水泵\n\n{RUSSIAN}\n\n## {ARABIC}\n\n☂\n".encode(),
+    Case("four scripts, an odd name", "水泵 & pumpe?.md", f"# 水泵\n\n{RUSSIAN}\n\n## {ARABIC}\n\n☂\n".encode,
          holds="水泵"),
     Case("20,000 headings, 1 MB", "long.md", lambda: b"".join(b"## Part %d\n\nIt leaks at valve %d.\n\n" % (n, n)
          for n in range(20_000)), holds="valve 19999"),
@@ -25,7 +25,7 @@ MARKDOWN = [
          holds="leaks"),
     Case("60,000 brackets and stars that never close", "open.md",
          lambda: b"# Pump\n\n" + b"[*a " * 15_000 + b"![b](" * 10_000, holds="Pump"),
-    Case("pictures and links outside", "outside.md", lambda: f"# Pump\n\n![a]({OUTSIDE}) [b]({OUTSIDE})\n".encode(),
+    Case("pictures and links outside", "outside.md", f"# Pump\n\n![a]({OUTSIDE}) [b]({OUTSIDE})\n".encode,
          holds="Pump"),
 ]  # fmt: skip
 
@@ -40,7 +40,7 @@ TEXT = [
          warns=DECODED, holds="Pumpe tropft"),
     Case("bytes with NULs", "binary.txt", lambda: b"pump\0\x01\x02leaks" * 9, UNSUPPORTED),
     Case("a gzip archive named .txt", "packed.txt", lambda: b"\x1f\x8b\x08\0rest", UNSUPPORTED),
-    Case("control characters and marks of direction", "marks.txt", lambda: "The \x1b[31mpump\u202eskael\n".encode(),
+    Case("control characters and marks of direction", "marks.txt", "The \x1b[31mpump\u202eskael\n".encode,
          holds="pump"),
 ]  # fmt: skip
 
@@ -67,7 +67,7 @@ HTML = [
     Case("6,000 open marks in 6,000 paragraphs", "marks.html", many_formats, UNSAFE),
     Case("entities out of entities", "entities.xhtml", lambda: b'<!DOCTYPE html [<!ENTITY b "x"><!ENTITY c "&b;&b;">]>'
          b"<html><p>&c;</html>", UNSAFE),
-    Case("pages, pictures and scripts outside", "outside.html", lambda: PAGE.encode(), holds="The pump"),
+    Case("pages, pictures and scripts outside", "outside.html", PAGE.encode, holds="The pump"),
     Case("hidden text", "hidden.html", lambda: b"<html><p>Seen<p hidden>not seen</html>", warns=("hidden parts",),
          holds="Seen"),
     Case("a picture named .html", "picture.html", lambda: PNG, UNSUPPORTED),
@@ -75,7 +75,7 @@ HTML = [
 
 CODE = [
     Case("a class of Python", "pump.py", lambda: b"class Pump:\n    def start(self):\n        pass\n", holds="start"),
-    Case("names of other scripts in Go", "泵.go", lambda: "func 启动() {}\n// Насос\n".encode(), holds="启动"),
+    Case("names of other scripts in Go", "泵.go", "func 启动() {}\n// Насос\n".encode, holds="启动"),
     Case("900 KB of Java", "Long.java", lambda: b"class Pump {\n" + b"".join(
          b"  int part%d() { return %d; }\n" % (n, n) for n in range(25_000)) + b"}\n", holds="part24999"),
     Case("white space alone", "empty.py", lambda: b"\n\n", EMPTY),

@@ -64,7 +64,7 @@ BY_MEDIA_TYPE: dict[str, Kind] = {
 }
 PICTURES = {"a PNG image": "image/png", "a JPEG image": "image/jpeg", "a TIFF image": "image/tiff"}
 BY_NAME: frozenset[Kind] = frozenset({"markdown", "text", "json", "jsonl", "csv"})
-MARKED: frozenset[Kind] = frozenset({"mail", "subtitles"})
+MARKED: frozenset[Kind] = frozenset({"mail", "mailbox", "subtitles"})
 BINARY: frozenset[Kind] = frozenset({"pdf", "docx", "spreadsheet", "presentation", "opendocument", "epub", "outlook"})
 
 

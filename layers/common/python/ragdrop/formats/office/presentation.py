@@ -144,6 +144,7 @@ class _Deck:
 
     def _notes(self, number: int, part: str) -> None:
         root = self._package.xml(part)
+        self._missing["notes"] += root is None
         tree = child(root, "cSld", "spTree")
         bodies = [child(shape, "txBody") for shape in _shapes(tree) if _placeholder(shape) not in _FURNITURE]
         texts = [_paragraph(each) for body in bodies if body is not None for each in body if local(each) == "p"]
@@ -179,6 +180,7 @@ class _Deck:
             yield f"{len(self._hidden)} hidden slides are read: {', '.join(map(str, self._hidden[:20]))}"
         kinds = {
             "picture": "pictures without a description",
+            "notes": "slides' notes that cannot be read",
             "comments": "slides' comments",
             "chart": "charts",
             "chartex": "charts of a newer kind",
