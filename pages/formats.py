@@ -76,7 +76,8 @@ NOTES: dict[Kind, Note] = {
     "opendocument": Note(
         "headings, lists, tables, notes, text boxes, descriptions of pictures; slides as those of PPTX",
         "`slide 4`, `slide 4, notes`",
-        "pictures without a description, comments, deleted text, embedded objects, page headers",
+        "pictures without a description, comments, deleted text, embedded objects, page headers, repeats of a row after "
+        "the 100th",
         f"5,000 slides, 200 nested elements; {_PACKED}",
         _STDLIB,
         "0.1",
@@ -113,7 +114,12 @@ NOTES: dict[Kind, Note] = {
         "as EML; text that is kept as RTF alone, too", "as EML", "as EML", "200 attachments", "olefile", "0.05"
     ),
     "subtitles": Note(
-        "a line a cue with its speaker; repeated lines once", "`00:01:05`", "styles, notes", _NOTHING, _STDLIB, "0.15"
+        "a line a cue with its speaker; repeated lines once",
+        "`00:01:05`",
+        "styles, notes, lines without a time",
+        _NOTHING,
+        _STDLIB,
+        "0.15",
     ),
     "code": Note(
         "the object, decoded, unchanged; functions and classes as headings",

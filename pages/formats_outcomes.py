@@ -26,6 +26,7 @@ category and the suffix of each (`tests/outcomes/mixed.py`).
 
 """
 END = """
+<!-- not run: a minute of measuring -->
 ```sh
 .venv/bin/python -m benchmarks.format_outcomes --write && make docs
 ```
