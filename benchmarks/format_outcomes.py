@@ -29,7 +29,7 @@ def of_cases(reader: IsolatedReader) -> list[dict[str, Any]]:
     for kind, cases in CASES.items():
         for case in cases:
             found = outcome_of(reader, case.body(), case.name)
-            row = {"format": kind, "what": case.what, "file": case.name, "outcome": found.outcome}
+            row: dict[str, Any] = {"format": kind, "what": case.what, "file": case.name, "outcome": found.outcome}
             row |= {"warnings": [warning[:120] for warning in found.warnings[:3]], "warned": len(found.warnings)}
             rows.append(row | {"seconds": round(found.seconds, 2), "demanded": found.outcome == case.outcome})
     return rows

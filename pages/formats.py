@@ -76,8 +76,8 @@ NOTES: dict[Kind, Note] = {
     "opendocument": Note(
         "headings, lists, tables, notes, text boxes, descriptions of pictures; slides as those of PPTX",
         "`slide 4`, `slide 4, notes`",
-        "pictures without a description, comments, deleted text, embedded objects, page headers, repeats of a row after "
-        "the 100th",
+        "pictures without a description, comments, deleted text, embedded objects, page headers, repeats of a "
+        "row after the 100th",
         f"5,000 slides, 200 nested elements; {_PACKED}",
         _STDLIB,
         "0.1",
@@ -177,5 +177,6 @@ def page() -> str:
 
 
 def table(rows: list[tuple[str, ...]]) -> str:
+    """Rows as a table of Markdown; the first one is its header."""
     lines = [rows[0], tuple("---" for _ in rows[0]), *rows[1:]]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
