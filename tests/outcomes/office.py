@@ -101,6 +101,8 @@ ODS = [
     Case("entities", "entities.ods", lambda: office_files.repacked(office_files.ods({"S": ROWS}),
          {"content.xml": f"{ENTITY}<a>&c;</a>".encode()}), UNSAFE),
     Case("a cell repeated a billion billion times", "repeated.ods", lambda: ods(REPEATED), UNSAFE),
+    Case("the part that names its format is damaged", "unnamed.ods", lambda: office_files.ods({"S": ROWS}).replace(
+         b"application/vnd.oasis", b"applic#tion/vnd#oasis"), CORRUPT),
     Case("10,000 sheets", "sheets.ods", lambda: ods("".join(
          f'<table:table table:name="s{n}"/>' for n in range(10_000))), LARGE),
 ]  # fmt: skip
@@ -142,6 +144,8 @@ PPTX = [
     Case("a million slides", "million.pptx", lambda: deck(listed(1_000_000)), UNSAFE),
     Case("a slide that is damaged", "damaged.pptx", lambda: deck({"ppt/slides/slide1.xml": b"<p:sld"}), INDEXED,
          ("1 of 2 slides cannot be read",), holds="Ask Ann of 2."),
+    Case("the part that links a slide is damaged", "links.pptx", lambda: deck(
+         {"ppt/slides/_rels/slide1.xml.rels": b"<Relationsh"}), INDEXED, ("link slides and notes",), holds="Pump 1"),
     Case("pictures outside, notes at hostile addresses", "outside.pptx", lambda: deck(
          {"ppt/slides/_rels/slide1.xml.rels": AWAY.encode()}), INDEXED, ("notes",), holds="Pump 1"),
     Case("a Word document named .pptx", "word.pptx", lambda: document_files.docx(document_files.paragraph("The pump")),

@@ -95,7 +95,6 @@ _UNREADABLE = (zipfile.BadZipFile, zlib.error, LookupError, NotImplementedError,
 _SECTOR_BYTES = 512  # streams of a compound file start at a multiple of it
 MAX_MANIFEST_BYTES = 1024 * 1024
 _PDF_OBJECT = re.compile(rb"\bendobj\s")  # is left where the beginning of a PDF is lost
-_ZIP_END = b"PK\x05\x06"  # the record at the end of a whole archive
 _SUBTITLES = re.compile(r"WEBVTT(?:[ \t\n\r]|\Z)|\d{1,6}[ \t]*\r?\n[ \t]*\d{1,3}:\d\d:\d\d[,.]\d{3} --> ")
 _CUE = re.compile(r"^[ \t]*(?:\d{1,3}:)?\d\d:\d\d[,.]\d{3} --> ", re.MULTILINE)
 _MAIL_FIELD = re.compile(r"[A-Za-z][A-Za-z0-9-]{1,40}:(?=\s)")
@@ -147,25 +146,26 @@ def binary_format(body: bytes, name: str) -> str | None:
 def _zip_format(body: bytes, suffix: str) -> str:
     """By the names of its parts, which a broken directory at its end leaves readable in the file's own headers.
 
-    A truncated archive may have lost them: then its name says what it was.
+    A damaged archive may have lost them: then its name says what it was.  A whole one of another kind stays an archive.
     """
+    lost = ARCHIVE
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as archive:
             names = [name.encode("utf-8", "replace") for name in archive.namelist()]
         found = [(0, kind) for mark, kind in _ZIP_MEMBERS if any(name.startswith(mark) for name in names)]
+        lost = _BY_LOST_NAME.get(suffix, ARCHIVE) if (0, "") in found else ARCHIVE
     except _UNREADABLE:
         found = [(place, kind) for mark, kind in _ZIP_MEMBERS if (place := body.find(mark)) >= 0]
-        if not found and suffix in _BY_LOST_NAME and _ZIP_END not in body:
-            return _BY_LOST_NAME[suffix]
-    kind = min(found, default=(0, ARCHIVE), key=lambda each: each[0])[1] or _mimetype(body)
+        lost = _BY_LOST_NAME.get(suffix, ARCHIVE)
+    kind = min(found, default=(0, lost), key=lambda each: each[0])[1] or _mimetype(body, lost)
     return ENCRYPTED_OFFICE if kind.startswith(_OPEN_DOCUMENT) and _names_encryption(body) else kind
 
 
-def _mimetype(body: bytes) -> str:
-    """What the part `mimetype` says: it is the first one, and not packed."""
+def _mimetype(body: bytes, lost: str) -> str:
+    """What the part `mimetype` says: it is the first one, and not packed; *lost* where it says nothing known."""
     start = body.find(b"mimetype") + len("mimetype")
     stated = body[start : start + 200]
-    return next((kind for name, kind in _MIMETYPES if name.encode() in stated), ARCHIVE)
+    return next((kind for name, kind in _MIMETYPES if name.encode() in stated), lost)
 
 
 def _names_encryption(body: bytes) -> bool:

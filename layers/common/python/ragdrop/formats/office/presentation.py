@@ -176,6 +176,9 @@ class _Deck:
         if self._damaged:
             shown = ", ".join(map(str, self._damaged[:20]))
             yield f"{len(self._damaged)} of {slides} slides cannot be read and are left out: {shown}"
+        links = sum(name.endswith(".rels") for name in self._package.damaged)
+        if links:
+            yield f"{links} parts that link slides and notes are damaged; notes may be missing"
         if self._hidden:
             yield f"{len(self._hidden)} hidden slides are read: {', '.join(map(str, self._hidden[:20]))}"
         kinds = {
