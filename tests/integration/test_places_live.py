@@ -15,6 +15,8 @@ from tests.compound_files import outlook_message
 from tests.integration.commands import Tenant
 from tests.stacks import LocalStack
 
+pytestmark = pytest.mark.long
+
 VAULT = "places"
 HEADER = ["machine", "label"]
 
