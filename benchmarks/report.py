@@ -19,6 +19,7 @@ from pathlib import Path
 
 from benchmarks import records
 from benchmarks.change.table import change_table
+from benchmarks.cold_start.first_file import first_file_table
 from benchmarks.cold_start.table import cold_start_table
 from benchmarks.comparison_rows import ROWS
 from benchmarks.comparison_table import QUALITY, comparison_table
@@ -79,6 +80,9 @@ TABLES: Sequence[ReportTable] = (
     ReportTable("requests", "docs/cost.md", *of("cost", lambda record: cost_table(record.results))),
     ReportTable(
         "cold-start", "docs/performance.md", *of("cold_start", lambda record: cold_start_table(record.results))
+    ),
+    ReportTable(
+        "first-file", "docs/performance.md", *of("first_file", lambda record: first_file_table(record.results))
     ),
     ReportTable(
         "peers-ingest", "docs/performance.md", *of("peers_ingest", lambda record: ingest_table(record.results))

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from pages import access, cli_reference, cost_index, decisions, formats
+from pages import access, cli_reference, cost_index, decisions, formats, formats_outcomes
 from pages.wrap import wrapped
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -22,6 +22,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "cli.md": _wrapping(cli_reference.page),
     "cost.md": _wrapping(cost_index.page),
     "formats.md": _wrapping(formats.page),
+    "formats-outcomes.md": _wrapping(formats_outcomes.page),
 }
 
 

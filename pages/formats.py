@@ -76,7 +76,8 @@ NOTES: dict[Kind, Note] = {
     "opendocument": Note(
         "headings, lists, tables, notes, text boxes, descriptions of pictures; slides as those of PPTX",
         "`slide 4`, `slide 4, notes`",
-        "pictures without a description, comments, deleted text, embedded objects, page headers",
+        "pictures without a description, comments, deleted text, embedded objects, page headers, repeats of a "
+        "row after the 100th",
         f"5,000 slides, 200 nested elements; {_PACKED}",
         _STDLIB,
         "0.1",
@@ -113,7 +114,12 @@ NOTES: dict[Kind, Note] = {
         "as EML; text that is kept as RTF alone, too", "as EML", "as EML", "200 attachments", "olefile", "0.05"
     ),
     "subtitles": Note(
-        "a line a cue with its speaker; repeated lines once", "`00:01:05`", "styles, notes", _NOTHING, _STDLIB, "0.15"
+        "a line a cue with its speaker; repeated lines once",
+        "`00:01:05`",
+        "styles, notes, lines without a time",
+        _NOTHING,
+        _STDLIB,
+        "0.15",
     ),
     "code": Note(
         "the object, decoded, unchanged; functions and classes as headings",
@@ -167,9 +173,10 @@ def page() -> str:
         lost.append((held.title, note.left_out or _NOTHING, note.limits))
     packages = [("package", "licence", "unpacked"), *LIBRARIES]
     middle, _, end = rest.partition("<!-- left out -->\n")
-    return head + _table(reads) + middle + _table(lost) + "\n" + _table(packages) + end
+    return head + table(reads) + middle + table(lost) + "\n" + table(packages) + end
 
 
-def _table(rows: list[tuple[str, ...]]) -> str:
+def table(rows: list[tuple[str, ...]]) -> str:
+    """Rows as a table of Markdown; the first one is its header."""
     lines = [rows[0], tuple("---" for _ in rows[0]), *rows[1:]]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -38,11 +38,11 @@ PEERS = {
     },
 }
 OURS = {  # what each does of the two jobs that the frameworks' functions do, and what its first call makes
-    "ingest": ("ingest", "reconcile"),
-    "query": ("search", "search"),
-    "generate": ("answer", "ask"),
-    "mcp": (None, "search"),
-    "sweep": (None, "sweep_tenants"),
+    "ingest": ("ingest", "ingest.reconcile"),
+    "query": ("search", "query.search"),
+    "generate": ("answer", "generate.ask"),
+    "mcp": (None, "query.search"),
+    "sweep": (None, "operate.sweep_tenants"),
 }
 
 
@@ -52,6 +52,7 @@ class Function:
 
     `part` is what the first call of ragdrop's functions makes, which imports what only calls need; the peers' functions
     make all of it while they are imported.  `size_bytes` is without compiled files and without the runtime's boto3.
+    `file` is the text of a Markdown file that ingest reads then.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Function:
     part: str | None
     folders: tuple[Path, ...]
     size_bytes: int
+    file: str = ""
 
 
 def ours() -> list[Function]:

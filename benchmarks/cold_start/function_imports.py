@@ -89,7 +89,13 @@ class Imports:
         self, function: Function, modules: Sequence[str] | None, options: Sequence[str]
     ) -> subprocess.CompletedProcess[str]:
         path = [*map(str, function.folders), str(self._runtime)]
-        spec = {"path": path, "module": function.module, "part": function.part, "modules": modules}
+        spec = {
+            "path": path,
+            "module": function.module,
+            "part": function.part,
+            "modules": modules,
+            "file": function.file,
+        }
         command = [sys.executable, "-I", "-S", *options, str(PROBE), json.dumps(spec)]
         done = subprocess.run(  # noqa: S603 - our own
             command, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=TIMEOUT_S

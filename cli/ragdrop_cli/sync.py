@@ -21,6 +21,7 @@ from ragdrop_cli.pushing import PushOutcome, PushTarget, push_file, several
 from ragdrop_cli.session import Session
 
 MAX_PAUSE_S = 60.0
+RECHECKS_S = (10.0, 30.0, 90.0, 270.0)  # after the start: until then ingest may show what an ended process sent last
 EveryS = Annotated[float, typer.Option("--every-s", min=0.1, help="Seconds between two looks at the folder.")]
 Looks = Annotated[int, typer.Option("--looks", min=0, help="End after so many looks; 0 never ends.")]
 
@@ -43,10 +44,13 @@ def sync(
         surplus = syncing.begin()
         may_delete(surplus, len(syncing.held), vault, yes=yes, allow_mass_delete=allow_mass_delete)
         note(f"keeping vault {vault} equal to {folder}")
-        number, pause_s = 0, every_s
+        number, pause_s, rechecks, started_s = 0, every_s, list(RECHECKS_S), session.clock()
         while not looks or number < looks:
             number += 1
             try:
+                if rechecks and session.clock() - started_s >= rechecks[0]:
+                    syncing.recheck(may_delete=yes)
+                    del rechecks[0]
                 syncing.look()
                 pause_s = every_s
             except DependencyError as exc:
@@ -70,6 +74,7 @@ class FolderSync:
     _seen: dict[str, FolderFile] = field(default_factory=dict)
     _settled: dict[str, FolderFile] = field(default_factory=dict)
     _told: set[str] = field(default_factory=set)
+    _own: set[str] = field(default_factory=set)
 
     def begin(self) -> list[str]:
         """Ask what the vault holds; the paths that the folder has not.
@@ -79,6 +84,25 @@ class FolderSync:
         """
         self.held = dict(holdings(self.client, self.vault, ""))
         return sorted(surplus_of(self.held, files_of(self.folder)))
+
+    def recheck(self, *, may_delete: bool) -> None:
+        """Ask again what the vault holds: a process that was ended may have sent something that appears there late.
+
+        What this process sent or deleted itself is not looked at: the vault may show that late, too.
+
+        Raises:
+            RagdropError: The API cannot be asked.
+        """
+        found, folder = holdings(self.client, self.vault, ""), files_of(self.folder)
+        changed = {path for path, _ in found.items() ^ self.held.items()}
+        surplus = surplus_of(found, folder)
+        for path in sorted(changed - self._own):
+            if path in surplus and path not in self.held and not may_delete:
+                self._tell_once(f"the vault has {path} since the start, the folder has not; --yes says that it may go")
+                continue
+            self._settled.pop(path, None)
+            self.held.pop(path, None)
+            self.held |= {path: found[path]} if path in found else {}
 
     def look(self) -> None:
         """Send what is new or changed since it was sent, and delete what is gone.
@@ -106,6 +130,7 @@ class FolderSync:
             if outcome.problem is None or outcome.problem[0] == "DOCUMENT_NOT_FOUND":
                 self.held.pop(outcome.path, None)
                 self._settled.pop(outcome.path, None)
+                self._own.add(outcome.path)
                 outcome = replace(outcome, problem=None)  # noqa: PLW2901 - what is gone already is as good
             self._tell(outcome, "deleted")
 
@@ -117,6 +142,7 @@ class FolderSync:
         outcome = push_file(self.client, PushTarget(self.vault), file)
         if outcome.problem is None:
             self.held[file.path] = outcome.md5
+            self._own.add(file.path)
             self._settled[file.path] = file
         elif outcome.problem[0] in {"INVALID_PARAMS", "DOCUMENT_TOO_LARGE"}:
             self._settled[file.path] = file

@@ -121,3 +121,29 @@ def test_closing_leaves_no_process_behind() -> None:
 
     with pytest.raises(ProcessLookupError):
         os.kill(process.pid, 0)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import socket; socket.socket()",
+        "import socket; socket.getaddrinfo('localhost', 80)",
+        "import urllib.request; urllib.request.urlopen('http://127.0.0.1:9/x')",
+        "import subprocess; subprocess.run(['true'])",
+        "import os; os.system('true')",
+        "import os; os.fork()",
+    ],
+)
+def test_the_process_can_open_no_connection_and_start_no_program(line: str) -> None:
+    program = (
+        "import sys\nfrom ragdrop.errors import UnsafeDocumentError\n"
+        "from ragdrop.formats.reader_process import refuse_connections\nsys.addaudithook(refuse_connections)\n"
+        f"try:\n    {line}\nexcept UnsafeDocumentError:\n    print('refused')"
+    )
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=False, text=True, env={"PYTHONPATH": path}
+    )
+
+    assert done.stdout == "refused\n", done.stderr

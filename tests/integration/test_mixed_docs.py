@@ -2,69 +2,30 @@
 
 from __future__ import annotations
 
-import csv
-import os
-import time
-from pathlib import Path
-
 import pytest
 
-from ragdrop.errors import DocumentError
-from ragdrop.formats.content import ContentParser
 from ragdrop.formats.isolated_reader import IsolatedReader
-
-READ = frozenset({"pdf", "docx", "html", "csv", "xlsx", "xls", "pptx", "odt", "rtf", "epub", "eml", "msg"})
-MAX_SECONDS = 30
-MAX_BYTES = 512 * 1024 * 1024
-NOT_READ = frozenset({"CORRUPT_DOCUMENT", "UNSAFE_DOCUMENT", "EMPTY_DOCUMENT"})
-# They hold no text: fixed by looking at them.
-WITHOUT_TEXT = frozenset({"encrypted/pdfjs__empty_protected.pdf"})
-
-
-def wanted(row: dict[str, str], data: bytes) -> frozenset[str]:
-    """The outcomes allowed: `indexed` or codes of failure."""
-    if row["ext"] not in READ:
-        return frozenset({"ENCRYPTED_DOCUMENT" if row["category"] == "encrypted" else "UNSUPPORTED_MEDIA_TYPE"})
-    if row["file"] in WITHOUT_TEXT:
-        return frozenset({"EMPTY_DOCUMENT"})
-    if row["category"] == "encrypted":
-        return frozenset({"ENCRYPTED_DOCUMENT"} if row["password"] or b"/Encrypt" not in data else {"indexed"})
-    return NOT_READ | {"indexed"} if row["category"] == "corrupt" else frozenset({"indexed"})
-
-
-def peak_of(reader: IsolatedReader) -> int:
-    """The most memory that the reader's process of this moment has had; 0 between two of them."""
-    process = reader._process
-    status = Path(f"/proc/{process.pid}/status") if process else Path()
-    lines = status.read_text("ascii").splitlines() if status.is_file() else []
-    return next((int(line.split()[1]) * 1_024 for line in lines if line.startswith("VmHWM:")), 0)
+from tests.outcomes import mixed
+from tests.outcomes.case import MAX_BYTES, MAX_SECONDS, outcome_of
 
 
 def test_every_file_has_the_outcome_demanded(capsys: pytest.CaptureFixture[str]) -> None:
-    folder = os.environ.get("RAGDROP_EVAL_DATA")
-    if not folder:
+    home = mixed.home()
+    if home is None:
         pytest.skip("RAGDROP_EVAL_DATA is not set: the mixed documents are not at hand")
-    home = Path(folder) / "mixed-docs"
     reader = IsolatedReader()
-    parser, lines, wrong, peak_bytes = ContentParser(reader), [], [], 0
-    with (home / "manifest.csv").open(encoding="utf-8", newline="") as rows:
-        for row in csv.DictReader(rows):
-            data = (home / row["file"]).read_bytes()
-            started = time.monotonic()
-            try:
-                document = parser.parse(data, name=row["file"])
-                outcome, note = "indexed", f"{len(document.text)} characters {'; '.join(document.warnings)}"
-            except DocumentError as exc:
-                outcome, note = exc.code, exc.message
-            took_s = time.monotonic() - started
-            peak_bytes = max(peak_bytes, peak_of(reader))
-            lines.append(f"{row['file'][:64]:64} {outcome:24} {took_s:5.2f} s  {note[:90]}")
-            if outcome not in wanted(row, data) or took_s > MAX_SECONDS:
-                wrong.append(lines[-1])
+    lines, wrong, peak_bytes = [], [], 0
+    for row, data in mixed.files_in(home):
+        found = outcome_of(reader, data, row["file"])
+        note = found.message or f"{len(found.text)} characters {'; '.join(found.warnings)}"
+        peak_bytes = max(peak_bytes, found.peak_bytes)
+        lines.append(f"{row['file'][:64]:64} {found.outcome:24} {found.seconds:5.2f} s  {note[:90]}")
+        if found.outcome not in mixed.wanted(row, data) or found.seconds > MAX_SECONDS:
+            wrong.append(lines[-1])
     reader.close()
     with capsys.disabled():
         print("", *lines, sep="\n")
 
     assert wrong == []
-    assert len(lines) == 74
+    assert len(lines) == mixed.FILES
     assert 0 < peak_bytes < MAX_BYTES

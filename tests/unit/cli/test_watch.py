@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import random
 import shutil
-import zipfile
 from contextlib import suppress
-from pathlib import Path
 
 import httpx
 import pytest
 
 from ragdrop.client import RagdropClient
-from ragdrop_cli.folder_files import files_of
 from ragdrop_cli.sync import FolderSync
+from tests.changing_folder import change, in_folder
 from tests.unit.cli.world import API_KEY, API_URL, CommandLine, refused
 
 
@@ -30,16 +28,6 @@ def syncing_of(ragdrop: CommandLine) -> FolderSync:
 
 def held(ragdrop: CommandLine) -> dict[str, bytes]:
     return {name.removeprefix("team/"): ragdrop.api.bodies[name] for name in sorted(ragdrop.api.documents)}
-
-
-def in_folder(folder: Path) -> dict[str, bytes]:
-    found = {}
-    for path, file in files_of(folder).files.items():
-        if not file.file.is_file():
-            continue  # a link that leads nowhere
-        with file.opened() as copy:
-            found[path] = copy.read_bytes()
-    return found
 
 
 def test_it_sends_what_is_there_and_deletes_what_is_not(ragdrop: CommandLine) -> None:
@@ -131,6 +119,68 @@ def test_a_file_that_is_refused_is_tried_again_only_when_it_changes(ragdrop: Com
     assert sum(request.method == "PUT" for request in ragdrop.api.requests) == 1
 
 
+def late(ragdrop: CommandLine, path: str, body: str | None) -> None:
+    """Do what an ended process asked for last, which its successor could not see at its start."""
+    with ragdrop.connect(API_URL, API_KEY) as client:
+        if body is None:
+            client.delete_document("team", path)
+        else:
+            client.put_document("team", path, body.encode())
+
+
+def test_what_an_ended_process_sent_last_is_deleted_when_it_appears_late(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+    syncing = syncing_of(ragdrop)
+    syncing.look()
+    late(ragdrop, "gone.md", "x")
+
+    syncing.recheck(may_delete=True)
+    syncing.look()
+    syncing.look()
+
+    assert list(held(ragdrop)) == ["a.md"]
+
+
+@pytest.mark.parametrize("body", ["other words", None])
+def test_what_an_ended_process_overwrote_or_deleted_late_is_sent_again(ragdrop: CommandLine, body: str | None) -> None:
+    ragdrop.write("in/a.md", "right words")
+    sync(ragdrop, "--looks", "2")
+    syncing = syncing_of(ragdrop)
+    syncing.look()
+    syncing.look()
+    late(ragdrop, "a.md", body)
+
+    syncing.recheck(may_delete=True)
+    syncing.look()
+
+    assert held(ragdrop) == {"a.md": b"right words"}
+
+
+def test_without_yes_nothing_that_appears_late_is_deleted(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+    syncing = syncing_of(ragdrop)
+    late(ragdrop, "theirs.md", "x")
+
+    syncing.recheck(may_delete=False)
+    for _ in range(3):
+        syncing.look()
+
+    assert list(held(ragdrop)) == ["a.md", "theirs.md"]
+
+
+def test_what_it_sent_itself_is_not_sent_again_while_the_vault_does_not_show_it_yet(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+    syncing = syncing_of(ragdrop)
+    syncing.look()
+    syncing.look()
+    ragdrop.api.routes["GET", "/documents"] = lambda _request: httpx.Response(200, json={"documents": []})
+
+    syncing.recheck(may_delete=True)
+    syncing.look()
+
+    assert sum(request.method == "PUT" for request in ragdrop.api.requests) == 1
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_after_500_changes_and_two_ends_it_is_equal_to_the_folder(ragdrop: CommandLine, seed: int) -> None:
     chance = random.Random(seed)
@@ -166,30 +216,3 @@ def cut_off(ragdrop: CommandLine, *, after: int) -> RagdropClient:
         return ragdrop.api(request)
 
     return RagdropClient(API_URL, API_KEY, transport=httpx.MockTransport(answer), sleep=ragdrop.slept_s.append)
-
-
-def change(folder: Path, chance: random.Random, step: int) -> None:
-    """One change of a folder: a file written, appended to, removed or moved, a folder moved, an archive, a link."""
-    names = [f"{chance.choice(('', 'a/', 'a/b/', 'c/'))}{chance.randrange(12)}.md" for _ in range(2)]
-    file, other = (folder / name for name in names)
-    kind = chance.choice(("write", "write", "append", "remove", "move", "folder", "archive", "ignore", "link"))
-    if kind == "remove":
-        file.unlink(missing_ok=True)
-    elif kind == "move" and file.exists():
-        other.parent.mkdir(parents=True, exist_ok=True)
-        file.replace(other)
-    elif kind == "folder" and (folder / "c").is_dir() and not (folder / "d").exists():
-        (folder / "c").rename(folder / "d")
-    elif kind == "archive":
-        with zipfile.ZipFile(folder / "old.zip", "w") as packed:
-            for number in range(chance.randrange(3)):
-                packed.writestr(f"{number}.md", f"{step}")
-    elif kind == "ignore":
-        (folder / ".ragdropignore").write_text(f"{chance.randrange(12)}.md\n", "utf-8")
-    elif kind == "link":
-        (folder / "link.md").unlink(missing_ok=True)
-        (folder / "link.md").symlink_to(file)
-    else:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("a" if kind == "append" else "w", encoding="utf-8") as stream:
-            stream.write(f"{step} {chance.random()}\n")

@@ -42,7 +42,7 @@ from ragdrop.formats.media_types import (
 from ragdrop.formats.registry import BY_SUFFIX, Kind, titles
 from ragdrop.formats.text import TextParser
 from ragdrop.formats.text_decoder import decode
-from ragdrop.formats.text_decoding import looks_binary
+from ragdrop.formats.text_decoding import holds_controls, looks_binary
 
 if TYPE_CHECKING:  # Markdown does not wait for it
     from ragdrop.formats.pages.page_recognition import PageRecognition
@@ -64,7 +64,7 @@ BY_MEDIA_TYPE: dict[str, Kind] = {
 }
 PICTURES = {"a PNG image": "image/png", "a JPEG image": "image/jpeg", "a TIFF image": "image/tiff"}
 BY_NAME: frozenset[Kind] = frozenset({"markdown", "text", "json", "jsonl", "csv"})
-MARKED: frozenset[Kind] = frozenset({"mail", "subtitles"})
+MARKED: frozenset[Kind] = frozenset({"mail", "mailbox", "subtitles"})
 BINARY: frozenset[Kind] = frozenset({"pdf", "docx", "spreadsheet", "presentation", "opendocument", "epub", "outlook"})
 
 
@@ -86,8 +86,9 @@ def kind_of(body: bytes, name: str) -> Kind:
     known = binary_format(body, name)
     if known == ENCRYPTED_OFFICE:
         raise EncryptedDocumentError("the document wants a password")
-    if known is None and looks_binary(body):
-        if BY_SUFFIX.get(suffix_of(name)) in BINARY:
+    named_binary = BY_SUFFIX.get(suffix_of(name)) in BINARY
+    if known is None and (looks_binary(body) or (named_binary and holds_controls(body[:HEAD_BYTES]))):
+        if named_binary:
             raise CorruptDocumentError(f"its name ends in {suffix_of(name)}, its bytes are of no such file")
         known = "binary data"
     text = "" if known else decode(body[:HEAD_BYTES])[0]

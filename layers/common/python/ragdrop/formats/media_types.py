@@ -82,6 +82,7 @@ _BY_LOST_NAME = {
     ".epub": EPUB,
 }
 _STREAMS = (
+    ("EncryptedPackage", ENCRYPTED_OFFICE),
     ("__nameid_version1.0", MSG),
     ("__properties_version1.0", MSG),
     ("Workbook", XLS),
@@ -94,10 +95,10 @@ _UNREADABLE = (zipfile.BadZipFile, zlib.error, LookupError, NotImplementedError,
 _SECTOR_BYTES = 512  # streams of a compound file start at a multiple of it
 MAX_MANIFEST_BYTES = 1024 * 1024
 _PDF_OBJECT = re.compile(rb"\bendobj\s")  # is left where the beginning of a PDF is lost
-_ZIP_END = b"PK\x05\x06"  # the record at the end of a whole archive
 _SUBTITLES = re.compile(r"WEBVTT(?:[ \t\n\r]|\Z)|\d{1,6}[ \t]*\r?\n[ \t]*\d{1,3}:\d\d:\d\d[,.]\d{3} --> ")
 _CUE = re.compile(r"^[ \t]*(?:\d{1,3}:)?\d\d:\d\d[,.]\d{3} --> ", re.MULTILINE)
 _MAIL_FIELD = re.compile(r"[A-Za-z][A-Za-z0-9-]{1,40}:(?=\s)")
+_MAILBOX = re.compile(r"From [^\n]{0,500}\n" + _MAIL_FIELD.pattern)
 _MAIL_MARKS = frozenset({"mime-version", "message-id", "received", "return-path", "delivered-to", "x-mailer"})
 _MAIL_HEAD_LINES = 60
 _MARKDOWN_MARKS = (
@@ -145,25 +146,26 @@ def binary_format(body: bytes, name: str) -> str | None:
 def _zip_format(body: bytes, suffix: str) -> str:
     """By the names of its parts, which a broken directory at its end leaves readable in the file's own headers.
 
-    A truncated archive may have lost them: then its name says what it was.
+    A damaged archive may have lost them: then its name says what it was.  A whole one of another kind stays an archive.
     """
+    lost = ARCHIVE
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as archive:
             names = [name.encode("utf-8", "replace") for name in archive.namelist()]
         found = [(0, kind) for mark, kind in _ZIP_MEMBERS if any(name.startswith(mark) for name in names)]
+        lost = _BY_LOST_NAME.get(suffix, ARCHIVE) if (0, "") in found else ARCHIVE
     except _UNREADABLE:
         found = [(place, kind) for mark, kind in _ZIP_MEMBERS if (place := body.find(mark)) >= 0]
-        if not found and suffix in _BY_LOST_NAME and _ZIP_END not in body:
-            return _BY_LOST_NAME[suffix]
-    kind = min(found, default=(0, ARCHIVE), key=lambda each: each[0])[1] or _mimetype(body)
+        lost = _BY_LOST_NAME.get(suffix, ARCHIVE)
+    kind = min(found, default=(0, lost), key=lambda each: each[0])[1] or _mimetype(body, lost)
     return ENCRYPTED_OFFICE if kind.startswith(_OPEN_DOCUMENT) and _names_encryption(body) else kind
 
 
-def _mimetype(body: bytes) -> str:
-    """What the part `mimetype` says: it is the first one, and not packed."""
+def _mimetype(body: bytes, lost: str) -> str:
+    """What the part `mimetype` says: it is the first one, and not packed; *lost* where it says nothing known."""
     start = body.find(b"mimetype") + len("mimetype")
     stated = body[start : start + 200]
-    return next((kind for name, kind in _MIMETYPES if name.encode() in stated), ARCHIVE)
+    return next((kind for name, kind in _MIMETYPES if name.encode() in stated), lost)
 
 
 def _names_encryption(body: bytes) -> bool:
@@ -176,8 +178,9 @@ def _names_encryption(body: bytes) -> bool:
 
 
 def _compound_format(body: bytes, suffix: str) -> str:
-    if "EncryptedPackage".encode("utf-16-le") in body:
-        return ENCRYPTED_OFFICE
+    kind = _kind_of_streams(body)
+    if kind == MSG:  # what is attached to it may be encrypted, and is looked into by itself
+        return kind
     for start in range(0, len(body), _SECTOR_BYTES):
         head = body[start : start + 64]
         # Word's first block has a flag for encryption; in a workbook a record for the password follows the first one.
@@ -185,14 +188,19 @@ def _compound_format(body: bytes, suffix: str) -> str:
             return ENCRYPTED_OFFICE
         if head.startswith(b"\x09\x08") and head[4 + head[2] :].startswith(b"\x2f\0"):
             return ENCRYPTED_OFFICE
+    return kind or {".xls": XLS, ".msg": MSG}.get(suffix, LEGACY_OFFICE)  # its name says what it was
+
+
+def _kind_of_streams(body: bytes) -> str | None:
+    """By the parts of a compound file: its own are the first entries of its directory, those of attachments follow."""
     size = 1 << min(int.from_bytes(body[30:32], "little"), 12)
-    directory = (int.from_bytes(body[48:52], "little") + 1) * size  # the parts of the file itself are its first entries
+    directory = (int.from_bytes(body[48:52], "little") + 1) * size
     names = [(name.encode("utf-16-le"), kind) for name, kind in _STREAMS]
     for start in (directory, 0):
         found = [(place, kind) for name, kind in names if (place := body.find(name, start)) >= 0]
         if found:
             return min(found)[1]
-    return {".xls": XLS, ".msg": MSG}.get(suffix, LEGACY_OFFICE)  # its name says what it was
+    return None
 
 
 def other_text_format(text: str) -> str | None:
@@ -215,7 +223,7 @@ def other_text_format(text: str) -> str | None:
 
 
 def starts_as_named(text: str, kind: str) -> bool:
-    r"""Whether a text that is named as mail or as subtitles begins with a field or a time.
+    r"""Whether a text that is named as mail, as a mailbox or as subtitles begins with a field or a time.
 
     >>> starts_as_named("Subject: pump\n\nIt leaks.", "mail"), starts_as_named("It leaks.", "mail")
     (True, False)
@@ -223,7 +231,8 @@ def starts_as_named(text: str, kind: str) -> bool:
     True
     """
     head = text[:16_384].lstrip("\ufeff \t\r\n")
-    return bool(_MAIL_FIELD.match(head)) if kind == "mail" else bool(_CUE.search(head))
+    begins = {"mail": _MAIL_FIELD.match, "mailbox": _MAILBOX.match, "subtitles": _CUE.search}[kind]
+    return bool(begins(head))
 
 
 def _is_mail(head: str) -> bool:

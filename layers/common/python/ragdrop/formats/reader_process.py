@@ -15,6 +15,7 @@ from ragdrop.formats.isolated_reader import receive, send
 from ragdrop.formats.registry import Kind, read_here
 
 DOCUMENTS = 200  # then a new process, in case the libraries leak
+_PROGRAMS = frozenset({"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty"})
 PEAK_SHARE = 0.5  # of the memory allowed: over it a new process, so that the next document has all of it again
 
 
@@ -26,6 +27,7 @@ def main(memory_bytes: int, timeout_s: float) -> None:
     if sys.platform != "darwin":  # macOS refuses this limit
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    sys.addaudithook(refuse_connections)
     for number in range(1, DOCUMENTS + 1):
         request = receive(sys.stdin.buffer)
         if request is None:
@@ -36,6 +38,16 @@ def main(memory_bytes: int, timeout_s: float) -> None:
             _picture(answers, request[1], asked["page"])
         else:
             _answer(answers, asked["kind"], request[1], asked["name"], memory_bytes, last=number == DOCUMENTS)
+
+
+def refuse_connections(event: str, _arguments: object) -> None:
+    """End what opens a connection or starts a program: no document may make its reader do so.
+
+    Raises:
+        UnsafeDocumentError: It is such an event of Python's audit hooks.
+    """
+    if event.startswith("socket.") or event in _PROGRAMS:
+        raise UnsafeDocumentError(f"its reader was about to open a connection or to start a program ({event})")
 
 
 def _answer(answers: IO[bytes], kind: Kind, body: bytes, name: str, memory_bytes: int, *, last: bool) -> None:

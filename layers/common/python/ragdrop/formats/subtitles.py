@@ -30,7 +30,8 @@ def read_subtitles(body: bytes) -> ParsedDocument:
     writer = MarkdownWriter()
     placed_s: int | None = None
     before = ""
-    for start_s, said in _cues(clean(text)):
+    left_out: list[str] = []
+    for start_s, said in _cues(clean(text), left_out):
         if said == before:
             continue
         if placed_s is None or not placed_s <= start_s < placed_s + PLACE_S:
@@ -38,11 +39,13 @@ def read_subtitles(body: bytes) -> ParsedDocument:
             writer.place(f"{start_s // 3600:02d}:{start_s // 60 % 60:02d}:{start_s % 60:02d}")
         writer.block(said, tight=True)
         before = said
+    if left_out:
+        warnings += (f"{len(left_out)} parts of the subtitles cannot be read and are left out: they have no time",)
     return writer.document(VTT, warnings=warnings)
 
 
-def _cues(text: str) -> Iterator[tuple[int, str]]:
-    """When each cue starts, in seconds, and what is said."""
+def _cues(text: str, left_out: list[str]) -> Iterator[tuple[int, str]]:
+    """When each cue starts, in seconds, and what is said; blocks without a time are added to *left_out*."""
     for block in re.split(r"\n[ \t]*\n", text):
         lines = block.split("\n")
         if _WITHOUT_TIME.match(lines[0]) and not any(_TIME.match(line) for line in lines):
@@ -55,6 +58,8 @@ def _cues(text: str) -> Iterator[tuple[int, str]]:
                 if said:
                     yield hours * 3600 + minutes * 60 + seconds, said
                 break
+        else:
+            left_out += [block] if block.strip() else []
 
 
 def _said(lines: list[str]) -> str:

@@ -15,6 +15,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([A-Za-z0-9._:-]{2,40})", re.IGNORECASE)
+_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _UNWANTED = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -56,6 +57,15 @@ def looks_binary(body: bytes) -> bool:
     (True, False)
     """
     return marked_encoding(body) is None and b"\0" in body
+
+
+def holds_controls(body: bytes) -> bool:
+    r"""Whether *body* holds control characters that no text has, in an encoding that has no others.
+
+    >>> holds_controls(b"PK\x03\x04"), holds_controls(b"\x1b[31mplain\r\n"), holds_controls("plain".encode("utf-16"))
+    (True, False, False)
+    """
+    return marked_encoding(body) is None and _CONTROLS.search(body) is not None
 
 
 def clean(text: str) -> str:

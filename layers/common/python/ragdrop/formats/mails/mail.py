@@ -23,6 +23,7 @@ MAX_PARTS = 1_000
 MAX_DEPTH = 20  # of parts within parts
 _SHOWN = ("From", "To", "Cc", "Date")
 _BETWEEN = re.compile(rb"(?:\A|(?<=\n))From [^\n]{0,500}\n(?=[A-Za-z][A-Za-z0-9-]{0,60}:)")
+_BOUNDARY = re.compile(rb"\bboundary\s*=", re.IGNORECASE)
 _BROKEN = (ValueError, LookupError, TypeError, AttributeError, AssertionError, email.errors.MessageError)
 
 
@@ -79,6 +80,8 @@ def _as_bytes(body: bytes) -> bytes:
 
 
 def _parsed(body: bytes) -> Message:
+    if len(_BOUNDARY.findall(body)) > MAX_PARTS:  # the library takes time that grows with the square of their depth
+        raise UnsafeDocumentError(f"the mail has over {MAX_PARTS} parts", limit_parts=MAX_PARTS)
     try:
         return message_from_bytes(_as_bytes(body).removeprefix(b"\xef\xbb\xbf"), policy=policy.compat32)
     except RecursionError as exc:

@@ -55,6 +55,12 @@ class Mail:
     pictures: int = 0
     warnings: tuple[str, ...] = ()
 
+    @property
+    def is_bare(self) -> bool:
+        """Whether it has no words at all, and nothing attached."""
+        headers = any(value for _, value in self.headers)
+        return not (headers or self.subject or self.plain.strip() or self.html.strip() or self.attachments)
+
 
 _INSIDE: ContextVar[int] = ContextVar("inside", default=0)
 """How many attachments the mail that is being read is inside of."""
@@ -73,7 +79,8 @@ class MailWriter:
         """Write a mail under a heading of *level*; its parts stand at *place*."""
         self.warnings += mail.warnings
         self.writer.place(place)
-        self.writer.heading(min(level, 6), mail.subject or ("Message without a subject" if level > 1 else ""))
+        unnamed = "Message without a subject" if level > 1 and not mail.is_bare else ""
+        self.writer.heading(min(level, 6), mail.subject or unnamed)
         self.writer.block("\n".join(f"{name}: {one_line(value)}" for name, value in mail.headers if value))
         self._text(mail, level, place)
         if mail.pictures:

@@ -44,10 +44,15 @@ def read_outlook(body: bytes) -> ParsedDocument:
             if not held.exists("__properties_version1.0"):
                 raise CorruptDocumentError("the Outlook message is damaged; save it again, or as .eml")
             mail = _Storage(held, []).mail(0)
+            damaged = bool(held.parsing_issues)
     except _BROKEN as exc:
         message = f"the Outlook message cannot be read ({type(exc).__name__}); save it again, or as .eml"
         raise CorruptDocumentError(message) from exc
+    if damaged and mail.is_bare:
+        raise CorruptDocumentError("the Outlook message is damaged, and no text could be read; save it again")
     written = MailWriter()
+    if damaged:
+        written.warnings.append("the Outlook message is damaged; text may be missing")
     written.write(mail)
     return written.document(MSG, mail)
 

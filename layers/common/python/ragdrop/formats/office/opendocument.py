@@ -135,7 +135,9 @@ class _Reading:
                     count = _count(cell, "number-columns-repeated", MAX_COLUMNS)
                     cells += [self._cell(cell)] * count
             if any(cells):
-                rows += [cells] * _count(row, "number-rows-repeated", MAX_REPEATED_ROWS)
+                count = _count(row, "number-rows-repeated", MAX_REPEATED_ROWS + 1)
+                self._missing["repeats"] += count > MAX_REPEATED_ROWS
+                rows += [cells] * min(count, MAX_REPEATED_ROWS)
         if rows:
             self._writer.table(rows, columns=max(map(len, rows)))
 
@@ -189,6 +191,8 @@ class _Reading:
         """A warning for each kind of what was left out."""
         if self._missing["changes"]:
             yield "text deleted under tracked changes is left out"
+        if self._missing["repeats"]:
+            yield f"{self._missing['repeats']} rows are repeated over {MAX_REPEATED_ROWS} times; the rest is left out"
         if self._missing["comments"]:
             yield f"{self._missing['comments']} comments are left out"
         if self._missing["pictures"]:

@@ -45,6 +45,7 @@ class Package:
             raise CorruptDocumentError(message) from exc
         self._check(self._archive.infolist())
         self.names = frozenset(self._archive.namelist())
+        self.damaged: set[str] = set()  # parts that were asked for and could not be read
 
     def _check(self, parts: list[zipfile.ZipInfo]) -> None:
         if any(part.flag_bits & 1 for part in parts):
@@ -63,6 +64,7 @@ class Package:
         try:
             return self._archive.read(name)
         except _BROKEN:
+            self.damaged |= {name} & self.names
             return None
         except RuntimeError as exc:  # what zipfile raises for a part that wants a password
             raise EncryptedDocumentError("the document wants a password; save it without one") from exc
@@ -74,7 +76,9 @@ class Package:
             UnsafeDocumentError: It defines entities, or is nested deeper than 200 elements.
         """
         body = self.read(name)
-        return None if body is None else parse_xml(body, name)
+        root = None if body is None else parse_xml(body, name)
+        self.damaged |= {name} & self.names if root is None else set()
+        return root
 
     def refuse_entities(self) -> None:
         """Look into the beginning of every XML part, for readers that parse the parts themselves.

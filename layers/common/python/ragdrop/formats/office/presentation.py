@@ -144,6 +144,7 @@ class _Deck:
 
     def _notes(self, number: int, part: str) -> None:
         root = self._package.xml(part)
+        self._missing["notes"] += root is None
         tree = child(root, "cSld", "spTree")
         bodies = [child(shape, "txBody") for shape in _shapes(tree) if _placeholder(shape) not in _FURNITURE]
         texts = [_paragraph(each) for body in bodies if body is not None for each in body if local(each) == "p"]
@@ -175,10 +176,14 @@ class _Deck:
         if self._damaged:
             shown = ", ".join(map(str, self._damaged[:20]))
             yield f"{len(self._damaged)} of {slides} slides cannot be read and are left out: {shown}"
+        links = sum(name.endswith(".rels") for name in self._package.damaged)
+        if links:
+            yield f"{links} parts that link slides and notes are damaged; notes may be missing"
         if self._hidden:
             yield f"{len(self._hidden)} hidden slides are read: {', '.join(map(str, self._hidden[:20]))}"
         kinds = {
             "picture": "pictures without a description",
+            "notes": "slides' notes that cannot be read",
             "comments": "slides' comments",
             "chart": "charts",
             "chartex": "charts of a newer kind",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 
 from striprtf.striprtf import rtf_to_text
@@ -13,8 +14,10 @@ from ragdrop.formats.markdown_writer import MarkdownWriter, one_line
 from ragdrop.formats.media_types import RTF
 from ragdrop.formats.text_decoding import clean, marked_encoding
 
+REPLACED = "\ufffd"
 MAX_BYTES = 32 * 1024 * 1024  # striprtf reads two megabytes a second, and needs ten times the memory
 _BINARY = re.compile(rb"\\bin(\d{1,9}) ?")
+_CHARACTER = re.compile(r"\\u-?(\d{5,})")
 _HEX = re.compile(r"[0-9a-fA-F\s]{400,}")
 _LEFT_OUT = (
     (r"\\pict\b", "pictures"),
@@ -35,7 +38,7 @@ def read_rtf(body: bytes) -> ParsedDocument:
     """
     encoding = marked_encoding(body)
     source = body.decode(encoding, "replace") if encoding else _without_binary(body).decode("latin-1")
-    source = _HEX.sub("", source).lstrip("\ufeff \t\r\n")
+    source = _CHARACTER.sub(_in_unicode, _HEX.sub("", source)).lstrip("\ufeff \t\r\n")
     if len(source) > MAX_BYTES:
         message = f"the RTF document has {len(source)} bytes without its pictures, at most {MAX_BYTES} are read"
         raise DocumentTooLargeError(message, limit_bytes=MAX_BYTES, size_bytes=len(source))
@@ -58,6 +61,15 @@ def _text(source: str) -> str:
     return rtf_to_text(source, errors="replace")  # type: ignore[no-any-return, no-untyped-call]
 
 
+def _in_unicode(found: re.Match[str]) -> str:
+    r"""The mark of a character; that of the replacement character where there is none of its number.
+
+    >>> _CHARACTER.sub(_in_unicode, r"\u128512? \u99999999?")
+    '\\u128512? \\u65533?'
+    """
+    return found.group() if len(found[1]) < 8 and int(found[1]) <= sys.maxunicode else rf"\u{ord(REPLACED)}"
+
+
 def _without_binary(body: bytes) -> bytes:
     r"""The source without bytes of pictures, which may hold braces.
 
@@ -76,7 +88,7 @@ def _warnings(source: str, text: str) -> Iterator[str]:
     bare = re.sub(r"\\[\\{}]", "", source)
     if bare.count("{") != bare.count("}"):
         yield "the RTF document is truncated or damaged; text may be missing"
-    if "\ufffd" in text:
+    if REPLACED in text:
         yield "some characters could not be decoded and are replaced"
     for mark, kind in _LEFT_OUT:
         count = len(re.findall(mark, source))

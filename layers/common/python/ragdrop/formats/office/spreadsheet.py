@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -20,14 +21,16 @@ from python_calamine import (
 
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.parsed.places import Place, column_name, sheet_name
-from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, EncryptedDocumentError
+from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, EncryptedDocumentError, UnsafeDocumentError
 from ragdrop.formats.markdown_writer import MAX_COLUMNS, MarkdownWriter
 from ragdrop.formats.media_types import ODS, XLS, XLSX
 from ragdrop.formats.office.package import Package
 from ragdrop.formats.office.sheet_styles import Percents, percents_of
 
 MAX_SHEETS = 1_000
+MAX_ROWS, MAX_REPEATED_COLUMNS = 1_048_576, 16_384  # of a sheet, in every program
 ROWS_OF_A_PLACE = 200
+_REPEATED = re.compile(rb"number-(rows|columns)-repeated=[\"'](\d{5,30})[\"']")
 _ZIP = b"PK"
 _LEFT_OUT = (
     ("xl/vbaProject", "macros"),
@@ -50,7 +53,7 @@ def read_spreadsheet(body: bytes) -> ParsedDocument:
     Raises:
         EmptyDocumentError: No sheet has a cell.
         EncryptedDocumentError: It wants a password.
-        UnsafeDocumentError: It unpacks to too much.
+        UnsafeDocumentError: It unpacks to too much, or repeats cells beyond the ends of a sheet.
         DocumentTooLargeError: It has over 1,000 sheets.
         CorruptDocumentError: It cannot be read.
     """
@@ -61,6 +64,7 @@ def read_spreadsheet(body: bytes) -> ParsedDocument:
         package.refuse_entities()
         warnings += _left_out(package)
         percents = percents_of(package)
+        _refuse_repeats(package)
         media_type = ODS if "content.xml" in package.names else XLSX
     else:
         media_type = XLS
@@ -239,6 +243,13 @@ def _number(value: float) -> str:
 
 def _time(time: datetime.time) -> str:
     return time.strftime("%H:%M:%S" if time.second else "%H:%M")
+
+
+def _refuse_repeats(package: Package) -> None:
+    """Refuse an ODS with a cell that is repeated beyond the ends of a sheet."""
+    for kind, count in _REPEATED.findall(package.read("content.xml") or b""):
+        if int(count) > (MAX_ROWS if kind == b"rows" else MAX_REPEATED_COLUMNS):
+            raise UnsafeDocumentError(f"a sheet repeats {kind.decode()} {int(count)} times", limit_rows=MAX_ROWS)
 
 
 def _left_out(package: Package) -> Iterator[str]:
