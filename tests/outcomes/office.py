@@ -7,8 +7,8 @@ from tests.outcomes.case import CORRUPT, EMPTY, ENCRYPTED, INDEXED, LARGE, OUTSI
 from tests.outcomes.documents import COMPOUND, ENTITY, HOSTILE, MANIFEST, PASSWORD
 from tests.outcomes.texts import ARABIC, RUSSIAN
 
-ROWS: Rows = [["part", "price"], ["seal", 3.5], ["rotor", 12]]
-LONG: Rows = [["part", "price"], *([f"part {n}", n] for n in range(20_000))]
+ROWS: office_files.Rows = [["part", "price"], ["seal", 3.5], ["rotor", 12]]
+LONG: office_files.Rows = [["part", "price"], *([f"part {n}", n] for n in range(20_000))]
 MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 LINKED = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
 PACKAGE = 'xmlns="http://schemas.openxmlformats.org/package/2006/relationships"'
