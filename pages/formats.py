@@ -42,9 +42,10 @@ NOTES: dict[Kind, Note] = {
         "0.15",
     ),
     "pdf": Note(
-        "the pages' text, lines joined to paragraphs; outline as headings; Arabic and Hebrew in their logical order",
+        "the pages' text, lines joined to paragraphs; tables as rows; outline as headings; Arabic and Hebrew in their "
+        "logical order",
         "`page 3`",
-        "pictures, attached files, filled fields, comments, pages that cannot be read",
+        "pictures, attached files, filled fields, comments, pages that cannot be read; rows of tables that are unsure",
         "5,000 pages",
         "pypdfium2",
         "0.6",

@@ -12,13 +12,15 @@ from itertools import pairwise
 from statistics import mean, median
 
 from ragdrop.formats.pages.table_geometry import (
+    FAR,
     LEAST_GUTTER,
     Line,
+    PlacedWord,
     Rule,
-    Word,
     columns_of,
     gaps_of,
     grids_of,
+    grown,
     in_columns,
     joined,
     lines_of,
@@ -30,13 +32,12 @@ MIN_ROWS = 3  # of a table without lines
 MAX_CELL_WORDS = 60  # on average: more is a page that is laid out by lines
 PROSE_WORDS = 4.0  # of a column's cell, on average: more is running text
 NUMBERS = 0.6  # the share of a column's cells that makes it one of numbers
-FAR = 2.2  # heights of a line: what is further below does not go on
 _NUMBER = re.compile(r"[(+\-−–±$€£¥<>~]*\s?\d[\d.,:/%’'\s–-]*(?:[%°)*]|\s?[A-Za-zµ€£$²³/]{1,4})?")
 _MARKER = re.compile(r"[•◦▪–*-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]")
 _LEADERS = re.compile(r"\.{4}|(?:\. ){4}|…")
 _REFERENCE = re.compile(r".*[^\d\s],?\s\d{1,4}(?:[–-]\d{1,4})?(?:, \d{1,4}(?:[–-]\d{1,4})?)*")
 _CODE = re.compile(r"[;{}]|\w\(|[^<>]=|//|^(?:# |(?:def|for|if|return|import|print|function)\b)")
-Cells = list[list[Word]]
+Cells = list[list[PlacedWord]]
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class FoundTable:
     borders: tuple[float, ...]
 
     @property
-    def words(self) -> list[Word]:
+    def words(self) -> list[PlacedWord]:
         """All of its words."""
         return [word for row in self.rows for cell in row for word in cell]
 
@@ -64,7 +65,7 @@ class PageTables:
         self._text, self._font = text, font
         self.doubtful = 0
 
-    def find(self, words: Sequence[Word], rules: Sequence[Rule]) -> list[FoundTable]:
+    def find(self, words: Sequence[PlacedWord], rules: Sequence[Rule]) -> list[FoundTable]:
         """The tables: those in a grid, those between flat lines, and then those without lines."""
         heights = median(word.height for word in words) if words else 1.0
         rest = [word for word in words if word.height < 3 * heights]
@@ -77,7 +78,7 @@ class PageTables:
                 found.append(table)
         return found
 
-    def _in_grids(self, words: list[Word], rules: list[Rule]) -> list[FoundTable]:
+    def _in_grids(self, words: list[PlacedWord], rules: list[Rule]) -> list[FoundTable]:
         found = []
         for grid in grids_of(rules):
             inside = [
@@ -93,7 +94,7 @@ class PageTables:
             found.append(FoundTable(_in_rows(bands), tuple(grid.xs[1:-1])))
         return found
 
-    def _between_lines(self, words: list[Word], rules: list[Rule]) -> list[FoundTable]:
+    def _between_lines(self, words: list[PlacedWord], rules: list[Rule]) -> list[FoundTable]:
         """Tables whose rows, or at least whose start and end, are marked by flat lines of one width."""
         found = []
         for group in _of_one_width(rules):
@@ -109,13 +110,15 @@ class PageTables:
                 run = []
         return found
 
-    def _of_bands(self, bands: list[list[Line]], words: list[Word]) -> list[FoundTable]:
+    def _of_bands(self, bands: list[list[Line]], words: list[PlacedWord]) -> list[FoundTable]:
         if not bands:
             return []
         above = [word for word in words if word.middle[1] < bands[0][0][0].y0]
         head = lines_of(above)[-1:]
         if len(bands) > 1 and head and _is_head(head[0], bands[0][0]):
             bands = [head, *bands]
+        if len(bands) > 1:
+            bands = [*bands, *([line] for line in _further(bands[-1], words))]
         body = [line for band in (bands[1:] or bands) for line in band]
         gaps = open_gaps(body[0])
         for line in body[1:]:
@@ -132,14 +135,14 @@ class PageTables:
             return []
         return [FoundTable(rows, tuple(borders))]
 
-    def _without_lines(self, words: list[Word], rules: list[Rule], depth: int = 0) -> list[FoundTable]:
+    def _without_lines(self, words: list[PlacedWord], rules: list[Rule], depth: int = 0) -> list[FoundTable]:
         """Tables of neighbouring lines that share gaps."""
         found: list[FoundTable] = []
         lines = lines_of(words)
         at = 0
         while at < len(lines):
-            block, gaps = _grown(lines, at)
-            later, better = _grown(lines, at + 1)
+            block, gaps = grown(lines, at)
+            later, better = grown(lines, at + 1)
             if len(columns_of(better)) > len(columns_of(gaps)) and len(later) >= MIN_ROWS:
                 at += 1
                 continue
@@ -149,7 +152,7 @@ class PageTables:
                 at += 1
                 continue
             rows = _rows_of_lines(block, borders)
-            prose = _prose_columns(rows)
+            prose = self._flowing(rows)
             if self._is_table(rows, ruled=False):
                 found.append(FoundTable(rows, tuple(borders)))
             elif prose and depth < 2:
@@ -164,7 +167,9 @@ class PageTables:
         if sum(map(len, filled)) < 0.5 * len(columns) * (len(rows) - 1) or not all(filled):
             return False
         words = [mean(len(cell.split()) for cell in column) for column in filled]
-        if sum(count > PROSE_WORDS for count in words) > (1 if len(columns) > 2 and not ruled else ruled):
+        if sum(count > PROSE_WORDS for count in words) > (1 if len(columns) > 2 or ruled else 0):
+            return False
+        if not ruled and self._flowing(rows):
             return False
         cells = [cell for column in columns for cell in column if cell]
         if sum(bool(_LEADERS.search(cell)) for cell in cells) > 1 or self._is_contents(columns):
@@ -186,7 +191,17 @@ class PageTables:
         self.doubtful += len(columns) > 2 and len(rows) > MIN_ROWS and _lines_up(rows)
         return False
 
-    def _said(self, cell: Sequence[Word]) -> str:
+    def _flowing(self, rows: list[Cells]) -> list[int]:
+        """The columns of running text: long cells, many of which go on with the sentence of the one above."""
+        found = []
+        for number in range(len(rows[0])):
+            cells = [row[number] for row in rows if row[number]]
+            going_on = sum(self._text[cell[0].start].islower() for cell in cells)
+            if mean(map(len, cells or [[]])) > PROSE_WORDS and going_on > 0.3 * len(cells):
+                found.append(number)
+        return found
+
+    def _said(self, cell: Sequence[PlacedWord]) -> str:
         return " ".join(self._text[word.start : word.end] for word in cell)
 
     @staticmethod
@@ -222,20 +237,12 @@ def _is_head(line: Line, below: Line) -> bool:
     return near and len(gaps_of(line)) >= 1 and len(gaps_of(line)) >= len(gaps_of(below)) - 1
 
 
-def _grown(lines: list[Line], at: int) -> tuple[list[Line], list[tuple[float, float]]]:
-    """The lines from *at* on that share gaps, and these."""
-    if at >= len(lines) or not gaps_of(lines[at]):
-        return [], []
-    block, gaps = [lines[at]], open_gaps(lines[at])
-    for line in lines[at + 1 :]:
-        height = line[0].height
-        left = shared(gaps, open_gaps(line), LEAST_GUTTER * height)
-        far = line[0].middle[1] - block[-1][0].middle[1] > FAR * height
-        if far or len(columns_of(left)) < max(len(columns_of(gaps)) if len(block) > 1 else 1, 1):
-            break
-        block.append(line)
-        gaps = left
-    return block, gaps
+def _further(band: list[Line], words: Sequence[PlacedWord]) -> list[Line]:
+    """The lines right below the last flat line that have the same columns as the band above it."""
+    block = [line for line in band if len(gaps_of(line)) == max(len(gaps_of(each)) for each in band)][-1:]
+    below = lines_of(word for word in words if word.middle[1] > band[-1][0].y1)
+    together = grown([*block, *below], 0)[0]
+    return [line for line in together[1:] if len(gaps_of(line)) == len(gaps_of(block[0]))] if block else []
 
 
 def _trimmed(block: list[Line]) -> list[Line]:
@@ -309,19 +316,9 @@ def _without_empty(rows: list[Cells]) -> list[Cells]:
     return [[row[number] for number in columns] for row in held]
 
 
-def _prose_columns(rows: list[Cells]) -> list[int]:
-    """The columns that hold running text."""
-    found = []
-    for number in range(len(rows[0])):
-        cells = [len(row[number]) for row in rows if row[number]]
-        if len(cells) >= MIN_ROWS and mean(cells) > PROSE_WORDS:
-            found.append(number)
-    return found
-
-
-def _beside(rows: list[Cells], prose: list[int]) -> list[list[Word]]:
+def _beside(rows: list[Cells], prose: list[int]) -> list[list[PlacedWord]]:
     """The words of the columns between those of prose, as far as they are neighbours."""
-    groups: list[list[Word]] = [[]]
+    groups: list[list[PlacedWord]] = [[]]
     for number in range(len(rows[0])):
         if number in prose:
             groups.append([])

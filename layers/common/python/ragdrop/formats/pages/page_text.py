@@ -15,7 +15,7 @@ from ragdrop.formats.markdown_writer import one_line, table_row
 from ragdrop.formats.pages.page_layout import Layout, layout_of
 from ragdrop.formats.pages.page_tables import FoundTable, PageTables
 from ragdrop.formats.pages.pdf_damage import HYPHEN, MARK, is_right_to_left, ligatures_in_order, reflow
-from ragdrop.formats.pages.table_geometry import Word, lines_of
+from ragdrop.formats.pages.table_geometry import PlacedWord, lines_of
 
 SAME_BORDER = 8.0  # points by which the columns of a table may move on its next page
 _MARKED = re.compile(f"\n*{MARK}(\\d+)\n*")
@@ -102,20 +102,20 @@ def _marked(raw: str, tables: Sequence[FoundTable]) -> str:
     return "".join([*pieces, raw[at:]])
 
 
-def _said(raw: str, cell: Sequence[Word]) -> str:
+def _said(raw: str, cell: Sequence[PlacedWord]) -> str:
     """The words of a cell, line by line; one that is broken at a line's end is joined."""
     words = [raw[word.start : word.end] for line in lines_of(cell) for word in line]
     return one_line(" ".join(words).replace(HYPHEN + " ", "").replace(HYPHEN, ""))
 
 
-def _first(words: Sequence[Word]) -> Word:
+def _first(words: Sequence[PlacedWord]) -> PlacedWord:
     return min(words, key=lambda word: word.start)
 
 
 def _lines_beyond(table: FoundTable, layout: Layout, *, above: bool) -> int:
     """How many lines of the page stand above or below the table; a head or a foot of the page is one."""
     top, bottom = min(word.y0 for word in table.words), max(word.y1 for word in table.words)
-    return len(lines_of(word for word in layout.words if (word.y1 <= top if above else word.y0 >= bottom)))
+    return len({round(at / 4) for at in layout.lines if (at < top if above else at > bottom)})
 
 
 def _same_borders(one: FoundTable, other: FoundTable) -> bool:

@@ -7,16 +7,17 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 GAP = 0.8  # of a line's height: words of justified prose are nearer, cells of a table are not
 LEAST_GUTTER = 0.35  # of a line's height: what must be left of a gap that all lines of a table share
+FAR = 2.2  # heights of a line: what is further below does not go on
 NEAR = 3.0  # points: lines that end so near to another one meet it
 MAX_MEETINGS = 250_000  # of flat with upright lines: more are a drawing
 Span = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class PlacedWord(NamedTuple):
     """A word's box, in points from the top left, and its place in the page's text."""
 
     x0: float
@@ -37,8 +38,7 @@ class Word:
         return max(self.y1 - self.y0, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """A ruling line, flat or upright."""
 
     x0: float
@@ -52,38 +52,46 @@ class Rule:
         return self.x1 - self.x0 > self.y1 - self.y0
 
 
-Line = list[Word]
+Line = list[PlacedWord]
 
 
-def lines_of(words: Iterable[Word]) -> list[Line]:
+def lines_of(words: Iterable[PlacedWord]) -> list[Line]:
     """The words in lines from the top down, each from left to right.
 
-    >>> place = lambda x, y: Word(x, y, x + 20, y + 10, 0, 0)
+    >>> place = lambda x, y: PlacedWord(x, y, x + 20, y + 10, 0, 0)
     >>> [[word.x0 for word in line] for line in lines_of([place(50, 1), place(0, 20), place(0, 0)])]
     [[0, 50], [0]]
     """
     lines: list[Line] = []
-    for word in sorted(words, key=lambda each: each.middle[1]):
-        if lines and word.middle[1] - lines[-1][0].middle[1] < 0.5 * min(word.height, lines[-1][0].height):
+    begun = reach = -math.inf
+    for word in sorted(words, key=_double_middle):
+        middle = _double_middle(word)
+        if middle < reach and middle < begun + word.y1 - word.y0:
             lines[-1].append(word)
         else:
             lines.append([word])
+            begun, reach = middle, middle + word.y1 - word.y0
     for line in lines:
-        line.sort(key=lambda each: each.x0)
+        line.sort()
     return lines
 
 
-def gaps_of(line: Sequence[Word], least: float = GAP) -> list[Span]:
+def _double_middle(word: PlacedWord) -> float:
+    return word.y0 + word.y1
+
+
+def gaps_of(line: Sequence[PlacedWord], least: float = GAP) -> list[Span]:
     """The gaps between the words of a line that are wider than words of prose leave.
 
-    >>> gaps_of([Word(0, 0, 20, 10, 0, 1), Word(23, 0, 40, 10, 2, 3), Word(60, 0, 90, 10, 4, 5)])
+    >>> gaps_of([PlacedWord(0, 0, 20, 10, 0, 1), PlacedWord(23, 0, 40, 10, 2, 3), PlacedWord(60, 0, 90, 10, 4, 5)])
     [(40, 60)]
     """
     gaps, reach = [], line[0].x1
-    for word in line[1:]:
-        if word.x0 - reach > least * word.height:
-            gaps.append((reach, word.x0))
-        reach = max(reach, word.x1)
+    for x0, y0, x1, y1, _, _ in line[1:]:
+        if x0 - reach > least * max(y1 - y0, 1.0):
+            gaps.append((reach, x0))
+        if x1 > reach:
+            reach = x1
     return gaps
 
 
@@ -93,13 +101,35 @@ def shared(gaps: Sequence[Span], others: Sequence[Span], least: float) -> list[S
     >>> shared([(10, 30), (50, 60)], [(0, 20), (25, 58)], 5)
     [(10, 20), (25, 30), (50, 58)]
     """
-    both = ((max(a, c), min(b, d)) for a, b in gaps for c, d in others)
-    return sorted(span for span in both if span[1] - span[0] >= least)
+    both = []
+    for a, b in gaps:
+        for c, d in others:
+            start, end = (a if a > c else c), (b if b < d else d)
+            if end - start >= least:
+                both.append((start, end))
+    both.sort()
+    return both
 
 
-def open_gaps(line: Sequence[Word]) -> list[Span]:
+def open_gaps(line: Sequence[PlacedWord]) -> list[Span]:
     """The gaps of a line, those before and behind it included."""
     return [(-math.inf, line[0].x0), *gaps_of(line), (max(word.x1 for word in line), math.inf)]
+
+
+def grown(lines: list[Line], at: int) -> tuple[list[Line], list[Span]]:
+    """The lines from *at* on that share gaps, and these."""
+    if at >= len(lines) or not gaps_of(lines[at]):
+        return [], []
+    block, gaps = [lines[at]], open_gaps(lines[at])
+    for line in lines[at + 1 :]:
+        height = line[0].height
+        left = shared(gaps, open_gaps(line), LEAST_GUTTER * height)
+        far = line[0].middle[1] - block[-1][0].middle[1] > FAR * height
+        if far or len(columns_of(left)) < max(len(columns_of(gaps)) if len(block) > 1 else 1, 1):
+            break
+        block.append(line)
+        gaps = left
+    return block, gaps
 
 
 def columns_of(gaps: Sequence[Span]) -> list[float]:
@@ -107,25 +137,25 @@ def columns_of(gaps: Sequence[Span]) -> list[float]:
     return [(a + b) / 2 for a, b in gaps if math.isfinite(a) and math.isfinite(b)]
 
 
-def in_columns(line: Sequence[Word], borders: Sequence[float]) -> list[list[Word]]:
+def in_columns(line: Sequence[PlacedWord], borders: Sequence[float]) -> list[list[PlacedWord]]:
     """The words of a line by column."""
-    cells: list[list[Word]] = [[] for _ in range(len(borders) + 1)]
+    cells: list[list[PlacedWord]] = [[] for _ in range(len(borders) + 1)]
     for word in line:
         cells[bisect_right(borders, word.middle[0])].append(word)
     return cells
 
 
 @dataclass(frozen=True)
-class Grid:
+class RuledGrid:
     """Flat and upright lines that meet: places of both, from left to right and from the top down."""
 
     rules: list[Rule]
     xs: list[float]
     ys: list[float]
 
-    def cells(self, words: Iterable[Word]) -> list[list[list[Word]]]:
+    def cells(self, words: Iterable[PlacedWord]) -> list[list[list[PlacedWord]]]:
         """The words by row and column; the words of merged cells are in the first of them."""
-        held: list[list[list[Word]]] = [[[] for _ in self.xs[1:]] for _ in self.ys[1:]]
+        held: list[list[list[PlacedWord]]] = [[[] for _ in self.xs[1:]] for _ in self.ys[1:]]
         for word in words:
             x, y = word.middle
             row, column = bisect_right(self.ys, y) - 1, bisect_right(self.xs, x) - 1
@@ -138,7 +168,7 @@ class Grid:
             held[row][column].append(word)
         return held
 
-    def crossed(self, words: Iterable[Word]) -> int:
+    def crossed(self, words: Iterable[PlacedWord]) -> int:
         """How many words are struck through by an upright line."""
         upright = [rule for rule in self.rules if not rule.is_flat]
         return sum(
@@ -187,7 +217,7 @@ def _by_place(spans: list[tuple[float, float, float]]) -> Iterator[tuple[float, 
             first = number + 1
 
 
-def grids_of(rules: Sequence[Rule]) -> list[Grid]:
+def grids_of(rules: Sequence[Rule]) -> list[RuledGrid]:
     """What lines that meet each other make, with at least two rows and two columns."""
     flat, upright = [r for r in rules if r.is_flat], [r for r in rules if not r.is_flat]
     if len(flat) * len(upright) > MAX_MEETINGS:
@@ -207,7 +237,7 @@ def grids_of(rules: Sequence[Rule]) -> list[Grid]:
             xs = _places([rule.x0 for rule in down], min(r.x0 for r in across), max(r.x1 for r in across))
             ys = _places([rule.y0 for rule in across], min(r.y0 for r in down), max(r.y1 for r in down))
             if len(xs) > 2 and len(ys) > 2:
-                grids.append(Grid(together, xs, ys))
+                grids.append(RuledGrid(together, xs, ys))
     return sorted(grids, key=lambda grid: (grid.ys[0], grid.xs[0]))
 
 
