@@ -15,6 +15,7 @@ from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DocumentTooLargeError
+from ragdrop.ingest.kept_pages import KeptPages
 from ragdrop.ingest.known_vectors import KnownVectors
 from ragdrop.ingest.mentions import mentions
 from ragdrop.ingest.metadata import MAX_SIDECAR_BYTES, facts_of, read_sidecar
@@ -22,7 +23,7 @@ from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ingest.stored_revision import StoredRevision
 from ragdrop.ingest.write_chunks import CopyRevision, Cut, Known, WriteChunks
 from ragdrop.ingest.write_parts import Unfinished, WrittenRevision
-from ragdrop.ports import ObjectStore, Parser, Registry, StoredObject
+from ragdrop.ports import ObjectStore, Parser, Registry, Scan, StoredObject
 from ragdrop.ports.registry import Checkpoint
 from ragdrop.tenants.settings_in_force import categories_in_force, mentions_in_force
 
@@ -76,6 +77,7 @@ class IndexRevision:
         self,
         *,
         documents: ObjectStore,
+        state: ObjectStore,
         registry: Registry,
         revisions: RevisionStore,
         parser: Parser,
@@ -84,6 +86,7 @@ class IndexRevision:
         clock: Callable[[], float],
     ) -> None:
         self._documents = documents
+        self._state = state
         self._registry = registry
         self._revisions = revisions
         self._parser = parser
@@ -93,7 +96,7 @@ class IndexRevision:
         self._clock = clock
 
     def prepare(
-        self, claimed: Head, found: CurrentVersions, tenant: Tenant, *, first: bool
+        self, claimed: Head, found: CurrentVersions, tenant: Tenant, deadline: Deadline, *, first: bool
     ) -> ParsedRevision | Unfinished | None:
         """Read and cut the revision *claimed* of the versions *found*; None where one of them is gone by now.
 
@@ -103,13 +106,14 @@ class IndexRevision:
 
         Raises:
             DocumentError: The document can never be indexed as it is.
+            ScanUnfinishedError: Pages of a scan are left to recognise.
             DependencyError: A service failed; the same call may succeed later.
         """
         stored = found.document
         if stored.size_bytes > MAX_OBJECT_BYTES:
             message = f"the object has {stored.size_bytes} bytes, at most {MAX_OBJECT_BYTES} are allowed"
             raise DocumentTooLargeError(message, limit_bytes=MAX_OBJECT_BYTES, size_bytes=stored.size_bytes)
-        parsed = self._parsed(claimed, found, tenant)
+        parsed = self._parsed(claimed, found, tenant, deadline)
         if parsed is None:
             return None
         document, detail = parsed
@@ -166,14 +170,18 @@ class IndexRevision:
             if kept is not None:
                 self._copy_revision(kept, written.detail.facts, tenant=tenant, target=target, deadline=deadline)
 
-    def _parsed(self, claimed: Head, found: CurrentVersions, tenant: Tenant) -> tuple[ParsedDocument, Detail] | None:
+    def _parsed(
+        self, claimed: Head, found: CurrentVersions, tenant: Tenant, deadline: Deadline
+    ) -> tuple[ParsedDocument, Detail] | None:
         """The document and its detail; the object's bytes end here, as a large one is too much to be held twice."""
         stored = found.document
         body = self._documents.get(stored.key, version_id=stored.version_id)
         beside = self._sidecar(found)
         if body is None or beside is None:
             return None
-        document = self._parser.parse(body, name=claimed.key.path)
+        digest = hashlib.sha256(body).hexdigest()
+        scan = Scan(KeptPages(self._state, claimed.key, digest), deadline)
+        document = self._parser.parse(body, name=claimed.key.path, scan=scan)
         stated, problems = read_sidecar(beside) if beside else ({}, ())
         facts, warnings, basis = facts_of(
             claimed.key,
@@ -189,7 +197,7 @@ class IndexRevision:
             revision=claimed.revision,
             facts=facts,
             chunk_count=0,
-            content_hash=hashlib.sha256(body).hexdigest(),
+            content_hash=digest,
             size_bytes=len(body),
             etag=stored.etag,
             media_type=document.media_type,
