@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from ragdrop.formats.registry import FORMATS, Kind
 
 TEXTS = Path(__file__).with_name("formats_texts.md")
+WRITTEN = Path(__file__).parents[1] / "docs/formats.md"
+MEASURED = re.compile(r"<!-- ocr: written by .*<!-- end of ocr -->", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -168,7 +171,9 @@ def page() -> str:
         lost.append((held.title, note.left_out or _NOTHING, note.limits))
     packages = [("package", "licence", "unpacked"), *LIBRARIES]
     middle, _, end = rest.partition("<!-- left out -->\n")
-    return head + _table(reads) + middle + _table(lost) + "\n" + _table(packages) + end
+    text = head + _table(reads) + middle + _table(lost) + "\n" + _table(packages) + end
+    measured = MEASURED.search(WRITTEN.read_text("utf-8"))  # what benchmarks/report.py wrote stays
+    return MEASURED.sub(lambda _: measured[0], text) if measured else text
 
 
 def _table(rows: list[tuple[str, ...]]) -> str:
