@@ -228,6 +228,21 @@ def test_a_purge_removes_the_pages_and_so_does_the_end_of_a_tenant() -> None:
     assert [name for name in world.state.keys() if name.startswith("pages/")] == []  # noqa: SIM118
 
 
+def test_a_purge_while_a_scan_is_read_leaves_no_page_behind() -> None:
+    world = ScanWorld()
+    world.put(PATH, scan(3), ingest=False)
+
+    def purge(page: int) -> None:
+        if page == 1:
+            world.app.documents.purge_documents(world.caller, world.key(PATH), Deadline.after(10))
+
+    world.recognizer.breaks = purge
+    world.changed(PATH)
+
+    assert [name for name in world.state.keys() if name.startswith("pages/")] == []  # noqa: SIM118
+    assert world.texts("page 1") == []
+
+
 def test_a_document_that_is_no_scan_keeps_no_pages_and_asks_for_none() -> None:
     world = ScanWorld()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Detail, Head
+from ragdrop.domain.documents import Detail, Head, Status
 from ragdrop.domain.history import WRITTEN_BY
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import language_warning, uncovered
@@ -180,8 +180,8 @@ class IndexRevision:
         if body is None or beside is None:
             return None
         digest = hashlib.sha256(body).hexdigest()
-        scan = Scan(KeptPages(self._state, claimed.key, digest), deadline)
-        document = self._parser.parse(body, name=claimed.key.path, scan=scan)
+        pages = KeptPages(self._state, claimed.key, digest, is_wanted=lambda: self._is_claimed(claimed))
+        document = self._parser.parse(body, name=claimed.key.path, scan=Scan(pages, deadline))
         stated, problems = read_sidecar(beside) if beside else ({}, ())
         facts, warnings, basis = facts_of(
             claimed.key,
@@ -212,6 +212,10 @@ class IndexRevision:
                 document, links=(*document.links, *mentions(document.text, body_start=document.body_start))
             )
         return document, detail
+
+    def _is_claimed(self, claimed: Head) -> bool:
+        head = self._registry.head(claimed.key)
+        return head is not None and (head.status, head.revision) == (Status.PENDING, claimed.revision)
 
     def _sidecar(self, found: CurrentVersions) -> bytes | None:
         """The sidecar's bytes, none where there is no sidecar; None where its version is gone by now."""

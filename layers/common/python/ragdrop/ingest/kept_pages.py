@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -23,10 +24,13 @@ class KeptPages(RecognizedPages):
         state: The state bucket.
         key: The document.
         version: The digest of the object's bytes.
+        is_wanted: Whether the version is still to be indexed: nothing is kept of a document that was purged meanwhile.
     """
 
-    def __init__(self, state: ObjectStore, key: DocumentKey, version: str) -> None:
-        self._state, self._name, self._version = state, pages_name(key), version
+    def __init__(
+        self, state: ObjectStore, key: DocumentKey, version: str, *, is_wanted: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._state, self._name, self._version, self._is_wanted = state, pages_name(key), version, is_wanted
         self._changed = False
 
     @cached_property
@@ -62,7 +66,7 @@ class KeptPages(RecognizedPages):
 
     def save(self) -> None:
         """Keep what was noted, without texts of versions that are forgotten."""
-        if not self._changed:
+        if not self._changed or not self._is_wanted():
             return
         used = {digest for pictures in self._kept["versions"].values() for digest in pictures.values()}
         texts = {digest: text for digest, text in self._kept["texts"].items() if digest in used}
