@@ -308,3 +308,67 @@ def final() -> list[Case]:
             ((1, PUMPS), (1, STAFF)),
         ),
     ]
+
+
+RESULTS = (
+    ("Item", "Q1", "Q2", "Change"),
+    ("Sales", "4.2", "5.1", "+21 %"),
+    ("Costs", "(3.0)", "(3.2)", "+7 %"),
+    ("Profit", "1.2", "1.9", "+58 %"),
+)
+PRICES = (("Article", "Price"), ("Seal", "12.50"), ("Filter", "40.75"), ("Float", "9.00"), ("Shaft", "210.00"))
+SHIFTS = (
+    ("Day", "Early", "Late", "Night"),
+    ("Mon", "Ann", "", "Bob"),
+    ("Tue", "", "Cid", "Ann"),
+    ("Wed", "Bob", "Ann", ""),
+    ("Thu", "Cid", "", "Bob"),
+)
+
+
+def _pairs(pairs: Rows, lefts: tuple[float, float], y: float, *, step: float = 14) -> str:
+    return "".join(
+        text(x, y - n * step, cell) for n, pair in enumerate(pairs) for x, cell in zip(lefts, pair, strict=True)
+    )
+
+
+def afterwards() -> list[Case]:
+    """What was tried once the finder was done: mostly pages that only look like tables."""
+    narrow = [line[:22] for line in _SHORT * 5]
+    invoice = (
+        ("Invoice no.", "2024-117"),
+        ("Date", "1 March 2025"),
+        ("Customer", "Acme Ltd"),
+        ("Due", "31 March 2025"),
+    )
+    letter = (("Acme Ltd", "12 Mill Lane"), ("Mr Ray", "Leeds LS1 4AB"), ("High Street 4", "Phone 0113 4417"))
+    sources = [(f"[{n + 1}]", line) for n, line in enumerate(_SHORT)]
+    equations = [(f"x{n} = y{n} + {n}", f"({n + 1})") for n in range(5)]
+    axes = "".join(
+        text(80, 700 - n * 100, str(30 - n * 10)) + text(100 + n * 100, 388, str(2021 + n)) for n in range(4)
+    )
+    edges = rule(60, 790, 540, 790) + rule(60, 60, 540, 60) + text(60, 50, "Manual") + text(520, 50, "7")
+    shifts = cells(SHIFTS, (64, 150, 240, 330), 690, bold=False)
+    return [
+        Case(
+            "results",
+            pdf_of(prose(60, 780) + cells(RESULTS, (60, 150, 230, 310), 690, rights=(1, 2, 3)) + prose(60, 600)),
+            ((1, RESULTS),),
+        ),
+        Case("prices", pdf_of(prose(60, 780) + cells(PRICES, (60, 300), 690, rights=(1,))), ((1, PRICES),)),
+        Case("empty cells", pdf_of(ruled(SHIFTS, (60, 150, 240, 330, 420), 780) + prose(60, 600)), ((1, SHIFTS),)),
+        Case(
+            "empty cells between three lines",
+            pdf_of(prose(60, 780) + shifts + "".join(rule(60, y, 400, y) for y in (704, 685, 620)) + prose(60, 590)),
+            ((1, SHIFTS),),
+        ),
+        Case("invoice", pdf_of(_pairs(invoice, (60, 200), 780) + prose(60, 600))),
+        Case("letter", pdf_of(_pairs(letter, (60, 400), 780) + prose(60, 600))),
+        Case("sources", pdf_of(_pairs(sources, (60, 90), 780, step=26))),
+        Case("equations", pdf_of(prose(60, 700) + _pairs(equations, (150, 480), 620, step=20))),
+        Case("three columns of prose", pdf_of("".join(prose(x, 780, narrow) for x in (40, 220, 400)))),
+        Case("prose in a frame", pdf_of(prose(60, 780) + grid((55, 520), (700, 620)) + prose(60, 685))),
+        Case("lines at head and foot", pdf_of(edges + prose(60, 775) + prose(60, 600))),
+        Case("columns between lines", pdf_of(edges + prose(60, 775, _SHORT * 5) + prose(320, 775, _SHORT * 5))),
+        Case("chart", pdf_of(grid((100, 200, 300, 400), (700, 600, 500, 400)) + axes + prose(60, 300))),
+    ]

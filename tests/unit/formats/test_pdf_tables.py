@@ -13,7 +13,7 @@ from tests import table_files
 from tests.document_files import pdf_of
 from tests.table_files import Case
 
-CASES = [*table_files.development(), *table_files.final()]
+CASES = [*table_files.development(), *table_files.final(), *table_files.afterwards()]
 
 
 def rows_of(document: ParsedDocument, table: Table) -> list[list[str]]:

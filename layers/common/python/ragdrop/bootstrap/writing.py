@@ -83,7 +83,6 @@ class IngestParts:
 
         return IndexRevision(
             documents=self.ports.documents,
-            state=self.ports.state,
             revisions=self.ports.revisions,
             parser=self.ports.parser,
             registry=self.ports.registry,

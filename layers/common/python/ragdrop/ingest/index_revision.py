@@ -15,7 +15,6 @@ from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DocumentTooLargeError
-from ragdrop.ingest.kept_pages import KeptPages
 from ragdrop.ingest.known_vectors import KnownVectors
 from ragdrop.ingest.mentions import mentions
 from ragdrop.ingest.metadata import MAX_SIDECAR_BYTES, facts_of, read_sidecar
@@ -77,7 +76,6 @@ class IndexRevision:
         self,
         *,
         documents: ObjectStore,
-        state: ObjectStore,
         registry: Registry,
         revisions: RevisionStore,
         parser: Parser,
@@ -86,7 +84,6 @@ class IndexRevision:
         clock: Callable[[], float],
     ) -> None:
         self._documents = documents
-        self._state = state
         self._registry = registry
         self._revisions = revisions
         self._parser = parser
@@ -180,7 +177,7 @@ class IndexRevision:
         if body is None or beside is None:
             return None
         digest = hashlib.sha256(body).hexdigest()
-        pages = KeptPages(self._state, claimed.key, digest, is_wanted=lambda: self._is_claimed(claimed))
+        pages = self._revisions.pages(claimed.key, digest, is_wanted=lambda: self._is_claimed(claimed))
         document = self._parser.parse(body, name=claimed.key.path, scan=Scan(pages, deadline))
         stated, problems = read_sidecar(beside) if beside else ({}, ())
         facts, warnings, basis = facts_of(

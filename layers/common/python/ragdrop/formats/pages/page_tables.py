@@ -131,7 +131,7 @@ class PageTables:
         else:
             rows = _in_rows([_merged([in_columns(line, borders) for line in band]) for band in bands])
         if len(rows) < 2 or not self._is_table(rows, ruled=True):
-            self.doubtful += len(rows) >= MIN_ROWS
+            self.doubtful += len(rows) >= MIN_ROWS and not self._flowing(rows)
             return []
         return [FoundTable(rows, tuple(borders))]
 
