@@ -9,11 +9,11 @@ import pytest
 from ragdrop.domain.parsed import ParsedDocument, Table
 from ragdrop.formats.pages.pdf import read_pdf
 from ragdrop.formats.splitter import SemanticSplitter
-from tests import table_files
+from tests import table_files, table_files_final
 from tests.document_files import pdf_of
 from tests.table_files import Case
 
-CASES = [*table_files.development(), *table_files.final(), *table_files.afterwards()]
+CASES = [*table_files.development(), *table_files_final.final(), *table_files_final.afterwards()]
 
 
 def rows_of(document: ParsedDocument, table: Table) -> list[list[str]]:
