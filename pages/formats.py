@@ -51,7 +51,7 @@ NOTES: dict[Kind, Note] = {
         "pictures, attached files, filled fields, comments, pages that cannot be read; rows of tables that are unsure",
         "5,000 pages",
         "pypdfium2",
-        "0.6",
+        "0.8",
     ),
     "docx": Note(
         "body, tables, formulas, text boxes, notes, descriptions of pictures; page headers and footers once",

@@ -6,6 +6,7 @@ Running text must never become a table: what is not surely one stays text.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -97,12 +98,15 @@ class PageTables:
     def _between_lines(self, words: list[PlacedWord], rules: list[Rule]) -> list[FoundTable]:
         """Tables whose rows, or at least whose start and end, are marked by flat lines of one width."""
         found = []
+        ordered = sorted(words, key=lambda word: word.y0 + word.y1)
         for group in _of_one_width(rules):
             left, right = group[0].x0 - 3, group[0].x1 + 3
-            column = [word for word in words if left < word.middle[0] < right]
+            column = [word for word in ordered if left < (word.x0 + word.x1) / 2 < right]
+            middles = [(word.y0 + word.y1) / 2 for word in column]
             run: list[list[Line]] = []
             for above, below in [*pairwise([rule.y0 for rule in group]), (0.0, 0.0)]:
-                lines = lines_of(word for word in column if above < word.middle[1] < below)
+                first, last = bisect_left(middles, above), bisect_left(middles, below)
+                lines = lines_of(column[first:last])
                 if lines and sum(bool(gaps_of(line)) for line in lines) >= 0.5 * len(lines):
                     run.append(lines)
                     continue
