@@ -37,6 +37,7 @@ BY_NAME_ONLY = {
     "answers",
     "growth",
     "load",
+    "ocr",
     "soak",
     "page_speed",
     "parity",

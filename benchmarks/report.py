@@ -107,6 +107,7 @@ TABLES: Sequence[ReportTable] = (
     ReportTable("ef-search", "docs/opensearch.md", *of_grids("opensearch_adapter", slice(1, None))),
     ReportTable("bucket-index", "docs/performance.md", *of_grids("bucket_index")),
     ReportTable("page-speed", "docs/app.md", *of_grids("page_speed")),
+    ReportTable("ocr", "docs/formats.md", *of_grids("ocr")),
     ReportTable("ingest", "docs/performance.md", *of_grids("ingest")),
     ReportTable("search", "docs/performance.md", *of_grids("search")),
     ReportTable("earlier", "docs/performance.md", *of_grids("earlier")),

@@ -81,17 +81,24 @@ def odt(manifest: str) -> bytes:
 
 def pdf(*pages: list[str]) -> bytes:
     """A PDF of these pages, each a list of lines."""
-    objects = ["<</Type/Catalog/Pages 2 0 R>>", "", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"]
-    kids = []
+    contents = []
     for lines in pages:
         shown = " ".join(f"({line}) Tj 0 -14 Td" for line in lines)
-        content = f"BT /F1 12 Tf 50 700 Td {shown} ET"
-        if lines is SCAN:
-            content = "q 50 0 0 50 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID x EI Q"
+        scan = "q 50 0 0 50 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID x EI Q"
+        contents.append(scan if lines is SCAN else f"BT /F1 12 Tf 50 700 Td {shown} ET")
+    return pdf_of(*contents)
+
+
+def pdf_of(*contents: str) -> bytes:
+    """A PDF whose pages have these content streams; F1 is Helvetica, F2 Courier and F3 Helvetica bold."""
+    fonts = [f"<</Type/Font/Subtype/Type1/BaseFont/{name}>>" for name in ("Helvetica", "Courier", "Helvetica-Bold")]
+    objects = ["<</Type/Catalog/Pages 2 0 R>>", "", fonts[0]]
+    kids = []
+    for content in contents:
         objects.append(f"<</Length {len(content)}>>stream\n{content}\nendstream")
         objects.append(
             f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents {len(objects)} 0 R"
-            "/Resources<</Font<</F1 3 0 R>>>>>>"
+            f"/Resources<</Font<</F1 3 0 R/F2 {fonts[1]}/F3 {fonts[2]}>>>>>>"
         )
         kids.append(f"{len(objects)} 0 R")
     objects[1] = f"<</Type/Pages/Count {len(kids)}/Kids[{' '.join(kids)}]>>"

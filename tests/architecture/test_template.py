@@ -175,7 +175,7 @@ def test_derived_state_with_a_prefix_of_its_own_expires_and_revisions_are_left_t
     rules = resources["StateBucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
     expiring = {rule["Prefix"]: rule["ExpirationInDays"] for rule in rules if "ExpirationInDays" in rule}
 
-    assert expiring == {"texts/": 90}
+    assert expiring == {"texts/": 90, "pages/": 30}
     assert DERIVED_AGE_S == 30 * 86_400
 
 

@@ -34,6 +34,7 @@
     - ModelNotFoundError            MODEL_NOT_FOUND -> 502
     - CircuitOpenError              CIRCUIT_OPEN
     - DeadlineError                 TIMEOUT -> 504
+    - ScanUnfinishedError           never leaves: ingest goes on with the scan
     - RerankError                   never leaves: the order stays as it was, with a warning
   + ConfigurationError          the deployment is wrong        -> the first invocation fails, never one request
 
@@ -259,6 +260,13 @@ class DeadlineError(DependencyError):
     """The time was used up; `stage` says by what."""
 
     code = "TIMEOUT"
+
+
+class ScanUnfinishedError(DeadlineError):
+    """Pages of a scan are left to recognise: the document goes on by another message.
+
+    `recognized` says how many pages were done in this invocation.
+    """
 
 
 class RerankError(DependencyError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -102,7 +101,7 @@ def parser(settings: Settings) -> Parser:
         return ContentParser(reader)
     from ragdrop.formats.pages.page_recognition import PageRecognition
 
-    return ContentParser(reader, PageRecognition(recognizer, reader, clock=time.monotonic))
+    return ContentParser(reader, PageRecognition(recognizer, reader))
 
 
 def text_recognizer(settings: Settings) -> TextRecognizer | None:

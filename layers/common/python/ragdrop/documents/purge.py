@@ -10,6 +10,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DocumentNotFoundError
+from ragdrop.ingest.kept_pages import pages_name
 from ragdrop.ingest.known_vectors import twin_name
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ingest.stored_revision import revisions_prefix
@@ -27,9 +28,9 @@ class Purged:
     """How much was removed from each place.
 
     `versions` counts object versions and delete markers, the sidecar's too; `derived` objects of the state bucket
-    (parsed text, chunks, vectors); `chunks` those of all indexes; `registry_items` head and details; `receipts` are of
-    answers that it was found for.  `marker` is the version id of the delete marker that came first; it went
-    with the versions.
+    (parsed text, chunks, vectors, recognised pages); `chunks` those of all indexes; `registry_items` head and details;
+    `receipts` are of answers that it was found for.  `marker` is the version id of the delete marker that came first;
+    it went with the versions.
     """
 
     versions: int
@@ -99,7 +100,7 @@ class PurgeDocuments:
             place = json.loads(self.state.get(name) or b"{}")
             if (place.get("vault"), place.get("path")) == (key.vault, key.path):
                 twins += self.state.purge(name)
-        return twins + self.state.delete_prefix(prefix)
+        return twins + self.state.purge(pages_name(key)) + self.state.delete_prefix(prefix)
 
     def _remove_chunks(self, key: DocumentKey, deadline: Deadline) -> int:
         tenant = self.directory.tenant(key.tenant, fresh=True)

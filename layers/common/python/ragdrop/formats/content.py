@@ -43,6 +43,7 @@ from ragdrop.formats.registry import BY_SUFFIX, Kind, titles
 from ragdrop.formats.text import TextParser
 from ragdrop.formats.text_decoder import decode
 from ragdrop.formats.text_decoding import holds_controls, looks_binary
+from ragdrop.ports import Scan
 
 if TYPE_CHECKING:  # Markdown does not wait for it
     from ragdrop.formats.pages.page_recognition import PageRecognition
@@ -136,7 +137,7 @@ class ContentParser:
         self._recognition = recognition
         self._text = TextParser()
 
-    def parse(self, body: bytes, *, name: str) -> ParsedDocument:
+    def parse(self, body: bytes, *, name: str, scan: Scan | None = None) -> ParsedDocument:
         """Read *body* as what it is.
 
         Raises:
@@ -146,6 +147,7 @@ class ContentParser:
             UnsafeDocumentError: It took too much time or memory, or unpacks to too much.
             DocumentTooLargeError: It has too many pages.
             CorruptDocumentError: It is damaged and no text could be read.
+            ScanUnfinishedError: The time of *scan* was too short for its pages; what was read of them is kept.
         """
         try:
             kind = kind_of(body, name)
@@ -153,9 +155,9 @@ class ContentParser:
             media_type = PICTURES.get(exc.details.get("format", ""))
             if self._recognition is None or media_type is None:
                 raise
-            return self._recognition.of_picture(body, media_type)
+            return self._recognition.of_picture(body, media_type, scan)
         if kind in {"text", "markdown"}:
             return self._text.read(body, markdown=kind == "markdown")
         if kind == "pdf" and self._recognition is not None:
-            return self._recognition.of_pdf(body, lambda: self._reader("pdf", body, name))
+            return self._recognition.of_pdf(body, lambda: self._reader("pdf", body, name), scan)
         return self._reader(kind, body, name)

@@ -124,7 +124,8 @@ class _Cutter:
 
     def _prose_and_tables(self, start: int, end: int) -> Iterator[Piece]:
         for table in self._document.tables:
-            if table.start >= start and not self._fits(self._text[table.start : table.end], self._base_tokens):
+            whole = not table.header and self._fits(self._text[table.start : table.end], self._base_tokens)
+            if table.start >= start and not whole:  # rows whose header stands elsewhere come with it
                 yield from self._prose(start, table.start)
                 yield from self._table(table)
                 start = table.end

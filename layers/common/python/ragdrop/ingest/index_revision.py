@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Detail, Head
+from ragdrop.domain.documents import Detail, Head, Status
 from ragdrop.domain.history import WRITTEN_BY
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import language_warning, uncovered
@@ -22,7 +22,7 @@ from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ingest.stored_revision import StoredRevision
 from ragdrop.ingest.write_chunks import CopyRevision, Cut, Known, WriteChunks
 from ragdrop.ingest.write_parts import Unfinished, WrittenRevision
-from ragdrop.ports import ObjectStore, Parser, Registry, StoredObject
+from ragdrop.ports import ObjectStore, Parser, Registry, Scan, StoredObject
 from ragdrop.ports.registry import Checkpoint
 from ragdrop.tenants.settings_in_force import categories_in_force, mentions_in_force
 
@@ -93,7 +93,7 @@ class IndexRevision:
         self._clock = clock
 
     def prepare(
-        self, claimed: Head, found: CurrentVersions, tenant: Tenant, *, first: bool
+        self, claimed: Head, found: CurrentVersions, tenant: Tenant, deadline: Deadline, *, first: bool
     ) -> ParsedRevision | Unfinished | None:
         """Read and cut the revision *claimed* of the versions *found*; None where one of them is gone by now.
 
@@ -103,13 +103,14 @@ class IndexRevision:
 
         Raises:
             DocumentError: The document can never be indexed as it is.
+            ScanUnfinishedError: Pages of a scan are left to recognise.
             DependencyError: A service failed; the same call may succeed later.
         """
         stored = found.document
         if stored.size_bytes > MAX_OBJECT_BYTES:
             message = f"the object has {stored.size_bytes} bytes, at most {MAX_OBJECT_BYTES} are allowed"
             raise DocumentTooLargeError(message, limit_bytes=MAX_OBJECT_BYTES, size_bytes=stored.size_bytes)
-        parsed = self._parsed(claimed, found, tenant)
+        parsed = self._parsed(claimed, found, tenant, deadline)
         if parsed is None:
             return None
         document, detail = parsed
@@ -166,14 +167,18 @@ class IndexRevision:
             if kept is not None:
                 self._copy_revision(kept, written.detail.facts, tenant=tenant, target=target, deadline=deadline)
 
-    def _parsed(self, claimed: Head, found: CurrentVersions, tenant: Tenant) -> tuple[ParsedDocument, Detail] | None:
+    def _parsed(
+        self, claimed: Head, found: CurrentVersions, tenant: Tenant, deadline: Deadline
+    ) -> tuple[ParsedDocument, Detail] | None:
         """The document and its detail; the object's bytes end here, as a large one is too much to be held twice."""
         stored = found.document
         body = self._documents.get(stored.key, version_id=stored.version_id)
         beside = self._sidecar(found)
         if body is None or beside is None:
             return None
-        document = self._parser.parse(body, name=claimed.key.path)
+        digest = hashlib.sha256(body).hexdigest()
+        pages = self._revisions.pages(claimed.key, digest, is_wanted=lambda: self._is_claimed(claimed))
+        document = self._parser.parse(body, name=claimed.key.path, scan=Scan(pages, deadline))
         stated, problems = read_sidecar(beside) if beside else ({}, ())
         facts, warnings, basis = facts_of(
             claimed.key,
@@ -189,7 +194,7 @@ class IndexRevision:
             revision=claimed.revision,
             facts=facts,
             chunk_count=0,
-            content_hash=hashlib.sha256(body).hexdigest(),
+            content_hash=digest,
             size_bytes=len(body),
             etag=stored.etag,
             media_type=document.media_type,
@@ -204,6 +209,10 @@ class IndexRevision:
                 document, links=(*document.links, *mentions(document.text, body_start=document.body_start))
             )
         return document, detail
+
+    def _is_claimed(self, claimed: Head) -> bool:
+        head = self._registry.head(claimed.key)
+        return head is not None and (head.status, head.revision) == (Status.PENDING, claimed.revision)
 
     def _sidecar(self, found: CurrentVersions) -> bytes | None:
         """The sidecar's bytes, none where there is no sidecar; None where its version is gone by now."""

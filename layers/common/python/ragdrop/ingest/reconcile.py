@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
-from ragdrop.errors import DependencyError, DocumentError, InvalidParamsError
+from ragdrop.errors import DependencyError, DocumentError, InvalidParamsError, ScanUnfinishedError
 from ragdrop.ingest.activate import ActivateRevisions
 from ragdrop.ingest.index_revision import IndexRevision, ParsedRevision
 from ragdrop.ingest.merge_segments import MergeSegments
@@ -120,14 +120,30 @@ class ReconcileBatch:
                 try:
                     work = self._begin_key(key, change, delivery, deadline)
                 except DependencyError as exc:
-                    self._redelivery.after_failure(key, delivery, exc)
-                    begun.failed.append(delivery)
+                    if not self._goes_on(key, delivery, exc, alone=delivery is deliveries[0]):
+                        begun.failed.append(delivery)
                     continue
                 if isinstance(work, ParsedRevision):
                     begun.parsed.append(Parsed(delivery, work))
                 elif work is not None:
                     begun.large.append((delivery, work))
         return begun
+
+    def _goes_on(self, key: DocumentKey, delivery: Delivery, exc: DependencyError, *, alone: bool) -> bool:
+        """Whether a long scan goes on by another message; else this one is given back.
+
+        A scan that had the whole time of the invocation for itself must have got further.
+        """
+        if isinstance(exc, ScanUnfinishedError) and (exc.details["recognized"] or not alone):
+            try:
+                self._redelivery.go_on_with_scan(key, delivery)
+            except DependencyError as second:
+                exc = second
+            else:
+                logger.info("a scan goes on in another message", extra={"pages": exc.details["recognized"]})
+                return True
+        self._redelivery.after_failure(key, delivery, exc)
+        return False
 
     def _merge(self, deliveries: Sequence[Delivery], deadline: Deadline) -> list[Delivery]:
         """Merge segments as messages ask; the messages of merges that failed and are tried again."""

@@ -101,7 +101,7 @@ class ReconcileKey:
                     if self._apply_settings(claimed, found.document, tenant):
                         return None
                     continue
-                work = self._index_revision.prepare(claimed, found, tenant, first=head is None)
+                work = self._index_revision.prepare(claimed, found, tenant, deadline, first=head is None)
             except DocumentError as exc:
                 if is_unknown(head) and self._live.keeps_last_good(key, tenant) and len(refused) < MAX_REFUSED:
                     refused.append(found)

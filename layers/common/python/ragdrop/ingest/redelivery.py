@@ -54,6 +54,19 @@ class Redelivery:
         except DependencyError as second:  # the lease then ends by itself
             logger.warning("a lease could not be given back", extra={"service": second.service, "code": second.code})
 
+    def go_on_with_scan(self, key: DocumentKey, delivery: Delivery) -> None:
+        """Let a message of its own go on with the pages that are left; this one is done.
+
+        The lease ends first: the next message would take it for another worker's.
+
+        Raises:
+            DependencyError: It could not be sent; then this message comes again.
+        """
+        head = self._registry.head(key)
+        if head is not None and head.message_id == delivery.message_id and head.status is Status.PENDING:
+            self._registry.give_back(key, head.revision)
+        self._queue.send(key.s3_key)
+
     def after(self, delivery: Delivery, delay_s: int) -> None:
         """Let the message come again after *delay_s*; never fails."""
         try:

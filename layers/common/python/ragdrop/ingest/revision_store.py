@@ -11,11 +11,12 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ragdrop.domain.chunks import Chunk, Vector
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.parsed import ParsedDocument, part_places
+from ragdrop.ingest.kept_pages import KeptPages
 from ragdrop.ingest.stored_revision import StoredRevision, block_name, object_name, pack, revision_of, revisions_prefix
 from ragdrop.ports import ObjectStore
 
@@ -70,6 +71,10 @@ class RevisionStore:
         metadata = {OWNER: owner} | ({VERSION: version_id} if version_id else {})
         self._state.put(name, encoded, media_type="application/json", metadata=metadata)
         return StoredRevision(self._state, key, revision, manifest)
+
+    def pages(self, key: DocumentKey, digest: str, *, is_wanted: Callable[[], bool]) -> KeptPages:
+        """The recognised pages of the version whose bytes have this digest; kept while it *is_wanted*."""
+        return KeptPages(self._state, key, digest, is_wanted=is_wanted)
 
     def owner(self, prefix: str) -> DocumentKey | None:
         """The document that the revision under *prefix* is of; None where its manifest is not there or does not say."""

@@ -13,13 +13,18 @@ from ragdrop.models.http import OpenAiHttp, problem
 from ragdrop.ports import RecognizedText
 
 SERVICE = "ocr"
+MAX_AT_ONCE = 8
 
 
 class HttpTextRecognizer:
-    """A TextRecognizer over `POST /recognize` of `{image}`, in base64 -> `lines[] {text, confidence}`."""
+    """A TextRecognizer over `POST /recognize` of `{image}`, in base64 -> `lines[] {text, confidence}`.
+
+    A service that reads several pictures at the same time says how many in `at_once` of its replies.
+    """
 
     def __init__(self, http: OpenAiHttp) -> None:
         self._http = http
+        self.at_once = 1  # until the service says more
 
     def recognize(self, picture: bytes, deadline: Deadline) -> RecognizedText:
         """The lines in the service's order; their confidence weighs as their length."""
@@ -34,7 +39,9 @@ class HttpTextRecognizer:
         if response.status_code != httpx.codes.OK:
             raise DependencyError(f"the OCR service refused: {problem(response)}", service=SERVICE)
         try:
-            lines = [(str(line["text"]), float(line["confidence"])) for line in response.json()["lines"]]
+            reply = response.json()
+            lines = [(str(line["text"]), float(line["confidence"])) for line in reply["lines"]]
+            self.at_once = min(max(int(reply.get("at_once", 1)), 1), MAX_AT_ONCE)
         except (ValueError, KeyError, TypeError) as exc:
             raise DependencyError("the OCR service gave an answer that cannot be read", service=SERVICE) from exc
         return of_lines(lines)
@@ -48,6 +55,7 @@ class TextractRecognizer:
         failures: What the client raises.
     """
 
+    at_once = 4  # the least that AWS grants a second, where it has Textract, is 1: boto3 waits and tries again
     REFUSALS = frozenset({"UnsupportedDocumentException", "BadDocumentException", "DocumentTooLargeException"})
 
     def __init__(self, client: Any, *, failures: tuple[type[Exception], ...]) -> None:

@@ -7,7 +7,7 @@ from ragdrop.ports.chunk_index import ChunkIndex, LayeredIndex, MergingIndex, Se
 from ragdrop.ports.message_queue import MessageQueue
 from ragdrop.ports.models import ChatModel, Completion, Embedder, Message, Prompt, Prompter, PromptRequest
 from ragdrop.ports.object_store import ObjectStore, StoredObject
-from ragdrop.ports.reading import Parser, RecognizedText, Splitter, TextRecognizer
+from ragdrop.ports.reading import Parser, RecognizedPages, RecognizedText, Scan, Splitter, TextRecognizer
 from ragdrop.ports.registry import Claim, Registry
 from ragdrop.ports.visited import VisitedCache
 
@@ -26,8 +26,10 @@ __all__ = [
     "Prompt",
     "PromptRequest",
     "Prompter",
+    "RecognizedPages",
     "RecognizedText",
     "Registry",
+    "Scan",
     "SearchableIndex",
     "Splitter",
     "StoredObject",

@@ -17,7 +17,7 @@ from ragdrop.tenants.admission import AdmissionRecords
 
 SETTLE_S = 65.0  # the longest that ingest works on a message that came before, and caches of the tenant's item
 PAGE = 100
-STATE_PREFIXES = ("revisions", "texts", "index")  # each with the tenant's name behind it
+STATE_PREFIXES = ("revisions", "texts", "pages", "index")  # each with the tenant's name behind it
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,15 @@
-"""PDF by PDFium: text of the pages, outline as headings, and warnings."""
+"""PDF by PDFium: text of the pages with their tables, outline as headings, and warnings."""
 
 from __future__ import annotations
 
-import ctypes
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from ragdrop.domain.parsed import Heading, ParsedDocument
+from ragdrop.domain.parsed import Heading, ParsedDocument, Table
 from ragdrop.errors import (
     CorruptDocumentError,
     DocumentTooLargeError,
@@ -18,7 +18,8 @@ from ragdrop.errors import (
     UnsafeDocumentError,
 )
 from ragdrop.formats.media_types import PDF
-from ragdrop.formats.pages.pdf_damage import damage, ligatures_in_order, reflow
+from ragdrop.formats.pages.page_text import PageText, PageTexts, flattened_warning
+from ragdrop.formats.pages.pdf_damage import damage
 
 MAX_PAGES = 5_000
 MAX_TEXT_CHARACTERS = 64 * 1024 * 1024
@@ -53,12 +54,17 @@ def _read(document: pypdfium2.PdfDocument, body: bytes) -> ParsedDocument:
         message = f"the document has {len(document)} pages, at most {MAX_PAGES} are read"
         raise DocumentTooLargeError(message, limit_pages=MAX_PAGES, pages=len(document))
     pieces, starts, unreadable, length = [], [], [], 0
-    seen = _Unread()
+    tables: list[Table] = []
+    seen, texts = _Unread(), PageTexts()
     for number in range(len(document)):
-        text = _page_text(document, number, seen)
-        if text is None:
+        read = _page_text(document, number, seen, texts)
+        if read is None:
             unreadable.append(number + 1)
-        piece = (text or "") + "\n\n"
+        piece = (read.text if read else "") + "\n\n"
+        tables += [
+            replace(each, start=each.start + length, rows_start=each.rows_start + length, end=each.end + length)
+            for each in (read.tables if read else ())
+        ]
         starts.append(length)
         pieces.append(piece)
         length += len(piece)
@@ -81,8 +87,13 @@ def _read(document: pypdfium2.PdfDocument, body: bytes) -> ParsedDocument:
         "text",
         PDF,
         headings=tuple(headings),
-        warnings=(*_warnings(document, body, unreadable), *seen.warnings(document)),
+        warnings=(
+            *_warnings(document, body, unreadable),
+            *seen.warnings(document),
+            *flattened_warning(texts.flattened),
+        ),
         pages=tuple(starts),
+        tables=tuple(tables),
     )
 
 
@@ -122,25 +133,18 @@ def _has(annotation: object, key: bytes) -> bool:
     return pdfium.FPDFAnnot_GetStringValue(annotation, key, None, 0) > 2  # type: ignore[no-any-return]
 
 
-def _page_text(document: pypdfium2.PdfDocument, number: int, seen: _Unread) -> str | None:
+def _page_text(document: pypdfium2.PdfDocument, number: int, seen: _Unread, texts: PageTexts) -> PageText | None:
     """The text of a page, None where the page cannot be read."""
     try:
         page = document[number]
         try:
-            textpage = page.get_textpage()
-            text = reflow(ligatures_in_order(textpage.get_text_range(), lambda index: _box(textpage, index)))
-            seen.look_at(page, number + 1, text)
-            return text
+            read = texts.read(page, number + 1)
+            seen.look_at(page, number + 1, read.text)
+            return read
         finally:
             page.close()
     except pypdfium2.PdfiumError:
         return None
-
-
-def _box(textpage: pypdfium2.PdfTextPage, index: int) -> tuple[float, ...]:
-    sides = [ctypes.c_double() for _ in range(4)]
-    pdfium.FPDFText_GetCharBox(textpage, index, *sides)
-    return tuple(side.value for side in sides)
 
 
 def _warnings(document: pypdfium2.PdfDocument, body: bytes, unreadable: list[int]) -> Iterator[str]:

@@ -56,8 +56,9 @@ def _streams(body: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 HYPHEN = "\ufffe"  # what PDFium gives for a hyphen at the end of a line
+MARK = "\ufdd0"  # no character: where a table stands, in a line of its own
 FULL_LINE = 0.75  # of the page's usual line length: a shorter line ends its paragraph
-_STARTS_ANEW = re.compile(r"[•◦▪–*-] |\(?\d{1,3}[.)] |[A-Z0-9.]{1,8}$")
+_STARTS_ANEW = re.compile(r"[•◦▪–*-] |\(?\d{1,3}[.)] |[A-Z0-9.]{1,8}$|" + MARK)
 
 
 # Letters that only end a word, in Arabic and Hebrew: at the start of words they tell of a page in visual order.
@@ -68,6 +69,11 @@ _LTR_RUN = re.compile(r"[^\W\u0590-\u08ff_](?:[^\u0590-\u08ff\n]*[^\W\u0590-\u08
 _FORMS = re.compile(r"[\ufb1d-\ufdff\ufe70-\ufefc]+")  # letters as they are drawn, with a code for each shape
 _ALEF_LAM = re.compile("[اأإآ]ل")
 _MIRRORED = str.maketrans("()[]{}<>«»", ")(][}{><»«")
+
+
+def is_right_to_left(page: str) -> bool:
+    """Whether a page has letters that are read from right to left."""
+    return _RTL.search(page) is not None
 
 
 def logical_order(page: str) -> str:
@@ -81,7 +87,7 @@ def logical_order(page: str) -> str:
     >>> logical_order("المضخة حمراء"), logical_order("The pump")
     ('المضخة حمراء', 'The pump')
     """
-    if not _RTL.search(page):
+    if not is_right_to_left(page):
         return page
     page = _FORMS.sub(lambda found: unicodedata.normalize("NFKC", found.group()), page)
     words = _RTL_WORD.findall(page)
