@@ -190,7 +190,7 @@ def joined(rules: Iterable[Rule]) -> list[Rule]:
     """Lines drawn in pieces as one each.
 
     >>> joined([Rule(0, 5, 10, 5), Rule(11, 5, 20, 5), Rule(0, 5, 0, 9)])
-    [Rule(x0=0, y0=5, x1=20, y1=5), Rule(x0=0, y0=5, x1=0, y1=9)]
+    [Rule(x0=0, y0=5.0, x1=20, y1=5.0), Rule(x0=0, y0=5, x1=0, y1=9)]
     """
     whole: list[Rule] = []
     held = list(rules)
