@@ -149,16 +149,20 @@ def test_with_the_registrys_document_items_removed_a_sweep_brings_the_bucket_bac
 
 
 def forget_documents(tenant: Tenant) -> int:
-    """Remove every item of the tenant's documents from the registry; how many."""
+    """Remove every item of the tenant's documents from the registry, and their change counts, as a loss would.
+
+    How many of documents.
+    """
     dynamodb, table = tenant.stack.client("dynamodb"), tenant.stack.environment["REGISTRY_TABLE"]
     start: dict[str, object] = {}
     removed = 0
     while True:
         page = dynamodb.scan(TableName=table, ProjectionExpression="PK, SK", **start)
         for item in page["Items"]:
-            if item["PK"]["S"].startswith(f"D#{tenant.name}/"):
+            of_document = item["PK"]["S"].startswith(f"D#{tenant.name}/")
+            if of_document or item["PK"]["S"] == f"LC#{tenant.name}":
                 dynamodb.delete_item(TableName=table, Key=item)
-                removed += 1
+                removed += of_document
         if "LastEvaluatedKey" not in page:
             return removed
         start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
