@@ -18,8 +18,9 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.grids import Grid, tell
+from benchmarks.trees import tree_of
+from localstack.home import REPOSITORY
 
-ROOT = Path(__file__).resolve().parents[1]
 CHILD = Path(__file__).with_name("earlier_child.py")
 COLUMNS = ("what", "before", "p50, ms", "now", "ratio", "CPU, ms", "now", "ratio")
 BEFORE = ("4b2940f", "ceefe37")  # the last without history and stages; the last that read every hit's chunk again
@@ -42,19 +43,17 @@ def main() -> int:
 
 def compared(commit: str, rounds: int) -> list[tuple[str, ...]]:
     """The rows of one commit."""
-    name = _git("log", "-1", "--format=%h, %ad", "--date=short", commit)
+    log = ["git", "log", "-1", "--format=%h, %ad", "--date=short", commit]
+    done = subprocess.run(log, cwd=REPOSITORY, check=True, capture_output=True, text=True)  # noqa: S603 - git
+    name = done.stdout.strip()
+    pairs = []
     with tempfile.TemporaryDirectory(prefix="ragdrop-earlier-") as folder:
-        tree = Path(folder, "tree")
-        _git("worktree", "add", "--quiet", "--detach", str(tree), commit)
-        try:
-            pairs = []
-            for number in range(rounds):
-                order = (tree, ROOT) if number % 2 else (ROOT, tree)
-                times = {place: _times(place) for place in order}
-                pairs.append((times[tree], times[ROOT]))
-                print(f"earlier: {name}: round {number + 1} of {rounds}", file=sys.stderr, flush=True)
-        finally:
-            _git("worktree", "remove", "--force", str(tree))
+        tree = tree_of(commit, Path(folder))
+        for number in range(rounds):
+            order = (tree, REPOSITORY) if number % 2 else (REPOSITORY, tree)
+            times = {place: _times(place) for place in order}
+            pairs.append((times[tree], times[REPOSITORY]))
+            print(f"earlier: {name}: round {number + 1} of {rounds}", file=sys.stderr, flush=True)
     return [(NAMES[kind], name, *_cells(pairs, kind, "p50_ms"), *_cells(pairs, kind, "cpu_ms")) for kind in NAMES]
 
 
@@ -76,11 +75,6 @@ def _times(tree: Path) -> Times:
         text=True,
     )
     return dict(json.loads(done.stdout.splitlines()[-1]))
-
-
-def _git(*command: str) -> str:
-    run = ["git", *command]
-    return subprocess.run(run, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()  # noqa: S603 - git
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""One side of benchmarks/earlier.py: it runs on the tree that PYTHONPATH names first, which may be an older one."""
+"""One side of benchmarks/earlier.py: it runs on the tree that PYTHONPATH names first, which may be an older one.
+
+So it takes from benchmarks/ only what those trees have too, and fills its world itself.
+"""
 
 from __future__ import annotations
 

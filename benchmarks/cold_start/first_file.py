@@ -10,11 +10,8 @@ figures, of which `python -m benchmarks.report --write` makes the table.
 from __future__ import annotations
 
 import argparse
-import io
-import subprocess
 import sys
 import sysconfig
-import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 from platform import python_version
@@ -25,23 +22,15 @@ from typing import Any
 from benchmarks import records
 from benchmarks.cold_start.function_folders import Function
 from benchmarks.cold_start.function_imports import Imports
+from benchmarks.trees import tree_of
 from localstack.home import REPOSITORY
 
 NAME = "first_file"
 ROUNDS = 15
 BEFORE, WITH = "5e6f809", "3e6cfe3"  # before the readers of XLSX, PPTX and others were merged, and that merge
 FILE = "# Pump\n\nThe pump is [here](yard.md).\n\n| part | price |\n|---|---|\n| seal | 3 |\n"
+PARTS = ("functions/ingest", "layers/common/python")
 FIGURES = ("cpu_s", "read_cpu_s", "read_modules")
-
-
-def tree_of(commit: str, folder: Path) -> Path:
-    """The code of *commit*, unpacked below *folder*."""
-    named = ["functions/ingest", "layers/common/python"]
-    command = ["git", "archive", commit, *named]
-    packed = subprocess.run(command, cwd=REPOSITORY, capture_output=True, check=True).stdout  # noqa: S603 - our own
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        archive.extractall(folder / commit, filter="data")
-    return folder / commit
 
 
 def measure(rounds: int, before: str, with_formats: str) -> dict[str, Any]:
@@ -50,8 +39,8 @@ def measure(rounds: int, before: str, with_formats: str) -> dict[str, Any]:
     imports = Imports(packages)
     with TemporaryDirectory(prefix="ragdrop-trees-") as folder:
         trees = {
-            "before": tree_of(before, Path(folder)),
-            "with the readers": tree_of(with_formats, Path(folder)),
+            "before": tree_of(before, Path(folder), *PARTS),
+            "with the readers": tree_of(with_formats, Path(folder), *PARTS),
             "now": REPOSITORY,
         }
         functions = [
@@ -60,7 +49,7 @@ def measure(rounds: int, before: str, with_formats: str) -> dict[str, Any]:
                 None,
                 "app",
                 "ingest.reconcile",
-                (tree / "functions/ingest", tree / "layers/common/python"),
+                tuple(tree / part for part in PARTS),
                 0,
                 FILE,
             )

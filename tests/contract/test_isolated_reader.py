@@ -19,6 +19,16 @@ from tests import document_files
 MEMORY_BYTES = 256 * 1024 * 1024
 
 
+def printed(program: str) -> str:
+    """What a program prints in an interpreter of its own."""
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=False, text=True, env={"PYTHONPATH": path}
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @pytest.fixture(scope="module")
 def reader() -> Iterator[IsolatedReader]:
     made = IsolatedReader(timeout_s=4.0, memory_bytes=MEMORY_BYTES)
@@ -102,13 +112,8 @@ def test_reading_markdown_imports_no_reader_of_another_format() -> None:
         "ContentParser(IsolatedReader()).parse(b'# Pump', name='a.md')\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )
-    path = os.pathsep.join(entry for entry in sys.path if entry)
 
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, check=True, text=True, env={"PYTHONPATH": path}
-    )
-
-    assert done.stdout == "[]\n"
+    assert printed(program) == "[]\n"
 
 
 def test_closing_leaves_no_process_behind() -> None:
@@ -140,10 +145,5 @@ def test_the_process_can_open_no_connection_and_start_no_program(line: str) -> N
         "from ragdrop.formats.reader_process import refuse_connections\nsys.addaudithook(refuse_connections)\n"
         f"try:\n    {line}\nexcept UnsafeDocumentError:\n    print('refused')"
     )
-    path = os.pathsep.join(entry for entry in sys.path if entry)
 
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, check=False, text=True, env={"PYTHONPATH": path}
-    )
-
-    assert done.stdout == "refused\n", done.stderr
+    assert printed(program) == "refused\n"
