@@ -21,6 +21,7 @@ from ragdrop.domain.chunks import (
     IndexedRevision,
     RevisionPage,
     Vector,
+    best_first,
 )
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
@@ -119,7 +120,7 @@ class MemoryChunkIndex:
         for chunk in sorted(self._held(index), key=lambda chunk: chunk.chunk.ordinal):
             if (chunk.key, chunk.revision) in set(revisions):
                 found.setdefault((chunk.key, chunk.revision), []).append(chunk)
-        return sorted((_nearest(chunks, wanted) for chunks in found.values()), key=lambda hit: (-hit.score, hit.order))
+        return best_first(_nearest(chunks, wanted) for chunks in found.values())
 
     def remove(
         self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
@@ -254,7 +255,7 @@ def _without(found: Candidates, parts: Collection[str]) -> Candidates:
 
 def _best(allowed: list[IndexedChunk], scores: dict[str, float], limit: int) -> list[Hit]:
     hits = [_hit(chunk, scores[chunk.id]) for chunk in allowed if chunk.id in scores]
-    return sorted(hits, key=lambda hit: (-hit.score, hit.order))[:limit]
+    return best_first(hits)[:limit]
 
 
 def _cosine(left: Vector, right: Vector) -> float:
@@ -283,7 +284,7 @@ def _bm25(wanted: set[str], held: list[IndexedChunk]) -> dict[str, float]:
 def _nearest(chunks: list[IndexedChunk], wanted: Vector | None) -> Hit:
     near = [chunk for chunk in chunks if wanted and has_direction(wanted) and has_direction(chunk.vector)]
     hits = [_hit(chunk, _cosine(wanted, chunk.vector)) for chunk in near if wanted]
-    best = min(hits, key=lambda hit: (-hit.score, hit.order), default=_hit(chunks[0], 0.0))
+    best = next(iter(best_first(hits)), _hit(chunks[0], 0.0))
     return replace(best, links=chunks[0].links)
 
 

@@ -102,7 +102,8 @@ class FolderSync:
                 continue
             self._settled.pop(path, None)
             self.held.pop(path, None)
-            self.held |= {path: found[path]} if path in found else {}
+            if path in found:
+                self.held[path] = found[path]
 
     def look(self) -> None:
         """Send what is new or changed since it was sent, and delete what is gone.

@@ -153,6 +153,11 @@ class Hit:
         return order_of(self.key, self.revision, self.chunk.ordinal)
 
 
+def best_first(hits: Iterable[Hit]) -> list[Hit]:
+    """Hits by their scores, the best first; equal ones by `Hit.order`."""
+    return sorted(hits, key=lambda hit: (-hit.score, hit.order))
+
+
 @dataclass(frozen=True, slots=True)
 class Folder:
     """A path prefix on segment boundaries; in every vault where `vault` is None.  `path` has no slash at its ends."""

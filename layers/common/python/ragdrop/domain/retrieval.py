@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ragdrop.domain.chunks import Candidates, Hit
+from ragdrop.domain.chunks import Candidates, Hit, best_first
 from ragdrop.domain.documents import Facts, Head
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.queries import Query
@@ -115,7 +115,7 @@ def merged(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
     if len(lists) == 1:
         return list(lists[0])
     hits = {hit.chunk_id: hit for found in lists for hit in found}
-    return sorted(hits.values(), key=lambda hit: (-hit.score, hit.order))
+    return best_first(hits.values())
 
 
 def documents_of(candidates: Sequence[Candidates], *, at_most: int = MAX_VERIFIED) -> list[DocumentKey]:

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, EmptyDocumentError, EncryptedDocumentError
 from ragdrop.formats.html import read_html
-from ragdrop.formats.markdown_writer import MarkdownWriter, one_line
+from ragdrop.formats.markdown_writer import MarkdownWriter, first_twenty, one_line
 from ragdrop.formats.media_types import EPUB
 from ragdrop.formats.office.package import Package, attribute, below, child
 
@@ -65,7 +65,7 @@ def read_epub(body: bytes) -> ParsedDocument:
     if writer.length == start:
         raise EmptyDocumentError("there is no text in this book")
     if missing:
-        shown = ", ".join(map(str, missing[:20]))
+        shown = first_twenty(missing)
         warnings.append(f"{len(missing)} of {len(parts)} chapters cannot be read and are left out: {shown}")
     return writer.document(EPUB, warnings=[*warnings, *_left_out(package)])
 

@@ -27,6 +27,15 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def first_twenty(numbers: Sequence[object]) -> str:
+    """The first twenty of *numbers*, for a warning.
+
+    >>> first_twenty([3, 5])
+    '3, 5'
+    """
+    return ", ".join(map(str, numbers[:20]))
+
+
 def table_row(cells: Iterable[str], columns: int) -> str:
     r"""A row of a Markdown table with exactly *columns* cells, line end included.
 

@@ -6,7 +6,7 @@ import logging
 import random
 from collections.abc import Callable
 
-from ragdrop.domain.documents import Status
+from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DependencyError
 from ragdrop.ingest.activate import ActivateRevisions
@@ -43,8 +43,8 @@ class Redelivery:
         last = delivery.receives >= MAX_RECEIVES  # SQS moves it where it would be received once more: at once
         self.after(delivery, 0 if last else self._delay_s(delivery))
         try:
-            head = self._registry.head(key)
-            if head is None or head.message_id != delivery.message_id or head.status is not Status.PENDING:
+            head = self._pending(key, delivery)
+            if head is None:
                 return
             if last:
                 failure = self._live.failure(exc.code, exc.message, delivery.receives)
@@ -62,10 +62,16 @@ class Redelivery:
         Raises:
             DependencyError: It could not be sent; then this message comes again.
         """
-        head = self._registry.head(key)
-        if head is not None and head.message_id == delivery.message_id and head.status is Status.PENDING:
+        head = self._pending(key, delivery)
+        if head is not None:
             self._registry.give_back(key, head.revision)
         self._queue.send(key.s3_key)
+
+    def _pending(self, key: DocumentKey, delivery: Delivery) -> Head | None:
+        """The document's head, where this message holds its lease."""
+        head = self._registry.head(key)
+        holds = head is not None and head.message_id == delivery.message_id and head.status is Status.PENDING
+        return head if holds else None
 
     def after(self, delivery: Delivery, delay_s: int) -> None:
         """Let the message come again after *delay_s*; never fails."""

@@ -39,6 +39,14 @@ class Table:
     end: int
     header: str = ""
 
+    def moved(self, by: int) -> Table:
+        """The same table in a text that has *by* characters more before it.
+
+        >>> Table(0, 12, 20).moved(5)
+        Table(start=5, rows_start=17, end=25, header='')
+        """
+        return Table(self.start + by, self.rows_start + by, self.end + by, self.header)
+
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:

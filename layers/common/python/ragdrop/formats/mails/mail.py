@@ -14,6 +14,7 @@ from typing import Any
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, EncryptedDocumentError, UnsafeDocumentError
 from ragdrop.formats.mails.mail_parts import Attachment, Mail, MailWriter
+from ragdrop.formats.markdown_writer import first_twenty
 from ragdrop.formats.media_types import EML, MBOX
 from ragdrop.formats.text_decoder import decode
 from ragdrop.formats.text_decoding import clean, marked_encoding
@@ -68,7 +69,7 @@ def read_mailbox(body: bytes) -> ParsedDocument:
     if left_out and len(left_out) == len(starts):
         raise CorruptDocumentError("no mail of the mailbox can be read")
     if left_out:
-        shown = ", ".join(map(str, left_out[:20]))
+        shown = first_twenty(left_out)
         written.warnings.append(f"{len(left_out)} of {len(starts)} mails cannot be read and are left out: {shown}")
     return written.document(MBOX)
 

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 from ragdrop.domain.links import MAX_TARGET_CHARACTERS, MAX_TEXT_CHARACTERS, Link
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import DocumentTooLargeError
-from ragdrop.formats.markdown_writer import MarkdownWriter, one_line
+from ragdrop.formats.markdown_writer import MarkdownWriter, first_twenty, one_line
 from ragdrop.formats.media_types import PPTX
 from ragdrop.formats.office.docx_parts import linear
 from ragdrop.formats.office.package import RELATIONS, Package, attribute, below, child, local
@@ -174,13 +174,13 @@ class _Deck:
     def warnings(self, slides: int) -> Iterator[str]:
         """A warning for each kind of what was left out."""
         if self._damaged:
-            shown = ", ".join(map(str, self._damaged[:20]))
+            shown = first_twenty(self._damaged)
             yield f"{len(self._damaged)} of {slides} slides cannot be read and are left out: {shown}"
         links = sum(name.endswith(".rels") for name in self._package.damaged)
         if links:
             yield f"{links} parts that link slides and notes are damaged; notes may be missing"
         if self._hidden:
-            yield f"{len(self._hidden)} hidden slides are read: {', '.join(map(str, self._hidden[:20]))}"
+            yield f"{len(self._hidden)} hidden slides are read: {first_twenty(self._hidden)}"
         kinds = {
             "picture": "pictures without a description",
             "notes": "slides' notes that cannot be read",

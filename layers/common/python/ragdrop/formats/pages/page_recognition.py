@@ -12,6 +12,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.parsed.places import Place
 from ragdrop.errors import DeadlineError, EmptyDocumentError, ScanUnfinishedError
+from ragdrop.formats.markdown_writer import first_twenty
 from ragdrop.formats.text_decoding import clean
 from ragdrop.ports import RecognizedPages, RecognizedText, Scan, TextRecognizer
 
@@ -190,7 +191,7 @@ def with_pages(document: ParsedDocument, found: dict[int, RecognizedText]) -> Pa
 
 
 def _warnings(found: dict[int, RecognizedText]) -> tuple[str, ...]:
-    pages = ", ".join(str(page + 1) for page in list(found)[:20])
+    pages = first_twenty([page + 1 for page in found])
     mean = sum(text.confidence for text in found.values()) / len(found)
     unsure = [
         f"{page + 1} ({round(text.confidence * 100)} %)"
@@ -198,4 +199,4 @@ def _warnings(found: dict[int, RecognizedText]) -> tuple[str, ...]:
         if text.confidence < MIN_CONFIDENCE
     ]
     told = (f"{len(found)} pages are read by OCR, with a confidence of {round(mean * 100)} %: {pages}",)
-    return (*told, f"OCR is unsure of pages {', '.join(unsure[:20])}: check quotes of them") if unsure else told
+    return (*told, f"OCR is unsure of pages {first_twenty(unsure)}: check quotes of them") if unsure else told

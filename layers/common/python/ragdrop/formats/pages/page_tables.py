@@ -53,6 +53,11 @@ class FoundTable:
         """All of its words."""
         return [word for row in self.rows for cell in row for word in cell]
 
+    @property
+    def start(self) -> int:
+        """Where its first word is in the page's text."""
+        return min(word.start for word in self.words)
+
 
 class PageTables:
     """Finds the tables of one page; afterwards `doubtful` says how many seemed to be tables and were not kept.

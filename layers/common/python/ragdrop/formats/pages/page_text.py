@@ -5,13 +5,13 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
 from ragdrop.domain.parsed import Table
-from ragdrop.formats.markdown_writer import one_line, table_row
+from ragdrop.formats.markdown_writer import first_twenty, one_line, table_row
 from ragdrop.formats.pages.page_layout import Layout, layout_of
 from ragdrop.formats.pages.page_tables import FoundTable, PageTables
 from ragdrop.formats.pages.pdf_damage import HYPHEN, MARK, is_right_to_left, ligatures_in_order, reflow
@@ -49,7 +49,7 @@ class PageTexts:
         tables: list[FoundTable] = []
         if layout is not None:
             finder = PageTables(raw, layout.font)
-            tables = sorted(finder.find(layout.words, layout.rules), key=lambda table: _first(table.words).start)
+            tables = sorted(finder.find(layout.words, layout.rules), key=lambda table: table.start)
             if finder.doubtful:
                 self.flattened.append(number)
         if layout is None or not tables:
@@ -62,8 +62,7 @@ class PageTexts:
                 continue
             found = tables[int(part)]
             piece, table = _markdown(raw, found, before if _lines_beyond(found, layout, above=True) < 2 else None)
-            begin = sum(map(len, parts)) + len(parts)
-            kept.append(replace(table, start=begin, rows_start=table.rows_start + begin, end=table.end + begin))
+            kept.append(table.moved(sum(map(len, parts)) + len(parts)))
             parts.append(piece)
             if _lines_beyond(found, layout, above=False) < 2:
                 self._last = found, table.header or piece[: table.rows_start]
@@ -108,10 +107,6 @@ def _said(raw: str, cell: Sequence[PlacedWord]) -> str:
     return one_line(" ".join(words).replace(HYPHEN + " ", "").replace(HYPHEN, ""))
 
 
-def _first(words: Sequence[PlacedWord]) -> PlacedWord:
-    return min(words, key=lambda word: word.start)
-
-
 def _lines_beyond(table: FoundTable, layout: Layout, *, above: bool) -> int:
     """How many lines of the page stand above or below the table; a head or a foot of the page is one."""
     top, bottom = min(word.y0 for word in table.words), max(word.y1 for word in table.words)
@@ -132,5 +127,5 @@ def _box(textpage: pypdfium2.PdfTextPage, index: int) -> tuple[float, ...]:
 def flattened_warning(pages: Sequence[int]) -> Iterator[str]:
     """A warning where tables became plain text."""
     if pages:
-        shown = ", ".join(map(str, pages[:20]))
+        shown = first_twenty(pages)
         yield f"tables of {len(pages)} pages could not be kept as rows and were flattened to text: {shown}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -17,6 +16,7 @@ from ragdrop.errors import (
     EncryptedDocumentError,
     UnsafeDocumentError,
 )
+from ragdrop.formats.markdown_writer import first_twenty
 from ragdrop.formats.media_types import PDF
 from ragdrop.formats.pages.page_text import PageText, PageTexts, flattened_warning
 from ragdrop.formats.pages.pdf_damage import damage
@@ -61,10 +61,7 @@ def _read(document: pypdfium2.PdfDocument, body: bytes) -> ParsedDocument:
         if read is None:
             unreadable.append(number + 1)
         piece = (read.text if read else "") + "\n\n"
-        tables += [
-            replace(each, start=each.start + length, rows_start=each.rows_start + length, end=each.end + length)
-            for each in (read.tables if read else ())
-        ]
+        tables += [each.moved(length) for each in (read.tables if read else ())]
         starts.append(length)
         pieces.append(piece)
         length += len(piece)
@@ -120,7 +117,7 @@ class _Unread:
     def warnings(self, document: pypdfium2.PdfDocument) -> Iterator[str]:
         """A warning for each kind."""
         if self.pictures:
-            shown = ", ".join(map(str, self.pictures[:20]))
+            shown = first_twenty(self.pictures)
             many = f"{len(self.pictures)} of {len(document)} pages"
             yield f"{many} show pictures without a text layer and are left out: {shown}"
         attached = document.count_attachments()
@@ -149,7 +146,7 @@ def _page_text(document: pypdfium2.PdfDocument, number: int, seen: _Unread, text
 
 def _warnings(document: pypdfium2.PdfDocument, body: bytes, unreadable: list[int]) -> Iterator[str]:
     if unreadable:
-        shown = ", ".join(map(str, unreadable[:20]))
+        shown = first_twenty(unreadable)
         yield f"{len(unreadable)} of {len(document)} pages cannot be read and are left out: {shown}"
     whole = body.rstrip(b"\0\r\n\t ")[-1_024:].find(b"%%EOF") >= 0 and body[:1_024].find(b"%PDF-") >= 0
     if not whole or not pdfium.FPDF_DocumentHasValidCrossReferenceTable(document):

@@ -10,7 +10,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, groupby
 
-from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedRevision, RevisionPage, Vector
+from ragdrop.domain.chunks import (
+    CandidateQuery,
+    Candidates,
+    ChunkRange,
+    Hit,
+    IndexedRevision,
+    RevisionPage,
+    Vector,
+    best_first,
+)
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey, Order, order_of
 from ragdrop.domain.tenants import IndexRef
@@ -133,7 +142,7 @@ class View:
             for (best, first_place) in chosen
             for hit, first in zip(self._hits([best], known), self._hits([first_place], known), strict=True)
         ]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.order))
+        return best_first(hits)
 
     def revisions(self, cursor: str | None, limit: int) -> RevisionPage:
         """Some of the revisions, by vault, path and revision."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ragdrop.domain.chunks import Filters, Hit, Vector
+from ragdrop.domain.chunks import Filters, Hit, Vector, best_first
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.stores.opensearch.mapping import Documents, hit_of, revision_term, vector_json
@@ -37,7 +37,7 @@ def nearest_of(
         near = hit_of(found["_source"], cosine_of(found["_score"]), known)
         first = hits.get(found["_source"]["document_revision"], near)
         hits[found["_source"]["document_revision"]] = replace(near, links=first.links)
-    return sorted(hits.values(), key=lambda hit: (-hit.score, hit.order))
+    return best_first(hits.values())
 
 
 def cosine_of(score: float) -> float:
