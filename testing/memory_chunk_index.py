@@ -25,6 +25,7 @@ from ragdrop.domain.chunks import (
 )
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
+from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, RagdropError
@@ -52,7 +53,7 @@ class MemoryChunkIndex:
         """No: each is removed."""
         return False
 
-    def ready(self, index: IndexRef, deadline: Deadline) -> None:
+    def ready(self, index: IndexRef, deadline: Deadline, counts: ChangeCounts | None = None) -> None:
         """Nothing to do."""
 
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:

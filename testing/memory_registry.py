@@ -215,7 +215,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
             more = len(listed) > limit
             return Page(listed[:limit], listing.cursor_after(listed[limit - 1].key.vault_path) if more else None)
 
-    def tenant(self, name: str) -> Tenant | None:
+    def tenant(self, name: str, *, consistent: bool = True) -> Tenant | None:  # noqa: ARG002 - it always is
         with self._call("tenant"):
             return self._tenants.get(name)
 

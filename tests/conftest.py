@@ -114,7 +114,11 @@ def pytest_sessionfinish() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say in one line what was skipped and why."""
+    """Say in one line what was skipped and why, and what each exploration went through."""
+    for report in terminalreporter.getreports("passed"):
+        for name, told in report.user_properties:
+            if name == "explored":
+                terminalreporter.write_line(f"explored: {told}")
     reasons = Counter(
         str(report.longrepr[2]).removeprefix("Skipped: ") for report in terminalreporter.getreports("skipped")
     )

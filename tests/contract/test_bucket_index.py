@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from ragdrop.domain.chunks import CandidateQuery, Filters, Folder, Hit, vector
+from ragdrop.domain.history import ChangeCounts
 from ragdrop.errors import DatabaseError, IndexLostError, ObjectStoreError
+from ragdrop.stores.bucket.chunk_index import RETIRED_S
 from ragdrop.stores.bucket.manifest import prefix_of
+from ragdrop.stores.bucket.views import HELD_S
 from tests.contract.bucket_environments import Bucket
 from tests.contract.chunk_index_suite import cosine, new_ref, now, paths, random_vector
 
@@ -226,4 +229,64 @@ def test_one_search_sees_one_moment_and_the_next_one_what_came_since(bucket: Buc
     index.ready(reader.ref, now())
 
     assert paths(begun) == ["a.md"]
+    assert sorted(paths(reader.words("pump"))) == ["a.md", "b.md"]
+
+
+BEFORE, AFTER = ChangeCounts(("x", "y"), {1: 7}), ChangeCounts(("x", "y"), {1: 8})
+
+
+def test_at_the_same_counts_a_manifest_is_not_read_again(bucket: Bucket) -> None:
+    reader, index = bucket.index()
+    writer = bucket.engine()
+    writer.write(writer.piece("a.md", "pump"))
+    index.ready(reader.ref, now(), BEFORE)
+    writer.write(writer.piece("b.md", "pump"))
+
+    index.ready(reader.ref, now(), BEFORE)
+    held = paths(reader.words("pump"))
+    index.ready(reader.ref, now(), AFTER)
+
+    assert held == ["a.md"]
+    assert sorted(paths(reader.words("pump"))) == ["a.md", "b.md"]
+
+
+def test_a_manifest_is_held_for_less_time_than_merged_segments_stay(bucket: Bucket) -> None:
+    reader, index = bucket.index()
+    writer = bucket.engine()
+    index.ready(reader.ref, now(), BEFORE)
+    writer.write(writer.piece("a.md", "pump"))
+
+    bucket.now_s += HELD_S
+    index.ready(reader.ref, now(), BEFORE)
+
+    assert paths(reader.words("pump")) == ["a.md"]
+    assert HELD_S < RETIRED_S
+
+
+def test_what_a_held_manifest_lists_and_a_purge_removed_is_read_by_a_new_one(bucket: Bucket) -> None:
+    writer = bucket.engine()
+    text = " ".join(f"pump{n}" for n in range(40_000))  # too large to be fetched with its texts at once
+    writer.write(*(writer.piece(f"{name}.md", f"{name} {text}") for name in "ab"))
+    reader, index = bucket.index(piece_bytes=1 << 16)
+    index.ready(reader.ref, now(), BEFORE)
+    [gone] = bucket.segments
+    writer.chunks.remove(writer.ref, writer.piece("a.md", "").key, before_revision=2, deadline=now())
+    assert gone not in bucket.objects
+
+    index.ready(reader.ref, now(), BEFORE)
+
+    assert paths(reader.words("b")) == ["b.md"]
+
+
+def test_with_a_lost_segment_the_manifest_is_read_again_whatever_the_counts(bucket: Bucket) -> None:
+    bucket.engine().write(bucket.engine().piece("a.md", "pump"))
+    bucket.engine().write(bucket.engine().piece("b.md", "pump"))
+    whole = bucket.objects[bucket.segments[0]]
+    bucket.damage(bucket.segments[0], 300)
+    reader, index = bucket.index()
+    index.ready(reader.ref, now(), BEFORE)
+    bucket.state.put(bucket.segments[0], whole, media_type="x")
+
+    index.ready(reader.ref, now(), BEFORE)
+
     assert sorted(paths(reader.words("pump"))) == ["a.md", "b.md"]

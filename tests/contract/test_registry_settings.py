@@ -67,3 +67,9 @@ def test_the_head_of_a_tenants_own_settings_file_is_kept_and_listed_like_any(reg
     found = registry.head(key)
     assert found is not None
     assert (found.key, found.status) == (key, Status.PENDING)
+
+
+def test_a_read_that_may_be_a_moment_old_gives_the_tenant_with_its_settings(registry: Registry, name: str) -> None:
+    registry.keep_settings(name, "team", KeptSettings({"max_results": 3}, 2))
+
+    assert registry.tenant(name, consistent=False) == registry.tenant(name)

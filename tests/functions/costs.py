@@ -136,6 +136,16 @@ def _count_questions(service: CountedDeployment) -> None:
     service.search("Which panel?")  # it writes the vector of the first
     with service.counted("search"):
         service.search("Which gauge has a seal?")
+    for question in (
+        "Where is the motor?",
+        "Which clamp is on the hose?",
+        "Is there a fuse?",
+        "Which tank has a burner?",
+    ):
+        service.now_s += 10
+        service.search(question)  # so that the environment knows all documents, and the names that they link to
+    with service.counted("search, steady"):
+        service.search("Which cable goes to the relay?")
     with service.counted("search, at once after another", at_once=True):
         service.search("Does the motor need a sensor and a fuse?")
     with service.counted("search, the same again", at_once=True):

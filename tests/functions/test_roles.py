@@ -45,11 +45,12 @@ def test_vectors_of_questions_may_be_shared_when_ten_seconds_have_passed(linked:
     now = [time.time()]
     linked.handlers[function].app.ports.clock = lambda: now[0]
 
-    for question in ("code QX-5521", "code of the pump"):
+    for limit in (1, 2, 3):  # the same question again, and no answer is in the cache
         if function == "mcp":
-            tool(linked, "tools/call", name="rag_context_search", arguments={"query": question})
+            tool(linked, "tools/call", name="rag_context_search", arguments={"query": "code QX-5521", "limit": limit})
         else:
-            assert linked.post(function, {"query": question, "min_relevance": 0})[0] == 200
+            body = {"query": "code QX-5521", "limit": limit, "min_relevance": 0}
+            assert linked.post(function, body)[0] == 200
         now[0] += 11
 
     assert (f"{function.capitalize()}Role", "BatchWriteItem", "TelemetryTable") in linked.roles.used

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import Barrier
+from typing import Any
 
 from ragdrop.domain.chunks import IndexedChunk
 from ragdrop.domain.deadlines import Deadline
@@ -57,3 +59,19 @@ def test_a_batch_is_written_and_refreshed_once(world: World) -> None:
 
     assert (world.index.calls.count("upsert"), world.index.calls.count("refresh")) == (1, 1)
     assert len(world.texts("text")) == 3
+
+
+def test_the_chunks_of_the_documents_of_a_batch_are_kept_at_once(world: World) -> None:
+    for name in "ab":
+        world.put(f"team/{name}.md", f"Text {name}.", ingest=False)
+    both, put = Barrier(2, timeout=10), world.state.put
+
+    def waits_for_the_other(key: str, *rest: Any, **more: Any) -> Any:
+        if "/chunks/" in key:
+            both.wait()  # raises BrokenBarrierError where the writes come one after the other
+        return put(key, *rest, **more)
+
+    world.state.put = waits_for_the_other
+
+    assert world.deliver(*(world.message(Change(world.key(f"team/{name}.md").s3_key)) for name in "ab")) == []
+    assert sorted(world.texts("text")) == ["Text a.", "Text b."]

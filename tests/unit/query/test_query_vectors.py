@@ -37,8 +37,9 @@ def test_a_question_is_embedded_once_in_an_environment() -> None:
     assert (here.vectors.own.hits, here.vectors.own.misses) == (1, 1)
 
 
-def test_another_environment_gets_the_vector_from_the_shared_cache() -> None:
+def test_another_environment_gets_the_vector_of_a_question_that_was_asked_again_from_the_shared_cache() -> None:
     here = Environment()
+    here.ask("pump")
     expected = here.ask("pump")
     here.vectors.flush()
     there = Environment(here.store)
@@ -48,9 +49,31 @@ def test_another_environment_gets_the_vector_from_the_shared_cache() -> None:
     assert there.vectors.shared.hits == 1
 
 
-def test_the_shared_vector_has_a_time() -> None:
+def test_what_was_asked_once_is_not_shared() -> None:
     here = Environment()
     here.ask("pump")
+    here.vectors.flush()
+    there = Environment(here.store)
+
+    there.ask("pump")
+
+    assert (there.embedder.calls, there.vectors.shared.hits) == (1, 0)
+
+
+def test_what_was_shared_is_not_written_again() -> None:
+    here = Environment()
+    [here.ask("pump") for _ in range(2)]
+    here.vectors.flush()
+
+    here.ask("pump")
+    here.vectors.flush()
+
+    assert here.store.calls.count("put_query_vectors") == 1
+
+
+def test_the_shared_vector_has_a_time() -> None:
+    here = Environment()
+    [here.ask("pump") for _ in range(2)]
     here.vectors.flush()
     there = Environment(here.store)
     there.now_s += SHARED_TTL_S
@@ -71,7 +94,7 @@ def test_another_model_or_prefix_has_another_vector(other: EmbeddingSpace) -> No
 
 def test_tenants_share_no_vectors() -> None:
     here = Environment()
-    here.ask("pump", tenant="acme")
+    [here.ask("pump", tenant="acme") for _ in range(2)]
     here.vectors.flush()
     here.ask("pump", tenant="other")
 
@@ -104,7 +127,7 @@ def test_size_nought_turns_both_caches_off() -> None:
 
 def test_the_store_never_sees_a_question() -> None:
     here = Environment()
-    here.ask("where is the pump")
+    [here.ask("where is the pump") for _ in range(2)]
     here.vectors.flush()
 
     assert "pump" not in repr(here.store.__dict__)

@@ -18,7 +18,7 @@ from ragdrop.history.view import Differences, SearchView, head_then
 from ragdrop.ports import Registry, SearchableIndex
 from ragdrop.query.cache import Searching
 from ragdrop.query.scopes import visible_vaults
-from ragdrop.resilience.known_heads import KnownHeads
+from ragdrop.resilience.known_heads import KnownHeads, index_of_one_search
 from ragdrop.tenants.directory import TenantDirectory
 
 
@@ -85,7 +85,8 @@ class SearchThen:
     def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
         """Find what answers *query*; raises what Search and PastViews raise."""
         view = self._views().of(query, caller, deadline)
-        found = self._over(view.registry, view.index or self._index)(query, caller, deadline)
+        index = view.index or index_of_one_search(self._index, view.registry)
+        found = self._over(view.registry, index)(query, caller, deadline)
         if query.as_of is None:
             return found
         lost = view.differences.lost

@@ -9,7 +9,7 @@ from typing import Any, cast
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Head, Heads, Status
-from ragdrop.domain.history import milliseconds
+from ragdrop.domain.history import ChangeCounts, milliseconds
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.pointers import Name, Promoted, name_of
 from ragdrop.domain.tenants import IndexRef
@@ -102,9 +102,9 @@ class ViewedIndex:
         self._index = index
         self._hidden = view.hidden
 
-    def ready(self, index: IndexRef, deadline: Deadline) -> None:
+    def ready(self, index: IndexRef, deadline: Deadline, counts: ChangeCounts | None = None) -> None:
         """Do what a search can do before its vector is known."""
-        self._index.ready(index, deadline)
+        self._index.ready(index, deadline, counts)
 
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
         """Vector and lexical hits of every query."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -15,7 +16,7 @@ from ragdrop.ingest.index_revision import IndexRevision, ParsedRevision
 from ragdrop.ingest.merge_segments import MergeSegments
 from ragdrop.ingest.reconcile_key import ReconcileKey, Work
 from ragdrop.ingest.redelivery import Redelivery
-from ragdrop.ingest.write_chunks import Known
+from ragdrop.ingest.write_chunks import AT_ONCE, Known
 from ragdrop.ingest.write_parts import Stop, Unfinished, WriteParts, WrittenRevision
 from ragdrop.ports.message_queue import Change, Delivery
 from ragdrop.tenants.directory import TenantDirectory
@@ -189,9 +190,11 @@ class ReconcileBatch:
             return [], [self._failed(each.work.key, each.delivery, exc) for each in parsed]
         written: list[tuple[Delivery, WrittenRevision]] = []
         failed: list[Delivery] = []
-        for delivery, work in parsed:
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="keep") as pool:  # two writes to S3 a document
+            kept = [pool.submit(self._index_revision.keep, work, known) for work in works]
+        for (delivery, work), done in zip(parsed, kept, strict=True):
             try:
-                written.append((delivery, self._index_revision.keep(work, known)))
+                written.append((delivery, done.result()))
             except DependencyError as exc:
                 failed.append(self._failed(work.key, delivery, exc))
         return written, failed

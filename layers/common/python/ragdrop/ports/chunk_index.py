@@ -7,6 +7,7 @@ from typing import Protocol
 
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, RevisionPage, Vector
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 
@@ -14,8 +15,12 @@ from ragdrop.domain.tenants import IndexRef
 class SearchableIndex(Protocol):
     """What a search asks of an index.  All methods raise DatabaseError."""
 
-    def ready(self, index: IndexRef, deadline: Deadline) -> None:
-        """Do what a search of *index* can do before its vector is known; a search that begins without it does it."""
+    def ready(self, index: IndexRef, deadline: Deadline, counts: ChangeCounts | None = None) -> None:
+        """Do what a search of *index* can do before its vector is known; a search that begins without it does it.
+
+        *counts* are the change counts of the tenant as this search read them: what was read at the same ones is still
+        true of all that answers, and need not be read again.
+        """
 
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
         """Vector and lexical hits of every query, in order, in one round trip; best first, ties by `Hit.order`.

@@ -254,8 +254,8 @@ class HistoryRegistry(Protocol):
 class TenantRegistry(Protocol):
     """Tenants."""
 
-    def tenant(self, name: str) -> Tenant | None:
-        """The tenant's item."""
+    def tenant(self, name: str, *, consistent: bool = True) -> Tenant | None:
+        """The tenant's item; unless *consistent* one that may miss what was written a moment ago."""
         ...
 
     def create_tenant(self, tenant: Tenant) -> bool:
@@ -329,8 +329,9 @@ class FolderRegistry(Protocol):
 class Registry(
     DocumentRegistry, HistoryRegistry, PointerRegistry, TenantRegistry, KeyRegistry, FolderRegistry, Protocol
 ):
-    """The truth about which revision of every document answers.  All reads here but `page` are consistent.
+    """The truth about which revision of every document answers.
 
+    All reads here are consistent, except `page` and where a caller asks otherwise.
     All methods raise DatabaseError when the registry does not answer.  A conditional write that loses gives None or
     False, never an error: somebody else's write was there first.
     """

@@ -34,7 +34,8 @@ REST_S = 30.0  # a store that failed is not asked for so long
 class QueryVectors:
     """Vectors of questions, each made once.
 
-    What is new is shared by `flush`, many vectors at a time, so that no question waits for the write.
+    A vector is shared when its question is asked again: most are asked once, and to share one costs more than to make
+    it.  `flush` does it, many vectors at a time, so that no question waits for the write.
 
     Args:
         embedder: Makes the vectors.
@@ -51,6 +52,7 @@ class QueryVectors:
         self._on = size > 0
         self._clock = clock
         self._held: BoundedCache[tuple[str, str], Vector] = BoundedCache(size=size)
+        self._own: BoundedCache[tuple[str, str], Vector] = BoundedCache(size=size)  # made here, and not shared
         self._pending: dict[tuple[str, str], Vector] = {}
         self._lock = Lock()
         self._rests_until_s = 0.0
@@ -69,18 +71,17 @@ class QueryVectors:
         held = self._held.get((tenant, name), now_s=self._clock())
         _count(self.own, hit=held is not None)
         if held is not None:
+            self._share((tenant, name), held)
             return held
         found = self._shared(tenant, name, space.dimension)
         if found is None:
             found = self._embedder.query(text, space, deadline)
-            with self._lock:
-                if len(self._pending) < MAX_PENDING:
-                    self._pending[tenant, name] = found
+            self._own.put((tenant, name), found, now_s=self._clock())
         self._held.put((tenant, name), found, now_s=self._clock())
         return found
 
     def flush(self) -> None:
-        """Share what is new; a store that fails loses it."""
+        """Share what was asked again; a store that fails loses it."""
         with self._lock:
             pending, self._pending = self._pending, {}
         if self._resting():
@@ -92,6 +93,13 @@ class QueryVectors:
                 self._store.put_query_vectors(tenant, vectors, expires_at_s)
         except DatabaseError as exc:
             self._rest(exc)
+
+    def _share(self, place: tuple[str, str], found: Vector) -> None:
+        if self._own.get(place, now_s=self._clock()) is not None:
+            with self._lock:
+                if len(self._pending) < MAX_PENDING:
+                    self._pending[place] = found
+                    self._own.drop(place)
 
     def _shared(self, tenant: str, name: str, dimension: int) -> Vector | None:
         if self._resting():

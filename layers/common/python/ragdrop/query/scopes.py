@@ -45,6 +45,8 @@ class Scopes:
         >>> [scopes.weight(DocumentKey("acme", *place)) for place in (("a", "runbooks/x"), ("ops", "x"), ("a", "x"))]
         [1.0, 0.9, 0.8]
         """
+        if not self.preferred:
+            return 1.0
         place = next((at for at, folder in enumerate(self.preferred) if folder.holds(key)), len(self.preferred))
         return max(MIN_WEIGHT, round(1.0 - WEIGHT_STEP * place, 1))
 

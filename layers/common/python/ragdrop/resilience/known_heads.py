@@ -11,7 +11,8 @@ from ragdrop.domain.documents import Head, Heads
 from ragdrop.domain.history import ChangeCounts, Stamp
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.pointers import Name, Promoted
-from ragdrop.ports import Registry
+from ragdrop.domain.tenants import IndexRef
+from ragdrop.ports import Registry, SearchableIndex
 from ragdrop.resilience.bounded_cache import BoundedCache
 
 MAX_HELD = 10_000  # heads, and names, of all tenants: some 1.5 KB each
@@ -42,6 +43,33 @@ class KnownHeads:
         return cast("Registry", RegistryOfOneSearch(self))
 
 
+class IndexOfOneSearch:
+    """An index that reads nothing again which the counts of the same search show to be unchanged.
+
+    Args:
+        index: The index.
+        registry: That of the search, whose one reading of the counts both use.
+    """
+
+    def __init__(self, index: SearchableIndex, registry: RegistryOfOneSearch) -> None:
+        self._index = index
+        self._registry = registry
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._index, name)
+
+    def ready(self, index: IndexRef, deadline: Deadline, counts: ChangeCounts | None = None) -> None:
+        """Do what a search can do before its vector is known, at this search's counts."""
+        self._index.ready(index, deadline, counts or self._registry.change_counts(index.tenant, deadline))
+
+
+def index_of_one_search(index: SearchableIndex, registry: Registry) -> SearchableIndex:
+    """*index* as the search over *registry* asks it: by its counts, where it reads any."""
+    if isinstance(registry, RegistryOfOneSearch):
+        return cast("SearchableIndex", IndexOfOneSearch(index, registry))
+    return index
+
+
 class RegistryOfOneSearch:
     """A registry that answers from what is known.  Of a head only what describes the live revision is up to date.
 
@@ -58,7 +86,7 @@ class RegistryOfOneSearch:
 
     def promoted(self, tenant: str, deadline: Deadline) -> list[Promoted]:
         """The tenant's important and critical documents: pointers are written before the change that is counted."""
-        counts, now_s = self._read_counts(tenant, deadline), self._known.clock()
+        counts, now_s = self.change_counts(tenant, deadline), self._known.clock()
         held = self._known.promoted.get(tenant, now_s=now_s)
         if held is not None and held[0] == counts:
             return held[1]
@@ -77,7 +105,7 @@ class RegistryOfOneSearch:
         if len(names) + len(keys) > MAX_LOOKUPS:
             raise ValueError(f"{len(names) + len(keys)} items asked for at once, at most {MAX_LOOKUPS}")
         tenants = {name.tenant for name in names} | {key.tenant for key in keys}
-        counts = {tenant: self._read_counts(tenant, deadline) for tenant in tenants}
+        counts = {tenant: self.change_counts(tenant, deadline) for tenant in tenants}
         stamps = {key: counts[key.tenant].stamp(key) for key in keys}
         now_s = self._known.clock()
         paths = self._known_paths(names, counts, now_s)
@@ -107,7 +135,8 @@ class RegistryOfOneSearch:
         held = {key: self._known.heads.get(key, now_s=now_s) for key in stamps}
         return {key: known[1] for key, known in held.items() if known and known[0] == stamps[key]}
 
-    def _read_counts(self, tenant: str, deadline: Deadline) -> ChangeCounts:
+    def change_counts(self, tenant: str, deadline: Deadline) -> ChangeCounts:
+        """The counts that this search goes by, read when they are first needed."""
         with self._lock:
             counts = self._counts.get(tenant)
             if counts is None:

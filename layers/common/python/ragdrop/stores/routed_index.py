@@ -7,6 +7,7 @@ from functools import cached_property
 
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, RevisionPage, Vector
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef, engine_of
 from ragdrop.errors import ConfigurationError
@@ -31,9 +32,9 @@ class RoutedIndex:
         """Whether superseded revisions go without being removed one by one."""
         return self._of(index).drops_superseded(index)
 
-    def ready(self, index: IndexRef, deadline: Deadline) -> None:
+    def ready(self, index: IndexRef, deadline: Deadline, counts: ChangeCounts | None = None) -> None:
         """Do what a search can do before its vector is known."""
-        self._of(index).ready(index, deadline)
+        self._of(index).ready(index, deadline, counts)
 
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
         """Write chunks, into the bucket index first: what OpenSearch has, the fallback has too."""

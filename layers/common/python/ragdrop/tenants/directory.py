@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from copy import copy
+from functools import partial
 from typing import Generic, TypeVar
 
 from ragdrop.domain.tenants import ApiKey, Caller, Tenant, key_hash
@@ -36,14 +37,19 @@ class _Cache(Generic[T]):
         self._held: dict[str, tuple[float, float, T]] = {}  # until when it is fresh, until when it serves, the value
         self._lock = threading.Lock()
 
-    def get(self, name: str, load: Callable[[str], T | None]) -> T | None:
-        """The value of *name*, loaded where it is not held or too old; what does not exist is not held."""
+    def get(
+        self, name: str, load: Callable[[str], T | None], again: Callable[[str], T | None] | None = None
+    ) -> T | None:
+        """The value of *name*, loaded where it is not held, and *again* where it is too old.
+
+        What does not exist is not held.
+        """
         with self._lock:
             held = self._held.get(name)
         if held is not None and held[0] > self._clock():
             return held[2]
         try:
-            value = load(name)
+            value = load(name) if held is None or again is None else again(name)
         except DependencyError:
             if held is None or held[1] <= self._clock():
                 raise
@@ -117,10 +123,14 @@ class TenantDirectory:
         return Caller(key.tenant, key.role, key.vaults, credential=key.id, label=key.label)
 
     def tenant(self, name: str, *, fresh: bool = False) -> Tenant | None:
-        """The tenant's item, at most 5 seconds old, 65 where the registry does not answer; *fresh* reads it now."""
+        """The tenant's item, at most 5 seconds old, 65 where the registry does not answer; *fresh* reads it now.
+
+        One that is only too old is read eventually consistently, at half the cost: a second is added to the five.
+        """
         if fresh:
             self.forget(name)
-        return self._tenants.get(name, self._registry.tenant)
+        again = partial(self._registry.tenant, consistent=False)
+        return self._tenants.get(name, self._registry.tenant, again)
 
     def forget(self, name: str) -> None:
         """Read the tenant's item again the next time."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, RevisionPage, Vector
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, DeadlineError, DependencyError, IndexLostError
@@ -45,7 +46,6 @@ from ragdrop.stores.index_queries import check_dimension
 logger = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/vnd.ragdrop.segment"
-FRESH_S = 1.0  # how old a view may be that one search shares between its calls, since `ready` made it
 REWRITTEN_CHUNKS = 20_000  # segments of so many chunks are written again at once where something is removed from them
 HOUR_S = 3_600
 RETIRED_S = 3_600.0  # how long a segment that is not live stays for readers of an older manifest
@@ -78,7 +78,7 @@ class BucketChunkIndex:
         self._state = state
         self._clock = clock
         self._files = SegmentFiles(state, folder, max_bytes=max_bytes, piece_bytes=piece_bytes)
-        self._views = Views(manifests, self._files)
+        self._views = Views(manifests, self._files, clock=clock)
         self._due: dict[IndexRef, bool] = {}
         self._merge_above = merge_above
 
@@ -86,9 +86,9 @@ class BucketChunkIndex:
         """Yes: the registry hides them at once, and merges drop them."""
         return True
 
-    def ready(self, index: IndexRef, deadline: Deadline) -> None:
-        """Read the manifest, and fetch what is new, while the question is being embedded."""
-        self._views.current(index, deadline)
+    def ready(self, index: IndexRef, deadline: Deadline, counts: ChangeCounts | None = None) -> None:
+        """Read the manifest unless nothing changed since, and fetch what is new, while the question is embedded."""
+        self._views.current(index, deadline, counts=counts)
 
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
         """Write a segment and add it to the manifest; it is visible at once.
@@ -115,8 +115,7 @@ class BucketChunkIndex:
         for query in queries:
             if query.vector is not None:
                 check_dimension(index.dimension, len(query.vector))
-        view = self._views.current(index, deadline, fresh_s=FRESH_S)
-        found = view.candidates(queries, deadline)
+        view, found = self._views.ask(index, lambda view: view.candidates(queries, deadline), deadline)
         if not view.lost.segments:
             return found
         told = f"{len(view.lost.segments)} of {view.lost.of} segments of the index could not be read"
@@ -130,7 +129,7 @@ class BucketChunkIndex:
 
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
         """The chunks of each range in order of their ordinals, all of one moment."""
-        return self._views.current(index, deadline, fresh_s=FRESH_S).read(ranges, deadline)
+        return self._views.ask(index, lambda view: view.read(ranges, deadline), deadline)[1]
 
     def nearest_of(
         self,
@@ -140,7 +139,7 @@ class BucketChunkIndex:
         deadline: Deadline,
     ) -> list[Hit]:
         """Of each revision the chunk nearest to *wanted*, all of one moment."""
-        return self._views.current(index, deadline, fresh_s=FRESH_S).nearest_of(wanted, revisions, deadline)
+        return self._views.ask(index, lambda view: view.nearest_of(wanted, revisions, deadline), deadline)[1]
 
     def remove(
         self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0

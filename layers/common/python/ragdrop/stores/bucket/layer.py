@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, Vector
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, IndexLostError, IndexMovedError
@@ -46,8 +47,8 @@ class LayeredView:
         self._held: View | None = None
         self._lock = threading.Lock()
 
-    def ready(self, index: IndexRef, deadline: Deadline) -> None:
-        """Open what is live, with the layer."""
+    def ready(self, index: IndexRef, deadline: Deadline, counts: ChangeCounts | None = None) -> None:  # noqa: ARG002
+        """Open what is live, with the layer; the manifest is read whatever the *counts*."""
         self._current(index, deadline)
 
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:

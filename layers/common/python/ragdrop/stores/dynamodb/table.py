@@ -124,10 +124,11 @@ class DynamoDbTable:
         self._given = client
         self._service = service
 
-    def get(self, key: ItemKey) -> Item | None:
-        """One item, read consistently."""
+    def get(self, key: ItemKey, *, consistent: bool = True) -> Item | None:
+        """One item, read consistently unless an older one would do, which costs half."""
         with self._translated():
-            answer = self._client.get_item(TableName=self.name, Key=_typed(key), ConsistentRead=True)
+            how = {"ConsistentRead": True} if consistent else {}
+            answer = self._client.get_item(TableName=self.name, Key=_typed(key), **how)
         return decode(answer["Item"]) if "Item" in answer else None
 
     def batch_get(self, keys: Sequence[ItemKey]) -> tuple[list[Item], list[ItemKey]]:
@@ -250,20 +251,22 @@ class DynamoDbTable:
         index: str | None = None,
         page_size: int | None = None,
         newest_first: bool = False,
+        consistent: bool = True,
     ) -> Iterator[Item]:
         """Items of a partition in order of their sort key, page by page as they are taken.
 
         Args:
             partition: PK, or GPK of *index*.
             between: Bounds of the sort key, both included.
-            index: A secondary index, which cannot be read consistently; the table itself always is.
+            index: A secondary index, which cannot be read consistently.
             page_size: Items a request, from 1.
             newest_first: Turn the order round.
+            consistent: False where what was written a moment ago may be missing; it costs half.
         """
         names = {"#pk": "GPK", "#sk": "GSK"} if index else {"#pk": "PK", "#sk": "SK"}
         request: dict[str, Any] = {"TableName": self.name, "KeyConditionExpression": "#pk = :pk"}
         values = {":pk": partition}
-        request |= {"IndexName": index} if index else {"ConsistentRead": True}
+        request |= {"IndexName": index} if index else {"ConsistentRead": True} if consistent else {}
         if page_size:
             request["Limit"] = page_size
         if newest_first:

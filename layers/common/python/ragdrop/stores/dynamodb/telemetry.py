@@ -33,8 +33,11 @@ class DynamoDbTelemetry:
         self._given = client
 
     def query_vector(self, tenant: str, name: str, now_s: float) -> Vector | None:
-        """The vector of a question; one whose time has passed may still be in the table, for two days at most."""
-        item = self._table.get((f"V#{tenant}", name))
+        """The vector of a question; one whose time has passed may still be in the table, for two days at most.
+
+        A vector is never changed, so the read is eventually consistent: one that was shared a moment ago may be missed.
+        """
+        item = self._table.get((f"V#{tenant}", name), consistent=False)
         if item is None or item["expires_at"] <= now_s:
             return None
         return _vector(item["vector"])

@@ -94,9 +94,9 @@ class DynamoDbFolders:
 class DynamoDbTenants(DynamoDbKeys):
     """The part of the registry that knows who there is and who may ask."""
 
-    def tenant(self, name: str) -> Tenant | None:
+    def tenant(self, name: str, *, consistent: bool = True) -> Tenant | None:
         """One tenant."""
-        found = {item["SK"]: item for item in self._table.query(f"T#{name}")}
+        found = {item["SK"]: item for item in self._table.query(f"T#{name}", consistent=consistent)}
         item = found.pop(TENANT_SK, None)
         return tenant_of(item, found.values()) if item else None
 
