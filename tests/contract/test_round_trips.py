@@ -15,6 +15,11 @@ from tests.world import World
 WORDS = "alpha beta gamma delta"
 
 
+def another_connection() -> OpenSearchChunkIndex:
+    """The same index as another environment connects to it."""
+    return OpenSearchChunkIndex.from_url(opensearch_url(), shards=1)
+
+
 @pytest.fixture
 def counted() -> Iterator[tuple[World, type[CountingConnection]]]:
     """A world of linked documents on OpenSearch, and what was sent to it."""
@@ -41,14 +46,33 @@ def searches(connection: type[CountingConnection]) -> int:
     return len(seen)
 
 
-def test_a_search_without_links_is_one_request_for_candidates_and_one_for_texts(
+def test_a_search_without_links_is_one_request_for_candidates_and_one_for_texts_that_were_not_read_before(
     counted: tuple[World, type[CountingConnection]],
 ) -> None:
     world, connection = counted
+    world.put("team/d.md", "a write through this index makes it forget the texts")
+    connection.seen.clear()
 
     world.search(WORDS, follow_links=False)
+    first = searches(connection)
+    world.search(f"{WORDS} again", follow_links=False)
 
-    assert searches(connection) == 2
+    assert (first, searches(connection)) == (2, 1)
+
+
+def test_a_replaced_text_that_was_read_before_does_not_answer(
+    counted: tuple[World, type[CountingConnection]],
+) -> None:
+    world, _ = counted
+    world.search(WORDS)
+    shared = {"registry": world.registry, "documents": world.documents, "state": world.state}
+    writer = World(world.tenant, index=another_connection(), **shared)
+
+    world.put("team/rule.md", "---\npromotion_level: critical\n---\nalways restart", ingest=False)
+    writer.deliver(world.message(world.change("team/rule.md")))
+    found = world.search(f"{WORDS} again")
+
+    assert [document.text.strip() for document in found.critical] == ["always restart"]
 
 
 def test_each_level_of_links_is_one_request_more(counted: tuple[World, type[CountingConnection]]) -> None:
@@ -58,8 +82,8 @@ def test_each_level_of_links_is_one_request_more(counted: tuple[World, type[Coun
     after_one = searches(connection)
     two = world.search(WORDS, limit=1, expand="neighbours")
 
-    assert ([doc.key.path for doc in one.linked], after_one) == (["b.md"], 3)
-    assert ([doc.key.path for doc in two.linked], searches(connection)) == (["b.md", "c.md"], 4)
+    assert ([doc.key.path for doc in one.linked], after_one) == (["b.md"], 2)
+    assert ([doc.key.path for doc in two.linked], searches(connection)) == (["b.md", "c.md"], 3)
 
 
 def test_the_key_and_the_tenants_item_are_read_once_for_many_searches(

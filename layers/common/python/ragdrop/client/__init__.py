@@ -14,7 +14,7 @@ import httpx
 from ragdrop.client.connection import Connection
 from ragdrop.client.events import AnswerEvent, Done, answer_events, is_event_stream
 from ragdrop.client.replies import Reply
-from ragdrop.client.routes import document_route, given, metadata_headers, route_of
+from ragdrop.client.routes import document_route, given, is_loopback, metadata_headers, route_of
 from ragdrop.client.uploads import FormPost
 from ragdrop.errors import DependencyError, PayloadTooLargeError
 
@@ -54,6 +54,11 @@ class RagdropClient:
     def close(self) -> None:
         """Close the connections."""
         self._connection.close()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the API is on this machine, whose cores its functions then share."""
+        return is_loopback(self._connection.api_url)
 
     def search(self, query: str, **fields: object) -> Reply:
         """Find documents: `fields` are those of `POST /search`; None means "not given"."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from itertools import groupby
+from typing import Any, TypeAlias, TypeVar
 
 from ragdrop.domain.chunk_units import CHARACTERS_PER_TOKEN
 from ragdrop.domain.documents import Facts, PromotionLevel
@@ -155,7 +156,25 @@ class Hit:
 
 def best_first(hits: Iterable[Hit]) -> list[Hit]:
     """Hits by their scores, the best first; equal ones by `Hit.order`."""
-    return sorted(hits, key=lambda hit: (-hit.score, hit.order))
+    return ranked_by(hits, lambda hit: hit.score, lambda hit: hit.order)
+
+
+T = TypeVar("T")
+
+
+def ranked_by(found: Iterable[T], score: Callable[[T], Any], order: Callable[[T], Any]) -> list[T]:
+    """*found* by their scores, the highest first; equal ones by *order*, the lowest first.
+
+    The order of a chunk takes a digest, so that of those is made that are equal, and of no others.
+
+    >>> ranked_by(["b2", "a2", "c9"], score=lambda one: one[1], order=lambda one: one[0])
+    ['c9', 'a2', 'b2']
+    """
+    best: list[T] = []
+    for _, equal in groupby(sorted(found, key=score, reverse=True), key=score):
+        tied = list(equal)
+        best += tied if len(tied) == 1 else sorted(tied, key=order)
+    return best
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +257,24 @@ class ChunkRange:
     revision: int
     first: int
     last: int
+
+
+def held_of(part: ChunkRange, held: Mapping[int, Hit]) -> list[Hit] | None:
+    """The chunks of *part* among those that are *held* of its document, by ordinal; None where one may be missing.
+
+    A chunk is the last where it and the white space behind it reach the end of the text.
+    """
+    ends = (hit.chunk.ordinal for hit in held.values() if _reaches_the_end(hit))
+    last = min(part.last, next(ends, part.last))
+    if last - part.first >= len(held):
+        return None
+    found = [held.get(ordinal) for ordinal in range(part.first, last + 1)]
+    hits = [hit for hit in found if hit is not None and hit.revision == part.revision]
+    return hits if len(hits) == len(found) else None
+
+
+def _reaches_the_end(hit: Hit) -> bool:
+    return hit.chunk.end + len(hit.chunk.after) >= hit.facts.char_count > 0
 
 
 @dataclass(frozen=True, slots=True)

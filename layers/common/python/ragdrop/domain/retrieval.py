@@ -128,17 +128,13 @@ def documents_of(candidates: Sequence[Candidates], *, at_most: int = MAX_VERIFIE
 
 def verified(hits: Sequence[Hit], heads: Mapping[DocumentKey, Head]) -> list[Hit]:
     """Only the hits whose revision is the live one at this moment: nothing else is ever served."""
-    return [hit for hit in hits if _is_live(hit, heads)]
+    return [hit for hit in hits if (head := heads.get(hit.key)) is not None and head.live_revision == hit.revision]
 
 
 def superseded(hits: Sequence[Hit], heads: Mapping[DocumentKey, Head]) -> set[tuple[DocumentKey, int]]:
     """The revisions among *hits* that are not live: a second round asks without them."""
-    return {(hit.key, hit.revision) for hit in hits if not _is_live(hit, heads)}
-
-
-def _is_live(hit: Hit, heads: Mapping[DocumentKey, Head]) -> bool:
-    head = heads.get(hit.key)
-    return head is not None and head.live_revision == hit.revision
+    live = verified(hits, heads)
+    return {(hit.key, hit.revision) for hit in hits} - {(hit.key, hit.revision) for hit in live}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragdrop.domain.chunks import ChunkRange, Hit
+from ragdrop.domain.chunks import ChunkRange, Hit, held_of
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head
 from ragdrop.domain.keys import DocumentKey
@@ -13,7 +13,7 @@ from ragdrop.domain.queries import Expand
 from ragdrop.domain.retrieval import FoundChunk, FoundDocument
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.ports import SearchableIndex
-from ragdrop.query.assembly import expanded, held_of, range_to_read
+from ragdrop.query.assembly import expanded, range_to_read
 from ragdrop.query.candidates import filter_tenant
 from ragdrop.query.critical import as_document, in_order, within_share
 from ragdrop.query.ranking import Boosts

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ragdrop.domain.chunks import Chunk, ChunkRange, Hit
+from ragdrop.domain.chunks import Chunk, Hit
 from ragdrop.domain.queries import Expand
 from ragdrop.domain.retrieval import FoundDocument
 
@@ -64,24 +64,6 @@ def range_to_read(expand: Expand, best: int, char_count: int, budget_characters:
     if expand != "neighbours" and char_count <= budget_characters:
         return 0, 1_000_000
     return max(0, best - NEIGHBOURS), best + NEIGHBOURS
-
-
-def held_of(part: ChunkRange, held: Mapping[int, Hit]) -> list[Hit] | None:
-    """The chunks of *part* among those that are *held* of its document, by ordinal; None where one may be missing.
-
-    A chunk is the last where it and the white space behind it reach the end of the text.
-    """
-    ends = (hit.chunk.ordinal for hit in held.values() if _reaches_the_end(hit))
-    last = min(part.last, next(ends, part.last))
-    if last - part.first >= len(held):
-        return None
-    found = [held.get(ordinal) for ordinal in range(part.first, last + 1)]
-    hits = [hit for hit in found if hit is not None and hit.revision == part.revision]
-    return hits if len(hits) == len(found) else None
-
-
-def _reaches_the_end(hit: Hit) -> bool:
-    return hit.chunk.end + len(hit.chunk.after) >= hit.facts.char_count > 0
 
 
 def expanded(document: FoundDocument, read: Sequence[Hit], expand: Expand) -> FoundDocument:

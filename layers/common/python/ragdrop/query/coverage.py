@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
 
@@ -51,15 +52,20 @@ def coverage(question: str, hits: Sequence[Hit]) -> dict[str, float]:
     >>> list(coverage("Who won the cup?", [held]).values())
     [0.0]
     """
-    wanted = content_words(question)
-    held = _held(wanted, {hit.chunk_id: hit for hit in hits})
-    size = max(len(held), COMMON_SIZE)
-    weights = {}
-    for word in wanted:
-        having = sum(word in words for words in held.values())
-        weights[word] = math.log(1 + (size - having + 0.5) / (having + 0.5))
-    whole = math.fsum(weights.values()) or 1.0
-    return {id_: math.fsum(sorted(weights[word] for word in words)) / whole for id_, words in held.items()}
+    wanted = tuple(content_words(question))
+    chunks = {hit.chunk_id: hit for hit in hits}
+    held = _held(wanted, chunks.values())
+    size, chunks_holding = max(len(held), COMMON_SIZE), Counter(held)
+    weights = []
+    for place in range(len(wanted)):
+        having = sum(number for words, number in chunks_holding.items() if words >> place & 1)
+        weights.append(math.log(1 + (size - having + 0.5) / (having + 0.5)))
+    whole = math.fsum(weights) or 1.0
+    shares = {  # most chunks hold the same few words: each share is added up once
+        words: math.fsum(weight for place, weight in enumerate(weights) if words >> place & 1) / whole
+        for words in chunks_holding
+    }
+    return {id_: shares[words] for id_, words in zip(chunks, held, strict=True)}
 
 
 def agreement(question: str, hits: Sequence[Hit], covered: Mapping[str, float]) -> float:
@@ -69,7 +75,7 @@ def agreement(question: str, hits: Sequence[Hit], covered: Mapping[str, float]) 
     letter makes a name, but for the first word.
     """
     names = frozenset(_stem(word.casefold()) for word in _NAME.findall(question)) - FUNCTION_WORDS
-    if names and any(_held(names, {hit.chunk_id: hit for hit in hits}).values()):
+    if names and any(_held(tuple(names), hits)):
         return 1.0
     return max(covered.values(), default=0.0)
 
@@ -85,30 +91,31 @@ def content_words(text: str) -> frozenset[str]:
     return frozenset(_stem(word) for word in words)
 
 
-def _held(stems: frozenset[str], hits: Mapping[str, Hit]) -> dict[str, set[str]]:
-    """Of each chunk, by its id, those of *stems* that are the stem of a word of it.
+def _held(stems: Sequence[str], hits: Iterable[Hit]) -> list[int]:
+    """Of each chunk, which of *stems* are the stem of a word of it: a number with one bit for each, the first lowest.
 
     All chunks are searched as one text, and only a word that begins with a stem is cut out: most do not.
     """
-    texts = [_text_of(hit) for hit in hits.values()]
-    ends = list(accumulate(len(text) + 1 for text in texts))
+    texts = ["\n".join((hit.chunk.in_context, *hit.chunk.heading_path, hit.facts.title)) for hit in hits]
     whole = "\n".join(texts)
-    held: list[set[str]] = [set() for _ in texts]
-    for stem in stems:
+    if whole.isascii():  # then no letter becomes two, and the chunks end where they did
+        whole = whole.casefold()
+    else:
+        texts = [segmented(text).casefold() for text in texts]
+        whole = "\n".join(texts)
+    ends = list(accumulate(len(text) + 1 for text in texts))
+    held = [0] * len(texts)
+    for place, stem in enumerate(stems):
         at = whole.find(stem)
         while at >= 0:
             word = _WORD.match(whole, at) if at == 0 or not whole[at - 1].isalnum() else None
             begin = at + len(stem)
             if word and word[0] not in FUNCTION_WORDS and _stem(word[0]) == stem:
                 chunk = bisect_right(ends, at)
-                held[chunk].add(stem)
+                held[chunk] |= 1 << place
                 begin = ends[chunk]  # once is enough
             at = whole.find(stem, begin)
-    return dict(zip(hits, held, strict=True))
-
-
-def _text_of(hit: Hit) -> str:
-    return segmented("\n".join((hit.chunk.in_context, *hit.chunk.heading_path, hit.facts.title))).casefold()
+    return held
 
 
 @lru_cache(maxsize=16_384)  # the same words come with every question

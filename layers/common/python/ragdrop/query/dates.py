@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragdrop.domain.chunks import Filters, Hit
-from ragdrop.query.fusion import Fused
+from ragdrop.query.fusion import Fused, by_score
 
 DATE_BONUS = 0.2  # of a fused score; twice that of a heading which holds every word
 DATE_COVERAGE = 0.75  # what a document of that date is taken to cover of the question at least
@@ -83,7 +83,7 @@ def _date(year: str, name: str, day: str) -> AskedDate:
 
 def of_dates(hits: Sequence[Hit], dates: Sequence[AskedDate]) -> frozenset[str]:
     """The ids of the chunks whose document is of one of *dates*, by its date, title or path."""
-    return frozenset(hit.chunk_id for hit in hits if dates and _is_of(hit, dates))
+    return frozenset(hit.chunk_id for hit in hits if _is_of(hit, dates)) if dates else frozenset()
 
 
 def _is_of(hit: Hit, dates: Sequence[AskedDate]) -> bool:
@@ -91,8 +91,10 @@ def _is_of(hit: Hit, dates: Sequence[AskedDate]) -> bool:
     return any(one.startswith(date.iso) for one in told for date in dates)
 
 
-def covered_by_date(covered: Mapping[str, float], dated: frozenset[str]) -> dict[str, float]:
+def covered_by_date(covered: Mapping[str, float], dated: frozenset[str]) -> Mapping[str, float]:
     """*covered* with what a date covers of the question."""
+    if not dated:
+        return covered
     return {id_: max(share, DATE_COVERAGE) if id_ in dated else share for id_, share in covered.items()}
 
 
@@ -102,4 +104,4 @@ def favoured(fused: Sequence[Fused], dated: frozenset[str]) -> list[Fused]:
         return list(fused)
     whole = 1 + DATE_BONUS
     scored = [replace(one, score=(one.score + DATE_BONUS * (one.hit.chunk_id in dated)) / whole) for one in fused]
-    return sorted(scored, key=lambda one: (-one.score, one.hit.order))
+    return by_score(scored)

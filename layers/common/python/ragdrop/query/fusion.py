@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragdrop.domain.chunks import Hit
+from ragdrop.domain.chunks import Hit, ranked_by
 from ragdrop.query.coverage import FUNCTION_WORDS
 
 DEFAULT_VECTOR_WEIGHT = 0.6  # docs/quality.md has the table, docs/adr/0006-fusion.md the reasons
@@ -135,7 +135,8 @@ def heading_match(hit: Hit, words: frozenset[str]) -> float:
 
 
 def _match(headings: tuple[str, ...], words: frozenset[str]) -> float:
-    return float(words <= _words(" ".join(headings)))
+    told = " ".join(headings).casefold()
+    return float(all(word in told for word in words) and words <= _words(told))  # few headings have all of them
 
 
 def share_of_best(scores: Mapping[str, float]) -> dict[str, float]:
@@ -207,7 +208,12 @@ def _fused(
         )
         for id_, hit in hits.items()
     ]
-    return sorted(found, key=lambda one: (-one.score, one.hit.order))
+    return by_score(found)
+
+
+def by_score(found: Iterable[Fused]) -> list[Fused]:
+    """Fused chunks, best first; ties by `Hit.order`."""
+    return ranked_by(found, lambda one: one.score, lambda one: one.hit.order)
 
 
 def _scores(hits: Sequence[Hit]) -> dict[str, float]:

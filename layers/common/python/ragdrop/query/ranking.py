@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ragdrop.domain.calibration import NOISE_RELEVANCE
+from ragdrop.domain.chunks import ranked_by
 from ragdrop.domain.documents import PromotionLevel
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import CHUNKS_PER_DOCUMENT, MAX_CANDIDATES, MAX_NEAREST, FoundChunk, FoundDocument
@@ -98,26 +100,24 @@ def rank(
         Documents by (fused score of the best chunk + boost) x weight, best first; ties by the fused score, then by key.
     """
     counted = fused[:MAX_CANDIDATES]
-    scored = {found.hit.chunk_id: relevance(found) for found in counted}
-    answered = any(score >= cut.threshold for score in scored.values())
-    near_best = cut.near_best * counted[0].score if cut.near_best is not None and answered else None
-    by_document: dict[DocumentKey, list[Fused]] = {}
-    for found in counted:
-        by_document.setdefault(found.hit.key, []).append(found)
-    ranked = []
+    scores = [relevance(found) for found in counted]
+    answered = any(score >= cut.threshold for score in scores)
+    least = cut.threshold if answered else NOISE_RELEVANCE
+    near_best = cut.near_best * counted[0].score if cut.near_best is not None and answered else math.inf
+    by_document: dict[DocumentKey, list[tuple[Fused, float]]] = {}
+    for found in zip(counted, scores, strict=True):
+        by_document.setdefault(found[0].hit.key, []).append(found)
+    documents = []
     for key, chunks in by_document.items():
         matching = tuple(
-            FoundChunk(chunk.hit, score)
-            for chunk in chunks
-            if (score := scored[chunk.hit.chunk_id]) >= (NOISE_RELEVANCE if not answered else cut.threshold)
-            or (near_best is not None and chunk.score >= near_best)
+            [FoundChunk(one.hit, score) for one, score in chunks if score >= least or one.score >= near_best]
         )
         if not matching:
             continue
         boost = boosts.of(matching[0].hit.facts.promotion_level)
-        order = (chunks[0].score + boost) * weight(key)  # uncapped: at the cap a promotion would decide nothing
-        ranked.append(RankedDocument(key, matching, boost, order, tuple(chunks)))
-    ranked.sort(key=lambda one: (-one.order, -one.fused[0].score, one.key.s3_key))
+        order = (chunks[0][0].score + boost) * weight(key)  # uncapped: at the cap a promotion would decide nothing
+        documents.append(RankedDocument(key, matching, boost, order, tuple([one for one, _ in chunks])))
+    ranked = ranked_by(documents, lambda one: (one.order, one.fused[0].score), lambda one: one.key.s3_key)
     return Ranking(ranked, []) if answered else Ranking([], ranked[:MAX_NEAREST])
 
 
@@ -134,7 +134,9 @@ class Boosts:
         >>> Boosts().of("critical"), Boosts().of("important"), Boosts().of("standard")
         (0.15, 0.1, 0.0)
         """
-        return {"critical": self.critical, "important": self.important}.get(level, 0.0)
+        if level == "standard":
+            return 0.0
+        return self.critical if level == "critical" else self.important
 
 
 def boosted(score: float, boost: float) -> float:

@@ -67,7 +67,8 @@ def _by_vector(found: Fused, calibration: Calibration, coverage: Mapping[str, fl
 
 def above_noise(hits: Sequence[Hit], calibration: Calibration, *, keep_all: bool) -> list[Hit]:
     """Drop the vector hits that are noise (docs/calibration.md), unless *keep_all* is set (min_relevance 0)."""
-    return [hit for hit in hits if keep_all or hit.score >= calibration.noise_floor]
+    floor = calibration.noise_floor
+    return [hit for hit in hits if keep_all or hit.score >= floor]
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,14 +184,13 @@ class Search:
         covered = coverage(query.text, hits)
         words = agreement(query.text, hits, covered)
         dated = of_dates(hits, dates_in(query.text))
-        covered = covered_by_date(covered, dated)
         fused = favoured(fuse(vector, found.lexical, fusion, question=query.text, agreement=words), dated)
         fused, not_reranked = self._reranked(query, fused, deadline)
         by = judged(
             calibration,
             threshold=threshold,
             vectors=found.vectors,
-            coverage=covered,
+            coverage=covered_by_date(covered, dated),
             words_alone=question.uncovered is not None,
         )
         ranking = rank(fused, relevance=by.relevance, cut=by.cut, boosts=question.boosts, weight=question.scopes.weight)

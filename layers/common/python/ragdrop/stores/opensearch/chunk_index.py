@@ -10,13 +10,14 @@ from opensearchpy.connection import Urllib3HttpConnection
 
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, RevisionPage, Vector
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError
 from ragdrop.resilience.retrying import Retries
 from ragdrop.stores.opensearch.admin import IndexAdmin, alias_of, dimension_error, path_of
 from ragdrop.stores.opensearch.bulk import BulkLine, batches, outcome
-from ragdrop.stores.opensearch.candidates import NOTHING, Part, answered, planned, read_ranges
+from ragdrop.stores.opensearch.candidates import NOTHING, Part, answered, planned
 from ragdrop.stores.opensearch.client import Json, QuietConnection, RepeatableCalls, connect
 from ragdrop.stores.opensearch.errors import (
     DIMENSION,
@@ -28,6 +29,7 @@ from ragdrop.stores.opensearch.errors import (
     readable,
     translated,
 )
+from ragdrop.stores.opensearch.known_ranges import KnownRanges
 from ragdrop.stores.opensearch.mapping import SHARDS, source_of
 from ragdrop.stores.opensearch.nearest import nearest_of
 from ragdrop.stores.opensearch.queries import (
@@ -54,6 +56,7 @@ class OpenSearchChunkIndex:
         self._caller = caller
         self._admin = IndexAdmin(caller, shards=shards)
         self._ef_search = ef_search
+        self._ranges = KnownRanges()
         self._combined = True  # until a server says that it does not know that query
 
     @classmethod
@@ -80,7 +83,7 @@ class OpenSearchChunkIndex:
         """No: each is removed."""
         return False
 
-    def ready(self, index: IndexRef, deadline: Deadline) -> None:
+    def ready(self, index: IndexRef, deadline: Deadline, counts: ChangeCounts | None = None) -> None:
         """Nothing to do."""
 
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
@@ -90,6 +93,7 @@ class OpenSearchChunkIndex:
                 raise ValueError("a chunk of another tenant")
             if len(chunk.vector) != index.dimension:
                 raise dimension_error(index, len(chunk.vector), index.dimension)
+        self._ranges.forget()
         lines = (BulkLine.of(chunk.id, routing_value(chunk.key, index.routes), source_of(chunk)) for chunk in chunks)
         for batch in batches(lines):
             self._write(index, batch, deadline)
@@ -118,9 +122,9 @@ class OpenSearchChunkIndex:
             return answered(index, plan, answers)
 
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
-        """The chunks of each range by one `_msearch`; one more for every 1,000 chunks."""
+        """The chunks of each range by one `_msearch` for those that are not kept; one more for every 1,000 chunks."""
         with readable("read"):
-            return read_ranges(lambda searches: self._search(index, searches, deadline), index, ranges)
+            return self._ranges.read(lambda searches: self._search(index, searches, deadline), index, ranges)
 
     def nearest_of(
         self, index: IndexRef, wanted: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
@@ -163,8 +167,9 @@ class OpenSearchChunkIndex:
                 raise DatabaseError("a shard of the index did not answer (count)", service="index")
             return int(answer["count"])
 
-    def verify(self, index: IndexRef, deadline: Deadline) -> None:
-        """Nothing to do: the server checks the files of its shards, and searches of a damaged one fail."""
+    def verify(self, index: IndexRef, deadline: Deadline) -> None:  # noqa: ARG002 - the port names it
+        """Forget what was read: the server checks the files of its shards, and searches of a damaged one fail."""
+        self._ranges.forget()
 
     def discard_damaged(self, index: IndexRef, deadline: Deadline) -> None:
         """Drop all: OpenSearch does not tell its parts apart."""
@@ -208,6 +213,7 @@ class OpenSearchChunkIndex:
         path = f"/{path_of(index.name)}"
         params = {"conflicts": "proceed", "refresh": "true"} | ({} if routing is None else {"routing": routing})
         removed = 0
+        self._ranges.forget()
         for _ in range(DELETE_ROUNDS):
             try:
                 self._caller.raw("POST", f"{path}/_refresh", deadline=deadline, cap_s=WRITE_TIMEOUT_S, stage="remove")

@@ -222,12 +222,12 @@ def vector_json(vector: Vector) -> str:
 
 def hit_of(source: dict[str, Any], score: float, known: Documents, cosine: float | None = None) -> Hit:
     """The hit of a stored document; *known* gathers what the chunks of one revision share, so that it is made once."""
-    name = source["document_revision"]
+    name, facts = source["document_revision"], source["facts"]
     shared = known.get(name)
     if shared is None:
         key = DocumentKey(source["tenant"], source["vault"], source["path"])
-        shared = known[name] = key, source["revision"], _facts_of(source["facts"])
-    context = source["facts"].get("context", "")
+        shared = known[name] = key, source["revision"], _facts_of(facts)
+    context = facts.get("context", "")
     text = source["text"][len(context) + 1 :] if context else source["text"]
     size = source["end"] - source["start"]
     chunk = Chunk(  # by position, here and below: a query makes sixty of them, and names cost a fifth more
@@ -240,9 +240,9 @@ def hit_of(source: dict[str, Any], score: float, known: Documents, cosine: float
         context,
         text[size:],
         "",
-        chunk_places(source["facts"].get("places", ())),
+        chunk_places(facts["places"]) if "places" in facts else (),
     )
-    links = links_of(source["facts"]) if source["ordinal"] == 0 else ()
+    links = links_of(facts) if "links" in facts and source["ordinal"] == 0 else ()
     return Hit(shared[0], shared[1], chunk, shared[2], score, links, source["chunk_id"], cosine)
 
 

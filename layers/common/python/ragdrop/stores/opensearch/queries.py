@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ragdrop.domain.chunks import ChunkRange, Filters, Folder, Vector
+from ragdrop.domain.chunks import ChunkRange, Filters, Folder
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.stores.index_queries import STOP_WORDS
 from ragdrop.stores.opensearch.mapping import (
@@ -18,7 +18,6 @@ from ragdrop.stores.opensearch.mapping import (
     revision_term,
     term,
     utf8,
-    vector_json,
 )
 
 Clause = dict[str, Any]
@@ -92,15 +91,15 @@ def date_range(first: str | None, last: str | None) -> dict[str, str]:
     return bounds
 
 
-def vector_search(vector: Vector, clause: Clause, limit: int, ef_search: int) -> str:
-    """A k-NN search; the filter works inside the graph search, so that *limit* matching chunks come back.
+def vector_search(vector: str, clause: Clause, limit: int, ef_search: int) -> str:
+    """A k-NN search by *vector*, a JSON array; the filter is in the graph search, so *limit* matching chunks come back.
 
     With Lucene's engine `k` is how many candidates the search keeps on its way (what others call ef_search); the best
     *limit* of them are given, equal ones in the order of `Hit.order`.
     """
     knn = {"vector": "", "k": max(limit, ef_search), "filter": clause}
     body = {"query": {"knn": {"vector": knn}}, "size": limit, "track_total_hits": False, "sort": BEST_FIRST}
-    return _dumps(body).replace('"vector":""', f'"vector":{vector_json(vector)}', 1)  # it stands before all else
+    return _dumps(body).replace('"vector":""', f'"vector":{vector}', 1)  # it stands before all else
 
 
 def words_of(text: str) -> list[str]:
@@ -139,9 +138,9 @@ def lexical_search(words: Sequence[str], clause: Clause, limit: int, *, combined
 
 
 def cosines_search(
-    words: Sequence[str], clause: Clause, limit: int, vector: Vector, *, routes: int, combined: bool = True
+    words: Sequence[str], clause: Clause, limit: int, vector: str, *, routes: int, combined: bool = True
 ) -> str:
-    """The hits of `lexical_search` by chunk id alone, each scored by its distance to *vector*.
+    """The hits of `lexical_search` by chunk id alone, each scored by its distance to *vector*, a JSON array.
 
     A chunk without a vector has the score 0; `opensearch_nearest.cosine_of` reads the others.  Each shard scores its
     best *limit*, and *routes* routing values touch at most as many shards.  The ids come from their column: out of
@@ -163,7 +162,7 @@ def cosines_search(
         "query": _lexical_query(words, clause, combined=combined),
     }
     # the place stands before the words of the question, so that nothing in these can be taken for it
-    return _dumps(body).replace('"query_value":""', f'"query_value":{vector_json(vector)}', 1)
+    return _dumps(body).replace('"query_value":""', f'"query_value":{vector}', 1)
 
 
 def _lexical_query(words: Sequence[str], clause: Clause, *, combined: bool) -> Clause:
