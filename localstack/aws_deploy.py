@@ -45,14 +45,14 @@ def command_of(environment: str, parameters: Mapping[str, str], built: str, opti
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Deploy what `sam build` made; sam's exit code."""
+    """Deploy what `make build` made; sam's exit code."""
     parser = argparse.ArgumentParser(prog="make deploy", description=__doc__)
     parser.add_argument("environment", help="an environment of samconfig.toml, such as dev")
     options, rest = parser.parse_known_args(arguments)
     try:
         parameters = parameters_of(tomllib.loads(CONFIG.read_text("utf-8")), options.environment)
         if not (BUILD / "build/template.yaml").exists():
-            raise LaunchError(f"nothing is built: run sam build --config-env {options.environment} first")
+            raise LaunchError(f"nothing is built: run make build ENV={options.environment} first")
     except LaunchError as exc:
         sys.stderr.write(f"{exc}\n")
         return 1

@@ -1,7 +1,8 @@
-"""``sam build`` of the real template, left out where nothing it reads has changed."""
+"""``sam build`` of the real template, left out where nothing it reads has changed; and `make build`, for AWS."""
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import os
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 from localstack.home import BUILD, REPOSITORY, SHARED, TEMPLATE, Home
 from localstack.launch_options import architecture, python_runtime
 from localstack.processes import LaunchError, tail
+from localstack.trim import trim
 
 STAMP = BUILD / "built.sha256"
 SAM = SHARED / "env/sam/bin/sam"
@@ -53,12 +55,8 @@ def build(home: Home, digest: str) -> None:
     log = home.logs / "sam-build.log"
     overrides = [f"PythonRuntime={python_runtime()}", f"Architecture={architecture()}"]
     run_sam(["build", "--cached", "--parallel", "--parameter-overrides", *overrides], log=log, environment={})
-    # Compiled once here, not by every worker of every function: sources in a package have new times each time it is
-    # unpacked, so the compiled files must not depend on them.
     folder = BUILD / "build"
-    compiled = ["compileall", "-q", "-f", "-j", "0", "--invalidation-mode", "unchecked-hash", "-s", str(folder)]
-    compiled += ["-x", r"[/\\]olefile2\.py$"]  # a module for Python 2 that olefile 0.47 brings along
-    subprocess.run([sys.executable, "-m", *compiled, str(folder)], check=True, timeout=BUILD_TIMEOUT_S)
+    trim(folder)
     with ThreadPoolExecutor() as pool:
         list(pool.map(archive, (each for each in folder.iterdir() if each.is_dir())))
     STAMP.write_text(digest)
@@ -111,3 +109,23 @@ def run_sam(arguments: list[str], *, log: Path, environment: dict[str, str]) -> 
             raise LaunchError(f"sam {arguments[0]} took longer than {BUILD_TIMEOUT_S} s; see {log}") from exc
     if done.returncode != 0:
         raise LaunchError(f"sam {arguments[0]} failed. The end of {log}:\n{tail(log, 25)}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Build for AWS by a profile of samconfig.toml; sam's own options may follow."""
+    parser = argparse.ArgumentParser(prog="make build", description=__doc__)
+    parser.add_argument("environment", help="an environment of samconfig.toml, such as dev")
+    options, rest = parser.parse_known_args(arguments)
+    BUILD.mkdir(exist_ok=True)
+    STAMP.unlink(missing_ok=True)  # what lies there is no longer the local stack's
+    try:
+        run_sam(["build", "--config-env", options.environment, *rest], log=BUILD / "build.log", environment={})
+    except LaunchError as exc:
+        sys.stderr.write(f"{exc}\n")
+        return 1
+    trim(BUILD / "build")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -10,7 +10,7 @@ from localstack.deploy import Emulated
 from localstack.home import REPOSITORY, Home
 from localstack.processes import LaunchError
 from localstack.progress import Progress
-from localstack.seed import ragdrop_json
+from localstack.seed import ragdrop, ragdrop_json
 
 VAULT = "handbook"
 SAMPLE = REPOSITORY / "localstack/sample-vault"
@@ -24,7 +24,7 @@ def demo(home: Home, stack: Mapping[str, Any], progress: Progress) -> None:
         LaunchError: Nothing was cited, or a quote does not stand in its object.
     """
     with progress.shown(), progress.step("the sample vault, dropped into S3 and indexed"):
-        ragdrop_json(home, ["push", str(SAMPLE), "--vault", VAULT, "--wait"])
+        ragdrop(home, ["push", str(SAMPLE), "--vault", VAULT, "--wait"])
     reply = ragdrop_json(home, ["ask", QUESTION])
     progress.say("")
     progress.say(f"[bold]Question[/]  {QUESTION}")

@@ -19,6 +19,7 @@ TOKENIZER_KEY = f"tokenizers/{MODEL_NAME}.json"
 ANSWERER_MODEL = "ragdrop-extractive"
 LOCAL_MODEL = "RAGDROP_LOCAL_MODEL"  # the variable by which `make demo MODEL=` says which local model it wants
 INDEXES = ("bucket", "opensearch")  # the first is the default
+PROCESSES = max(2, os.cpu_count() or 2)  # of a function at once: each unpacks and imports all that it needs
 BUCKET_URL = "s3://"
 
 # Environment variable -> template parameter, for what is passed on as it stands.
@@ -125,8 +126,7 @@ class LaunchOptions:
             local |= {"ChatModels": ANSWERER_MODEL}
         passed = {parameter: self.passed_on.get(name, "") for name, parameter in PASSED_ON.items()}
         return {
-            # Each running function is a process here that unpacks and imports all by itself.
-            "IngestConcurrency": str(max(2, os.cpu_count() or 2)),
+            "IngestConcurrency": str(PROCESSES),
             **{name: value for name, value in passed.items() if value},
             **local,
             "PythonRuntime": python_runtime(),

@@ -15,7 +15,7 @@ from localstack.deploy import Emulated, defaults_of, deploy, deployment_digest, 
 from localstack.function_environments import write_env_json
 from localstack.home import BUILD, TEMPLATE, Home, exclusive, read_json, write_json
 from localstack.index_node import await_named, forget_node, running_node, start_node, stop_node
-from localstack.launch_options import LaunchOptions, read_launch_options
+from localstack.launch_options import PROCESSES, LaunchOptions, read_launch_options
 from localstack.ports import HOST
 from localstack.processes import Process, stop
 from localstack.progress import Progress
@@ -171,8 +171,8 @@ class Launcher:
             stack["api_key"] = make_tenant_and_key(self.home, stack)
             write_json(self.home.stack_file, stack)
             warm_up(stack)
-        with self.progress.step("a canary document through ingest"):
-            check_ingest(self.home, stack)
+        with self.progress.step("canary documents through ingest"):
+            check_ingest(self.home, stack, functions=PROCESSES)
         write_json(self.home.published_file, stack)
         write_env_json(self.home.env_file, stack)
         return stack

@@ -125,8 +125,8 @@ class Rehearsal:
         return self._log.read_bytes()[begun:].decode(errors="replace")
 
     def build(self) -> None:
-        """`sam build`, then what the emulator's own transform does not know (see localstack.deploy)."""
-        self.run("sam build --config-env dev", timeout_s=BUILD_TIMEOUT_S)
+        """Build as the guide says, then what the emulator's own transform does not know (see localstack.deploy)."""
+        self.run("make build ENV=dev", timeout_s=BUILD_TIMEOUT_S)
 
     def patch(self, release: str, concurrency: str) -> None:
         """Give the built template what AWS would read of the parameters, and the emulator does not."""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +58,24 @@ def ragdrop_json(home: Home, arguments: list[str], *, folder: Path = REPOSITORY)
     Raises:
         LaunchError: It failed; the message has what it said.
     """
+    printed = ragdrop(home, [*arguments, "--json"], folder=folder)
+    lines = printed.strip().splitlines()
+    if not lines:
+        return {}
+    result: dict[str, Any] = json.loads(printed if len(lines) > 1 and lines[0] == "{" else lines[-1])
+    return result
+
+
+def ragdrop(home: Home, arguments: list[str], *, folder: Path = REPOSITORY) -> str:
+    """Run the ``ragdrop`` command on *home*'s stack; what it prints.
+
+    Raises:
+        LaunchError: It failed; the message has what it said.
+    """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "RAGDROP_"))}
     environment |= {"RAGDROP_STACK": str(home.stack_file), "NO_PROXY": "127.0.0.1,localhost"}
     done = subprocess.run(
-        [str(RAGDROP), *arguments, "--json"],
+        [str(RAGDROP), *arguments],
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -72,11 +87,7 @@ def ragdrop_json(home: Home, arguments: list[str], *, folder: Path = REPOSITORY)
     if done.returncode != 0:
         told = (done.stderr or done.stdout).strip()[-2000:]
         raise LaunchError(f"ragdrop {' '.join(arguments[:2])} ended with {done.returncode}:\n{told}")
-    lines = done.stdout.strip().splitlines()
-    if not lines:  # nothing to tell: a push of what is there already
-        return {}
-    result: dict[str, Any] = json.loads(done.stdout if len(lines) > 1 and lines[0] == "{" else lines[-1])
-    return result
+    return done.stdout
 
 
 def push(home: Home, folder: Path, *, vault: str) -> None:
@@ -90,9 +101,9 @@ def push(home: Home, folder: Path, *, vault: str) -> None:
     """
     command = ["push", str(folder), "--vault", vault, "--wait"]
     try:
-        ragdrop_json(home, command)
+        ragdrop(home, command)
     except LaunchError:
-        ragdrop_json(home, command)
+        ragdrop(home, command)
 
 
 def _status_of_key(stack: Mapping[str, Any]) -> int:
@@ -127,12 +138,19 @@ def warm_up(stack: Mapping[str, Any]) -> None:
         raise LaunchError(f"POST /ask did not answer within {FIRST_CALL_TIMEOUT_S} s") from exc
 
 
-def check_ingest(home: Home, stack: Mapping[str, Any]) -> None:
-    """Send one document through S3, the queue and ingest, and delete it again.
+def check_ingest(home: Home, stack: Mapping[str, Any], *, functions: int) -> None:
+    """Send documents through S3, the queue and ingest, and delete them again: one for each process of *functions*.
+
+    They are sent at once, so that all processes of a function start here and a first push waits for none.
 
     Raises:
-        LaunchError: It was not indexed; the message says how far it came.
+        LaunchError: One was not indexed; the message says how far it came.
     """
+    with ThreadPoolExecutor(functions) as pool:
+        list(pool.map(lambda _number: _send_canary(home, stack), range(functions)))
+
+
+def _send_canary(home: Home, stack: Mapping[str, Any]) -> None:
     with RagdropClient(str(stack["api_url"]), str(stack["api_key"])) as client:
         try:
             verdict = Canary(client, timeout_s=INGEST_TIMEOUT_S).ingest()

@@ -22,7 +22,7 @@ from localstack.drill.asking import DrillReply, ask, health, search
 from localstack.drill.harness import TENANT, Harness, on_another_port, sweep, with_settings
 from localstack.drill.round import wait_until_well
 from localstack.launch_options import BUCKET_URL
-from localstack.seed import ragdrop_json
+from localstack.seed import ragdrop, ragdrop_json
 
 INDEXES = "ragdrop-*"
 RECOVERY_S = 60.0
@@ -154,7 +154,7 @@ def _on_bucket_index(harness: Harness) -> Iterator[Harness]:
         Path(folder, "beside.md").write_text(
             f"# Beside\n\nNote {time.time_ns()} is in a segment of its own.\n", "utf-8"
         )
-        ragdrop_json(harness.home, ["push", folder, "--vault", VAULT, "--wait"])
+        ragdrop(harness.home, ["push", folder, "--vault", VAULT, "--wait"])
     with with_settings(harness, {"INDEX_URL": BUCKET_URL}) as changed:
         yield changed
 
