@@ -17,7 +17,7 @@ from ragdrop_cli.mirroring import Holdings, delete_path, holdings, is_held, may_
 from ragdrop_cli.options import AsJson
 from ragdrop_cli.output import note, say, say_body, say_object, say_reply, say_table
 from ragdrop_cli.progress import progress
-from ragdrop_cli.pushing import PushOutcome, PushTarget, push_file, several
+from ragdrop_cli.pushing import PushOutcome, PushTarget, at_once, push_file, several
 from ragdrop_cli.session import session_of
 from ragdrop_cli.waiting import Pause, Waiting, shared_start
 
@@ -55,10 +55,10 @@ def push(
     timeout_s: TimeoutS = 120.0,
     as_json: AsJson = False,
 ) -> None:
-    """Send every file under a folder, five at once; files and folders whose name begins with a dot are left out.
+    """Send every file under a folder, five at once, to a local stack as many as there are cores.
 
-    So is what a .ragdropignore names, in the syntax of .gitignore.  Links are followed to files within the folder.  An
-    archive a.zip is sent as a folder a.zip.
+    Files and folders whose name begins with a dot are left out, and so is what a .ragdropignore names, in the syntax of
+    .gitignore.  Links are followed to files within the folder.  An archive a.zip is sent as a folder a.zip.
 
     A file keeps its path: DIR/notes/a.md becomes the document notes/a.md of the vault.  What the vault has already, by
     MD5, is not sent again, so a push that was cut off goes on where it was.
@@ -87,7 +87,7 @@ def push(
         if not any(outcome.problem for outcome in outcomes):
             gone = several(partial(delete_path, client, vault), surplus)
         if wait and outcomes:
-            waiting = Waiting(client, vault, outcomes, Pause(session.clock, session.sleep))
+            waiting = Waiting(client, vault, outcomes, Pause(session.clock, session.sleep), whole=as_json)
             with progress("indexing", len(outcomes)) as show:
                 outcomes = waiting.wait(timeout_s, show)
     same = len(paths) - sent
@@ -103,7 +103,9 @@ def _send(client: RagdropClient, target: PushTarget, files: Sequence[FolderFile]
 
     looked_at = itertools.count(1)
     with progress("sending", len(files)) as show:
-        outcomes = several(send, files, done=lambda _outcome: show(next(looked_at), len(files)))
+        outcomes = several(
+            send, files, done=lambda _outcome: show(next(looked_at), len(files)), workers=at_once(client)
+        )
     return [outcome for outcome in outcomes if outcome is not None]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import mimetypes
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -21,6 +22,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 AT_ONCE = 5
+AT_ONCE_HERE = min(AT_ONCE, max(2, os.cpu_count() or 2))  # as many processes as functions of ingest run at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +121,26 @@ def _nothing(_result: object) -> None:
     """Tell nobody."""
 
 
+def at_once(client: RagdropClient) -> int:
+    """How many requests to send at once: fewer where the API's functions share the cores of this machine.
+
+    The emulator makes a process for every request that meets no idle one, and each start takes seconds of a core.
+    """
+    return AT_ONCE_HERE if client.is_local else AT_ONCE
+
+
 def several(
-    work: Callable[[Item], Result], items: Sequence[Item], *, done: Callable[[Result], None] = _nothing
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    *,
+    done: Callable[[Result], None] = _nothing,
+    workers: int = AT_ONCE,
 ) -> list[Result]:
-    """*work* on every item, `AT_ONCE` at a time, results in the order of the items; *done* is told each as it comes.
+    """*work* on every item, *workers* at a time, results in the order of the items; *done* gets each as it comes.
 
     The first exception, Ctrl-C too, drops what has not begun and is raised.
     """
-    pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="push")
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="push")
     try:
         futures = [pool.submit(work, item) for item in items]
         for future in as_completed(futures):

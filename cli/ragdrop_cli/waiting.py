@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ragdrop.client import RagdropClient
+from ragdrop.client.replies import Reply
 from ragdrop.errors import DependencyError, RagdropError, RateLimitedError
 from ragdrop_cli.failures import code_of
-from ragdrop_cli.pushing import AT_ONCE, PushOutcome, failed, problem_of, several
+from ragdrop_cli.pushing import AT_ONCE, PushOutcome, at_once, failed, problem_of, several
 
 FIRST_POLL_S, POLL_GROWTH, LONGEST_POLL_S = 0.2, 1.5, 2.0
 PAGE_SIZE = 1_000  # documents: the most that the API lists at once
 FILES_A_PAGE = 10  # a page of the list costs about as much as the records of this many files
+DONE = ("indexed", "staged")
 PASSING = (DependencyError, RateLimitedError)
 
 
@@ -28,12 +31,23 @@ class Pause:
 class Waiting:
     """The files of one push into a vault until each is indexed or has failed.
 
-    A file is settled once the record of its own version says so.  The list, one request for up to 1,000 files, only
-    tells whose record is worth asking for.  A dependency that fails meanwhile is asked again: ingest may well succeed.
+    A file is settled once the list, one request for up to 1,000 files, shows the version that was sent as indexed, or
+    once the record of that version does.  The list also tells whose record is worth asking for.  A dependency that
+    fails meanwhile is asked again: ingest may well succeed.
+
+    Args:
+        client: Of the API that the files were sent to.
+        vault: Where they were sent.
+        sent: What became of each file when it was sent.
+        pause: How time passes.
+        whole: Whether the outcome of each file must hold its whole record; the list has less.
     """
 
-    def __init__(self, client: RagdropClient, vault: str, sent: Sequence[PushOutcome], pause: Pause) -> None:
+    def __init__(
+        self, client: RagdropClient, vault: str, sent: Sequence[PushOutcome], pause: Pause, *, whole: bool = False
+    ) -> None:
         self._client = client
+        self._whole = whole
         self._vault = vault
         self._pause = pause
         self._paths = [outcome.path for outcome in sent]
@@ -60,7 +74,9 @@ class Waiting:
             delay_s = min(delay_s * POLL_GROWTH, LONGEST_POLL_S)
             told = len(self._settled)
             if self._poll():
-                last_progress_s = self._pause.clock()
+                now_s = self._pause.clock()
+                delay_s = next_poll_s(now_s - last_progress_s, len(self._settled) - told, len(self._open), delay_s)
+                last_progress_s = now_s
                 for count in range(told + 1, len(self._settled) + 1):
                     done(count, len(self._paths))
             elif self._pause.clock() - last_progress_s >= timeout_s:
@@ -73,8 +89,8 @@ class Waiting:
         before = len(self._settled), sum(self._claimed.values())
         paths = list(self._open)
         if len(paths) > AT_ONCE:
-            paths = self._worth_asking() or paths[:AT_ONCE]
-        for outcome in several(self._ask, paths):
+            paths = self._worth_asking() or ([] if len(self._settled) > before[0] else paths[:AT_ONCE])
+        for outcome in several(self._ask, paths, workers=at_once(self._client)):
             del self._open[outcome.path]
             settled = outcome.reply is None or outcome.status != "pending"
             (self._settled if settled else self._open)[outcome.path] = outcome  # at the end: the others' turn is next
@@ -93,7 +109,10 @@ class Waiting:
         return PushOutcome(path, reply, problem_of(reply))
 
     def _worth_asking(self) -> list[str]:
-        """Files that the list shows as settled, and those that it was not read far enough to show."""
+        """Settle what the list shows as indexed; the files whose records are worth asking for.
+
+        These are others that it shows as settled, and those that it was not read far enough to show.
+        """
         wanted: list[str] = []
         reached, pages_left = "", 1 + len(self._open) // FILES_A_PAGE
         try:
@@ -101,7 +120,12 @@ class Waiting:
                 for record in page.get("documents") or []:
                     reached = str(record.get("path"))
                     if reached in self._open and self._look(reached, record):
-                        wanted.append(reached)
+                        if not self._whole and self._shows_indexed(reached, record):
+                            reply = Reply(record, raw=json.dumps(record).encode())
+                            self._settled[reached] = PushOutcome(reached, reply)
+                            del self._open[reached]
+                        else:
+                            wanted.append(reached)
                 pages_left -= 1
                 if not pages_left:
                     return wanted + [path for path in self._open if path > reached and page.get("cursor")]
@@ -117,6 +141,11 @@ class Waiting:
         mine = version_id in {record.get("version_id"), record.get("live_version_id")}
         return mine and record.get("status") != "pending"
 
+    def _shows_indexed(self, path: str, record: Mapping[str, Any]) -> bool:
+        """Whether *record* is of the version that was sent, and needs no further question."""
+        is_sent = record.get("version_id") == self._sent[path].get("version_id")
+        return is_sent and record.get("status") in DONE
+
     def _give_up(self) -> None:
         message = "still pending when the time to wait was over"
         if self._trouble is not None:
@@ -124,6 +153,24 @@ class Waiting:
         for path, outcome in self._open.items():
             self._settled[path] = PushOutcome(path, outcome.reply, ("TIMEOUT", message))
         self._open = {}
+
+
+def next_poll_s(elapsed_s: float, settled: int, left: int, longest_s: float) -> float:
+    """Seconds until the next poll, once one showed progress: half of the time that the files left should take.
+
+    Args:
+        elapsed_s: Seconds since the progress before.
+        settled: Files that were settled in this time.
+        left: Files that are not settled yet.
+        longest_s: The answer where nothing was settled, and its upper bound.
+
+    Returns:
+        At least `FIRST_POLL_S`.
+
+    >>> next_poll_s(1.0, 10, 20, 2.0), next_poll_s(1.0, 10, 2, 2.0), next_poll_s(1.0, 0, 2, 1.5)
+    (1.0, 0.2, 1.5)
+    """
+    return min(longest_s, max(FIRST_POLL_S, elapsed_s * left / settled / 2)) if settled else longest_s
 
 
 def shared_start(paths: Collection[str]) -> str:

@@ -7,6 +7,8 @@ import itertools
 import httpx
 import pytest
 
+from ragdrop.client import RagdropClient
+from ragdrop_cli.pushing import AT_ONCE, AT_ONCE_HERE, at_once
 from tests.unit.cli.world import CommandLine, refused
 
 
@@ -136,7 +138,7 @@ def test_a_file_that_ingest_has_begun_with_is_progress(ragdrop: CommandLine) -> 
     assert sum(ragdrop.slept_s) > 15
 
 
-def test_of_many_files_the_list_is_asked_and_each_record_once(thirty: CommandLine) -> None:
+def test_of_many_files_the_list_is_asked_and_no_record_of_what_it_shows_as_indexed(thirty: CommandLine) -> None:
     thirty.api.polls_needed = 3
 
     result = push(thirty)
@@ -145,7 +147,20 @@ def test_of_many_files_the_list_is_asked_and_each_record_once(thirty: CommandLin
     assert result.stdout == "30 files to vault team: 30 indexed\n"
     assert dict(lists[0].url.params) == {"vault": "team", "prefix": "logs/", "limit": "1000"}
     assert len(lists) <= 4
-    assert len(records) < 50  # 30, and a few while the list showed nothing
+    assert len(records) == 10  # five at each poll that found nothing in the list
+
+
+def test_with_json_the_whole_record_of_each_file_is_asked_once(thirty: CommandLine) -> None:
+    push(thirty, "--json")
+
+    _, records = asked(thirty)
+    assert len({request.url.path for request in records}) == len(records) == 30
+
+
+def test_less_is_sent_at_once_to_an_api_that_shares_the_cores_of_this_machine() -> None:
+    here, away = RagdropClient("http://127.0.0.1:4566", "rd_key"), RagdropClient("https://api.example", "rd_key")
+
+    assert (at_once(here), at_once(away)) == (AT_ONCE_HERE, AT_ONCE)
 
 
 def test_what_the_list_shows_of_an_older_version_does_not_count(thirty: CommandLine) -> None:
