@@ -16,7 +16,7 @@ ENVS = .venv/.ready .local/env/ministack/.ready .local/env/sam/.ready .local/env
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down deploy rehearse status test test-rest test-all test-long test-unit drill lint format docs bench bench-env bench-quick bench-quality load invoke lock clean
+.PHONY: help setup demo up down build deploy rehearse status test test-rest test-all test-long test-unit drill lint format docs bench bench-env bench-quick bench-quality load invoke lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -34,7 +34,10 @@ up: setup $(MODEL_ENV) ## build, start and deploy the local stack; safe to repea
 down: setup ## stop what "make up" started; data stays in .local
 	@$(STACK) down
 
-deploy: setup ## deploy what sam build made to AWS with a new release: make deploy ENV=dev
+build: setup ## build for AWS, native modules stripped and Python compiled: make build ENV=dev
+	@.venv/bin/python -m localstack.build $(or $(ENV),dev)
+
+deploy: setup ## deploy what make build made to AWS with a new release: make deploy ENV=dev
 	@.venv/bin/python -m localstack.aws_deploy $(or $(ENV),dev)
 
 rehearse: setup .local/env/awscli/.ready ## run every command of docs/deploy.md against the emulator, under ten minutes
@@ -92,10 +95,10 @@ bench-env: setup $(PEERS:%=.local/env/peer-%/.ready) ## install the frameworks t
 bench-quick: bench-env ## the quick forms of the benchmarks, under ten minutes; prints the tables that they make
 	@.venv/bin/python -m benchmarks --quick
 
-bench: bench-env .local/env/load/.ready .local/env/plots/.ready ## measure everything, hours, and write records and tables; BENCH=--resume leaves out what this commit has
+bench: bench-env .local/env/load/.ready .local/env/plots/.ready ## measure everything, at most 3 hours, and write records and tables; BENCH=--resume leaves out what this commit has
 	@.venv/bin/python -m benchmarks $(or $(BENCH),--whole)
 
-load: setup .local/env/load/.ready .local/env/plots/.ready ## 20 users on a stack with OpenSearch, some ten minutes; LOAD=--write keeps the report
+load: setup .local/env/load/.ready .local/env/plots/.ready ## 20 users on a stack, all questions different, some eight minutes; LOAD=--write keeps the report
 	@.venv/bin/python -m benchmarks.load $(LOAD)
 
 invoke: setup ## run a handler on an event: make invoke FN=query EVENT=events/search.json

@@ -1,7 +1,7 @@
 """How fast and how exact the bucket index is, and what it takes: the goals of issue 21.
 
     python -m benchmarks.bucket_index [--write] [--chunks N ...]     # 10,000 and 100,000
-    python -m benchmarks.bucket_index --full [--write]               # 1,000,000 too: some hours
+    python -m benchmarks.bucket_index --million [--write]            # 1,000,000 too: some hours
 
 Texts are words as unequally frequent as those of a language, vectors lie around a thousand centres.  The state bucket
 is a folder; for the first query it is read at S3's pace (75 MB/s for all requests together, 20 ms a request).  Writing
@@ -36,7 +36,7 @@ from pages.cost_index import bucket_month
 from ragdrop.domain.chunks import CandidateQuery, Filters
 from ragdrop.domain.deadlines import Deadline
 
-USUAL, FULL = (10_000, 100_000), (10_000, 100_000, 1_000_000)
+USUAL, MILLION = (10_000, 100_000), (10_000, 100_000, 1_000_000)
 MOST_UNIFORM = 100_000  # chunks of the worst case: a million would only be slower
 FEW_WORDS = 8  # of a chunk where vectors alone are asked for
 SERIES_S = 60.0  # one series of questions at most
@@ -233,12 +233,12 @@ def main() -> None:
     """Measure, print, and keep the record if asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chunks", type=int, nargs="+", metavar="N", help="these sizes alone")
-    parser.add_argument("--full", action="store_true", help="1,000,000 chunks too")
+    parser.add_argument("--million", action="store_true", help="1,000,000 chunks too")
     parser.add_argument("--write", action="store_true", help="keep the record")
     options = parser.parse_args()
-    if options.chunks and (options.write or options.full):
+    if options.chunks and (options.write or options.million):
         parser.error("a record is of the usual sizes: --chunks goes alone")
-    found = measure(options.chunks or (FULL if options.full else USUAL))
+    found = measure(options.chunks or (MILLION if options.million else USUAL))
     found.recall |= of_local_model()
     grids = [goals(found), searched(found), fetched(found), filled(found)]
     tell("bucket_index", grids, *PACKAGES, write=options.write)

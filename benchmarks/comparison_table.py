@@ -9,6 +9,7 @@ from benchmarks.collections import RETRIEVAL
 from benchmarks.comparison_rows import ROWS, row
 from benchmarks.peers.contenders import CONFIGURATIONS, NAMES, title
 from benchmarks.peers_speed_table import OWN as OWN_SPEED
+from benchmarks.peers_speed_table import OWN_BUCKET_TITLE, cpu_of_all
 from benchmarks.records import BenchmarkRecord
 
 OWN_QUALITY = "ragdrop, OpenSearch"
@@ -44,13 +45,25 @@ def quality_rows(kept: Mapping[str, BenchmarkRecord]) -> list[str]:
 
 
 def speed_rows(record: BenchmarkRecord) -> list[str]:
-    """Milliseconds of a question with one caller and with several, at the smallest size that was measured."""
+    """Milliseconds of a question at the smallest size that was measured; docs/performance.md has all figures."""
     size = record.results[0]
     found = []
     for callers, held in size["callers"].items():
-        names = [OWN_SPEED, *(title(name, each[0]) for name, each in CONFIGURATIONS.items())]
+        others = [title(name, each[0]) for name, each in CONFIGURATIONS.items()]
+        ours = [OWN_SPEED, *others]
         who = "one caller" if callers == "1" else f"{callers} callers"
         what = f"a question over {size['chunks']:,} chunks, {who}"
-        found.append(row(f"{what}: p50, ms", [held[name]["p50_ms"] for name in names], 1))
-        found.append(row(f"{what}: CPU of the caller, ms", [held[name]["cpu_ms"] for name in names], 1))
+        found.append(row(f"{what}: p50, ms", [_of(held, name, "p50_ms") for name in ours], 1))
+        if OWN_BUCKET_TITLE in held:
+            bucket = [_of(held, name, "p50_ms") for name in (OWN_BUCKET_TITLE, *others)]
+            found.append(row("the same, ragdrop with its bucket index", bucket, 1))
+        whole = [cpu_of_all(held[name]) if name in held else None for name in ours]
+        if not any(whole):
+            found.append(row(f"{what}: CPU of the caller, ms", [_of(held, name, "cpu_ms") for name in ours], 1))
+        elif callers == "1":
+            found.append(row(f"{what}: CPU of caller, node and embedding server, ms", whole, 1))
     return found
+
+
+def _of(held: Mapping[str, Mapping[str, float]], name: str, figure: str) -> float | None:
+    return held[name][figure] if name in held else None

@@ -15,7 +15,7 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.ports import Embedder
-from ragdrop.ports.message_queue import Change, Delivery
+from ragdrop.ports.message_queue import Change, Delivery, deliveries
 from testing.memory_breakers import MemoryBreakers
 from testing.memory_manifests import MemoryManifests
 from testing.memory_message_queue import MemoryMessageQueue
@@ -75,9 +75,19 @@ class Recorded:
 
 
 class Ingest:
-    """ragdrop with an empty bucket, and events that arrive as the queue would bring them."""
+    """ragdrop with an empty bucket, and events that arrive as the queue would bring them.
 
-    def __init__(self, folder: Path, url: str, tokenizer: bytes) -> None:
+    Args:
+        folder: For local copies of the index.
+        url: The embedding server, up to `/v1`.
+        tokenizer: The model's `tokenizer.json`.
+        around: What to put around the ports.
+    """
+
+    def __init__(
+        self, folder: Path, url: str, tokenizer: bytes, *, around: Callable[[Ports], Ports] = lambda ports: ports
+    ) -> None:
+        self._queue = MemoryMessageQueue()
         self._documents, state = MemoryObjectStore("documents"), MemoryObjectStore("state")
         state.put(TOKENIZER, tokenizer, media_type="application/json")
         environment = {
@@ -97,12 +107,12 @@ class Ingest:
             manifests=MemoryManifests(),
             index_folder=folder,
             registry=MemoryRegistry(),
-            queue=MemoryMessageQueue(),
+            queue=self._queue,
             telemetry=MemoryTelemetry(),
             breaker_store=MemoryBreakers(),
         )
         self.embedder = Recorded(ports.embedder)
-        app = compose(ports.replace(embedder=self.embedder))
+        app = compose(around(ports.replace(embedder=self.embedder)))
         app.operate.operator.create_tenant(TENANT)
         self._reconcile = app.ingest.reconcile
         self._messages = 0
@@ -114,15 +124,22 @@ class Ingest:
         self._documents.put(key, body, media_type="application/octet-stream")
         return key
 
-    def arrive(self, keys: Sequence[str]) -> float:
-        """Let an event of each key arrive, in batches; seconds until all is indexed."""
+    def arrive(self, keys: Sequence[str], *, deadline_s: float = 600) -> float:
+        """Let an event of each key arrive, in batches of *deadline_s* seconds each; seconds until all is indexed."""
         began, worked = time.perf_counter(), time.process_time()
         for at in range(0, len(keys), BATCH):
-            failed = self._reconcile([self._message(key) for key in keys[at : at + BATCH]], Deadline.after(600))
+            failed = self._reconcile([self._message(key) for key in keys[at : at + BATCH]], Deadline.after(deadline_s))
             if failed:
                 sys.exit("a document failed: see the log")
         self.worked_s = time.process_time() - worked
         return time.perf_counter() - began
+
+    def drain(self) -> None:
+        """Let what ingest sent to its own queue arrive, until nothing is left: merges, and parts of large documents."""
+        while records := self._queue.event()["Records"]:
+            for sent in (self._queue.sent, self._queue.continued, self._queue.merges):
+                sent.clear()
+            self._reconcile(deliveries({"Records": records}), Deadline.after(600))
 
     def _message(self, key: str) -> Delivery:
         self._messages += 1

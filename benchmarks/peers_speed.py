@@ -1,11 +1,15 @@
 """How long a question takes beside other frameworks, and beside the raw calls that ragdrop cannot do without.
 
-    python -m benchmarks.peers_speed [--write] [--quick] [--full] [--chunks N ...]
+    python -m benchmarks.peers_speed [--write] [--quick]
+    python -m benchmarks.peers_speed --chunks 100000 1000000 [--write]     # hours; a record of its own
 
-10,000 generated documents of one chunk each (`--quick`: 1,000; `--full`: 100,000 besides; `--chunks`: these, and a kept
-record keeps its other sizes), one OpenSearch node whose
-indexes are merged to one segment, one embedding server that answers after 5 milliseconds; all warm, asked in turns in
-one run, ten documents a question.  Times are of the caller; CPU is of the caller's process alone, not the node's.
+10,000 generated documents of one chunk each (`--quick`: 1,000; `--chunks`: these, and their record keeps its other
+sizes), one OpenSearch node whose indexes are merged to one segment, one embedding server that answers after 5
+milliseconds; all warm, asked in turns in one run, ten documents a question.  A contender that is not filled in an hour
+is left out, and the record has the reason.  A whole run has 10,000 alone, as filling more would take half of it.
+
+Times are of the caller.  `cpu_ms` is of the caller's process, `node_cpu_ms` and `embedding_cpu_ms` are of the node and
+of the embedding server during its turns: what these do in the background counts for whoever asks at that moment.
 """
 
 from __future__ import annotations
@@ -14,19 +18,21 @@ import argparse
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from opensearchpy import OpenSearch
 
 from benchmarks import records
 from benchmarks.peers.contenders import CONFIGURATIONS, Contender, running, title
-from benchmarks.peers.embeddings import embedding_server
+from benchmarks.peers.embeddings import embedding_process
 from benchmarks.peers.generated import documents, questions
-from benchmarks.peers.node import shared_node
-from benchmarks.peers.process import PeerProcess
+from benchmarks.peers.node import pid_of, shared_node
+from benchmarks.peers.process import PeerError, PeerProcess
 from benchmarks.peers.serving import in_batches
-from benchmarks.peers_speed_table import speed_table
+from benchmarks.peers_speed_table import OWN_BUCKET_TITLE, speed_table
+from benchmarks.stack_processes import usages
 from localstack.opensearch.releases import HYBRID_RELEASE, RELEASES
 from ragdrop import __version__
 
@@ -39,72 +45,141 @@ OWN = {  # title by configuration of benchmarks/peers/ragdrop_peer.py, in the or
     "calls": "its calls again, raw",
     "candidates": "embedding and one `_msearch`, raw",
 }
-OWN_BUCKET = {"search": "ragdrop, bucket index", "function": "ragdrop, function, bucket index"}
+OWN_BUCKET = {"search": OWN_BUCKET_TITLE, "function": "ragdrop, function, bucket index"}
 OWN_PROGRAM = [sys.executable, "-m", "benchmarks.peers.ragdrop_peer"]
 BUCKET_PROGRAM = [sys.executable, "-m", "benchmarks.peers.bucket_peer"]
+SAMPLED = ("wall_ms", "cpu_ms", "node_cpu_ms", "embedding_cpu_ms")
 QUESTIONS, QUICK_QUESTIONS, WARM_UP, IN_TURN, CALLERS = 200, 60, 20, 20, 8
 ADD_AT_ONCE = 5_000
 WHOLE = {"txtai"}  # filled by one call: it chooses its kind of index by the first, and each further one takes longer
-
+FILL_LIMIT_S = 3_600.0
+MERGE_TIMEOUT_S = 14_400
+LARGE = "peers_speed_large"
 
 Ask = Callable[[Sequence[str], int], dict[str, Any]]
 """Questions and callers -> answers and times."""
 
 
-def contenders(stack: ExitStack, count: int, node: str, embeddings: str) -> Iterator[tuple[str, Ask]]:
-    """Everybody by title, filled with *count* documents."""
-    sources = list(documents(count))
-    own, bucket, *others = [
-        stack.enter_context(
-            running(name, opensearch_url=node, embedding_url=embeddings, label=f"speed {count}", command=program)
-        )
-        for name, program in (
-            ("ragdrop", OWN_PROGRAM),
-            ("ragdrop-bucket", BUCKET_PROGRAM),
-            *((name, None) for name in CONFIGURATIONS),
-        )
-    ]
-    for contender, ways in ((own, OWN), (bucket, OWN_BUCKET)):
-        contender.switch("search")
-        fill(contender.peer, sources)
+@dataclass(frozen=True)
+class Shared:
+    """What all contenders share: the node, the embedding server, and their pids by name."""
+
+    node: str
+    embeddings: str
+    pids: Mapping[str, int]
+
+    def cpu_s(self) -> dict[str, float]:
+        """Processor seconds so far of each and of what it started."""
+        spent = dict.fromkeys(self.pids, 0.0)
+        for each in usages(self.pids).values():
+            spent[each.role] += each.cpu_s
+        return spent
+
+
+@dataclass
+class Contest:
+    """Who takes part: how each is asked by title, how long filling took, and why others are left out."""
+
+    shared: Shared
+    count: int
+    asks: dict[str, Ask] = field(default_factory=dict)
+    filled: dict[str, dict[str, float]] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def enter(self, stack: ExitStack) -> None:
+        """Start and fill everybody, one after another."""
+        sources = list(documents(self.count))
+        self._add(stack, sources, "ragdrop", OWN, OWN_PROGRAM)
+        self._add(stack, sources, "ragdrop-bucket", OWN_BUCKET, BUCKET_PROGRAM)
+        for name, configurations in CONFIGURATIONS.items():
+            self._add(stack, sources, name, {configurations[0]: title(name, configurations[0])}, None)
+
+    def _add(
+        self,
+        stack: ExitStack,
+        sources: list[dict[str, str]],
+        name: str,
+        ways: Mapping[str, str],
+        program: list[str] | None,
+    ) -> None:
+        first = next(iter(ways))
+        try:
+            with ExitStack() as alone:
+                contender = alone.enter_context(
+                    running(
+                        name,
+                        opensearch_url=self.shared.node,
+                        embedding_url=self.shared.embeddings,
+                        label=f"speed {self.count}",
+                        command=program,
+                    )
+                )
+                contender.switch(first)
+                self.filled[name] = fill(contender.peer, sources)
+                stack.push(alone.pop_all())
+        except PeerError as exc:
+            reason = str(exc).splitlines()[0]
+            print(f"{name} is left out: {reason}", file=sys.stderr, flush=True)
+            self.left_out |= dict.fromkeys(ways.values(), reason)
+            return
         for configuration, called in ways.items():
-            yield called, asker(contender, configuration)
-    for contender, (name, configurations) in zip(others, CONFIGURATIONS.items(), strict=True):
-        contender.switch(configurations[0])
-        fill(contender.peer, sources)
-        yield title(name, configurations[0]), asker(contender)
+            self.asks[called] = asker(contender, self.shared, configuration if len(ways) > 1 else None)
 
 
-def asker(contender: Contender, configuration: str | None = None) -> Ask:
+def asker(contender: Contender, shared: Shared, configuration: str | None) -> Ask:
     """Asks a contender, switched to *configuration* first where one is given."""
 
     def ask(asked: Sequence[str], callers: int) -> dict[str, Any]:
         if configuration is not None:
             contender.switch(configuration)
-        return contender.peer.ask("search", queries=list(asked), limit=LIMIT, callers=callers)
+        before = shared.cpu_s()
+        answer = contender.peer.ask("search", queries=list(asked), limit=LIMIT, callers=callers)
+        for name, cpu_s in shared.cpu_s().items():
+            answer[f"{name}_cpu_ms"] = [(cpu_s - before[name]) * 1_000 / len(asked)] * len(asked)
+        return answer
 
     return ask
 
 
-def fill(peer: PeerProcess, sources: list[dict[str, str]]) -> None:
-    """Add the documents; every one has to be one chunk, so that all search the same number."""
+def fill(peer: PeerProcess, sources: list[dict[str, str]], limit_s: float = FILL_LIMIT_S) -> dict[str, float]:
+    """Add the documents; every one has to be one chunk, so that all search the same number.
+
+    Returns:
+        Seconds of wall time and of its own processor time.
+
+    Raises:
+        PeerError: It did not add them, or not in *limit_s*.
+    """
     chunks, wall_s, cpu_s = 0, 0.0, 0.0
     for batch in in_batches(sources, len(sources) if peer.name in WHOLE else ADD_AT_ONCE):
-        told = peer.ask("fill", documents=list(batch), timeout_s=3_600)
+        if wall_s >= limit_s:
+            raise PeerError(f"{peer.name} added {chunks:,} of {len(sources):,} documents in {wall_s:.0f} s")
+        told = peer.ask("fill", documents=list(batch), timeout_s=limit_s)
         chunks, wall_s, cpu_s = chunks + told["chunks"], wall_s + told["wall_s"], cpu_s + told["cpu_s"]
     if chunks != len(sources):
         print(f"{peer.name} made {chunks} chunks of {len(sources)} documents", file=sys.stderr)
     print(f"{peer.name}: filled in {wall_s:.0f} s, {cpu_s:.0f} s of them its own CPU", file=sys.stderr, flush=True)
+    return {"wall_s": round(wall_s, 1), "cpu_s": round(cpu_s, 1)}
 
 
-def measure(count: int, asked: Sequence[str], node: str, embeddings: str) -> dict[str, Any]:
-    """Percentiles of wall time and mean CPU time by callers and contender."""
+def measure(count: int, asked: Sequence[str], shared: Shared) -> dict[str, Any]:
+    """Percentiles of wall time and mean CPU time by callers and contender, and who was left out."""
+    contest = Contest(shared, count)
     with ExitStack() as stack:
-        everybody = dict(contenders(stack, count, node, embeddings))
-        with OpenSearch(node, timeout=600) as client:
+        contest.enter(stack)
+        with OpenSearch(shared.node, timeout=MERGE_TIMEOUT_S) as client:
             client.indices.forcemerge(index="_all", max_num_segments=1)
             client.indices.refresh(index="_all")
-        return {"chunks": count, "callers": in_turns(everybody, asked)}
+        found = in_turns(contest.asks, asked)
+        return {"chunks": count, "callers": found, "filled": contest.filled, "left_out": contest.left_out}
+
+
+@contextmanager
+def sharing() -> Iterator[Shared]:
+    """A node and an embedding server for this block."""
+    with shared_node() as node, embedding_process(EMBEDDING_S, generated=True, keeps=True) as (embeddings, pid):
+        node_pid = pid_of(node)
+        yield Shared(node, embeddings, {"embedding": pid} | ({"node": node_pid} if node_pid else {}))
 
 
 def in_turns(everybody: Mapping[str, Ask], asked: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -113,25 +188,26 @@ def in_turns(everybody: Mapping[str, Ask], asked: Sequence[str]) -> dict[str, di
     for callers in (1, CALLERS):
         for ask in everybody.values():  # the raw calls are those that ragdrop sent for the same questions
             ask(asked if callers == 1 else asked[:WARM_UP], callers)
-        samples: dict[str, dict[str, list[float]]] = {name: {"wall_ms": [], "cpu_ms": []} for name in everybody}
+        samples: dict[str, dict[str, list[float]]] = {name: {kind: [] for kind in SAMPLED} for name in everybody}
         for turn, batch in enumerate(in_batches(asked, IN_TURN)):
             order = list(everybody.items())
             for name, ask in order if turn % 2 else reversed(order):
                 answer = ask(batch, callers)
                 for kind, values in samples[name].items():
-                    values.extend(answer[kind])
+                    values.extend(answer.get(kind, ()))
         taken[str(callers)] = {name: figures(**held) for name, held in samples.items()}
     return taken
 
 
-def figures(wall_ms: Sequence[float], cpu_ms: Sequence[float]) -> dict[str, float]:
-    """Milliseconds: p50, p95 and p99 of the wall time, mean of the CPU time.
+def figures(wall_ms: Sequence[float], **cpu_ms: Sequence[float]) -> dict[str, float]:
+    """Milliseconds: p50, p95 and p99 of the wall time, mean of each kind of CPU time that was measured.
 
-    >>> figures([1.0, 2.0, 3.0, 4.0], [1.0, 1.0, 1.0, 3.0])["cpu_ms"]
-    1.5
+    >>> figures([1.0, 2.0, 3.0, 4.0], cpu_ms=[1.0, 1.0, 1.0, 3.0], node_cpu_ms=[])
+    {'p50_ms': 2.5, 'p95_ms': 3.85, 'p99_ms': 3.97, 'cpu_ms': 1.5}
     """
     cuts = statistics.quantiles(wall_ms, n=100, method="inclusive")
-    return {"p50_ms": cuts[49], "p95_ms": cuts[94], "p99_ms": cuts[98], "cpu_ms": statistics.fmean(cpu_ms)}
+    means = {kind: statistics.fmean(values) for kind, values in cpu_ms.items() if values}
+    return {"p50_ms": cuts[49], "p95_ms": cuts[94], "p99_ms": cuts[98]} | means
 
 
 def main() -> int:
@@ -139,21 +215,28 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="keep the record")
     parser.add_argument("--quick", action="store_true", help="1,000 chunks and fewer questions")
-    parser.add_argument("--full", action="store_true", help="100,000 chunks besides")
-    parser.add_argument("--chunks", type=int, nargs="+", metavar="N", help="these sizes alone")
+    parser.add_argument(
+        "--chunks", type=int, nargs="+", metavar="N", help="these sizes alone, in a record of their own"
+    )
     options = parser.parse_args()
-    counts = options.chunks or ([1_000] if options.quick else [10_000, *([100_000] if options.full else [])])
+    if options.quick and options.chunks:
+        parser.error("--chunks goes without --quick")
+    counts = options.chunks or [1_000 if options.quick else 10_000]
     asked = questions(QUICK_QUESTIONS if options.quick else QUESTIONS)
-    kept = records.read("peers_speed") if options.chunks and not options.quick else None
+    kept = records.read(LARGE) if options.chunks else None
     results = [each for each in (kept.results if kept else []) if each["chunks"] not in counts]
     older = kept.left([], [f"{each['chunks']:,} chunks" for each in results]) if kept else {}
     for count in counts:
-        with shared_node() as node, embedding_server(EMBEDDING_S, generated=True, keeps=True) as embeddings:
-            results.append(measure(count, asked, node, embeddings))
+        with sharing() as shared:
+            results.append(measure(count, asked, shared))
     versions = {"ragdrop": __version__, "OpenSearch": RELEASES[HYBRID_RELEASE].version}
     results.sort(key=lambda each: int(each["chunks"]))
     written = records.keep if options.write else records.made
-    print(speed_table(written("peers_speed", results, versions, quick=options.quick, older=older)))
+    print(
+        speed_table(
+            written(LARGE if options.chunks else "peers_speed", results, versions, quick=options.quick, older=older)
+        )
+    )
     return 0
 
 

@@ -25,6 +25,7 @@ from benchmarks.comparison_rows import ROWS
 from benchmarks.comparison_table import QUALITY, comparison_table
 from benchmarks.cost.table import cost_table
 from benchmarks.environment_table import ENVIRONMENT, environment_table, measured_line
+from benchmarks.first_answer import first_answer_table
 from benchmarks.goals_table import GOALS, goals_table
 from benchmarks.grids import shown
 from benchmarks.growth.page import growth_tables
@@ -33,8 +34,10 @@ from benchmarks.peers_answers_table import answers_table
 from benchmarks.peers_ingest_table import ingest_table
 from benchmarks.peers_quality_table import quality_table, settings_table
 from benchmarks.peers_speed_table import speed_table
+from benchmarks.push_table import push_table
 from benchmarks.records import BenchmarkRecord
 from benchmarks.search_profile_table import profile_table
+from benchmarks.served.table import served_table
 from pages.wrap import wrapped
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -82,6 +85,9 @@ TABLES: Sequence[ReportTable] = (
         "cold-start", "docs/performance.md", *of("cold_start", lambda record: cold_start_table(record.results))
     ),
     ReportTable(
+        "first-answer", "docs/performance.md", *of("first_answer", lambda record: first_answer_table(record.results))
+    ),
+    ReportTable(
         "first-file", "docs/performance.md", *of("first_file", lambda record: first_file_table(record.results))
     ),
     ReportTable(
@@ -96,12 +102,14 @@ TABLES: Sequence[ReportTable] = (
         "peers-settings", "docs/quality.md", QUALITY, lambda kept: settings_table(kept[name] for name in QUALITY)
     ),
     ReportTable("comparison", "README.md", (), comparison_table, (*QUALITY, "peers_speed", *ROWS)),
-    ReportTable("goals", "docs/performance.md", (), goals_table, tuple(GOALS)),
+    ReportTable("goals", "docs/performance.md", (), goals_table, (*GOALS, "bench")),
     ReportTable("peers-speed", "docs/performance.md", *of("peers_speed", speed_table)),
+    ReportTable("peers-speed-large", "docs/performance.md", *of("peers_speed_large", speed_table)),
     ReportTable("search-profile", "docs/performance.md", *of("search_profile", profile_table)),
     ReportTable("search-profile-before", "docs/performance.md", *of("search_profile_before", profile_table)),
     ReportTable("growth", "docs/performance.md", *of("growth", growth_tables)),
     ReportTable("load", "docs/performance.md", *of("load", load_table)),
+    ReportTable("served", "docs/performance.md", *of("served", served_table)),
     ReportTable("soak", "docs/performance.md", *of("soak", soak_table)),
     ReportTable("opensearch-adapter", "docs/performance.md", *of_grids("opensearch_adapter", slice(1))),
     ReportTable("ef-search", "docs/opensearch.md", *of_grids("opensearch_adapter", slice(1, None))),
@@ -109,6 +117,8 @@ TABLES: Sequence[ReportTable] = (
     ReportTable("page-speed", "docs/app.md", *of_grids("page_speed")),
     ReportTable("ocr", "docs/formats.md", *of_grids("ocr")),
     ReportTable("ingest", "docs/performance.md", *of_grids("ingest")),
+    ReportTable("push", "docs/performance.md", *of("push", lambda record: push_table(record.results))),
+    ReportTable("ingest-stages", "docs/performance.md", *of_grids("ingest_stages")),
     ReportTable("search", "docs/performance.md", *of_grids("search")),
     ReportTable("earlier", "docs/performance.md", *of_grids("earlier")),
     ReportTable("streaming", "docs/performance.md", *of_grids("streaming")),

@@ -62,7 +62,7 @@ class Imports:
         """
         first = {each.name: self.once(each) for each in functions}
         others = {
-            each.name: [name for name in first[each.name]["modules"] if not _is_own(name)]
+            each.name: [name for name in first[each.name]["modules"] if not is_own(name)]
             for each in functions
             if each.part
         }
@@ -105,7 +105,12 @@ class Imports:
         return done
 
 
-def _is_own(module: str) -> bool:
+def is_own(module: str) -> bool:
+    """Whether a module is ragdrop's or the handler.
+
+    >>> is_own("ragdrop.config"), is_own("pydantic")
+    (True, False)
+    """
     return module.partition(".")[0] in {"ragdrop", "app"}
 
 

@@ -17,6 +17,8 @@ from opensearchpy import OpenSearch
 from benchmarks.bucket_folder import FolderManifests, FolderObjectStore
 from benchmarks.generated_chunks import DIMENSION, questions
 from benchmarks.opensearch_adapter import soon
+from benchmarks.peers.node import pid_of
+from benchmarks.stack_processes import cpu_s_of
 from benchmarks.stores_in_memory import MAX_COPIES_BYTES
 from localstack.opensearch import start, stop
 from ragdrop.domain.tenants import IndexRef
@@ -97,6 +99,7 @@ class NodeEngine:
     def __init__(self, url: str) -> None:
         self.index: ChunkIndex = OpenSearchChunkIndex.from_url(url)
         self._client = OpenSearch(url, timeout=MERGE_S)
+        self._pid = pid_of(url) or 0
 
     @property
     def version(self) -> str:
@@ -113,8 +116,8 @@ class NodeEngine:
         self._client.indices.refresh(index=ref.name)
 
     def cpu_s(self) -> float:
-        """Of the node's process."""
-        return float(self._node()["process"]["cpu"]["total_in_millis"]) / 1_000
+        """Of the node's process; the node's own statistics of it are up to a second old."""
+        return cpu_s_of(self._pid)
 
     def size_bytes(self, ref: IndexRef) -> int:
         """Of the primary shards."""
@@ -128,7 +131,7 @@ class NodeEngine:
         return {"heap": memory["heap_used_in_bytes"] / 1e6}
 
     def _node(self) -> Any:
-        return next(iter(self._client.nodes.stats(metric="process,jvm")["nodes"].values()))
+        return next(iter(self._client.nodes.stats(metric="jvm")["nodes"].values()))
 
 
 @contextmanager

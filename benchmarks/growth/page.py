@@ -31,13 +31,14 @@ def missed(found: dict[str, Any]) -> list[str]:
             lines.append(
                 f"p50 at {int(large):,} chunks is {ratio:.2f} x that at {int(small):,}, {TEN_TIMES} is allowed"
             )
-    for count, ratio in _others(found.get("opensearch-tenants", {})).items():
+    for count, ratio in others(found.get("opensearch-tenants", {})).items():
         if ratio > OTHERS:
             lines.append(f"with {count} tenants p50 is {ratio:.2f} x that of one alone, {OTHERS} is allowed")
     return lines
 
 
-def _others(tenants: dict[str, Any]) -> dict[str, float]:
+def others(tenants: dict[str, Any]) -> dict[str, float]:
+    """By number of tenants the p50 of one beside all others, as a multiple of the smallest number's; empty if none."""
     counts = _counts(tenants)
     return {count: tenants[count]["p50_ms"] / tenants[counts[0]]["p50_ms"] for count in counts[1:]}
 
@@ -74,7 +75,7 @@ def _sizes(measured: dict[str, Any], name: str) -> str:
 def _tenants(found: dict[str, Any]) -> str:
     lines = ["| index | tenants | chunks of each | p50, ms | p95, ms | p50 / one tenant alone |", "|---" * 6 + "|"]
     for name, tenants in _of(found, "tenants").items():
-        ratios = _others(tenants)
+        ratios = others(tenants)
         for count in _counts(tenants):
             each, ratio = tenants[count], f"{ratios[count]:.2f}" if count in ratios else ""
             times = f"{each['p50_ms']:.1f} | {each['p95_ms']:.1f}"

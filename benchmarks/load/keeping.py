@@ -19,7 +19,9 @@ DRAWN = ("samples", "memory")  # too much for a record
 
 def keep(benchmark: str, found: Mapping[str, Any]) -> None:
     """Keep the record of a run that just ended, and write the pages."""
-    versions = {"ragdrop": __version__, "OpenSearch": DEFAULT_RELEASE} | locked("ministack", "locust")
+    versions = {"ragdrop": __version__} | locked("ministack", "locust")
+    if found.get("index") != "bucket":
+        versions["OpenSearch"] = DEFAULT_RELEASE
     records.keep(benchmark, {name: value for name, value in found.items() if name not in DRAWN}, versions)
     for path, text in report.pages().items():
         (report.ROOT / path).write_text(text, "utf-8")

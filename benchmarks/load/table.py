@@ -41,7 +41,8 @@ def load_rows(found: Mapping[str, Any]) -> list[str]:
             f"{found['memory_mb']:.0f}; {found['growth_mb']:+.2f} a 1,000 requests over the later half",
         ),
     ]
-    head = f"| {found['users']} users, {found['minutes']:g} minutes | budget | measured |"
+    asked = f", {found['index']} index, all questions different" if found.get("distinct") else ""
+    head = f"| {found['users']} users, {found['minutes']:g} minutes{asked} | budget | measured |"
     return [head, "|---|---|---|", *(f"| {what} | {budget} | {value} |" for what, budget, value in said)]
 
 

@@ -1,7 +1,7 @@
-"""What locust runs: users that ask a question a second, and one that is refused, through the same gateway.
+"""What locust runs: users that ask at a pace, and one that is refused, through the same gateway.
 
 It lives in an environment of its own (requirements/load.in) and imports nothing of ragdrop.  LOAD_PLAN names a JSON
-file: `url, key, questions, paced, seconds, samples`; every reply is one line of `samples`.
+file: `url, key, questions, distinct, apart_s, paced, samples`; every reply is one line of `samples`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from locust import FastHttpUser, task
 PLAN: dict[str, Any] = json.loads(Path(os.environ["LOAD_PLAN"]).read_text("utf-8"))
 SAMPLES = Path(PLAN["samples"]).open("a", encoding="utf-8", buffering=1)  # noqa: SIM115 - open as long as locust runs
 TOLD = ("fallback", "fallback_level", "served_by", "latency_ms", "abstained")
-APART_S = (0.5, 1.5)  # between two questions of a user, one second on average
+APART = (0.5, 1.5)  # shares of the time between two questions of a user
+UNASKED = iter(PLAN["questions"])  # one process, so no two users take the same
 
 
 def note(kind: str, begun_at_s: float, taken_s: float, status: int, body: dict[str, Any]) -> None:
@@ -32,7 +33,7 @@ def note(kind: str, begun_at_s: float, taken_s: float, status: int, body: dict[s
 
 
 class Person(FastHttpUser):
-    """Asks; the plan says whether once a second on average or as fast as answers come."""
+    """Asks; the plan says whether at a pace or as fast as answers come."""
 
     abstract = True
     host = PLAN["url"]
@@ -41,11 +42,12 @@ class Person(FastHttpUser):
 
     def wait_time(self) -> float:
         """Seconds to the next question: at a fixed pace, users whom one slow moment held up ask in step for ever."""
-        return max(0.0, self.begun_s + random.uniform(*APART_S) - time.perf_counter()) if PLAN["paced"] else 0.0
+        apart_s = random.uniform(*APART) * PLAN["apart_s"]
+        return max(0.0, self.begun_s + apart_s - time.perf_counter()) if PLAN["paced"] else 0.0
 
-    def post(self, kind: str, headers: dict[str, str]) -> None:
+    def post(self, kind: str, headers: dict[str, str], question: str) -> None:
         """One request, noted."""
-        body = {"query": random.choice(PLAN["questions"])}
+        body = {"query": question}
         at_s, self.begun_s = time.time(), time.perf_counter()
         with self.client.post("/search", json=body, headers=headers, catch_response=True, name=kind) as response:
             taken_s = time.perf_counter() - self.begun_s
@@ -65,15 +67,17 @@ class Asking(Person):
     @task
     def search(self) -> None:
         """One question with defaults."""
-        self.post("search", {"x-api-key": PLAN["key"]})
+        question = next(UNASKED) if PLAN["distinct"] else random.choice(PLAN["questions"])
+        self.post("search", {"x-api-key": PLAN["key"]}, question)
 
 
 class Refused(Person):
     """A user without a key: the gateway, the emulator and the credential check alone."""
 
-    fixed_count = int(PLAN["paced"])
+    abstract = not PLAN["paced"]  # without a fixed number of them half of the users would be of this kind
+    fixed_count = 1
 
     @task
     def search(self) -> None:
         """One question that is refused before anything is asked of anyone."""
-        self.post("refused", {})
+        self.post("refused", {}, PLAN["questions"][0])

@@ -51,7 +51,16 @@ class CachedModel:
 
 @contextmanager
 def embedding_server(delay_s: float = 0.0, *, generated: bool = False, keeps: bool = False) -> Iterator[str]:
-    """The URL (ending in `/v1`) of a server in a process of its own; its vectors are a model's, or *generated*.
+    """The URL (ending in `/v1`) of a server in a process of its own; see `embedding_process`."""
+    with embedding_process(delay_s, generated=generated, keeps=keeps) as (url, _):
+        yield url
+
+
+@contextmanager
+def embedding_process(
+    delay_s: float = 0.0, *, generated: bool = False, keeps: bool = False
+) -> Iterator[tuple[str, int]]:
+    """URL (ending in `/v1`) and pid of a server in a process of its own; its vectors are a model's, or *generated*.
 
     For *keeps* see GeneratedModel.
     """
@@ -64,7 +73,7 @@ def embedding_server(delay_s: float = 0.0, *, generated: bool = False, keeps: bo
     process = subprocess.Popen(command)  # noqa: S603 - our own
     try:
         _wait(f"http://127.0.0.1:{port}/health", process)
-        yield f"http://127.0.0.1:{port}/v1"
+        yield f"http://127.0.0.1:{port}/v1", process.pid
     finally:
         process.terminate()
         process.wait(timeout=30)

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from opensearchpy import OpenSearch
+
 from localstack.opensearch import start, stop
 from localstack.opensearch.releases import HYBRID_RELEASE
 from localstack.ports import choose_port
@@ -40,3 +42,12 @@ def shared_node() -> Iterator[str]:
             yield node.url
         finally:
             stop(node)
+
+
+def pid_of(url: str) -> int | None:
+    """The process of the node at *url*; None where it is not one of this machine, or in a container."""
+    with OpenSearch(url) as client:
+        [node] = client.nodes.info(metric="process")["nodes"].values()
+    pid = int(node["process"]["id"])
+    command = Path(f"/proc/{pid}/cmdline")
+    return pid if command.exists() and b"opensearch" in command.read_bytes() else None

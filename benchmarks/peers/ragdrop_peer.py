@@ -162,19 +162,25 @@ class Ragdrop(Peer):
         asked = Query(query, limit=limit, min_relevance=0.0, **fields)
         first = len(self._notes)
         found = self._app.query.uncached_search(asked, self._caller, soon())
-        if query not in self._asked and fields:
-            self._asked[query] = [call for _, call in self._notes[first:]]
+        calls = [call for _, call in self._notes[first:]]
+        if fields and (query not in self._asked or len(calls) < len(self._asked[query])):  # texts are read but once
+            self._asked[query] = calls
         return best_documents([each.key.path.removesuffix(".md") for each in found.documents], limit)
 
     def _called(self, query: str, limit: int) -> list[str]:
-        if not hasattr(self._of_thread, "loop"):  # Mangum takes the thread's own, and only the first thread has one
-            self._of_thread.loop = asyncio.new_event_loop()
-            asyncio.set_event_loop(self._of_thread.loop)
-        body = json.dumps({"query": query, "limit": limit, "min_relevance": 0.0} | ALONE)
-        response = self._handler(json.loads(self._event) | {"body": body}, Context())
+        response = self.invoke({"query": query, "limit": limit})
         if response["statusCode"] != 200:
             raise RuntimeError(response["body"])
         return [each["path"].removesuffix(".md") for each in json.loads(response["body"])["results"]]
+
+    def invoke(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """What the function's handler answers to an event of API Gateway with the body *asked*."""
+        if not hasattr(self._of_thread, "loop"):  # Mangum takes the thread's own, and only the first thread has one
+            self._of_thread.loop = asyncio.new_event_loop()
+            asyncio.set_event_loop(self._of_thread.loop)
+        body = json.dumps(asked | {"min_relevance": 0.0} | ALONE)
+        response: dict[str, Any] = self._handler(json.loads(self._event) | {"body": body}, Context())
+        return response
 
     def _replayed(self, query: str, most: int) -> list[str]:
         reply = self._http.post("embeddings", json={"model": self._model, "input": [query]})

@@ -12,6 +12,8 @@ prints goes to stderr.  Requests and answers, one JSON object a line:
     {"op": "sync", "folder"}                                             -> {"chunks", "wall_s", "cpu_s", "peak_mb"}
     {"op": "hits", "queries", "limit"}                                   -> {"hits": [[{"id", "text"}, ...], ...]}
     {"op": "answer", "question"}                                         -> {"answer", "citations", "wall_s", "cpu_s"}
+    {"op": "serve"}                                                      -> {"url"}; it answers HTTP beside these lines
+    {"op": "spent"}                                                      -> {"cpu_s"} of the process so far
     {"op": "close"}                                                      -> {"ok": true}; its index is removed
 
 An answer with "error" says what went wrong.  Times are of this process; CPU is of all its threads, so with several
@@ -23,6 +25,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import socket
 import sys
 import time
 import traceback
@@ -32,8 +35,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
+SERVE_TIMEOUT_S = 30.0
 SOURCES = 5  # chunks that an answer is written from
 CANDIDATES = 3  # chunks asked for a document wanted, as in ragdrop, so that ten documents can come of chunks
 
@@ -89,6 +94,10 @@ class Peer:
         """An answer with citations: `{"answer": text, "citations": [{"id", "quote"?}]}`."""
         raise NotImplementedError
 
+    def served(self) -> tuple[Any, str]:
+        """The ASGI application that the documentation recommends, and its path; `{"query", "limit"}` are posted."""
+        raise NotImplementedError
+
     def close(self) -> None:
         """Remove the index."""
         raise NotImplementedError
@@ -137,6 +146,10 @@ def _answer(peer: Peer, op: str, asked: dict[str, Any]) -> dict[str, Any]:
     if op == "close":
         peer.close()
         return {"ok": True}
+    if op == "serve":
+        return {"url": _serve_http(*peer.served())}
+    if op == "spent":
+        return {"cpu_s": time.process_time()}
     if op == "search":
         return _search(peer, asked["queries"], asked["limit"], asked.get("callers", 1))
     with _measured() as spent:
@@ -153,6 +166,22 @@ def _answer(peer: Peer, op: str, asked: dict[str, Any]) -> dict[str, Any]:
         else:
             return {"error": f"there is no operation {op}"}
     return told | spent
+
+
+def _serve_http(app: Any, path: str) -> str:
+    """The URL of *path* of *app*, which a thread serves by uvicorn on the loopback until the process ends."""
+    import uvicorn  # only in the environments of those that are served
+
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, access_log=False, log_level="warning"))
+    Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True).start()
+    until_s = time.monotonic() + SERVE_TIMEOUT_S
+    while not server.started:
+        if time.monotonic() > until_s:
+            raise TimeoutError("the server did not start")
+        time.sleep(0.05)
+    return f"http://127.0.0.1:{listening.getsockname()[1]}{path}"
 
 
 @contextmanager

@@ -112,11 +112,13 @@ def of_bucket(units: Units, grown: Mapping[str, Any], counted: Mapping[str, Any]
     sizes = {int(size): each for size, each in grown["bucket-sizes"].items()}
     linked = grown["bucket-links"]["10"]
     smallest = sizes[min(sizes)]["own_cpu_ms"]
+    steady = read(counted)["bucket"]["search, steady"]
     own = linked["own_cpu_ms"] + max(0.0, sizes[TENANT_CHUNKS]["own_cpu_ms"] - smallest)
     return replace(
         units,
         bytes_a_chunk=sizes[TENANT_CHUNKS]["bytes_a_chunk"],
         index_cpu_ms=0.0,
         own_cpu_ms=round(own, 1),
-        read_units=read(counted)["bucket"]["search"].read_units,
+        read_units=steady.read_units,
+        write_units=steady.write_units,
     )

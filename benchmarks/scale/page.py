@@ -38,6 +38,7 @@ def page(found: Figures, told: str) -> str:
         chunks=_short(work["chunks"]),
         queries=work["queries"],
         workload=_workload(work),
+        tenants=f"{work['tenants']:,}",
         units=_units(found),
         measured=found["measured"].partition(";")[0],
         plan=_plan(found),
@@ -107,7 +108,7 @@ def _units(found: Figures) -> str:
             ("processor time of the function a search, ms", f"{units['own_cpu_ms']:.1f}", linked),
             (
                 "read units of the registry a search",
-                f"{units['read_units']:.0f}",
+                f"{units['read_units']:g}",
                 COUNTED,
             ),
             ("waiting for embedding service and registry, ms", f"{units['waiting_ms']:.0f}", "assumed"),

@@ -29,6 +29,7 @@ BUSY = 0.5  # of the processors at the planned rate: half is room for peaks, mer
 LAMBDA_MB_A_CORE = 1_769
 R6G_LARGE_USD = INDEX["multi-az"][1]  # an hour; the larger ones of a family cost in proportion
 R6G = {"large": 1, "xlarge": 2, "2xlarge": 4, "4xlarge": 8, "8xlarge": 16, "12xlarge": 24}  # x 2 vCPU and 16 GiB
+USES_WRITTEN_A_SECOND = 0.4  # uses of documents: an environment writes them for 20 ms every ten seconds
 MANAGER_USD = 0.128  # m6g.large.search, docs/cost.md
 ZONES = 3
 
@@ -80,6 +81,7 @@ class Units:
         written_a_second: Chunks that one node took.
         waiting_ms: What a search waits for the embedding service and the registry; assumed, not measured.
         memory_mb: Of the function.
+        write_units: Of the tables, what a search writes before its answer leaves.
     """
 
     bytes_a_chunk: float
@@ -89,6 +91,7 @@ class Units:
     written_a_second: float
     waiting_ms: float = 50.0
     memory_mb: int = 1_024
+    write_units: float = SEARCH["writes"]
 
     @property
     def function_factor(self) -> float:
@@ -202,7 +205,8 @@ def month(work: Workload, units: Units, made: Plan, *, share: float) -> dict[str
     changes = work.changes_a_second * 86_400 * DAYS
     tokens = 400 * work.document_chunks
     reads = searches * units.read_units + changes * INGEST["reads"]
-    writes = searches * SEARCH["writes"] + changes * INGEST["writes"]
+    busy = work.queries * share * units.function_ms / 1_000  # environments
+    writes = searches * units.write_units + changes * INGEST["writes"] + busy * USES_WRITTEN_A_SECOND * 86_400 * DAYS
     gb_s = searches * units.function_ms / 1_000 * units.memory_mb / 1_024 + changes * INGEST["gb_s"]
     return {
         "index": made.cluster.usd,

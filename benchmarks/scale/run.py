@@ -57,12 +57,14 @@ def units(grown: Mapping[str, Any], counted: Mapping[str, Any], work: Workload) 
     on_top = (
         linked["index_cpu_ms"] - smallest["index_cpu_ms"] if "opensearch-links" in grown else smallest["index_cpu_ms"]
     )
+    steady = read(counted)["opensearch"]["search, steady"]
     return Units(
         bytes_a_chunk=largest["bytes_a_chunk"],
         index_cpu_ms=round(largest["index_cpu_ms"] * grows + max(on_top, 0.0), 1),
         own_cpu_ms=linked["own_cpu_ms"],
-        read_units=read(counted)["opensearch"]["search"].read_units,
+        read_units=steady.read_units,
         written_a_second=largest["written_a_second"],
+        write_units=steady.write_units,
     )
 
 

@@ -44,7 +44,8 @@ def test_a_quick_run_never_replaces_the_record_of_a_whole_one(tmp_path: Path, mo
 
 def test_a_run_is_not_marked_by_what_runs_before_it_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(repository(tmp_path))
-    paths = [Path(each) for each in ("code.py", "README.md", "docs/a.md", "benchmarks/results/a.json")]
+    generated = ("README.md", "docs/a.md", "benchmarks/results/a.json", *records.GENERATED)
+    paths = [Path(each) for each in ("code.py", *generated)]
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("measured")

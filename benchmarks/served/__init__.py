@@ -1,0 +1,1 @@
+"""Frameworks and the query function behind HTTP, asked until they are saturated."""
