@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -18,7 +19,21 @@ TENANT_CHUNKS = 10_000
 TMP_BYTES = 4_096 * 10**6 * 0.75  # of the function; a quarter is for blocks of texts
 MERGED = 1.5  # segments that were merged stay an hour, and each byte is written more than once
 DRAWN = 400_000  # searches of the simulation, the first half of which is not counted
-SKEWS = {"all tenants alike": 0.0, "by Zipf's law: the second asks half as much as the first": 1.0}
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How the searches spread: the exponent of Zipf's law among tenants, and the deployments that share the tenants."""
+
+    skew: float = 0.0
+    deployments: int = 1
+
+
+SPREADS = {
+    "all tenants alike": Spread(),
+    "by Zipf's law: the second asks half as much as the first": Spread(skew=1.0),
+    "all alike, in 50 deployments": Spread(deployments=50),
+}
 
 
 @dataclass(frozen=True)
@@ -81,8 +96,8 @@ def bucket_plan(work: Workload, units: Units, first: FirstQuery, made: Plan) -> 
     searches = work.queries * work.mean_share * 86_400 * DAYS
     changes = work.changes_a_second * 86_400 * DAYS
     ways = {}
-    for name, skew in SKEWS.items():
-        environments, share = _settled(work, units, first, tenants, room, skew)
+    for name, spread in SPREADS.items():
+        environments, share = _settled(work, units, first, tenants, room, spread)
         missed = searches * (1 - share)
         usd = month(work, units, made, share=work.mean_share) | {"index": 0.0}
         usd["functions"] += missed * first.took_ms / 1_000 * units.memory_mb / 1_024 * LAMBDA_GB_S
@@ -96,15 +111,15 @@ def bucket_plan(work: Workload, units: Units, first: FirstQuery, made: Plan) -> 
 
 
 def _settled(
-    work: Workload, units: Units, first: FirstQuery, tenants: int, room: int, skew: float
+    work: Workload, units: Units, first: FirstQuery, tenants: int, room: int, spread: Spread
 ) -> tuple[int, float]:
     """How many environments work at the mean, and what share they have at hand, each of which decides the other."""
-    rate, share = work.queries * work.mean_share, 1.0
+    rate, share = work.queries * work.mean_share / spread.deployments, 1.0
     for _ in range(3):
         held_s = (units.function_ms + (1 - share) * first.took_ms) / 1_000
-        environments = max(1, round(rate * held_s))
-        share = at_hand(tenants, room, environments, skew)
-    return environments, share
+        environments = max(1, math.ceil(rate * held_s))
+        share = at_hand(tenants // spread.deployments, room, environments, spread.skew)
+    return environments * spread.deployments, share
 
 
 def of_bucket(units: Units, grown: Mapping[str, Any], counted: Mapping[str, Any]) -> Units:

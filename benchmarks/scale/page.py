@@ -48,6 +48,8 @@ def page(found: Figures, told: str) -> str:
         shard_gib=made["stored_gib"] / 6,
         months=_months(found["months"]),
         largest=_largest(found["months"]),
+        busier=_busier(found["busier"]),
+        busier_rate=list(found["busier"]["rates"])[-1],
         **_bucket(found),
         bends=_bends(found["queries"]),
         seconds=found["simulated_s"],
@@ -158,6 +160,26 @@ def _months(months: Figures) -> str:
     rows = [(name, *(f"{each[name]:,.0f}" for each in months.values())) for name in next(iter(months.values()))]
     rows.append(("**a month, USD**", *(f"**{sum(each.values()):,.0f}**" for each in months.values())))
     return _rows(f"| USD | {heads} |", rows)
+
+
+def _busier(found: Figures) -> str:
+    """What two rates of searches need and cost, and an account's default quotas."""
+    made, quotas = list(found["rates"].values()), found["quotas"]
+    rows: list[tuple[str, ...]] = [
+        ("data nodes", *(f"{each['cluster']['nodes']} x {each['cluster']['instance']}" for each in made), "–"),
+        (
+            "their processors at work at the peak",
+            *(f"{each['busy_cores']:,.0f} of {each['index_cores']:,}" for each in made),
+            "–",
+        ),
+        ("requests a second through the gateway", *(f"{each['requests']:,}" for each in made), _ms(quotas["requests"])),
+        ("environments of `query`", *(f"{each['environments']:,}" for each in made), _ms(quotas["environments"])),
+        ("read units a second", *(f"{each['reads']:,.0f}" for each in made), _ms(quotas["reads"])),
+        *((f"{name}, USD", *(f"{each['usd'][name]:,.0f}" for each in made), "") for name in made[0]["usd"]),
+        ("**a month, USD**", *(f"**{sum(each['usd'].values()):,.0f}**" for each in made), ""),
+    ]
+    rates = " | ".join(f"{rate} a second" for rate in found["rates"])
+    return _rows(f"| at the peak; USD at the mean | {rates} | default quota |", rows)
 
 
 def _bucket(found: Figures) -> dict[str, str]:

@@ -34,10 +34,11 @@ from tests.architecture.cloudformation import read_template
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/scale.md"
 RATES = (50, 100, 150, 200, 300, 400, 600, 800, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 8_000)
-BUCKET_RATES = (1, 10, 100)  # beside that of the workload
+BUCKET_RATES = (1, 10, 100, 10_000)  # beside that of the workload
+TIMES = 10  # the workload's searches, for what changes then
 MOST = {"as shipped": 1, "stage throttle raised": 2, "quotas raised too": 8}  # times the planned rate
 SECONDS = 10.0
-ACCOUNT_ENVIRONMENTS, TABLE_READS, ACCOUNT_RATE = 1_000, 40_000, 10_000  # default quotas, sources on the page
+ACCOUNT_ENVIRONMENTS, TABLE_UNITS, ACCOUNT_RATE = 1_000, 40_000, 10_000  # default quotas, sources on the page
 DAY_S, HOUR_S = 86_400.0, 3_600.0
 BURST = 100_000  # documents that somebody pushes at once
 BATCH_S, DOCUMENT_S = 1.0, 0.4  # of an invocation and of each document in it; assumed, an embedding service on AWS
@@ -77,7 +78,7 @@ def as_shipped(costs: Units, made: Plan) -> QueryLimits:
         gateway_rate=float(throttle["ThrottlingRateLimit"]),
         gateway_burst=int(throttle["ThrottlingBurstLimit"]),
         environments=ACCOUNT_ENVIRONMENTS,
-        reads_a_second=TABLE_READS,
+        reads_a_second=TABLE_UNITS,
         reads_a_query=costs.read_units,
         index_cores=made.cluster.cores,
         own=_spread(costs.own_cpu_ms * costs.function_factor),
@@ -147,16 +148,39 @@ def _planned(work: Workload, costs: Units) -> Plan:
     return plan(work, costs, batch=5, batch_ms=1_000 * (BATCH_S + 5 * DOCUMENT_S))
 
 
+def busier(work: Workload, costs: Units) -> dict[str, Any]:
+    """What the workload needs and costs at its rate and at TIMES that, beside an account's default quotas."""
+    found: dict[str, Any] = {
+        "quotas": {"requests": ACCOUNT_RATE, "environments": ACCOUNT_ENVIRONMENTS, "reads": TABLE_UNITS},
+        "rates": {},
+    }
+    for rate in (work.queries, TIMES * work.queries):
+        asked = replace(work, queries=rate)
+        made = _planned(asked, costs)
+        found["rates"][f"{rate:,}"] = {
+            "requests": rate,
+            "environments": made.environments,
+            "reads": made.reads_a_second,
+            "busy_cores": made.busy_cores,
+            "index_cores": made.cluster.cores,
+            "cluster": asdict(made.cluster),
+            "usd": month(asked, costs, made, share=work.mean_share),
+        }
+    return found
+
+
 def buckets(work: Workload, costs: Units, own: Units, first: FirstQuery) -> dict[str, Any]:
     """The plan with bucket indexes, and by the rate at the peak what a month costs with OpenSearch and with these."""
     totals: dict[str, list[float]] = {}
     found: dict[str, Any] = {}
-    for rate in (*BUCKET_RATES, work.queries):
+    for rate in sorted({*BUCKET_RATES, work.queries}):
         asked = replace(work, queries=rate)
         made = _planned(asked, costs)
-        found = bucket_plan(asked, own, first, made)
-        usd = [month(asked, costs, made, share=work.mean_share), *(each["usd"] for each in found["ways"].values())]
+        of_rate = bucket_plan(asked, own, first, made)
+        usd = [month(asked, costs, made, share=work.mean_share), *(each["usd"] for each in of_rate["ways"].values())]
         totals[f"{rate:,}"] = [sum(each.values()) for each in usd]
+        if rate == work.queries:
+            found = of_rate
     return found | {"rates": totals}
 
 
@@ -177,6 +201,7 @@ def found_out(grown: BenchmarkRecord, bucket: BenchmarkRecord, counted: Benchmar
         "document_s": DOCUMENT_S,
         "plan": asdict(made) | {"index_usd": made.cluster.usd, "index_cores": made.cluster.cores},
         "months": months,
+        "busier": busier(work, costs),
         "queries": queries(as_shipped(costs, made), made, work),
         "documents": documents(work, made),
         "bucket": buckets(work, costs, of_bucket(costs, grown.results, counted.results), first),
