@@ -45,6 +45,8 @@ class MemoryChunkIndex:
     def __init__(self) -> None:
         self.fail_with: RagdropError | None = None
         self.calls: list[str] = []
+        self.ahead: list[CandidateQuery] = []
+        self.asked: list[CandidateQuery] = []
         self.fails: Callable[[CandidateQuery], Collection[str]] = lambda _query: ()
         self._chunks: dict[tuple[str, str], dict[str, IndexedChunk]] = {}
         self._lock = threading.Lock()
@@ -53,8 +55,16 @@ class MemoryChunkIndex:
         """No: each is removed."""
         return False
 
-    def ready(self, index: IndexRef, deadline: Deadline, counts: ChangeCounts | None = None) -> None:
-        """Nothing to do."""
+    def ready(
+        self,
+        index: IndexRef,
+        deadline: Deadline,
+        counts: ChangeCounts | None = None,
+        queries: Sequence[CandidateQuery] = (),
+    ) -> None:
+        """Nothing to do; `ahead` has its queries, as `asked` has those of the last search."""
+        del index, deadline, counts
+        self.ahead = list(queries)
 
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
         """Write chunks; the same id replaces."""
@@ -73,6 +83,7 @@ class MemoryChunkIndex:
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
         """Vector and lexical hits of every query."""
         self._called("candidates", deadline)
+        self.asked = list(queries)
         held = self._held(index)
         for query in queries:
             if query.vector is not None:

@@ -16,7 +16,7 @@ from ragdrop.stores.bucket.chunk_index import RETIRED_S
 from ragdrop.stores.bucket.manifest import prefix_of
 from ragdrop.stores.bucket.views import HELD_S
 from tests.contract.bucket_environments import Bucket
-from tests.contract.chunk_index_suite import cosine, new_ref, now, paths, random_vector
+from tests.contract.chunk_index_suite import cosine, new_ref, now, paths, random_vector, word_vector
 
 DAY_S = 86_400
 
@@ -290,3 +290,52 @@ def test_with_a_lost_segment_the_manifest_is_read_again_whatever_the_counts(buck
     index.ready(reader.ref, now(), BEFORE)
 
     assert sorted(paths(reader.words("pump"))) == ["a.md", "b.md"]
+
+
+def asked_for(words: str, engine: Any) -> CandidateQuery:
+    return CandidateQuery(words, word_vector(words, engine.ref.dimension), Filters(), 50)
+
+
+def test_the_words_of_a_question_are_looked_for_and_their_texts_fetched_while_it_is_embedded(bucket: Bucket) -> None:
+    writer = bucket.engine()
+    writer.write(*[writer.piece(f"{number}.md", "pump " * 2_000) for number in range(3)])
+    engine, index = bucket.index(piece_bytes=4_096)  # so that texts are fetched by range
+    asked = asked_for("pump", engine)
+    index.ready(engine.ref, now(), queries=[replace(asked, vector=None)])
+    calls = len(bucket.state.calls)
+    assert calls
+
+    [found] = index.candidates(engine.ref, [asked], now())
+
+    assert sorted(paths(found.lexical)) == ["0.md", "1.md", "2.md"]
+    assert bucket.state.calls[calls:] == []
+
+
+def test_texts_that_cannot_be_fetched_ahead_fail_the_search_alone(bucket: Bucket) -> None:
+    writer = bucket.engine()
+    writer.write(writer.piece("a.md", "pump " * 2_000))
+    engine, index = bucket.index(piece_bytes=4_096)  # so that texts are fetched by range
+    asked = asked_for("pump", engine)
+    index.ready(engine.ref, now())
+    bucket.state.fail_with = ObjectStoreError("down", service="object_store")
+
+    index.ready(engine.ref, now(), queries=[replace(asked, vector=None)])
+    with pytest.raises(ObjectStoreError):
+        index.candidates(engine.ref, [asked], now())
+    bucket.state.fail_with = None
+
+    [found] = index.candidates(engine.ref, [asked], now())
+    assert paths(found.lexical) == ["a.md"]
+
+
+def test_what_was_looked_for_ahead_is_forgotten_with_its_view(bucket: Bucket) -> None:
+    engine, index = bucket.index()
+    engine.write(engine.piece("a.md", "pump"))
+    asked = asked_for("pump", engine)
+    index.ready(engine.ref, now(), queries=[replace(asked, vector=None)])
+    engine.write(engine.piece("b.md", "pump"))
+
+    index.ready(engine.ref, now())
+    [found] = index.candidates(engine.ref, [asked], now())
+
+    assert sorted(paths(found.lexical)) == ["a.md", "b.md"]

@@ -255,6 +255,18 @@ def test_vector_hits_are_the_exact_ones_under_a_filter_with_cosines_as_scores(en
         assert [hit.score for hit in hits] == expected
 
 
+def test_what_was_looked_for_ahead_is_what_is_found_without(engine: Engine) -> None:
+    pieces = [engine.piece(f"{number}.md", f"pump {'valve ' * number}", doc_type="manual") for number in range(8)]
+    engine.write(*pieces)
+    asked = CandidateQuery("pump valve", pieces[3].vector, Filters(doc_types=("manual",)), 5)
+    [expected] = engine.chunks.candidates(engine.ref, [asked], now())
+
+    engine.chunks.ready(engine.ref, now(), queries=[replace(asked, vector=None)])
+    found = [engine.chunks.candidates(engine.ref, [asked], now())[0] for _ in range(2)]
+
+    assert found == [expected, expected]
+
+
 def test_equal_scores_are_ordered_by_document_and_ordinal(engine: Engine) -> None:
     pieces = [engine.piece(f"{number}.md", "pump", ordinal=ordinal) for number in range(6) for ordinal in range(2)]
     engine.write(*pieces)

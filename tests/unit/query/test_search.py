@@ -106,6 +106,15 @@ def test_another_tenants_documents_are_never_found(world: World) -> None:
     assert world.texts("alpha secret") == ["alpha"]
 
 
+def test_the_index_knows_the_words_of_every_scope_before_the_vector_is_there(world: World) -> None:
+    world.put("team/pumps/a.md", "alpha")
+
+    world.search("alpha of 2026-01-02", prefer_folders=("team/pumps",))
+
+    assert {query.vector for query in world.index.ahead} == {None}
+    assert [query.filters for query in world.index.ahead] == [query.filters for query in world.index.asked]
+
+
 def test_what_the_hits_hold_whole_is_not_read_again() -> None:
     world = World()
     world.put("team/short.md", "alpha beta. See [next](next.md).\n\n")

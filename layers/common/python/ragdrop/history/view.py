@@ -102,14 +102,19 @@ class ViewedIndex:
         self._index = index
         self._hidden = view.hidden
 
-    def ready(self, index: IndexRef, deadline: Deadline, counts: ChangeCounts | None = None) -> None:
+    def ready(
+        self,
+        index: IndexRef,
+        deadline: Deadline,
+        counts: ChangeCounts | None = None,
+        queries: Sequence[CandidateQuery] = (),
+    ) -> None:
         """Do what a search can do before its vector is known."""
-        self._index.ready(index, deadline, counts)
+        self._index.ready(index, deadline, counts, self._asked(queries))
 
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
         """Vector and lexical hits of every query."""
-        asked = [replace(query, without=query.without | self._hidden) for query in queries]
-        return self._index.candidates(index, asked, deadline)
+        return self._index.candidates(index, self._asked(queries), deadline)
 
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
         """The chunks of each range."""
@@ -124,6 +129,9 @@ class ViewedIndex:
     def count(self, index: IndexRef, deadline: Deadline) -> int:
         """Chunks of the tenant, hidden ones too."""
         return self._index.count(index, deadline)
+
+    def _asked(self, queries: Sequence[CandidateQuery]) -> list[CandidateQuery]:
+        return [replace(query, without=query.without | self._hidden) for query in queries]
 
 
 @dataclass(frozen=True, slots=True)

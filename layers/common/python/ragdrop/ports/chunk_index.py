@@ -15,11 +15,18 @@ from ragdrop.domain.tenants import IndexRef
 class SearchableIndex(Protocol):
     """What a search asks of an index.  All methods raise DatabaseError."""
 
-    def ready(self, index: IndexRef, deadline: Deadline, counts: ChangeCounts | None = None) -> None:
+    def ready(
+        self,
+        index: IndexRef,
+        deadline: Deadline,
+        counts: ChangeCounts | None = None,
+        queries: Sequence[CandidateQuery] = (),
+    ) -> None:
         """Do what a search of *index* can do before its vector is known; a search that begins without it does it.
 
         *counts* are the change counts of the tenant as this search read them: what was read at the same ones is still
-        true of all that answers, and need not be read again.
+        true of all that answers, and need not be read again.  *queries* are those that it will ask, without their
+        vectors: what words find may be looked for already, and what fails then fails when it asks.
         """
 
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:

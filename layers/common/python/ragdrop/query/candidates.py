@@ -49,6 +49,12 @@ class CandidateRequest:
     beside: CandidateQuery | None = None
     dated: tuple[Filters, ...] = ()
 
+    @property
+    def queries(self) -> list[CandidateQuery]:
+        """What the index is asked first, one for each scope."""
+        asked = candidate_limit(self.limit)
+        return [CandidateQuery(self.text, self.vector, each, asked) for each in (*self.scopes.each(), *self.dated)]
+
 
 @dataclass(frozen=True, slots=True)
 class FoundCandidates:
@@ -82,10 +88,7 @@ class FindCandidates:
             IndexMovedError: The tenant has another index by now.
             DatabaseError: The index did not answer in any scope, or no hit could be verified.
         """
-        asked = candidate_limit(wanted.limit)
-        queries = [
-            CandidateQuery(wanted.text, wanted.vector, each, asked) for each in (*wanted.scopes.each(), *wanted.dated)
-        ]
+        asked, queries = candidate_limit(wanted.limit), wanted.queries
         answers, heads = self._round(queries, wanted, tenant, deadline, timer)
         if not any(found.vector or found.lexical for found in answers):
             self._raise_if_index_is_lost(tenant, deadline)

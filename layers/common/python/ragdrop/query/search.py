@@ -96,7 +96,10 @@ class Search:
     def _beforehand(
         self, question: ResolvedQuery, deadline: Deadline
     ) -> tuple[tuple[DocumentKey, ...], tuple[RankedFolders, QuestionVector]]:
-        """What is known before the index is asked: the critical documents beside the folders and the query's vector."""
+        """What is known before the index is asked: critical documents, beside the folders and the query's vector.
+
+        While the vector is made, the index looks for the words.
+        """
 
         def here() -> tuple[RankedFolders, QuestionVector]:
             folders = self._folders(question, deadline)
@@ -106,7 +109,8 @@ class Search:
 
         def aside() -> tuple[DocumentKey, ...]:
             keys = self._critical_keys(question, deadline) if question.query.include_critical else ()
-            self._index.ready(question.tenant.index, CANDIDATES.of(deadline))
+            queries = _wanted(question, None, ()).queries
+            self._index.ready(question.tenant.index, CANDIDATES.of(deadline), queries=queries)
             return keys
 
         return run_in_parallel(aside, here)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from threading import Lock
 from typing import Any, cast
 
+from ragdrop.domain.chunks import CandidateQuery
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Heads
 from ragdrop.domain.history import ChangeCounts, Stamp
@@ -58,9 +59,16 @@ class IndexOfOneSearch:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._index, name)
 
-    def ready(self, index: IndexRef, deadline: Deadline, counts: ChangeCounts | None = None) -> None:
+    def ready(
+        self,
+        index: IndexRef,
+        deadline: Deadline,
+        counts: ChangeCounts | None = None,
+        queries: Sequence[CandidateQuery] = (),
+    ) -> None:
         """Do what a search can do before its vector is known, at this search's counts."""
-        self._index.ready(index, deadline, counts or self._registry.change_counts(index.tenant, deadline))
+        counts = counts or self._registry.change_counts(index.tenant, deadline)
+        self._index.ready(index, deadline, counts, queries)
 
 
 def index_of_one_search(index: SearchableIndex, registry: Registry) -> SearchableIndex:

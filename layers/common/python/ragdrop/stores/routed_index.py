@@ -32,9 +32,15 @@ class RoutedIndex:
         """Whether superseded revisions go without being removed one by one."""
         return self._of(index).drops_superseded(index)
 
-    def ready(self, index: IndexRef, deadline: Deadline, counts: ChangeCounts | None = None) -> None:
+    def ready(
+        self,
+        index: IndexRef,
+        deadline: Deadline,
+        counts: ChangeCounts | None = None,
+        queries: Sequence[CandidateQuery] = (),
+    ) -> None:
         """Do what a search can do before its vector is known."""
-        self._of(index).ready(index, deadline, counts)
+        self._of(index).ready(index, deadline, counts, queries)
 
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
         """Write chunks, into the bucket index first: what OpenSearch has, the fallback has too."""

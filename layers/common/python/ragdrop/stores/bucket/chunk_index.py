@@ -86,9 +86,15 @@ class BucketChunkIndex:
         """Yes: the registry hides them at once, and merges drop them."""
         return True
 
-    def ready(self, index: IndexRef, deadline: Deadline, counts: ChangeCounts | None = None) -> None:
-        """Read the manifest unless nothing changed since, and fetch what is new, while the question is embedded."""
-        self._views.current(index, deadline, counts=counts)
+    def ready(
+        self,
+        index: IndexRef,
+        deadline: Deadline,
+        counts: ChangeCounts | None = None,
+        queries: Sequence[CandidateQuery] = (),
+    ) -> None:
+        """Read the manifest unless nothing changed since, fetch what is new and look for the words of *queries*."""
+        self._views.current(index, deadline, counts=counts).look_ahead(queries, deadline)
 
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
         """Write a segment and add it to the manifest; it is visible at once.
@@ -316,16 +322,10 @@ class BucketChunkIndex:
             logger.warning("segments could not be merged", extra={"tenant": index.tenant, "code": exc.code})
 
     def _merge(
-        self,
-        index: IndexRef,
-        chosen: Sequence[SegmentEntry],
-        dead: FindDead,
-        deadline: Deadline,
-        *,
-        purge: bool = False,
+        self, index: IndexRef, those: Sequence[SegmentEntry], dead: FindDead, deadline: Deadline, *, purge: bool = False
     ) -> bool:
         view = self._views.current(index, deadline)
-        names = {each.name for each in chosen}
+        names = {each.name for each in those}
         segments = [each for each in view.segments if each.name in names]
         if len(segments) < len(names):
             return False

@@ -47,9 +47,15 @@ class LayeredView:
         self._held: View | None = None
         self._lock = threading.Lock()
 
-    def ready(self, index: IndexRef, deadline: Deadline, counts: ChangeCounts | None = None) -> None:  # noqa: ARG002
+    def ready(
+        self,
+        index: IndexRef,
+        deadline: Deadline,
+        counts: ChangeCounts | None = None,  # noqa: ARG002
+        queries: Sequence[CandidateQuery] = (),
+    ) -> None:
         """Open what is live, with the layer; the manifest is read whatever the *counts*."""
-        self._current(index, deadline)
+        self._current(index, deadline).look_ahead(queries, deadline)
 
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
         """Vector and lexical hits of every query, all of one moment."""

@@ -16,6 +16,7 @@ from ragdrop.resilience.bounded_cache import BoundedCache
 from ragdrop.stores.bucket.facets import Ranges, admitted
 from ragdrop.stores.bucket.layout import LITTLE, Header
 from ragdrop.stores.bucket.lexical import FacetFilter
+from ragdrop.stores.bucket.manifest import Removal
 from ragdrop.stores.bucket.rows import RevisionKey, StoredDocument, document_of, hit_of
 
 ReadTexts = Callable[[Sequence[tuple[int, int]], Deadline], list[bytes]]
@@ -210,3 +211,32 @@ class OpenSegment:
         swapped = array(kind, found)
         swapped.byteswap()
         return swapped
+
+
+def gone_from(segment: OpenSegment, segments: Sequence[OpenSegment], removals: Iterable[Removal]) -> frozenset[int]:
+    """Chunks of a segment that a later one replaces, or that were removed since."""
+    found: set[int] = set()
+    for removal in removals:
+        if removal.sequence > segment.sequence:
+            documents = segment.documents_of(
+                removal.vault, removal.path, removal.from_revision, removal.before_revision
+            )
+            for document in documents:
+                found.update(range(*segment.chunk_range(document)))
+    for later in segments:
+        if later.sequence > segment.sequence:
+            found.update(_replaced(segment, later))
+    return frozenset(found)
+
+
+def _replaced(segment: OpenSegment, later: OpenSegment) -> Iterator[int]:
+    """Chunks of *segment* whose id *later* has too."""
+    one, other = (segment, later) if segment.header.documents < later.header.documents else (later, segment)
+    for digest in one.digests():
+        if any(True for _ in other.documents_with(digest)):
+            for number in segment.documents_with(digest):
+                order = segment.document(number).order
+                held = {later.ordinals(each, each + 1)[0] for each in later.chunks_of(*order)}
+                first, behind = segment.chunk_range(number)
+                ordinals = segment.ordinals(first, behind)
+                yield from (first + place for place, ordinal in enumerate(ordinals) if ordinal in held)

@@ -6,6 +6,7 @@ import heapq
 import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, groupby
@@ -23,15 +24,17 @@ from ragdrop.domain.chunks import (
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey, Order, order_of
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.errors import IndexLostError
+from ragdrop.errors import DatabaseError, IndexLostError
+from ragdrop.resilience.bounded_cache import BoundedCache
 from ragdrop.stores.bucket.analysis import query_terms
 from ragdrop.stores.bucket.facets import DATE, facet, groups_of, numbering, revision_facet, split
 from ragdrop.stores.bucket.lexical import STOPS, WORDS, FacetFilter, LexicalSearch
-from ragdrop.stores.bucket.manifest import Manifest, Removal
+from ragdrop.stores.bucket.manifest import Manifest
 from ragdrop.stores.bucket.rows import RevisionKey, as_found
-from ragdrop.stores.bucket.segment import OpenSegment
+from ragdrop.stores.bucket.segment import OpenSegment, gone_from
 from ragdrop.stores.bucket.vectors import COMPARED, COMPARED_SHARE, SCANNED, TIED, WantedVector, closest
 
+AHEAD = 64  # questions of one view whose words were looked for, and whose vectors are not there yet
 _VAULT, _DATE = facet("vault", ""), facet(DATE, "")
 Place = tuple[RevisionKey, OpenSegment, int]
 """A document of a segment: its order and number."""
@@ -76,6 +79,7 @@ class View:
         self.lost = lost
         self._lexical = lexical
         self._by_tag = {each.tag: each for each in segments}
+        self._ahead: BoundedCache[tuple[str | None, FacetFilter, int], list[Scored]] = BoundedCache(size=AHEAD)
         self._gone = {each.tag: gone_from(each, segments, manifest.removals) for each in segments}
 
     @cached_property
@@ -98,6 +102,16 @@ class View:
         """The chunks of a segment that were removed or replaced since it was written."""
         return self._gone[segment.tag]
 
+    def look_ahead(self, queries: Sequence[CandidateQuery], deadline: Deadline) -> None:
+        """Find what the words of *queries* find, and read it: `candidates` of the same queries uses it, once."""
+        with suppress(DatabaseError):  # the search meets it again, and knows what to do
+            for query in queries:
+                deadline.timeout_s(1.0, stage="index")
+                facets = self._facets(query)
+                worded = self._worded(query.text, facets, query.limit)
+                self._known(worded, deadline)  # the segments keep it
+                self._ahead.put((query.text, facets, query.limit), worded, now_s=0.0)
+
     def candidates(self, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
         """Vector and lexical hits of every query."""
         vectors: dict[int, WantedVector] = {}
@@ -107,7 +121,7 @@ class View:
             deadline.timeout_s(1.0, stage="index")
             facets = self._facets(query)
             near = self._near(wanted, facets, query.limit) if wanted.there else []
-            found.append((near, self._worded(query.text, facets, query.limit), wanted))
+            found.append((near, self._looked_up(query.text, facets, query.limit), wanted))
         known = self._known((each for near, worded, _ in found for each in (*near, *worded)), deadline)
         return [
             Candidates(self._hits(near, known), self._hits(worded, known, wanted)) for near, worded, wanted in found
@@ -233,6 +247,14 @@ class View:
             at, start = behind, start + segment.chunks
         return chosen
 
+    def _looked_up(self, text: str | None, facets: FacetFilter, limit: int) -> list[Scored]:
+        """What words find: what was looked for ahead, once."""
+        ahead = self._ahead.get((text, facets, limit), now_s=0.0)
+        if ahead is None:
+            return self._worded(text, facets, limit)
+        self._ahead.drop((text, facets, limit))
+        return ahead
+
     def _worded(self, text: str | None, facets: FacetFilter, limit: int) -> list[Scored]:
         terms, stops = query_terms(text) if text and self._lexical is not None else ([], False)
         if not terms or self._lexical is None:
@@ -310,32 +332,3 @@ def _nearest(wanted: WantedVector, chosen: Sequence[Rows], limit: int) -> list[S
         for place, distance in enumerate(distances)
         if distance <= furthest
     ]
-
-
-def gone_from(segment: OpenSegment, segments: Sequence[OpenSegment], removals: Iterable[Removal]) -> frozenset[int]:
-    """Chunks of a segment that a later one replaces, or that were removed since."""
-    found: set[int] = set()
-    for removal in removals:
-        if removal.sequence > segment.sequence:
-            documents = segment.documents_of(
-                removal.vault, removal.path, removal.from_revision, removal.before_revision
-            )
-            for document in documents:
-                found.update(range(*segment.chunk_range(document)))
-    for later in segments:
-        if later.sequence > segment.sequence:
-            found.update(_replaced(segment, later))
-    return frozenset(found)
-
-
-def _replaced(segment: OpenSegment, later: OpenSegment) -> Iterator[int]:
-    """Chunks of *segment* whose id *later* has too."""
-    one, other = (segment, later) if segment.header.documents < later.header.documents else (later, segment)
-    for digest in one.digests():
-        if any(True for _ in other.documents_with(digest)):
-            for number in segment.documents_with(digest):
-                order = segment.document(number).order
-                held = {later.ordinals(each, each + 1)[0] for each in later.chunks_of(*order)}
-                first, behind = segment.chunk_range(number)
-                ordinals = segment.ordinals(first, behind)
-                yield from (first + place for place, ordinal in enumerate(ordinals) if ordinal in held)
