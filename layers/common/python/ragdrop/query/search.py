@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from threading import Event
 
 from ragdrop.domain.chunks import CandidateQuery, Filters, Hit, Vector
 from ragdrop.domain.deadlines import CANDIDATES, LINKS, TEXTS, Deadline
@@ -33,6 +34,7 @@ from ragdrop.query.relevance import Judged, above_noise, judged
 from ragdrop.query.understand import ResolvedQuery, UnderstandQuery
 from ragdrop.resilience.stages import Timer, run_in_parallel
 
+SENDING_S = 0.001  # the request for the vector leaves first: words looked for meanwhile would hold the interpreter
 MAX_DATES = 2  # of a question, each a further scope
 CHUNKS_A_CRITICAL = 5  # vector hits asked for, for each critical document, so that each has its score
 
@@ -101,14 +103,20 @@ class Search:
         While the vector is made, the index looks for the words.
         """
 
+        embedded = Event()
+
         def here() -> tuple[RankedFolders, QuestionVector]:
-            folders = self._folders(question, deadline)
-            if question.uncovered is not None:
-                return folders, QuestionVector(None)
-            return folders, question_vector(self._query_vectors, question, deadline)
+            try:
+                folders = self._folders(question, deadline)
+                if question.uncovered is not None:
+                    return folders, QuestionVector(None)
+                return folders, question_vector(self._query_vectors, question, deadline)
+            finally:
+                embedded.set()
 
         def aside() -> tuple[DocumentKey, ...]:
             keys = self._critical_keys(question, deadline) if question.query.include_critical else ()
+            embedded.wait(SENDING_S)
             queries = _wanted(question, None, ()).queries
             self._index.ready(question.tenant.index, CANDIDATES.of(deadline), queries=queries)
             return keys
