@@ -102,7 +102,6 @@ class Search:
 
         While the vector is made, the index looks for the words.
         """
-
         embedded = Event()
 
         def here() -> tuple[RankedFolders, QuestionVector]:
