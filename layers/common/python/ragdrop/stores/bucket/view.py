@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, groupby
+from itertools import chain
 
 from ragdrop.domain.chunks import (
     CandidateQuery,
@@ -20,6 +20,7 @@ from ragdrop.domain.chunks import (
     RevisionPage,
     Vector,
     best_first,
+    ranked_by,
 )
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey, Order, order_of
@@ -286,11 +287,7 @@ class View:
             while behind < len(scored) and scored[behind][0] == least:
                 behind += 1
             del scored[behind:]
-        best: list[Scored] = []
-        for _, equal in groupby(scored, key=lambda each: each[0]):
-            tied = list(equal)
-            best += tied if len(tied) == 1 else sorted(tied, key=lambda each: self._order(each[1], each[2]))
-        return best[:limit]
+        return ranked_by(scored, lambda each: each[0], lambda each: self._order(each[1], each[2]))[:limit]
 
     def _order(self, segment: OpenSegment, number: int) -> Order:
         document = segment.document(segment.document_of_chunk(number))
