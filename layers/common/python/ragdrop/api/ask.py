@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 
 from ragdrop.api.answer_shapes import AskResponse, ask_response
-from ragdrop.api.http import deadline_of
+from ragdrop.api.http import Authenticate, RequestDeadline
 from ragdrop.api.requests import AskRequest, query_of
 from ragdrop.api.streams import EVENT_STREAM, EventStream, events
 from ragdrop.domain.answers import Question
@@ -21,7 +21,7 @@ from ragdrop.generate.prompt import CondenseConversation
 AskPart = Callable[[], Answering]
 
 
-def ask_router(ask: AskPart, condense: Callable[[], CondenseConversation], caller: Callable[..., Caller]) -> APIRouter:
+def ask_router(ask: AskPart, condense: Callable[[], CondenseConversation], caller: Authenticate) -> APIRouter:
     """The route; *ask* and *condense* are called at the first request, so that declaring it costs nothing."""
     router = APIRouter(tags=["ask"])
 
@@ -36,7 +36,7 @@ def ask_router(ask: AskPart, condense: Callable[[], CondenseConversation], calle
         body: AskRequest,
         request: Request,
         who: Annotated[Caller, Depends(caller)],
-        deadline: Annotated[Deadline, Depends(deadline_of)],
+        deadline: RequestDeadline,
     ) -> AskResponse | EventStream:
         """Answer a question from the documents, with citations that name bucket, key, version, span and quote.
 

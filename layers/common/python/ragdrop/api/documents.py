@@ -36,12 +36,11 @@ from ragdrop.api.document_shapes import (
     text_shape,
     upload_form,
 )
-from ragdrop.api.http import deadline_of
+from ragdrop.api.http import Authenticate, RequestDeadline
 from ragdrop.documents.idempotency import WriteOnce
 from ragdrop.documents.purge import PurgeDocuments
 from ragdrop.documents.retry import RetryDocuments
 from ragdrop.documents.service import DocumentService
-from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import ContentType, DetailFilters, Status, lowered
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Caller
@@ -125,8 +124,8 @@ def documents_router(
     retry: Callable[[], RetryDocuments],
     purge: Callable[[], PurgeDocuments],
     once: Callable[[], WriteOnce],
-    reader: Callable[..., Caller],
-    writer: Callable[..., Caller],
+    reader: Authenticate,
+    writer: Authenticate,
 ) -> APIRouter:
     """The routes over use cases that are made at the first request; *reader* and *writer* give callers of that role."""
     router = APIRouter(tags=["documents"])
@@ -145,7 +144,7 @@ def documents_router(
     return router
 
 
-def _add_reading(router: APIRouter, keep: Callable[[], DocumentService], reader: Callable[..., Caller]) -> None:
+def _add_reading(router: APIRouter, keep: Callable[[], DocumentService], reader: Authenticate) -> None:
     @router.get("/documents", response_model=DocumentList, summary="List documents")
     def list_documents(
         request: Request, who: Annotated[Caller, Depends(reader)], asked: Annotated[ListParameters, Query()]
@@ -188,7 +187,7 @@ def _add_writing(
     router: APIRouter,
     keep: Callable[[], DocumentService],
     retry: Callable[[], RetryDocuments],
-    writer: Callable[..., Caller],
+    writer: Authenticate,
     write_of: Callable[..., DocumentWrite],
 ) -> None:
     @router.put(PATH, response_model=Accepted, status_code=202, summary="Put a document")
@@ -254,7 +253,7 @@ def _add_deleting(
         vault: str,
         path: str,
         write: Annotated[DocumentWrite, Depends(write_of)],
-        deadline: Annotated[Deadline, Depends(deadline_of)],
+        deadline: RequestDeadline,
         purge_all: Annotated[int, Query(ge=0, le=1, alias="purge")] = 0,
         if_match: IfMatch = None,
     ) -> DeleteReceipt:

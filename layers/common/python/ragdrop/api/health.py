@@ -1,6 +1,6 @@
 """`GET /health`: the state of the service and of each dependency; `GET /queue`: what waits for ingest."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Annotated, Literal
 
@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from ragdrop import __version__
+from ragdrop.api.http import Authenticate
 from ragdrop.api.past.canaries import CanaryShape, canary_shapes
 from ragdrop.domain.tenants import Caller
 from ragdrop.operate.canaries import Canaries
@@ -67,7 +68,7 @@ def health_router(
     check: Callable[[], CheckHealth],
     canaries: Callable[[], Canaries],
     directory: TenantDirectory,
-    caller: Callable[..., Caller | None],
+    caller: Callable[..., Awaitable[Caller | None]],
 ) -> APIRouter:
     """The route over use cases that are made at the first request; *caller* is None for whoever has no key."""
     router = APIRouter(tags=["operations"])
@@ -96,9 +97,7 @@ def health_router(
     return router
 
 
-def queue_router(
-    queue: Callable[[], MessageQueue], reader: Callable[..., Caller], admin: Callable[..., Caller]
-) -> APIRouter:
+def queue_router(queue: Callable[[], MessageQueue], reader: Authenticate, admin: Authenticate) -> APIRouter:
     """The routes over the queue that feeds ingest, which is made at the first request."""
     router = APIRouter(tags=["operations"])
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Request
@@ -64,44 +65,45 @@ _api_key = APIKeyHeader(name="x-api-key", auto_error=False, description="A ragdr
 _bearer = HTTPBearer(auto_error=False, description="A ragdrop key as bearer token.")
 
 
-def given_secret(
+async def given_secret(
     key: Annotated[str | None, Depends(_api_key)],
     bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> str | None:
-    """A dependency: the credential of the request; None where it has none."""
+    """A dependency: the credential of the request; None where it has none.
+
+    A coroutine, as all dependencies that wait for nothing: FastAPI sends a plain function to a thread.
+    """
     return key or (bearer.credentials if bearer else None)
 
 
 GivenSecret = Annotated[str | None, Depends(given_secret)]
 
 
-def authenticated(directory: TenantDirectory, role: Role) -> Callable[..., Caller]:
-    """A dependency: the caller of the request's key, who must have at least *role*."""
-
-    def caller(secret: GivenSecret) -> Caller:
-        return allowed(directory.caller(secret), role)
-
-    return caller
+Authenticate = Callable[..., Awaitable[Caller]]
+"""A dependency that finds the caller of a request."""
 
 
-def handed_over(role: Role) -> Callable[..., Caller]:
-    """A dependency: the caller that was found for another request of this process, who must have at least *role*."""
+def authenticated(directory: TenantDirectory, role: Role) -> Authenticate:
+    """A dependency: the caller of the request's key, who must have at least *role*.
 
-    def caller(request: Request) -> Caller:
-        found: Caller = request.scope[CALLER_IN_SCOPE]
-        return allowed(found, role)
+    The registry is waited for in a thread of asyncio, which stays for the next request: those that FastAPI takes for
+    plain functions end with each request of a Lambda function.
+    """
+
+    async def caller(secret: GivenSecret) -> Caller:
+        return allowed(await asyncio.to_thread(directory.caller, secret), role)
 
     return caller
 
 
-def maybe_authenticated(directory: TenantDirectory) -> Callable[..., Caller | None]:
+def maybe_authenticated(directory: TenantDirectory) -> Callable[..., Awaitable[Caller | None]]:
     """A dependency: the caller of the request's key; None without a key, and while keys cannot be looked up."""
 
-    def caller(secret: GivenSecret) -> Caller | None:
+    async def caller(secret: GivenSecret) -> Caller | None:
         if not secret:
             return None
         try:
-            return directory.caller(secret)
+            return await asyncio.to_thread(directory.caller, secret)
         except errors.DependencyError:
             return None
 
@@ -121,7 +123,7 @@ def allowed(caller: Caller, role: Role) -> Caller:
 
 
 def deadline_of(request: Request) -> Deadline:
-    """A dependency: when the answer must have left, by the Lambda context and by the gateway, unless it streams.
+    """When the answer to *request* must have left, by the Lambda context and by the gateway, unless it streams.
 
     The gateway's time runs from when it took the request: a cold start has used some of it.
     """
@@ -129,6 +131,13 @@ def deadline_of(request: Request) -> Deadline:
     limit_s = STREAM_LIMIT_S if request.scope.get("ragdrop.streams") else GATEWAY_LIMIT_S - _spent_s(request)
     left_s = limit_s if context is None else min(context.get_remaining_time_in_millis() / 1_000, limit_s)
     return Deadline.after(left_s - MARGIN_S)
+
+
+async def _deadline(request: Request) -> Deadline:
+    return deadline_of(request)
+
+
+RequestDeadline = Annotated[Deadline, Depends(_deadline)]
 
 
 def _spent_s(request: Request) -> float:

@@ -15,10 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from ragdrop.api.answer_shapes import ask_response, cited_claims
 from ragdrop.api.ask import AskPart
-from ragdrop.api.http import body_of_error, deadline_of
+from ragdrop.api.http import Authenticate, RequestDeadline, body_of_error
 from ragdrop.api.streams import EVENT_STREAM, EventStream
 from ragdrop.domain.answers import STANDING, Answer, CheckedSentence, Citation, Question, closest_text
-from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import InvalidParamsError, NotFoundError, RagdropError
@@ -33,7 +32,7 @@ def chat_router(
     ask: AskPart,
     condense: Callable[[], CondenseConversation],
     directory: TenantDirectory,
-    caller: Callable[..., Caller],
+    caller: Authenticate,
 ) -> APIRouter:
     """The routes; *ask* and *condense* are called at the first request, so that declaring them costs nothing."""
     router = APIRouter(prefix="/v1", tags=["openai"])
@@ -48,7 +47,7 @@ def chat_router(
         body: ChatRequest,
         request: Request,
         who: Annotated[Caller, Depends(caller)],
-        deadline: Annotated[Deadline, Depends(deadline_of)],
+        deadline: RequestDeadline,
     ) -> JSONResponse | EventStream:
         """Answer the last question of a conversation from the documents, in the OpenAI protocol.
 

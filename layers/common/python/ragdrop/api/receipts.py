@@ -8,8 +8,7 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, Field
 
 from ragdrop.api.answer_shapes import CitationShape, ClaimShape, UnsupportedShape, UsageShape
-from ragdrop.api.http import deadline_of
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.api.http import Authenticate, RequestDeadline
 from ragdrop.domain.receipts import FeedbackKind, Receipt
 from ragdrop.domain.tenants import Caller
 from ragdrop.generate.receipts import StoreReceipts
@@ -86,7 +85,7 @@ class ReceiptShape(BaseModel):
     feedback: list[FeedbackShape] = Field(description="What callers said of it, the last word of each key.")
 
 
-def answers_router(receipts: Callable[[], StoreReceipts], caller: Callable[..., Caller]) -> APIRouter:
+def answers_router(receipts: Callable[[], StoreReceipts], caller: Authenticate) -> APIRouter:
     """The route over a use case that is made at the first request."""
     router = APIRouter(tags=["ask"])
 
@@ -95,7 +94,7 @@ def answers_router(receipts: Callable[[], StoreReceipts], caller: Callable[..., 
         answer_id: str,
         request: Request,
         who: Annotated[Caller, Depends(caller)],
-        deadline: Annotated[Deadline, Depends(deadline_of)],
+        deadline: RequestDeadline,
     ) -> ReceiptShape:
         """What the answer was asked, said and stood on; for 30 days, unless a document of it is purged before."""
         found = receipts().read(who, answer_id, deadline)

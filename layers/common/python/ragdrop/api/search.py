@@ -1,5 +1,6 @@
 """`POST /search`."""
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
@@ -7,7 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, Field
 
-from ragdrop.api.http import RETRY_AFTER_S, deadline_of
+from ragdrop.api.http import RETRY_AFTER_S, Authenticate, RequestDeadline
 from ragdrop.api.requests import SearchRequest, query_of
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import ContentType, PromotionLevel
@@ -156,20 +157,20 @@ class SearchResponse(Flags):
 SearchPart = Callable[[], Searching]
 
 
-def search_router(search: SearchPart, caller: Callable[..., Caller]) -> APIRouter:
+def search_router(search: SearchPart, caller: Authenticate) -> APIRouter:
     """The route over *search*; *search* is called at the first request, so that declaring the route costs nothing."""
     router = APIRouter(tags=["search"])
 
     @router.post("/search", response_model=SearchResponse, response_model_exclude_unset=True, summary="Find documents")
-    def post_search(
+    async def post_search(
         body: SearchRequest,
         request: Request,
         response: Response,
         who: Annotated[Caller, Depends(caller)],
-        deadline: Annotated[Deadline, Depends(deadline_of)],
+        deadline: RequestDeadline,
     ) -> SearchResponse:
         """Find the documents that answer a question, best first."""
-        found, shown = find(search(), body, request, who, deadline)
+        found, shown = await asyncio.to_thread(find, search(), body, request, who, deadline)
         if found.cause is not None:
             response.headers["retry-after"] = str(found.cause.details.get("retry_after_s", RETRY_AFTER_S))
         return shown

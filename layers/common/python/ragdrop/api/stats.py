@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, Field
 
+from ragdrop.api.http import Authenticate
 from ragdrop.api.past.canaries import CanaryShape, canary_shapes
 from ragdrop.domain.tenants import Caller
 from ragdrop.operate.costs import Basis, CostLine, ReadCosts
@@ -82,9 +83,7 @@ class StatsShape(BaseModel):
     hours: list[HourShape] = Field(default_factory=list, description="With `detail=1`: hours with a query.")
 
 
-def stats_router(
-    stats: Callable[[], ReadStats], costs: Callable[[], ReadCosts], caller: Callable[..., Caller]
-) -> APIRouter:
+def stats_router(stats: Callable[[], ReadStats], costs: Callable[[], ReadCosts], caller: Authenticate) -> APIRouter:
     """The route over use cases that are made at the first request."""
     router = APIRouter(tags=["operations"])
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from ragdrop.api.http import deadline_of
+from ragdrop.api.http import Authenticate, RequestDeadline
 from ragdrop.domain.answers import ClaimStatus
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller
@@ -83,7 +83,7 @@ class VerifyResponse(BaseModel):
     request_id: str
 
 
-def verify_router(verify: VerifyPart, caller: Callable[..., Caller]) -> APIRouter:
+def verify_router(verify: VerifyPart, caller: Authenticate) -> APIRouter:
     """The route over *verify*, which is called at the first request."""
     router = APIRouter(prefix="/v1", tags=["verify"])
 
@@ -92,7 +92,7 @@ def verify_router(verify: VerifyPart, caller: Callable[..., Caller]) -> APIRoute
         body: VerifyRequest,
         request: Request,
         _who: Annotated[Caller, Depends(caller)],
-        deadline: Annotated[Deadline, Depends(deadline_of)],
+        deadline: RequestDeadline,
     ) -> VerifyResponse:
         """Check each sentence of an answer that any model wrote, from any framework, against the texts given.
 

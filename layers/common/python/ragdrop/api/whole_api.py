@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, FastAPI
@@ -10,7 +10,7 @@ from fastapi import APIRouter, FastAPI
 from ragdrop.api.ask import ask_router
 from ragdrop.api.documents import documents_router
 from ragdrop.api.health import health_router, queue_router
-from ragdrop.api.http import authenticated, create_api, maybe_authenticated
+from ragdrop.api.http import Authenticate, authenticated, create_api, maybe_authenticated
 from ragdrop.api.openai import chat_router
 from ragdrop.api.openapi import documented
 from ragdrop.api.past.canaries import canaries_router
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 def core_routes(
     app: App,
     *,
-    reader: Callable[..., Caller],
-    writer: Callable[..., Caller],
-    admin: Callable[..., Caller],
-    anyone: Callable[..., Caller | None],
+    reader: Authenticate,
+    writer: Authenticate,
+    admin: Authenticate,
+    anyone: Callable[..., Awaitable[Caller | None]],
 ) -> list[APIRouter]:
     """Search, ask, documents and their past, stats and health: over parts of *app*, made when they are first asked for.
 

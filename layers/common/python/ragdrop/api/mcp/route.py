@@ -1,6 +1,5 @@
 """`POST /mcp`: the Model Context Protocol over streamable HTTP, stateless, answered as JSON."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, FastAPI, Request
@@ -8,7 +7,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from ragdrop.api.http import CALLER_IN_SCOPE, authenticated, create_api, deadline_of
+from ragdrop.api.http import CALLER_IN_SCOPE, Authenticate, authenticated, create_api, deadline_of
 from ragdrop.api.mcp.direct import DirectApi
 from ragdrop.api.mcp.server import Context, McpCaller, build
 from ragdrop.domain.tenants import Caller
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 MARGIN_S = 2.0  # for the last look at a document's record and the answer
 
 
-def mcp_router(app: "App", caller: Callable[..., Caller]) -> APIRouter:
+def mcp_router(app: "App", caller: Authenticate) -> APIRouter:
     """The route; tools call what the routes call, on behalf of the caller that *caller* found."""
 
     def agent(context: Context) -> McpCaller:

@@ -7,8 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, Field
 
-from ragdrop.api.http import deadline_of
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.api.http import Authenticate, RequestDeadline
 from ragdrop.domain.golden import CanaryRun
 from ragdrop.domain.keys import check_name
 from ragdrop.domain.tenants import Caller
@@ -55,9 +54,7 @@ class CanariesResponse(BaseModel):
     canaries: list[RunShape]
 
 
-def canaries_router(
-    canaries: Callable[[], Canaries], reader: Callable[..., Caller], writer: Callable[..., Caller]
-) -> APIRouter:
+def canaries_router(canaries: Callable[[], Canaries], reader: Authenticate, writer: Authenticate) -> APIRouter:
     """The routes over a use case that is made at the first request."""
     router = APIRouter(tags=["operations"])
 
@@ -72,7 +69,7 @@ def canaries_router(
         vault: str,
         request: Request,
         who: Annotated[Caller, Depends(writer)],
-        deadline: Annotated[Deadline, Depends(deadline_of)],
+        deadline: RequestDeadline,
     ) -> RunResponse:
         """Ask the golden questions of the vault's settings now, and compare with the run before."""
         run = canaries().run(who, check_name("vault", vault), deadline)

@@ -6,9 +6,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from ragdrop.api.http import deadline_of
+from ragdrop.api.http import Authenticate, RequestDeadline
 from ragdrop.api.receipts import FeedbackShape, said_of
-from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.receipts import FeedbackKind, Receipt
 from ragdrop.domain.tenants import Caller
 from ragdrop.generate.receipts import StoreReceipts
@@ -57,7 +56,7 @@ class FeedbackPage(BaseModel):
     cursor: str | None
 
 
-def feedback_router(receipts: Callable[[], StoreReceipts], reader: Callable[..., Caller]) -> APIRouter:
+def feedback_router(receipts: Callable[[], StoreReceipts], reader: Authenticate) -> APIRouter:
     """The routes over a use case that is made at the first request."""
     router = APIRouter(tags=["ask"])
 
@@ -67,7 +66,7 @@ def feedback_router(receipts: Callable[[], StoreReceipts], reader: Callable[...,
         body: FeedbackRequest,
         request: Request,
         who: Annotated[Caller, Depends(reader)],
-        deadline: Annotated[Deadline, Depends(deadline_of)],
+        deadline: RequestDeadline,
     ) -> FeedbackResponse:
         """Keep what the key says of an answer with its receipt, and for as long; the last word of a key counts."""
         said = receipts().note_feedback(who, answer_id, body.kind, body.text, deadline)
@@ -79,7 +78,7 @@ def feedback_router(receipts: Callable[[], StoreReceipts], reader: Callable[...,
     def get_feedback(
         request: Request,
         who: Annotated[Caller, Depends(reader)],
-        deadline: Annotated[Deadline, Depends(deadline_of)],
+        deadline: RequestDeadline,
         cursor: Annotated[str | None, Query(max_length=64)] = None,
     ) -> FeedbackPage:
         """Answers of 30 days of which somebody said something, as far as the key may read their receipts."""

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from ragdrop.api.document_headers import IfNoneMatch
 from ragdrop.api.document_shapes import DocumentChunks, DocumentRecord, DocumentText
 from ragdrop.api.documents import ReadParameters, read_document
+from ragdrop.api.http import Authenticate
 from ragdrop.documents.service import DocumentService
 from ragdrop.domain.history import LiveChange, moment_of_change
 from ragdrop.domain.keys import DocumentKey, check_name
@@ -80,7 +81,7 @@ class ChangesResponse(BaseModel):
 
 
 def history_router(
-    history: Callable[[], DocumentHistory], keep: Callable[[], DocumentService], reader: Callable[..., Caller]
+    history: Callable[[], DocumentHistory], keep: Callable[[], DocumentService], reader: Authenticate
 ) -> APIRouter:
     """The routes over use cases that are made at the first request; they go before those of documents."""
     router = APIRouter(tags=["history"])

@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from ragdrop.api.http import deadline_of
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.api.http import Authenticate, RequestDeadline
 from ragdrop.domain.keys import check_name
 from ragdrop.domain.tenants import Caller
 from ragdrop.history.rollback import RollBack, RollbackStep, WayBack
@@ -56,7 +55,7 @@ class RollbackResponse(BaseModel):
     cursor: str | None
 
 
-def rollback_router(roll_back: Callable[[], RollBack], writer: Callable[..., Caller]) -> APIRouter:
+def rollback_router(roll_back: Callable[[], RollBack], writer: Authenticate) -> APIRouter:
     """The route over a use case that is made at the first request."""
     router = APIRouter(tags=["history"])
 
@@ -66,7 +65,7 @@ def rollback_router(roll_back: Callable[[], RollBack], writer: Callable[..., Cal
         body: RollbackRequest,
         request: Request,
         who: Annotated[Caller, Depends(writer)],
-        deadline: Annotated[Deadline, Depends(deadline_of)],
+        deadline: RequestDeadline,
     ) -> RollbackResponse:
         """Put the versions of a moment back as new versions, and delete what was not there.
 

@@ -6,8 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, Field
 
-from ragdrop.api.http import deadline_of
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.api.http import Authenticate, RequestDeadline
 from ragdrop.domain.keys import check_name
 from ragdrop.domain.tenants import Caller
 from ragdrop.history.stages import GoldenResult, Stages
@@ -52,9 +51,7 @@ class StageResponse(BaseModel):
     checks: list[CheckShape] = Field(default=[], description="The golden questions that were asked.")
 
 
-def stages_router(
-    stages: Callable[[], Stages], reader: Callable[..., Caller], writer: Callable[..., Caller]
-) -> APIRouter:
+def stages_router(stages: Callable[[], Stages], reader: Authenticate, writer: Authenticate) -> APIRouter:
     """The routes over a use case that is made at the first request."""
     router = APIRouter(tags=["stages"])
 
@@ -87,7 +84,7 @@ def stages_router(
         stage: str,
         request: Request,
         who: Annotated[Caller, Depends(reader)],
-        deadline: Annotated[Deadline, Depends(deadline_of)],
+        deadline: RequestDeadline,
     ) -> StageResponse:
         """The golden questions of the vault's settings, each asked now and with the stage; nothing is promoted."""
         name = check_name("stage", stage)
@@ -102,7 +99,7 @@ def stages_router(
         stage: str,
         request: Request,
         who: Annotated[Caller, Depends(writer)],
-        deadline: Annotated[Deadline, Depends(deadline_of)],
+        deadline: RequestDeadline,
     ) -> StageResponse:
         """Let all that waits in a stage answer, from one moment on: no question sees half of it.
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from ragdrop import __version__
-from ragdrop.api.http import GivenSecret
+from ragdrop.api.http import Authenticate, GivenSecret
 from ragdrop.documents.service import MAX_BODY_BYTES
 from ragdrop.domain.tenants import Caller, Engine, Role
 from ragdrop.domain.times import rfc3339
@@ -60,7 +60,7 @@ class SignedIn(BaseModel):
 def session_router(
     directory: TenantDirectory,
     codes: Callable[[], SignInCodes],
-    caller: Callable[..., Caller],
+    caller: Authenticate,
     models: Collection[str],
 ) -> APIRouter:
     """The routes; *codes* is made at the first request."""
