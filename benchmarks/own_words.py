@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks.collections import Collection, CollectionDocument, data_folder
 from benchmarks.grids import Grid, tell
 from benchmarks.local_embeddings import LocalEmbeddings
-from benchmarks.quality_pipeline import TENANT, Pushed, pushed, soon
+from benchmarks.quality_pipeline import Pushed, pushed, soon
 from localstack.models.answerer import answer
 from ragdrop.domain.answers import Question
 from ragdrop.domain.queries import Query
@@ -140,7 +140,6 @@ def measure(
         return [sum(map(mul, wanted, given)) for given in model.embed(passages)]
 
     with pushed(Collection(vault, documents_of(folder), texts, {}, {}), model) as place:
-        place.app.operate.calibrate(TENANT, soon())
         place.app.ports.chat = ScriptedChatModel(lambda messages: answer(messages[-1].content, similarity))
         found = list(asking(place, half.asked))
         foreign = list(asking(place, [(text, []) for text in half.foreign]))

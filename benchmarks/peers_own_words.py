@@ -21,7 +21,7 @@ from benchmarks.own_words import VAULTS, documents_of, folder_of, whole_list
 from benchmarks.peers.contenders import CONFIGURATIONS, running, title
 from benchmarks.peers.embeddings import embedding_server
 from benchmarks.peers.node import shared_node
-from benchmarks.quality_pipeline import TENANT, Pushed, pushed, soon
+from benchmarks.quality_pipeline import Pushed, pushed, soon
 from ragdrop.domain.queries import Query
 
 LIMIT = 10
@@ -70,7 +70,6 @@ def measure(vault: str, model: LocalEmbeddings, node: str, embeddings: str) -> d
     counted: dict[str, tuple[int, int]] = {}
     texts = {str(number): text for number, text in enumerate(questions)}
     with pushed(Collection(vault, files, texts, {}, {}), model) as place:
-        place.app.operate.calibrate(TENANT, soon())
         counted["ragdrop"] = hits(found_by_ragdrop(place, questions), wanted)
         everything = found_by_ragdrop(place, questions, min_relevance=0.0)
         counted["ragdrop, `min_relevance` 0"] = hits(everything, wanted)

@@ -109,6 +109,7 @@ def pushed(collection: Collection, model: LocalEmbeddings, *, index: ChunkIndex 
         app = compose(ports)
         app.operate.operator.create_tenant(TENANT)
         ingest(app, documents, collection.name, collection.documents)
+        app.tenants.directory.forget(TENANT)  # ingest fitted it, which a search sees some seconds later
         yield Pushed(app, collection, model)
 
 
