@@ -222,6 +222,7 @@ def whole(options: argparse.Namespace) -> int:
 
     UnattendedRun(execute, wrote, report, limit_s=3_600 * options.hours).run(jobs)
     code = run([sys.executable, "-m", "benchmarks.report", "--write"])
+    code = max(code, run([sys.executable, "-m", "pages"]))  # some of them show records, too
     print(f"\n{summary(outcomes)}\n{(time.monotonic() - began) / 60:.0f} min in all")
     return max(code, *(each.code for each in outcomes), 0)
 
