@@ -20,7 +20,7 @@ from tests.world import World
 def answering_api(world: World) -> ASGIApp:
     """What the generate function serves; every request is the world's own caller's."""
 
-    def caller() -> Caller:
+    async def caller() -> Caller:
         return world.caller
 
     app = world.app
