@@ -43,14 +43,20 @@ __all__ = [
     "VisitedCache",
 ]
 
-_MODULES = ("chunk_index", "message_queue", "models", "object_store", "reading", "registry", "visited")
+_NAMES = {
+    "chunk_index": ("ChunkIndex", "LayeredIndex", "MergingIndex", "SearchableIndex"),
+    "message_queue": ("MessageQueue",),
+    "models": ("ChatModel", "Completion", "Embedder", "Message", "Prompt", "PromptRequest", "Prompter"),
+    "object_store": ("ObjectStore", "StoredObject"),
+    "reading": ("Parser", "RecognizedPages", "RecognizedText", "Scan", "Splitter", "TextRecognizer"),
+    "registry": ("Claim", "Registry"),
+    "visited": ("VisitedCache",),
+}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
     """Import the module of a port when it is first asked for: a function that starts needs few of them."""
-    if name in __all__:
-        for module in _MODULES:
-            found = getattr(import_module(f"{__name__}.{module}"), name, None)
-            if found is not None:
-                return found
-    raise AttributeError(name)
+    if name not in _MODULES:
+        raise AttributeError(name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,0 +1,27 @@
+"""The names of `ragdrop.ports`: each brings its own module, and no other port's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import ragdrop.ports
+
+
+def test_asking_for_one_port_imports_no_module_of_another() -> None:
+    code = (
+        "import sys; from ragdrop.ports import VisitedCache;"
+        "print(sorted(name for name in sys.modules if name.startswith('ragdrop.ports.')))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(ragdrop.ports.__file__).parents[2])}
+    told = subprocess.check_output([sys.executable, "-c", code], env=environment, text=True, timeout=60)
+
+    assert told.strip() == "['ragdrop.ports.visited']"
+
+
+def test_every_name_that_is_promised_is_there() -> None:
+    found = [getattr(ragdrop.ports, name).__name__ for name in ragdrop.ports.__all__]
+
+    assert found == list(ragdrop.ports.__all__)
