@@ -47,6 +47,11 @@ def push(tenant: Tenant, folder: Path) -> str:
     return done.stdout.strip()
 
 
+def passages(embeddings: StubEmbeddings) -> int:
+    """Texts of chunks, which have a title over them; a tenant's fit may still be asking titles and questions."""
+    return sum("\n" in text for text in embeddings.model.given)
+
+
 def test_a_real_vault_is_all_accounted_for_and_nothing_of_it_is_done_twice(
     tenant: Tenant, folder: Path, embeddings: StubEmbeddings
 ) -> None:
@@ -59,15 +64,15 @@ def test_a_real_vault_is_all_accounted_for_and_nothing_of_it_is_done_twice(
     assert all(record["status"] == "indexed" or record["error"]["code"] for record in records), told
     assert sum(record["status"] == "indexed" for record in records) > 0.99 * len(files), told
 
-    embedded, kept = embeddings.texts, versions(tenant)
+    embedded, kept = passages(embeddings), versions(tenant)
     assert embedded > len(files)
     assert push(tenant, folder) == f"0 files to vault {VAULT}: {len(files)} unchanged"
-    assert (embeddings.texts, versions(tenant)) == (embedded, kept)
+    assert (passages(embeddings), versions(tenant)) == (embedded, kept)
 
     longest = max(records, key=lambda record: int(record["chunk_count"] or 0))
     edit_a_paragraph(folder / longest["path"])
     assert push(tenant, folder) == f"1 file to vault {VAULT}: 1 indexed, {len(files) - 1} unchanged"
-    assert 1 <= embeddings.texts - embedded <= 3, longest["path"]
+    assert 1 <= passages(embeddings) - embedded <= 3, longest["path"]
 
 
 def versions(tenant: Tenant) -> int:
