@@ -47,7 +47,7 @@ status: setup ## show what runs and where
 	@$(STACK) status
 
 PYTEST = RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bin/python -m pytest
-test: setup ## tests of every kind, live stacks on both indexes included; under eight minutes on two cores
+test: setup ## tests of every kind, live stacks on both indexes included; about thirteen minutes on two cores
 	@$(PYTEST) -n 3 -m "not long"
 
 test-rest: setup .local/env/peer-langchain/.ready .local/env/peer-llama_index/.ready .local/adapter/.ready ## what "make test" leaves out: stacks with other settings, outages, large files, 500 random histories
@@ -92,7 +92,7 @@ bench-quality: setup ## measure retrieval and answers on $$RAGDROP_EVAL_DATA and
 PEERS = langchain llama_index haystack txtai
 bench-env: setup $(PEERS:%=.local/env/peer-%/.ready) ## install the frameworks that the benchmarks compare with
 
-bench-quick: bench-env ## the quick forms of the benchmarks, under ten minutes; prints the tables that they make
+bench-quick: bench-env ## the quick forms of the benchmarks, about eleven minutes; prints the tables that they make
 	@.venv/bin/python -m benchmarks --quick
 
 bench: bench-env .local/env/load/.ready .local/env/plots/.ready ## measure everything, at most 3 hours, and write records and tables; BENCH=--resume leaves out what this commit has
