@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 
@@ -15,18 +13,9 @@ from ragdrop.formats.content import ContentParser
 from ragdrop.formats.isolated_reader import IsolatedReader
 from ragdrop.formats.registry import read_here
 from tests import document_files
+from tests.interpreters import printed
 
 MEMORY_BYTES = 256 * 1024 * 1024
-
-
-def printed(program: str) -> str:
-    """What a program prints in an interpreter of its own."""
-    path = os.pathsep.join(entry for entry in sys.path if entry)
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, check=False, text=True, env={"PYTHONPATH": path}
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")

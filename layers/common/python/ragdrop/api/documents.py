@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -130,7 +130,7 @@ def documents_router(
     """The routes over use cases that are made at the first request; *reader* and *writer* give callers of that role."""
     router = APIRouter(tags=["documents"])
 
-    def write_of(
+    async def write_of(
         request: Request,
         response: Response,
         who: Annotated[Caller, Depends(writer)],
@@ -188,7 +188,7 @@ def _add_writing(
     keep: Callable[[], DocumentService],
     retry: Callable[[], RetryDocuments],
     writer: Authenticate,
-    write_of: Callable[..., DocumentWrite],
+    write_of: Callable[..., Awaitable[DocumentWrite]],
 ) -> None:
     @router.put(PATH, response_model=Accepted, status_code=202, summary="Put a document")
     def put_document(
@@ -246,7 +246,7 @@ def _add_deleting(
     router: APIRouter,
     keep: Callable[[], DocumentService],
     purge: Callable[[], PurgeDocuments],
-    write_of: Callable[..., DocumentWrite],
+    write_of: Callable[..., Awaitable[DocumentWrite]],
 ) -> None:
     @router.delete(PATH, response_model=DeleteReceipt, summary="Delete a document")
     def delete_document(
