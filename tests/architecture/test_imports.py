@@ -48,7 +48,7 @@ PURE_EXCEPTIONS = {
     ("ingest.metadata", "pathlib"),  # PurePosixPath
 }
 MAX_MODULES = 20  # of a package
-MAX_LINES = 350  # of a module
+MAX_LINES = 500  # of a module
 MIN_LINES = 60  # a shorter module that only one other module imports belongs in it
 PRODUCT = ("layers", "functions", "cli", "localstack", "benchmarks", "pages", "checks")
 GRAPH = read_graph()
@@ -169,8 +169,10 @@ def test_the_product_imports_nothing_made_for_tests() -> None:
             assert not any(name.startswith(("testing.", "tests.")) for name in imported(path)), path
 
 
-def test_no_module_is_longer_than_350_lines() -> None:
-    assert [str(path) for path in _modules("tests", "testing") if len(path.read_text("utf-8").splitlines()) > 350] == []
+def test_no_module_is_longer_than_500_lines() -> None:
+    assert [
+        str(path) for path in _modules("tests", "testing") if len(path.read_text("utf-8").splitlines()) > MAX_LINES
+    ] == []
 
 
 def test_no_module_has_a_name_that_says_nothing() -> None:
