@@ -180,11 +180,6 @@ def _picked(question: str, whole: str, passages: Sequence[Passage], similarity: 
         )
         for score, passage in scored
     ]
-    import os
-
-    if os.environ.get("SHOW"):
-        for sc, pa in sorted(scored, key=lambda x: -x[0])[:6]:
-            print("   ", round(sc, 3), pa.source.rank, pa.block.kind, pa.text[:110].replace("\n", " "))
     score, passage = max(scored, key=lambda pair: pair[0])
     if steps:
         _, passage = _list_of_steps(scored, (score, passage))
