@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -16,6 +18,18 @@ from ragdrop.formats.text_decoding import clean
 
 MAX_TEXT_CHARACTERS = 64 * 1024 * 1024  # a little over the largest object; only a bomb makes more text than that
 MAX_COLUMNS = 500
+MAX_FILLED_CELLS = 1_000_000  # that merged cells of a table cover; more come of spans that no page has
+_SUPERSCRIPTS = str.maketrans("0123456789+-\u2212\u2013", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
+_SUBSCRIPTS = str.maketrans("0123456789+-\u2212\u2013", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋")
+_SIGNED = re.compile(r"[+\-\u2212\u2013]?[0-9]+[+\-\u2212\u2013]?|[+\-\u2212\u2013]")
+_LETTERED = {"TM": "™", "SM": "℠", "a": "ª", "o": "º"}
+_ABBREVIATION = re.compile(  # whose end is raised by custom: 1st, 2nde, XIXe, Mlle, Dr
+    r"[0-9](?:st|nd|rd|th|ers?|res?|ères?|es?|[iè]?[eè]mes?|n?des?|nds|ste|[dtmvn]os?|r[oa]s?|[dtmvn]as?|os|as)"
+    r"|\b[nkijm]th|\b[IVXLCDM]+(?:er|re|ère|es?|[iè]?[eè]me|st|nd|rd|th)"
+    r"|\bM(?:e|es|lles?|mes?|gr|rs?|essrs|c)|\b(?:[DPSJF]r|St|Ste|Cie|V[vt]e?|[Nn]os)"
+)
+_ONE_TERM = re.compile(r"[+\-\u2212]?(?:\w+|\d+[.,]\d+)|\W|\([^()]*\)")
+_PHRASE = re.compile(r"(?=.*[^\W\d_]{3}).*\s")
 
 
 def one_line(text: str) -> str:
@@ -34,6 +48,110 @@ def first_twenty(numbers: Sequence[object]) -> str:
     '3, 5'
     """
     return ", ".join(map(str, numbers[:20]))
+
+
+def raised(text: str, before: str = "") -> str:
+    """A superscript as plain text that is not read as a part of *before*, which it stands behind.
+
+    Numbers become Unicode's superscripts, the raised ends of abbreviations stay letters, and anything else has a `^`.
+    Small print of several words stays as it is.
+
+    >>> "10" + raised("6", "10"), "s" + raised("-1", "s"), "2" + raised("n+1", "2"), "1" + raised("st", "1")
+    ('10⁶', 's⁻¹', '2^(n+1)', '1st')
+    >>> "M" + raised("lle", "M"), "Ragdrop" + raised("TM", "Ragdrop"), "5" + raised("*", "5"), "e" + raised("x", "e")
+    ('Mlle', 'Ragdrop™', '5*', 'e^x')
+    """
+    text = one_line(text)
+    if _SIGNED.fullmatch(text):
+        return text.translate(_SUPERSCRIPTS)
+    if not any(map(str.isalnum, text)) and "∞" not in text:
+        return text
+    if text in _LETTERED and re.search(r"\w\w$" if text.isupper() else r"[0-9Nn]$", before):
+        return _LETTERED[text]
+    if re.search(rf"(?:{_ABBREVIATION.pattern})$", before[-20:] + text):
+        return text
+    return _marked("^", text, before)
+
+
+def lowered(text: str, before: str = "") -> str:
+    """A subscript as plain text that is not read as a part of *before*, which it stands behind.
+
+    >>> "H" + lowered("2", "H"), "PM" + lowered("2.5", "PM"), "x" + lowered("i", "x"), "V" + lowered("n+1", "V")
+    ('H₂', 'PM₂.₅', 'x_i', 'V_(n+1)')
+    """
+    text = one_line(text)
+    if re.fullmatch(rf"(?:{_SIGNED.pattern})|[0-9]+\.[0-9]+", text):
+        return text.translate(_SUBSCRIPTS)
+    return _marked("_", text, before)
+
+
+def _marked(sign: str, text: str, before: str) -> str:
+    if not text or not before.strip() or _PHRASE.match(text):
+        return f" {text}" if text and before[-1:].isalnum() else text
+    if re.fullmatch(r"\[[^\[\]]*\]", text):
+        return note_mark(text, before)
+    return f"{sign}{text}" if _ONE_TERM.fullmatch(text) else f"{sign}({text})"
+
+
+def note_mark(text: str, before: str = "") -> str:
+    """The mark of a foot- or endnote, apart from a number that it stands behind.
+
+    >>> "crowns" + note_mark("1", "crowns"), "5" + note_mark("[2]", "5"), "5" + note_mark("*", "5")
+    ('crowns[1]', '5 [2]', '5 [*]')
+    """
+    text = one_line(text).strip("[]()")
+    return (" " if before[-1:].isnumeric() else "") + f"[{text}]" if text else ""
+
+
+def struck(text: str) -> str:
+    r"""Text that is struck out, with Markdown's marks on each of its lines.
+
+    >>> struck("40 "), struck("a\nb"), struck(" ")
+    ('~~40~~ ', '~~a~~\n~~b~~', ' ')
+    """
+    return re.sub(r"(?m)\S(?:.*\S)?", lambda found: f"~~{found[0]}~~", text.replace("~~", ""))
+
+
+def grid(rows: Iterable[Iterable[tuple[str, int, int]]]) -> list[list[str]]:
+    """The cells of a table with merged ones, each of which fills all that it covers with its text.
+
+    Args:
+        rows: Cells as text, rows and columns that they span; without those that others cover.  0 rows are all to the
+            last.  A cell that spans a whole row fills only the first of its cells.
+
+    Raises:
+        UnsafeDocumentError: The merged cells cover more than a million others.
+
+    >>> grid([[("EU", 2, 1), ("Cable", 1, 1), ("12", 1, 1)], [("Hub", 1, 1), ("7", 1, 1)], [("Total 19", 1, 3)]])
+    [['EU', 'Cable', '12'], ['EU', 'Hub', '7'], ['Total 19', '', '']]
+    """
+    filled: list[list[str]] = []
+    alone: list[int] = []  # rows of one cell that spans several columns
+    from_above: dict[int, tuple[str, float]] = {}  # of each column, the text and the last row that it fills
+    covered = 0
+    for number, row in enumerate(rows):
+        from_above = {at: held for at, held in from_above.items() if number <= held[1]}
+        cells = {at: text for at, (text, _) in from_above.items()}
+        column, count = 0, 0
+        for text, down, across in row:
+            while column in cells:
+                column += 1
+            for at in range(column, min(column + across, MAX_COLUMNS)):
+                if cells.setdefault(at, text) is text and down != 1:
+                    from_above[at] = (text, number + down - 1 if down else math.inf)
+            column, count = column + across, count + 1
+        covered += len(cells) - count
+        if covered > MAX_FILLED_CELLS:
+            message = f"the merged cells of a table cover more than {MAX_FILLED_CELLS} others"
+            raise UnsafeDocumentError(message, limit_cells=MAX_FILLED_CELLS)
+        if count == 1 < len(cells) and not from_above:
+            alone.append(number)
+        filled.append([cells.get(at, "") for at in range(max(cells, default=-1) + 1)])
+    width = max(map(len, filled), default=0)
+    for number in alone:
+        if len(filled[number]) == width:
+            filled[number] = [filled[number][0]] + [""] * (width - 1)
+    return filled
 
 
 def table_row(cells: Iterable[str], columns: int) -> str:
