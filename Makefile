@@ -10,13 +10,13 @@ MODEL ?= english
 STACK = RAGDROP_LOCAL_MODEL=$(MODEL) .venv/bin/python -m localstack
 MODEL_ENV = $(if $(filter multilingual ocr,$(MODEL)),.local/env/$(MODEL)/.ready)
 UV = .venv/bin/uv
-ENVS = .venv/.ready .local/env/ministack/.ready .local/env/sam/.ready .local/env/models/.ready .local/env/schemathesis/.ready
+ENVS = .venv/.ready $(patsubst %,.local/env/%/.ready,ministack sam models schemathesis pipx)
 
 # Where it is set, each command compiles all that it imports again: ten seconds for sam alone.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down build deploy rehearse status test test-rest test-all test-long test-unit drill lint format docs bench bench-env bench-quick bench-quality load invoke lock clean
+.PHONY: help setup demo up down build deploy rehearse status test test-rest test-all test-long test-unit drill lint format docs wheel bench bench-env bench-quick bench-quality load invoke lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -86,6 +86,12 @@ format: setup ## let ruff rewrite what it can
 docs: setup ## write the pages of docs/ that are made from code
 	@.venv/bin/python -m pages
 
+DIST ?= dist
+wheel: .venv/.ready ## build dist/ragdrop-VERSION-py3-none-any.whl, client and command line alone, and the source archive
+	@rm -f $(DIST)/ragdrop-*
+	@$(UV) build --quiet --no-build-isolation --out-dir $(DIST)
+	@ls $(DIST)/ragdrop-*
+
 bench-quality: setup ## measure retrieval and answers on $$RAGDROP_EVAL_DATA and write the tables of docs/quality.md
 	@.venv/bin/python -m benchmarks --whole quality citations answers calibration chunking links
 
@@ -116,6 +122,7 @@ lock: .venv/.uv ## resolve every requirements file anew
 	@$(COMPILE) --upgrade requirements/ministack.in -o requirements/ministack.txt
 	@$(COMPILE) --upgrade requirements/sam.in -o requirements/sam.txt
 	@$(COMPILE) --upgrade requirements/audit.in -o requirements/audit.txt
+	@$(COMPILE) --upgrade requirements/pipx.in -o requirements/pipx.txt
 	@$(COMPILE) --upgrade requirements/awscli.in -o requirements/awscli.txt
 	@$(COMPILE) --upgrade requirements/checkov.in -o requirements/checkov.txt
 	@$(COMPILE) --upgrade requirements/uv.in -o requirements/uv.txt
@@ -133,7 +140,7 @@ lock: .venv/.uv ## resolve every requirements file anew
 
 clean: ## stop the stack, remove environments, builds and local data
 	@if [ -x .venv/bin/python ]; then $(STACK) down; fi
-	rm -rf .venv .local .aws-sam .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .local .aws-sam dist .mypy_cache .ruff_cache .pytest_cache
 
 # An environment is filled again only when its lock changed.
 .venv/.uv: requirements/uv.txt

@@ -13,10 +13,22 @@ from ragdrop_cli.main import build
 INTRODUCTION = """\
 # The command line
 
-`pip install` or `pipx install` of the wheel brings `ragdrop`; in a clone it is `.venv/bin/ragdrop`. The API is where
-`RAGDROP_API_URL` and `RAGDROP_API_KEY` say, else where `.local/stack.json` says, here or in a parent folder
-(`RAGDROP_STACK` names another file). `tenant`, `key` and what is marked (operator) use AWS credentials instead of a key
-and need `pip install 'ragdrop[operator]'`.
+In a clone the command is `.venv/bin/ragdrop`. Elsewhere it comes with the wheel, which needs no clone and no AWS
+packages:
+
+<!-- not run: it installs for the user; tests/integration/test_wheel.py runs the same commands -->
+```sh
+make wheel                                    # in a clone: dist/ragdrop-0.1.0-py3-none-any.whl, and the source archive
+pipx install ./dist/ragdrop-0.1.0-py3-none-any.whl
+ragdrop --version
+```
+
+`pip install` of the same file brings the [Python client](client.md) too. The file's name with `[operator]` or `[mcp]`
+at its end, in quotes, installs what those commands need.
+
+The API is where `RAGDROP_API_URL` and `RAGDROP_API_KEY` say, else where `.local/stack.json` says, here or in a parent
+folder (`RAGDROP_STACK` names another file). `tenant`, `key` and what is marked (operator) use AWS credentials instead
+of a key and need `pip install 'ragdrop[operator]'`.
 
 | exit code | means |
 |---|---|

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import email
 import email.message
+import re
+import tarfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
+
+from ragdrop import __version__
 
 ROOT = Path(__file__).parents[2]
 SERVER_ONLY = {"boto3", "botocore", "fastapi", "mangum", "opensearch-py", "pydantic", "simsimd", "tantivy"}
@@ -62,3 +67,24 @@ def test_it_brings_the_command_and_its_licence(wheel: zipfile.ZipFile, told: ema
 
     assert "ragdrop = ragdrop_cli.main:main" in wheel.read(entry_points).decode()
     assert told["License-Expression"] == "Apache-2.0"
+
+
+def test_its_version_is_that_of_the_package_and_of_the_latest_released_section_of_the_changelog(
+    told: email.message.Message,
+) -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    sections = re.findall(r"^## (.+)$", changelog, re.MULTILINE)
+
+    assert told["Version"] == __version__
+    assert sections[0] == "Unreleased"
+    assert re.fullmatch(rf"{re.escape(__version__)} \(\d{{4}}-\d\d-\d\d\)", sections[1])
+    assert [each for each in sections[2:] if not re.fullmatch(r"\d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)", each)] == []
+
+
+def test_the_source_archive_holds_what_the_wheel_is_built_from_and_no_tests(tmp_path: Path) -> None:
+    (built,) = SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    with tarfile.open(built) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
+
+    assert {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "cli/ragdrop_cli/main.py"} <= names
+    assert [name for name in names if name.startswith(("tests/", "localstack/", "benchmarks/"))] == []

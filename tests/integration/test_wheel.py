@@ -1,9 +1,10 @@
-"""The built wheel in an empty environment, outside the repository: what `pipx install` gives somebody."""
+"""`make wheel`, then `pipx install` of its file: what somebody without a clone gets."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -11,25 +12,29 @@ from pathlib import Path
 
 import pytest
 
+from ragdrop import __version__
 from tests.integration.commands import Tenant, within
 from tests.stacks import REPOSITORY, LocalStack
 
-UV = Path(sys.executable).parent / "uv"
+PIPX = REPOSITORY / ".local/env/pipx/bin/pipx"
 LOCK = REPOSITORY / "requirements/dev.txt"  # so that a release of the day cannot break this test
+PINNED = re.compile(r"^[\w.-]+==[^\\\n]+", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Installed:
-    """An environment that has the wheel and what it needs, and a folder that is nobody's clone."""
+    """What pipx installed: the folder of its commands, that of the environment's own, and one that is no clone."""
 
+    commands: Path
     scripts: Path
     folder: Path
 
     def run(self, *command: str, **named: str) -> subprocess.CompletedProcess[str]:
         foreign = ("RAGDROP_", "AWS_", "PYTHON", "VIRTUAL_ENV")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+        scripts = self.commands if command[0] == "ragdrop" else self.scripts
         return subprocess.run(
-            [str(self.scripts / command[0]), *command[1:]],
+            [str(scripts / command[0]), *command[1:]],
             cwd=self.folder,
             env={**kept, "NO_PROXY": "127.0.0.1,localhost", **named},
             stdin=subprocess.DEVNULL,
@@ -41,21 +46,28 @@ class Installed:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    place = tmp_path_factory.mktemp("wheel")
-    uv = [str(UV), "--quiet", "--no-config"]
-    for arguments in (
-        ["build", "--wheel", "--no-build-isolation", "--python", sys.executable, "-o", str(place / "dist"), "."],
-        ["venv", "--python", sys.executable, str(place / "environment")],
-    ):
-        subprocess.run([*uv, *arguments], cwd=REPOSITORY, check=True, timeout=120)
-    (wheel,) = (place / "dist").glob("*.whl")
-    python = place / "environment/bin/python"
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that `make wheel` filled."""
+    folder = tmp_path_factory.mktemp("dist")
+    subprocess.run(["make", "--silent", "wheel", f"DIST={folder}"], cwd=REPOSITORY, check=True, timeout=300)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    place = tmp_path_factory.mktemp("pipx")
+    constraints = place / "constraints.txt"
+    constraints.write_text("\n".join(PINNED.findall(LOCK.read_text("utf-8"))) + "\n", "utf-8")
+    homes = {"PIPX_HOME": str(place / "home"), "PIPX_BIN_DIR": str(place / "bin"), "PIPX_MAN_DIR": str(place / "man")}
     subprocess.run(
-        [*uv, "pip", "install", "--python", str(python), "-c", str(LOCK), str(wheel)], check=True, timeout=300
+        [str(PIPX), "install", f"--pip-args=--constraint={constraints}", f"ragdrop-{__version__}-py3-none-any.whl"],
+        cwd=built,
+        env={**os.environ, **homes, "PIPX_DEFAULT_PYTHON": sys.executable},
+        check=True,
+        timeout=300,
     )
     (place / "folder").mkdir()
-    return Installed(python.parent, place / "folder")
+    return Installed(place / "bin", place / "home/venvs/ragdrop/bin", place / "folder")
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +78,15 @@ def tenant(stack: LocalStack) -> Tenant:
     return tenant
 
 
+def test_the_folder_has_the_wheel_and_the_source_archive_of_this_version(built: Path) -> None:
+    named = {path.name for path in built.iterdir()} - {".gitignore"}
+
+    assert named == {f"ragdrop-{__version__}-py3-none-any.whl", f"ragdrop-{__version__}.tar.gz"}
+
+
 def test_it_runs_where_there_is_no_clone(installed: Installed) -> None:
     assert "Usage: ragdrop" in installed.run("ragdrop", "--help").stdout
+    assert installed.run("ragdrop", "--version").stdout == f"ragdrop {__version__}\n"
     assert installed.run("python", "-c", "import boto3").returncode != 0
 
 
