@@ -49,7 +49,9 @@ def make_tenant_and_key(home: Home, stack: Mapping[str, Any]) -> str:
     if stack["api_key"] and _status_of_key(stack) == httpx.codes.OK:
         return str(stack["api_key"])
     ragdrop_json(home, ["tenant", "create", stack["tenant"], "--if-missing"])
-    return str(ragdrop_json(home, ["key", "create", stack["tenant"], "--role", "admin"])["api_key"])
+    return str(
+        ragdrop_json(home, ["key", "create", stack["tenant"], "--role", "admin", "--label", "make up"])["api_key"]
+    )
 
 
 def ragdrop_json(home: Home, arguments: list[str], *, folder: Path = REPOSITORY) -> dict[str, Any]:

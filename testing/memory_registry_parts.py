@@ -124,7 +124,9 @@ class MemoryHistory:
         with self._call("change_counts"):
             return self._counts.get(tenant, ChangeCounts())
 
-    def changes(self, tenant: str, vault: str, *, after: str, limit: int) -> list[LiveChange]:
+    def changes(
+        self, tenant: str, vault: str, *, after: str, limit: int, before: str | None = None
+    ) -> list[LiveChange]:
         with self._call("changes"):
             listed = (
                 change
@@ -132,7 +134,8 @@ class MemoryHistory:
                 if (key.tenant, key.vault) == (tenant, vault)
                 for change in held
             )
-            return sorted((change for change in listed if change.id > after), key=lambda change: change.id)[:limit]
+            between = (each for each in listed if each.id > after and (not before or each.id < before))
+            return sorted(between, key=lambda change: change.id, reverse=before is not None)[:limit]
 
     def changes_of(self, key: DocumentKey, *, before_revision: int | None, limit: int) -> list[LiveChange]:
         with self._call("changes_of"):

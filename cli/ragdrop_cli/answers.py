@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -99,14 +100,17 @@ def _show_document(number: int, document: Mapping[str, Any]) -> None:
     say()
 
 
-def show_answer(body: Mapping[str, Any]) -> None:
+def show_answer(body: Mapping[str, Any], *, sentences: bool = False) -> None:
     """Print the body of `POST /ask`: the answer, then a footnote for each citation."""
     say(str(body.get("answer") or ""))
-    show_sources(body)
+    show_sources(body, sentences=sentences)
 
 
-def show_sources(body: Mapping[str, Any]) -> None:
-    """Print what stands under an answer: why there is none, a footnote for each citation, and flags."""
+def show_sources(body: Mapping[str, Any], *, sentences: bool = False) -> None:
+    """Print what stands under an answer: why there is none, a footnote for each citation, and flags.
+
+    The verdicts of the check are counted; with *sentences* each sentence is listed with its verdict.
+    """
     if body.get("abstained"):
         say(f"(no answer: {body.get('abstain_reason')})", style="dim")
         _show_nearest(body)
@@ -122,17 +126,27 @@ def show_sources(body: Mapping[str, Any]) -> None:
         say(f"[{marker}] {place}")
         if citation.get("quote"):
             say(f'"{one_line(citation["quote"], limit=2 * EXCERPT_CHARS)}"', indent=4, style="italic")
-    sentences = body.get("sentences") or []
-    if sentences:
+    checked = body.get("sentences") or []
+    if checked:
         say()
-        say("Sentences", style="bold")
-    for sentence in sentences:
+        say("Sentences" if sentences else _verdicts(checked), style="bold" if sentences else "dim")
+    for sentence in checked if sentences else ():
         _show_sentence(sentence)
     say()
     if body.get("model") == EXTRACTIVE:
         say(EXTRACTIVE_NOTICE, style="dim")
     say(joined(body.get("model"), f"answer {body['answer_id']}" if body.get("answer_id") else ""), style="dim")
     show_flags(body)
+
+
+def _verdicts(checked: Sequence[Mapping[str, Any]]) -> str:
+    """How many sentences have which verdict, and how to see them.
+
+    >>> _verdicts([{"status": "verified"}, {"status": "not_checked"}, {"status": "verified"}])
+    'Sentences: 2 verified, 1 not checked (--sentences lists them)'
+    """
+    counts = Counter(str(sentence.get("status")).replace("_", " ") for sentence in checked)
+    return f"Sentences: {', '.join(f'{count} {name}' for name, count in counts.items())} (--sentences lists them)"
 
 
 STYLES = {"verified": "green", "supported": "cyan", "contradicted": "red", "unsupported": "yellow"}

@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -84,13 +84,18 @@ class FolderFiles:
         if unknown:
             self.unknown.add(path)
 
+    def under(self, prefix: str) -> FolderFiles:
+        """The same files as documents below *prefix*, which ends with a slash or is empty."""
+        files = {prefix + path: replace(file, path=prefix + path) for path, file in self.files.items()}
+        return FolderFiles(files, self.left_out, {prefix + path for path in self.unknown})
+
     def may_hold(self, path: str) -> bool:
         """Whether the folder has *path*, or may have it."""
         return path in self.files or any(path == each or path.startswith(f"{each}/") for each in self.unknown)
 
 
 def files_of(folder: Path) -> FolderFiles:
-    """The files under *folder*.
+    """The files under *folder*, or the file of that name, whatever it is called.
 
     Hidden names, what a `.ragdropignore` names, and links that lead out of the folder or to a folder are left out;
     only links are reported.  An archive `a.zip` is a folder of that name.
@@ -101,6 +106,9 @@ def files_of(folder: Path) -> FolderFiles:
     os.stat(folder)  # noqa: PTH116 - os.walk is silent about a folder that is gone
     found = FolderFiles()
     root = folder.resolve()
+    if not root.is_dir():
+        _add(found, folder.absolute().name, root, root.parent)
+        return found
     specs: list[tuple[str, GitIgnoreSpec]] = []
 
     def unreadable(error: OSError) -> None:

@@ -10,7 +10,7 @@ import typer
 from ragdrop.client import RagdropClient
 from ragdrop.client.replies import Reply
 from ragdrop_cli.documents import split_name
-from ragdrop_cli.options import AsJson
+from ragdrop_cli.options import AsJson, as_rfc3339
 from ragdrop_cli.output import note, say, say_reply, say_table, status_style
 from ragdrop_cli.session import Session, session_of
 
@@ -20,7 +20,8 @@ PAGE = 100
 Place = Annotated[str, typer.Argument(metavar="VAULT[/PATH]", help="A document, or a vault for all of its changes.")]
 Changes = Annotated[bool, typer.Option("--changes", help="Show the passages that each version changed.")]
 Since = Annotated[
-    str | None, typer.Option("--since", help="A time of RFC 3339 within 30 days, for a vault.", show_default="all")
+    str | None,
+    typer.Option("--since", help="For a vault: yesterday, 2h ago, a date, or a time of RFC 3339.", show_default="all"),
 ]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=1_000, help="Versions or changes shown.")]
 
@@ -34,13 +35,14 @@ def history(
     limit: Limit = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Show the versions of a document, the newest first, or the changes of a vault in order.
+    """Show the versions of a document, or the changes of a vault, the newest first, and which key made them.
 
     Versions go back 30 days, as far as replaced and deleted ones are kept.
     """
-    with session_of(context).client() as client:
+    session = session_of(context)
+    with session.client() as client:
         if "/" not in place:
-            _show_changes(client, place, since, limit, as_json=as_json)
+            _show_changes(client, place, as_rfc3339(session, since, day="start"), limit, as_json=as_json)
             return
         reply = client.history(*split_name(place), changes=changes, limit=min(limit, PAGE))
     if as_json:
@@ -66,22 +68,15 @@ def history(
 
 def follow(session: Session, vault: str, *, since: str | None, as_json: bool) -> None:
     """Print each change of a vault as it happens, from now on or from *since*, without end."""
+    since = as_rfc3339(session, since, day="start")
     with session.client() as client:
-        cursor = None if since is not None else _now(client, vault)
+        cursor = None if since is not None else client.changes(vault, limit=1, newest_first=True)["cursor"]
         while True:
             for page in _pages(client, vault, since, cursor):
                 cursor = page["cursor"]
                 _say_page(page, as_json=as_json)
             since = None
             session.sleep(POLL_S)
-
-
-def _now(client: RagdropClient, vault: str) -> str:
-    """The cursor behind all that happened."""
-    cursor = ""
-    for page in _pages(client, vault, None, None):
-        cursor = page["cursor"]
-    return cursor
 
 
 def _pages(client: RagdropClient, vault: str, since: str | None, cursor: str | None) -> Iterator[Reply]:
@@ -95,13 +90,13 @@ def _pages(client: RagdropClient, vault: str, since: str | None, cursor: str | N
 
 
 def _show_changes(client: RagdropClient, vault: str, since: str | None, limit: int, *, as_json: bool) -> None:
-    page = client.changes(vault, since=since, limit=limit)
+    page = client.changes(vault, since=since, limit=limit, newest_first=True)
     if as_json:
         say_reply(page)
         return
     _say_page(page, as_json=False)
     if page["more"]:
-        note(f"there are more changes: --limit {limit * 2}, or --since {page['changes'][-1]['at']}")
+        note(f"there are older changes: --limit {limit * 2}")
 
 
 def _say_page(page: Reply, *, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from ragdrop_cli.answers import show_answer, show_sources
 from ragdrop_cli.output import clean, say
 
 
-def show_stream(events: Iterator[AnswerEvent]) -> None:
+def show_stream(events: Iterator[AnswerEvent], *, sentences: bool = False) -> None:
     """Print the pieces of an answer, then what stands under it; an abstention that comes last stands by itself."""
     said = False
     try:
@@ -22,17 +22,17 @@ def show_stream(events: Iterator[AnswerEvent]) -> None:
             elif isinstance(event, Done):
                 if said:
                     typer.echo()
-                said, told = False, said
-                _finish(event, told=told)
+                said, printed = False, said
+                _finish(event, printed=printed, sentences=sentences)
     finally:
         if said:
             typer.echo()  # an error's line is a line of its own
 
 
-def _finish(event: Done, *, told: bool) -> None:
-    if told and not event.answer.get("abstained"):
-        show_sources(event.answer)
+def _finish(event: Done, *, printed: bool, sentences: bool) -> None:
+    if printed and not event.answer.get("abstained"):
+        show_sources(event.answer, sentences=sentences)
         return
-    if told:
+    if printed:
         say()
-    show_answer(event.answer)
+    show_answer(event.answer, sentences=sentences)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 import typer
 
@@ -23,15 +24,23 @@ Holdings = Mapping[str, str | None]
 """Paths of a vault with their S3 etags, None where the API does not tell; sidecars too."""
 
 
-def holdings(client: RagdropClient, vault: str, prefix: str) -> Holdings:
-    """What the vault holds under *prefix*, whether it is indexed yet or not."""
+def records(client: RagdropClient, vault: str, prefix: str) -> dict[str, Mapping[str, Any]]:
+    """The records of the vault's documents under *prefix*, indexed yet or not, by their paths."""
+    pages = client.documents(vault, prefix or None, page_size=PAGE_SIZE)
+    return {str(record.get("path")): record for page in pages for record in page.get("documents") or []}
+
+
+def holdings(found: Mapping[str, Mapping[str, Any]]) -> Holdings:
+    """What a vault with these records holds.
+
+    >>> holdings({"a.md": {"etag": "x", "sidecar_etag": "y"}})
+    {'a.md': 'x', 'a.md.metadata.json': 'y'}
+    """
     held: dict[str, str | None] = {}
-    for page in client.documents(vault, prefix or None, page_size=PAGE_SIZE):
-        for record in page.get("documents") or []:
-            path = str(record.get("path"))
-            held[path] = record.get("etag")
-            if record.get("sidecar_etag"):
-                held[path + SIDECAR_SUFFIX] = record["sidecar_etag"]
+    for path, record in found.items():
+        held[path] = record.get("etag")
+        if record.get("sidecar_etag"):
+            held[path + SIDECAR_SUFFIX] = record["sidecar_etag"]
     return held
 
 
@@ -58,6 +67,16 @@ def surplus_of(held: Holdings, folder: FolderFiles) -> set[str]:
     return {path for path in gone if not any(segment.startswith(".") for segment in path.split("/"))}
 
 
+def renamed(held: Holdings, surplus: Collection[str], sent: Iterable[PushOutcome]) -> list[tuple[str, str]]:
+    """Pairs of a path that the folder does not have and one that was sent with the same bytes.
+
+    >>> renamed({"a.md": "x"}, ["a.md"], [PushOutcome("b.md", md5="x"), PushOutcome("c.md", md5="x")])
+    [('a.md', 'b.md')]
+    """
+    gone = {etag: path for path in surplus if (etag := held.get(path))}
+    return [(gone.pop(each.md5), each.path) for each in sent if each.md5 in gone and not each.problem]
+
+
 def may_delete(surplus: Collection[str], held: int, vault: str, *, yes: bool, allow_mass_delete: bool) -> None:
     """Return if *surplus* may be deleted.
 
@@ -70,14 +89,23 @@ def may_delete(surplus: Collection[str], held: int, vault: str, *, yes: bool, al
         note(f"REFUSED: {len(surplus)} of {held} documents of vault {vault} would be deleted; nothing was done")
         note("next: is it the right folder? if it is, run it again with --allow-mass-delete")
         raise typer.Exit(FAILED)
-    if yes:
+    confirm_deletion(surplus, vault, yes=yes)
+
+
+def confirm_deletion(paths: Collection[str], vault: str, *, yes: bool) -> None:
+    """Return if these documents may be deleted.
+
+    Raises:
+        typer.Exit: With 1 where the answer was no; with 2 where nobody can be asked.
+    """
+    if not paths or yes:
         return
     if not sys.stdin.isatty():
-        note(f"{len(surplus)} documents of vault {vault} would be deleted; nothing was done: --yes says that they may")
+        note(f"{len(paths)} documents of vault {vault} would be deleted; nothing was done: --yes says that they may")
         raise typer.Exit(USAGE)
-    for path in sorted(surplus)[:SHOWN]:
+    for path in sorted(paths)[:SHOWN]:
         note(f"  {path}")
-    if not typer.confirm(f"delete these {len(surplus)} documents of vault {vault}?", err=True):
+    if not typer.confirm(f"delete these {len(paths)} documents of vault {vault}?", err=True):
         raise typer.Exit(FAILED)
 
 

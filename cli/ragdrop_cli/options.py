@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from datetime import date, datetime, time, timedelta
+from typing import Annotated, Literal
 
 import typer
+
+from ragdrop_cli.output import note
+from ragdrop_cli.session import Session
 
 JSON_WANTED = "ragdrop_cli.json_wanted"  # in the context's `meta`, which a command shares with the root
 
@@ -23,7 +28,9 @@ AsObject = Annotated[
 AsOf = Annotated[
     str | None,
     typer.Option(
-        "--as-of", help="What the documents said then: a time of RFC 3339 within 30 days.", show_default="now"
+        "--as-of",
+        help="Answer from the documents of then, within 30 days: yesterday, 2h ago, a date, or a time of RFC 3339.",
+        show_default="now",
     ),
 ]
 InStage = Annotated[
@@ -32,3 +39,55 @@ InStage = Annotated[
 ManyVaults = Annotated[
     list[str] | None, typer.Option("--vault", help="Only this vault; may be given several times.", show_default="all")
 ]
+
+_UNITS_S = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 7 * 86_400}
+_AGO = re.compile(r"(\d{1,5}|an?)\s*(s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?|w|weeks?)\s+ago", re.ASCII)
+_DAY_AND_TIME = re.compile(r"([\w-]+?)(?:[t\s]+(\d{1,2}:\d{2}(?::\d{2})?))?", re.ASCII)
+
+
+def time_in_words(text: str, now: datetime, *, day: Literal["start", "end"] = "end") -> datetime | None:
+    """The moment that *text* names.
+
+    Args:
+        text: `now`; `today`, `yesterday` or a date, each with a time of day or without; `2h ago` or `3 days ago`.
+        now: The present, with the time zone that days are counted in.
+        day: Which end of a day without a time of day is meant; the end of today is *now*.
+
+    Returns:
+        None where it is none of these, as a time of RFC 3339 with its offset.
+
+    >>> from datetime import UTC
+    >>> now = datetime(2026, 1, 31, 12, tzinfo=UTC)
+    >>> [time_in_words(text, now).isoformat()[:16] for text in ("yesterday", "2h ago", "2026-01-02 10:30", "today")]
+    ['2026-01-30T23:59', '2026-01-31T10:00', '2026-01-02T10:30', '2026-01-31T12:00']
+    >>> time_in_words("2026-01-02", now, day="start").isoformat(), time_in_words("2026-01-31T10:00:00Z", now)
+    ('2026-01-02T00:00:00+00:00', None)
+    """
+    words = text.strip().lower()
+    if words == "now":
+        return now
+    if ago := _AGO.fullmatch(words):
+        return now - timedelta(seconds=(int(ago[1]) if ago[1].isdigit() else 1) * _UNITS_S[ago[2][0]])
+    found = _DAY_AND_TIME.fullmatch(words)
+    if found is None:
+        return None
+    try:
+        named = {"today": now.date(), "yesterday": now.date() - timedelta(days=1)}.get(found[1])
+        named = named or date.fromisoformat(found[1])
+        clock = time.fromisoformat((found[2] or "00:00").zfill(5))
+    except ValueError:
+        return None
+    moment = datetime.combine(named, clock, tzinfo=now.tzinfo)
+    if found[2] is None and day == "end" and moment <= now:
+        return min(moment + timedelta(days=1, seconds=-1), now)
+    return moment
+
+
+def as_rfc3339(session: Session, text: str | None, *, day: Literal["start", "end"] = "end") -> str | None:
+    """*text* as the API takes it; words become a time of RFC 3339, which is printed on standard error."""
+    moment = None if text is None else time_in_words(text, session.now(), day=day)
+    if moment is None:
+        return text
+    shown = moment.isoformat(timespec="seconds")
+    note(f"{text}: {shown}")
+    return shown

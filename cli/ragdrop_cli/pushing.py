@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import mimetypes
 import os
 import sys
@@ -10,9 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from ragdrop.client import MAX_BODY_BYTES, RagdropClient
 from ragdrop.client.replies import Reply
+from ragdrop.client.routes import document_route
 from ragdrop.domain.history import STAGE
 from ragdrop.errors import RagdropError
 from ragdrop_cli.failures import body_of, code_of, stops_all
@@ -30,6 +33,7 @@ class PushOutcome:
     """What became of one file: the last body about it, or why there is none.
 
     `problem` is code and message, `md5` that of the bytes that were sent where nothing can have changed them meanwhile.
+    `unchanged` files were in the vault before, with the same bytes.
     """
 
     path: str
@@ -37,11 +41,21 @@ class PushOutcome:
     problem: tuple[str, str] | None = None
     error_body: bytes | None = None
     md5: str | None = None
+    unchanged: bool = False
 
     @property
     def status(self) -> str:
-        """The status that the API told last, `pending` too; `failed` where it told none."""
-        return str(self.reply.get("status", "pending")) if self.reply else "failed"
+        """The status that the API reported last, `pending` too; `failed` where it reported none."""
+        status = str(self.reply.get("status", "pending")) if self.reply else "failed"
+        return f"still {status}" if self.unchanged and self.problem else status
+
+    @classmethod
+    def known(cls, vault: str, path: str, record: Mapping[str, Any]) -> PushOutcome:
+        """The outcome of a file that is in the vault, by its record or by its path and version alone."""
+        url = f"{document_route(vault, path)}?version={quote(str(record.get('version_id') or ''))}"
+        fields = {"status": "pending", **record, "status_url": url}
+        reply = Reply(fields, raw=json.dumps(dict(record)).encode())
+        return cls(path, reply, problem_of(record), unchanged=True)
 
 
 def media_type(path: str) -> str:

@@ -12,7 +12,7 @@ import typer
 from ragdrop.errors import InvalidParamsError
 from ragdrop_cli.answers import show_answer, show_results, show_verified
 from ragdrop_cli.live_answer import show_stream
-from ragdrop_cli.options import AsJson, AsOf, InStage, ManyVaults
+from ragdrop_cli.options import AsJson, AsOf, InStage, ManyVaults, as_rfc3339
 from ragdrop_cli.output import say_reply
 from ragdrop_cli.session import session_of, vault_list
 
@@ -36,6 +36,7 @@ Expand = Annotated[
 Critical = Annotated[bool, typer.Option("--critical/--no-critical", help="Always include critical documents.")]
 Links = Annotated[bool, typer.Option("--links/--no-links", help="Follow links of what was found.")]
 Stream = Annotated[bool, typer.Option("--stream/--no-stream", help="Print the answer as it comes.")]
+Sentences = Annotated[bool, typer.Option("--sentences", help="List each sentence with the verdict of its check.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Say of every candidate why it was kept or dropped.")]
 
 
@@ -59,6 +60,7 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Find documents and show where the matching text stands."""
+    session = session_of(context)
     fields: dict[str, Any] = {
         "vaults": vault_list(vault),
         "limit": limit,
@@ -68,13 +70,13 @@ def search(
         "tags": tag or None,
         "min_relevance": min_relevance,
         "expand": expand,
-        "as_of": as_of,
+        "as_of": as_rfc3339(session, as_of),
         "stage": stage,
         "include_critical": None if critical else False,
         "follow_links": None if links else False,
         "debug": debug or None,
     }
-    with session_of(context).client() as client:
+    with session.client() as client:
         reply = client.search(query, **fields)
     if as_json:
         say_reply(reply)
@@ -91,17 +93,20 @@ def ask(
     stage: InStage = None,
     *,
     stream: Stream = True,
+    sentences: Sentences = False,
     as_json: AsJson = False,
 ) -> None:
     """Answer a question from the documents, with a footnote for every source."""
-    fields: dict[str, Any] = {"vaults": vault_list(vault), "limit": limit, "as_of": as_of, "stage": stage}
-    with session_of(context).client() as client:
+    session = session_of(context)
+    moment = as_rfc3339(session, as_of)
+    fields: dict[str, Any] = {"vaults": vault_list(vault), "limit": limit, "as_of": moment, "stage": stage}
+    with session.client() as client:
         if as_json:
             say_reply(client.ask(query, **fields))
         elif stream:
-            show_stream(client.ask_stream(query, **fields))
+            show_stream(client.ask_stream(query, **fields), sentences=sentences)
         else:
-            show_answer(client.ask(query, **fields))
+            show_answer(client.ask(query, **fields), sentences=sentences)
 
 
 AnswerFile = Annotated[

@@ -7,6 +7,7 @@ import time
 import webbrowser
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 import typer
@@ -28,6 +29,7 @@ class Session:
     find: Callable[[str], DeployedStack] = stack_named
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
+    now: Callable[[], datetime] = lambda: datetime.now().astimezone()
     browse: Callable[[str], bool] = webbrowser.open
 
     def client(self) -> RagdropClient:

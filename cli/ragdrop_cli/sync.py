@@ -15,7 +15,7 @@ from ragdrop.domain.documents import is_mass_delete
 from ragdrop.errors import DependencyError
 from ragdrop_cli.failures import code_of
 from ragdrop_cli.folder_files import FolderFile, files_of
-from ragdrop_cli.mirroring import delete_path, holdings, is_held, may_delete, surplus_of
+from ragdrop_cli.mirroring import delete_path, holdings, is_held, may_delete, records, surplus_of
 from ragdrop_cli.output import note, say_object
 from ragdrop_cli.pushing import PushOutcome, PushTarget, push_file, several
 from ragdrop_cli.session import Session
@@ -82,7 +82,7 @@ class FolderSync:
         Raises:
             RagdropError: The API cannot be asked.
         """
-        self.held = dict(holdings(self.client, self.vault, ""))
+        self.held = dict(holdings(records(self.client, self.vault, "")))
         return sorted(surplus_of(self.held, files_of(self.folder)))
 
     def recheck(self, *, may_delete: bool) -> None:
@@ -93,7 +93,7 @@ class FolderSync:
         Raises:
             RagdropError: The API cannot be asked.
         """
-        found, folder = holdings(self.client, self.vault, ""), files_of(self.folder)
+        found, folder = holdings(records(self.client, self.vault, "")), files_of(self.folder)
         changed = {path for path, _ in found.items() ^ self.held.items()}
         surplus = surplus_of(found, folder)
         for path in sorted(changed - self._own):

@@ -52,8 +52,8 @@ class Waiting:
         self._pause = pause
         self._paths = [outcome.path for outcome in sent]
         self._sent = {outcome.path: outcome.reply for outcome in sent if outcome.reply is not None}
-        self._settled = {outcome.path: outcome for outcome in sent if outcome.reply is None}
-        self._open = {outcome.path: outcome for outcome in sent if outcome.reply is not None}
+        self._settled = {outcome.path: outcome for outcome in sent if outcome.reply is None or outcome.problem}
+        self._open = {outcome.path: outcome for outcome in sent if outcome.path not in self._settled}
         self._claimed: dict[str, int] = {}  # the last revision that was seen to be for the version sent
         self._trouble: RagdropError | None = None
 

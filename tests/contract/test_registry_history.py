@@ -113,6 +113,10 @@ def test_changes_of_a_vault_are_read_behind_an_id_and_in_order(registry: Registr
     assert [change.key.path for change in (first, second, *rest)] == ["0.md", "1.md", "2.md"]
     since = registry.changes(key.tenant, "team", after=first_id(round((NOW_S + 1) * 1_000)), limit=10)
     assert [change.key.path for change in since] == ["1.md", "2.md"]
+    back = registry.changes(key.tenant, "team", after="", before="", limit=2)
+    earlier = registry.changes(key.tenant, "team", after="", before=back[-1].id, limit=10)
+    assert [change.key.path for change in (*back, *earlier)] == ["2.md", "1.md", "0.md"]
+    assert registry.changes(key.tenant, "team", after=first.id, before=second.id, limit=10) == []
     assert registry.changes(key.tenant, "none", after="", limit=10) == []
     assert registry.changes(new_tenant_name(), "team", after="", limit=10) == []
 

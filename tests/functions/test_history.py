@@ -81,6 +81,17 @@ def test_the_past_of_another_tenant_or_vault_cannot_be_read(deployment: Deployme
         assert status == 400 or body["changes"] == []
 
 
+def test_changes_are_read_back_in_time_page_by_page(deployment: Deployment) -> None:
+    for name in ("a", "b", "c"):
+        deployment.put_object(f"demo/team/{name}.md", f"# {name}\n\nIt is red.")
+
+    _, first = get(deployment, "/changes", vault="team", order="newest", limit="2")
+    _, rest = get(deployment, "/changes", vault="team", order="newest", cursor=first["cursor"])
+
+    assert [[change["path"] for change in page["changes"]] for page in (first, rest)] == [["c.md", "b.md"], ["a.md"]]
+    assert (first["more"], rest["more"]) == (True, False)
+
+
 def test_what_was_before_the_retention_is_refused(deployment: Deployment) -> None:
     status, body = get(deployment, "/changes", vault="team", since="2020-01-01T00:00:00Z")
 

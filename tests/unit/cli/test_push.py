@@ -154,3 +154,98 @@ def test_an_empty_folder_is_told_and_no_failure(ragdrop: CommandLine) -> None:
 
 def test_a_folder_that_does_not_exist_is_a_usage_error(ragdrop: CommandLine) -> None:
     assert push(ragdrop).exit_code == 2
+
+
+def test_a_file_that_failed_before_is_reported_again_by_a_second_push(ragdrop: CommandLine) -> None:
+    for name in ("a.md", "b.md"):
+        ragdrop.write(f"in/{name}")
+    ragdrop.api.failing["team/b.md"] = {"code": "EMPTY_DOCUMENT", "message": "there is no text in it"}
+    push(ragdrop, "--wait")
+
+    result = push(ragdrop)
+
+    assert result.exit_code == 1
+    assert result.stdout == "1 file to vault team: 1 still failed, 1 unchanged\n"
+    assert result.stderr == "b.md\tEMPTY_DOCUMENT\tthere is no text in it\n"
+
+
+def test_a_second_push_with_wait_waits_for_what_the_first_one_sent(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+    ragdrop.api.polls_needed = 4
+    push(ragdrop)
+
+    result = push(ragdrop, "--wait")
+
+    assert (result.exit_code, result.stdout) == (0, "1 file to vault team: 1 indexed\n")
+    assert [request.method for request in ragdrop.api.requests].count("PUT") == 1
+
+
+def test_a_rename_is_pointed_out_and_nothing_is_deleted(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/notes/a.md", "The pump is red.")
+    ragdrop.write("in/notes/other.md", "The lamp is blue.")
+    push(ragdrop)
+    (ragdrop.folder / "in/notes/a.md").rename(ragdrop.folder / "in/notes/b.md")
+
+    result = push(ragdrop)
+
+    assert result.stderr == (
+        "renamed: notes/a.md is notes/b.md now: both are in the vault now; --delete would delete notes/a.md\n"
+    )
+    assert sorted(ragdrop.api.documents) == ["team/notes/a.md", "team/notes/b.md", "team/notes/other.md"]
+
+
+def test_a_mirror_deletes_the_old_name_of_a_renamed_file(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md", "The pump is red.")
+    push(ragdrop)
+    (ragdrop.folder / "in/a.md").rename(ragdrop.folder / "in/b.md")
+
+    result = push(ragdrop, "--delete", "--yes")
+
+    assert result.stderr == "renamed: a.md is b.md now\n"
+    assert list(ragdrop.api.documents) == ["team/b.md"]
+
+
+def test_a_copy_is_no_rename(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md", "The pump is red.")
+    push(ragdrop)
+    ragdrop.write("in/b.md", "The pump is red.")
+
+    assert push(ragdrop).stderr == ""
+
+
+def test_one_file_is_sent_under_its_name(ragdrop: CommandLine) -> None:
+    file = ragdrop.write("in/notes/pump.md", "The pump is red.")
+
+    result = ragdrop.run("push", str(file), "--vault", "team")
+
+    assert (result.exit_code, result.stdout) == (0, "1 file to vault team: 1 pending\n")
+    assert list(ragdrop.api.bodies) == ["team/pump.md"]
+
+
+def test_a_prefix_puts_files_under_a_folder_of_the_vault(ragdrop: CommandLine) -> None:
+    file = ragdrop.write("in/pump.md")
+
+    ragdrop.run("push", str(file), "--vault", "team", "--prefix", "notes/2026/")
+    push(ragdrop, "--prefix", "copy")
+
+    assert list(ragdrop.api.bodies) == ["team/notes/2026/pump.md", "team/copy/pump.md"]
+
+
+def test_a_mirror_under_a_prefix_leaves_the_rest_of_the_vault_alone(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+    push(ragdrop)
+    push(ragdrop, "--prefix", "copy")
+    ragdrop.api.documents["team/copy/old.md"] = ragdrop.api.documents["team/a.md"] | {"path": "copy/old.md"}
+
+    push(ragdrop, "--prefix", "copy", "--delete", "--yes")
+
+    assert sorted(ragdrop.api.documents) == ["team/a.md", "team/copy/a.md"]
+
+
+def test_a_single_file_cannot_be_mirrored(ragdrop: CommandLine) -> None:
+    file = ragdrop.write("in/a.md")
+
+    result = ragdrop.run("push", str(file), "--vault", "team", "--delete")
+
+    assert result.exit_code == 2
+    assert ragdrop.api.requests == []

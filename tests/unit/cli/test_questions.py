@@ -277,6 +277,46 @@ def test_verify_reads_answer_and_sources_of_a_json_file(ragdrop: CommandLine, tm
     assert json.loads(ragdrop.api.requests[-1].content) == asked
 
 
+CHECKED_ANSWER = ANSWER | {
+    "sentences": [
+        {"text": "The pump's code is QX-5521.", "status": "verified"},
+        {"text": "It is blue.", "status": "unsupported"},
+    ]
+}
+
+
+@pytest.mark.parametrize("flag", ["--stream", "--no-stream"])
+def test_an_answer_is_printed_once_with_the_count_of_its_verdicts(ragdrop: CommandLine, flag: str) -> None:
+    if flag == "--stream":
+        streamed(ragdrop, ("token", {"text": CHECKED_ANSWER["answer"]}), ("done", CHECKED_ANSWER))
+    else:
+        answer(ragdrop, "/ask", json.dumps(CHECKED_ANSWER).encode())
+
+    shown = ragdrop.run("ask", "Which?", flag).stdout
+
+    assert shown.count("code is QX-5521 [1]") == 1
+    assert "Sentences: 1 verified, 1 unsupported (--sentences lists them)" in shown
+    assert "It is blue." not in shown
+
+
+def test_with_sentences_each_one_is_listed_with_its_verdict(ragdrop: CommandLine) -> None:
+    answer(ragdrop, "/ask", json.dumps(CHECKED_ANSWER).encode())
+
+    shown = ragdrop.run("ask", "Which?", "--no-stream", "--sentences").stdout
+
+    assert "unsupported   It is blue." in shown
+
+
+@pytest.mark.parametrize("command", ["ask", "search"])
+def test_as_of_is_understood_as_people_write_it_and_printed_as_a_time(ragdrop: CommandLine, command: str) -> None:
+    answer(ragdrop, f"/{command}", json.dumps(ANSWER | FOUND).encode())
+
+    result = ragdrop.run(command, "Which?", "--as-of", "yesterday", "--json")
+
+    assert json.loads(ragdrop.api.requests[-1].content)["as_of"] == "2026-01-30T23:59:59+01:00"
+    assert result.stderr == "yesterday: 2026-01-30T23:59:59+01:00\n"
+
+
 @pytest.mark.parametrize("content", [b"It is.", b"[]", b'{"answer": "x"}', b"\xff\xfe"])
 def test_verify_says_what_a_file_must_hold(ragdrop: CommandLine, tmp_path: Path, content: bytes) -> None:
     Path(tmp_path, "answer").write_bytes(content)

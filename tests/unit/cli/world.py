@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
 from email import message_from_bytes
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from tests.world import World
 
 API_URL, API_KEY = "http://api.example/prod", "rd_test"
 BUCKET_HOST = "bucket.example"
+NOON = datetime(2026, 1, 31, 12, tzinfo=timezone(timedelta(hours=1)))
 Answer = Callable[[httpx.Request], httpx.Response]
 
 
@@ -126,7 +128,9 @@ class FakeApi:
 
     def _listing(self, request: httpx.Request) -> httpx.Response:
         first = int(request.url.params.get("cursor", "0"))
+        start = request.url.params.get("prefix", "")
         records = [self.documents[name] for name in sorted(self.documents) if self._listed(name)]
+        records = [record for record in records if str(record.get("path", "")).startswith(start)]
         after = first + min(self.page_size, int(request.url.params.get("limit", self.page_size)))
         cursor = str(after) if after < len(records) else None
         return httpx.Response(200, json={"documents": records[first:after], "cursor": cursor, "request_id": "r1"})
@@ -222,6 +226,7 @@ class CommandLine:
             find=self.stacks.__getitem__,
             sleep=self.slept_s.append,
             clock=lambda: sum(self.slept_s),
+            now=lambda: NOON,
             browse=self.browse,
         )
         seen_as = {

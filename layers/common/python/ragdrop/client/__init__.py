@@ -155,10 +155,17 @@ class RagdropClient:
         return self._connection.send("GET", document_route(vault, path) + "/history", params=params)
 
     def changes(
-        self, vault: str, *, since: str | None = None, cursor: str | None = None, limit: int | None = None
+        self,
+        vault: str,
+        *,
+        since: str | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
     ) -> Reply:
         """Changes of a vault in order; asked again with the reply's `cursor` it gives what happened since."""
-        params = given(vault=vault, since=since, cursor=cursor, limit=limit)
+        order = "newest" if newest_first else None
+        params = given(vault=vault, since=since, cursor=cursor, limit=limit, order=order)
         return self._connection.send("GET", "/changes", params=params)
 
     def roll_back(self, vault: str, *, to: str, **fields: object) -> Reply:

@@ -125,18 +125,30 @@ class DocumentHistory:
         last = next((version.revision for version in reversed(listed) if version.revision is not None), None)
         return Versions(key, listed, str(last) if more and last is not None else None)
 
-    def changes(self, caller: Caller, vault: str, *, since: str | None, cursor: str | None, limit: int) -> Changes:
+    def changes(
+        self,
+        caller: Caller,
+        vault: str,
+        *,
+        since: str | None,
+        cursor: str | None,
+        limit: int,
+        newest_first: bool = False,
+    ) -> Changes:
         """Changes of a vault behind *cursor*, else from the time *since* on, else from the beginning of the retention.
+
+        With *newest_first* they go back in time from *cursor*, else from the present, as far as *since*.
 
         Raises:
             InvalidParamsError: The caller may not see the vault, or *since* is no time within the retention.
         """
         check_visible(caller, vault)
         start = "" if since is None else first_id(moment(since, now_s=self._clock(), field="since"))
-        after = cursor or start
-        found = self._registry.changes(caller.tenant, vault, after=after, limit=limit + 1)
+        after = start if newest_first else cursor or start
+        before = cursor or "" if newest_first else None
+        found = self._registry.changes(caller.tenant, vault, after=after, limit=limit + 1, before=before)
         shown = found[:limit]
-        return Changes(shown, shown[-1].id if shown else after, len(found) > limit)
+        return Changes(shown, shown[-1].id if shown else cursor or after, len(found) > limit)
 
     def _unrecorded(self, head: Head, listed: list[DocumentVersion]) -> list[DocumentVersion]:
         """What the head says and no change does: a version under way, and one from before changes were recorded."""

@@ -242,8 +242,13 @@ class HistoryRegistry(Protocol):
         """How often what answers changed: a reader's heads hold while the counts of their slots are the same."""
         ...
 
-    def changes(self, tenant: str, vault: str, *, after: str, limit: int) -> list[LiveChange]:
-        """The changes of a vault whose ids are behind *after*, in order, at most *limit*."""
+    def changes(
+        self, tenant: str, vault: str, *, after: str, limit: int, before: str | None = None
+    ) -> list[LiveChange]:
+        """The changes of a vault whose ids are behind *after*, in order, at most *limit*.
+
+        With *before*, those with an id below it (all for the empty string), the newest first.
+        """
         ...
 
     def changes_of(self, key: DocumentKey, *, before_revision: int | None, limit: int) -> list[LiveChange]:

@@ -72,7 +72,7 @@ class ChangeShape(BaseModel):
 
 
 class ChangesResponse(BaseModel):
-    """Changes of a vault in order; `cursor` asks for those behind it, now or later, `more` says that some wait."""
+    """Changes of a vault in the order asked for; `cursor` asks for those behind it, `more` if there are some now."""
 
     request_id: str
     changes: list[ChangeShape]
@@ -124,14 +124,20 @@ def history_router(
         request: Request,
         who: Annotated[Caller, Depends(reader)],
         vault: Annotated[str, Query(max_length=63)],
-        since: Annotated[str | None, Query(max_length=60, description="RFC 3339; not with `cursor`.")] = None,
+        since: Annotated[str | None, Query(max_length=60, description="RFC 3339.")] = None,
         cursor: Annotated[str | None, Query(max_length=100)] = None,
         limit: Annotated[int, Query(ge=1, le=MAX_CHANGES)] = 100,
+        order: Annotated[Literal["oldest", "newest"], Query(description="Which changes come first.")] = "oldest",
     ) -> ChangesResponse:
-        """What went live, failed or was deleted, in order; ask again with the `cursor` to follow the vault."""
+        """What went live, failed or was deleted; ask again with the `cursor` to follow the vault.
+
+        With `order=newest` the `cursor` leads back in time, as far as `since`.
+        """
         if cursor and moment_of_change(cursor) is None and not cursor.isdigit():
             raise InvalidParamsError("cursor: is not one that was given out", field="cursor", value=cursor[:80])
-        found = history().changes(who, check_name("vault", vault), since=since, cursor=cursor or None, limit=limit)
+        name = check_name("vault", vault)
+        newest = order == "newest"
+        found = history().changes(who, name, since=since, cursor=cursor or None, limit=limit, newest_first=newest)
         return ChangesResponse(
             request_id=request.state.request_id,
             changes=[_change(each) for each in found.changes],

@@ -9,6 +9,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from itertools import islice
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail
@@ -42,15 +43,15 @@ class DynamoDbHistory:
             counts |= {int(name[1:]): count for name, count in item.items() if name[0] == SLOT and name[1:].isdigit()}
         return ChangeCounts(tuple(begun), counts)
 
-    def changes(self, tenant: str, vault: str, *, after: str, limit: int) -> list[LiveChange]:
-        """The vault's list behind an id, read consistently."""
-        found: list[LiveChange] = []
-        low = f"{after}\0" if after else " "
-        for item in self._table.query(_vault_pk(tenant, vault), between=(low, LAST), page_size=min(limit, PAGE)):
-            found.append(_change_of(item, DocumentKey(tenant, vault, item["path"])))
-            if len(found) == limit:
-                break
-        return found
+    def changes(
+        self, tenant: str, vault: str, *, after: str, limit: int, before: str | None = None
+    ) -> list[LiveChange]:
+        """The vault's list between two ids, read consistently."""
+        bounds = (f"{after}\0" if after else " ", before or LAST)
+        size, newest_first = min(limit + 1, PAGE), before is not None
+        items = self._table.query(_vault_pk(tenant, vault), between=bounds, page_size=size, newest_first=newest_first)
+        found = (_change_of(item, DocumentKey(tenant, vault, item["path"])) for item in items)
+        return list(islice((change for change in found if change.id != before), limit))
 
     def changes_of(self, key: DocumentKey, *, before_revision: int | None, limit: int) -> list[LiveChange]:
         """The changes in the items of a document's revisions, the newest first."""
