@@ -45,6 +45,57 @@ def test_a_short_question_tells_its_language_by_script_and_stop_words(text: str,
     assert language_of(text) == language
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Explain fault E-7719",
+        "What does F.21 mean?",
+        "Reset P-0133 code",
+        "E-7719",
+        "non\u2011slip mat",
+        "non-return valve size",
+        "Los Alamos opening hours",
+        "De Havilland brochure",
+        "die casting oven",
+        "chi square table",
+        "AM radio fuse",
+        "Rio de la Plata gauge",
+        "config es.port default",
+        "open https://example.com/la/el/de",
+        'Explain "wer hat im Lager die Karte"',
+        "Vitamin E dosage",
+        "a la carte prices",
+    ],
+)
+def test_codes_names_and_quotations_make_no_english_question_foreign(text: str) -> None:
+    assert language_of(text) in {None, "en"}
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Was bedeutet F.21?", "de"),
+        ("Wo ist QX-77-B?", "de"),
+        ("Wie setze ich E-7719 zurück?", "de"),
+        ("Que signifie F.21 ?", "fr"),
+        ("Où se trouve QX-77-B ?", "fr"),
+        ("¿Puedo salir antes?", "es"),
+        ("¿Qué significa F.21?", "es"),
+        ("Che cosa significa F.21?", "it"),
+        ("Dove si trova QX-77-B?", "it"),
+        ("Как сбросить E-7719?", "ru"),
+    ],
+)
+def test_a_code_does_not_hide_the_language_of_a_question(text: str, language: str) -> None:
+    assert language_of(text) == language
+
+
+def test_a_long_english_text_with_a_few_foreign_words_is_no_foreign_text() -> None:
+    parts = " ".join(f"Bracket {number} fits panel {number}." for number in range(30))
+
+    assert language_of(f"Bracket list nach Berlin. {parts}") is None
+
+
 def test_a_question_that_the_model_does_not_cover_is_answered_by_words_and_says_so() -> None:
     world = World(settings=ENGLISH_MODEL)
     world.put("team/bruecke.md", "# Die Brücke\n\nDie Brücke wurde im Jahr 1931 für den Verkehr geöffnet.")

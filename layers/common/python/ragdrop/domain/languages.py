@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 NAMES = {
@@ -34,14 +35,14 @@ _STOP_WORDS = {
     "a no so but all get make go he she they his her their them",
     "de": "der die das und ist nicht ein eine einen einem einer den dem des mit von zu zum zur auf für im am wer wie "
     "wann wo warum welche welcher welches wird werden wurde hat haben sind kann ich wir sie es auch nach bei oder "
-    "wenn als aus man über",
+    "wenn als aus man über was bedeutet",
     "es": "el la los las de que y en un una por con para es del se su al lo como más qué cuál cuáles cuándo "
     "dónde quién "
-    "cómo cuántos fue son está ha han tiene puede este esta sobre entre",
+    "cómo cuántos fue son significa está ha han tiene puede este esta sobre entre",
     "fr": "le la les des du de et est une un dans pour que qui sur au aux avec ce cette il elle sont pas par ne se "
-    "quel quelle quels quelles quand où comment pourquoi combien été avait je vous nous leur plus",
+    "en faire signifie quel quelle quels quelles quand où comment pourquoi combien été avait je vous nous leur plus",
     "it": "il lo la gli le di che e è un una per con del della dei delle nel nella sono come quando dove chi quale "
-    "quali perché quanto quanti si da al alla non più questo questa ha stato",
+    "quali perché quanto quanti si da al alla non più questo questa ha stato cosa significa",
     "pt": "o os as de que e em um uma para com não por do da dos das no na se mais como quando onde quem qual quais "
     "foi são está tem pode este esta pelo pela ao",
     "nl": "de het een en van is niet dat met voor op te zijn aan er wordt werd hoe wie wat waar wanneer waarom welke "
@@ -53,6 +54,22 @@ _STOP_WORDS = {
 }
 _WORDS = {code: frozenset(words.split()) for code, words in _STOP_WORDS.items()}
 _WORD = re.compile(r"[^\W\d_]+")
+# Stop words that English texts hold too: as words of their own, in names ("Los Angeles") or as short forms.
+_SHARED_WORDS = (
+    "a al am as au aux chi com comment como con da dal das de del della der des di die do dos du e el em en es et ha "
+    "hat il im is ja je la las le les lo los man me na ne no non o of om on os par pas per plus por pour quad quale "
+    "qui se si son su sur um un uma una van von war was wat"
+)
+_SHARED = frozenset(_SHARED_WORDS.split())
+_MANY_WORDS = 40  # from which on a text has many stop words of its language: names and quotations hold a few
+_LEAST_SHARE = 0.05
+# What is written alike in every language: quotations, addresses, file names, identifiers and codes, with their parts.
+_LETTERS = r"[A-Za-z0-9_\u00c0-\u024f]"  # of codes: scripts without blanks would vanish with a number among them
+_NO_WORDS = re.compile(
+    r"\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|„[^“”\n]{1,200}[“”]|«[^»\n]{1,200}»|`[^`\n]{1,200}`|\b[a-z]+://\S+"
+    rf"|(?<![\w'’]){_LETTERS}+(?:[-.:/@\\+#\u2010\u2011]+{_LETTERS}+)+"
+    rf"|{_LETTERS}*[\d_]{_LETTERS}*|\b[^\W\d_]\b(?=\s*[-\u2010\u2011]?\d)"
+)
 _UNSPACED = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
 )
@@ -74,22 +91,38 @@ COVERED = (
 def language_of(text: str) -> str | None:
     """The ISO 639-1 code of *text*'s language, by its script or its stop words; None where they do not tell.
 
-    A short text is in English unless it has more stop words of another language.
+    A short text is in English unless it has more stop words of another language, one of them a word that English
+    texts do not hold.  Codes, names of files and quotations tell nothing.
 
     >>> language_of("Wer hat am Wochenende Bereitschaft?"), language_of("Who is on call?"), language_of("糖尿病的症状")
     ('de', 'en', 'zh')
-    >>> language_of("QX-5521") is None
-    True
+    >>> language_of("Explain error E-4403"), language_of("Los Angeles office"), language_of("non-stop tab")
+    (None, None, None)
     """
-    sample = text[:READ_CHARACTERS]
-    letters = sum(map(len, _WORD.findall(sample)))
+    sample = _NO_WORDS.sub(" ", text[:READ_CHARACTERS])
+    found = _WORD.findall(sample)
+    letters = sum(map(len, found))
     for code, script in _SCRIPT if not sample.isascii() else ():
         if len(script.findall(sample)) > SCRIPT_SHARE * letters:
             return code
-    words = [word.casefold() for word in _WORD.findall(sample)]
-    counts = {code: sum(word in known for word in words) for code, known in _WORDS.items()}
+    if "¿" in sample:
+        return "es"
+    words = [word.casefold() for word in found]
+    distinct = set(words)  # "Los Angeles" as often as it likes
+    counts = {code: len(distinct & known) for code, known in _WORDS.items()}
     best = max(counts, key=counts.__getitem__)  # English comes first, and wins a tie
-    return best if counts[best] else None
+    if best == "en":
+        return best if counts[best] else None
+    return best if _is_in(words, _WORDS[best]) else None
+
+
+def _is_in(words: Sequence[str], stop_words: frozenset[str]) -> bool:
+    """Whether *words* hold enough *stop_words* of a language: one that it does not share, or two that stand apart."""
+    places = [place for place, word in enumerate(words) if word in stop_words]
+    if len(words) >= _MANY_WORDS and len(places) < _LEAST_SHARE * len(words):
+        return False
+    apart = len({words[place] for place in places}) > 1 and places[-1] - places[0] >= len(places)
+    return apart or any(words[place] not in _SHARED for place in places)
 
 
 @lru_cache(maxsize=64)
