@@ -18,8 +18,7 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError, IndexMovedError
 from ragdrop.ports import Registry, SearchableIndex
 from ragdrop.ports.metrics import Tracer
-from ragdrop.query.assemble import Assemble, TextRequest
-from ragdrop.query.assembly import context_text
+from ragdrop.query.assemble import Assemble, TextRequest, context_text
 from ragdrop.query.candidates import CandidateRequest, FindCandidates, FoundCandidates
 from ragdrop.query.coverage import agreement, coverage
 from ragdrop.query.critical import MAX_CRITICAL, live_critical
