@@ -85,6 +85,26 @@ def test_a_code_as_written_ranks_above_its_parts(engine: Engine) -> None:
     assert paths(engine.words("QX-5521"))[0] == "code.md"
 
 
+@pytest.mark.parametrize(
+    ("asked", "written"),
+    [
+        ("What does WRN-4471 mean?", "## WRN-4471 means a full tray"),
+        ("Where is BK-3301-C?", "| BK-3301-C | seal |"),
+        ("Explain F.47", "the fan has F.47 here"),
+        ("Who calls palette.mix?", "then palette.mix does it"),
+        ("Who has jo.berg@acme.example?", "mail jo.berg@acme.example now"),
+    ],
+)
+def test_a_chunk_with_the_code_of_a_question_comes_first(engine: Engine, asked: str, written: str) -> None:
+    near = "WRN-4472 BK-3302-C F.4 palette-9 berg@other"
+    engine.write(
+        *(engine.piece(f"near-{number}.md", f"{near} {number}") for number in range(40)),
+        engine.piece("code.md", f"{written}, and further words of a longer text that stands around it."),
+    )
+
+    assert paths(engine.words(asked))[0] == "code.md"
+
+
 @pytest.mark.parametrize("field", ["title", "headings", "tags"])
 def test_words_of_title_headings_and_tags_are_found(engine: Engine, field: str) -> None:
     values: dict[str, dict[str, object]] = {

@@ -22,6 +22,7 @@ from ragdrop.domain.retrieval import (
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import DatabaseError, IndexLostError, IndexMovedError
 from ragdrop.ports import Registry, SearchableIndex
+from ragdrop.query.exact import is_spread, with_spellings
 from ragdrop.query.scopes import Scopes
 from ragdrop.resilience.stages import Timer
 
@@ -50,10 +51,15 @@ class CandidateRequest:
     dated: tuple[Filters, ...] = ()
 
     @property
+    def asked(self) -> int:
+        """Hits asked of each retriever and scope."""
+        return MAX_CANDIDATES if is_spread(self.text) else candidate_limit(self.limit)
+
+    @property
     def queries(self) -> list[CandidateQuery]:
         """What the index is asked first, one for each scope."""
-        asked = candidate_limit(self.limit)
-        return [CandidateQuery(self.text, self.vector, each, asked) for each in (*self.scopes.each(), *self.dated)]
+        text = with_spellings(self.text)
+        return [CandidateQuery(text, self.vector, each, self.asked) for each in (*self.scopes.each(), *self.dated)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +94,7 @@ class FindCandidates:
             IndexMovedError: The tenant has another index by now.
             DatabaseError: The index did not answer in any scope, or no hit could be verified.
         """
-        asked, queries = candidate_limit(wanted.limit), wanted.queries
+        asked, queries = wanted.asked, wanted.queries
         answers, heads = self._round(queries, wanted, tenant, deadline, timer)
         if not any(found.vector or found.lexical for found in answers):
             self._raise_if_index_is_lost(tenant, deadline)

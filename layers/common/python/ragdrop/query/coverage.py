@@ -54,7 +54,7 @@ def coverage(question: str, hits: Sequence[Hit]) -> dict[str, float]:
     """
     wanted = tuple(content_words(question))
     chunks = {hit.chunk_id: hit for hit in hits}
-    held = _held(wanted, chunks.values())
+    held = held_words(wanted, chunks.values())
     size, chunks_holding = max(len(held), COMMON_SIZE), Counter(held)
     weights = []
     for place in range(len(wanted)):
@@ -75,7 +75,7 @@ def agreement(question: str, hits: Sequence[Hit], covered: Mapping[str, float]) 
     letter makes a name, but for the first word.
     """
     names = frozenset(_stem(word.casefold()) for word in _NAME.findall(question)) - FUNCTION_WORDS
-    if names and any(_held(tuple(names), hits)):
+    if names and any(held_words(tuple(names), hits)):
         return 1.0
     return max(covered.values(), default=0.0)
 
@@ -91,7 +91,7 @@ def content_words(text: str) -> frozenset[str]:
     return frozenset(_stem(word) for word in words)
 
 
-def _held(stems: Sequence[str], hits: Iterable[Hit]) -> list[int]:
+def held_words(stems: Sequence[str], hits: Iterable[Hit]) -> list[int]:
     """Of each chunk, which of *stems* are the stem of a word of it: a number with one bit for each, the first lowest.
 
     All chunks are searched as one text, and only a word that begins with a stem is cut out: most do not.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragdrop.domain.calibration import OPERATING_RELEVANCE, Basis, Calibration, Curve
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.retrieval import ScoreBasis
 from ragdrop.domain.tenants import Tenant
+from ragdrop.query.exact import NOTHING_EXACT, Exactness
 from ragdrop.query.fusion import Fused
 from ragdrop.query.ranking import Cutoff
 
@@ -35,6 +36,7 @@ def judged(
     vectors: bool,
     coverage: Mapping[str, float] | None = None,
     words_alone: bool = False,
+    exact: Exactness = NOTHING_EXACT,
 ) -> Judged:
     """How to judge chunks.
 
@@ -46,10 +48,25 @@ def judged(
             score stands for relevance and the threshold is skipped (docs/api.md).
         words_alone: The model does not cover the question's language: what a chunk covers of the question decides.
         coverage: By chunk id the share of the question's words that the chunk holds, in [0, 1].
+        exact: Which chunks hold what the question names exactly: it raises or lowers the relevance of any basis.
 
     Returns:
         The judgement.
     """
+    by = _by_scores(calibration, threshold=threshold, vectors=vectors, coverage=coverage, words_alone=words_alone)
+    if exact == NOTHING_EXACT:
+        return by
+    return replace(by, relevance=lambda found: exact.relevance(found.hit.chunk_id, by.relevance(found)))
+
+
+def _by_scores(
+    calibration: Calibration,
+    *,
+    threshold: float | None,
+    vectors: bool,
+    coverage: Mapping[str, float] | None,
+    words_alone: bool,
+) -> Judged:
     cut = Cutoff(OPERATING_RELEVANCE, NEAR_BEST) if threshold is None else Cutoff(threshold)
     if words_alone:
         return Judged(lambda found: BY_WORDS((coverage or {}).get(found.hit.chunk_id, 0.0)), cut, "lexical")

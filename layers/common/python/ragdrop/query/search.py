@@ -23,6 +23,7 @@ from ragdrop.query.candidates import CandidateRequest, FindCandidates, FoundCand
 from ragdrop.query.coverage import agreement, coverage
 from ragdrop.query.critical import MAX_CRITICAL, live_critical
 from ragdrop.query.dates import covered_by_date, dates_in, favoured, of_dates
+from ragdrop.query.exact import exactness
 from ragdrop.query.explanations import Decision, explained, scopes_told
 from ragdrop.query.follow_links import FollowLinks, LinkRequest
 from ragdrop.query.fusion import Fused, Fusion, fuse
@@ -196,12 +197,15 @@ class Search:
         dated = of_dates(hits, dates_in(query.text))
         fused = favoured(fuse(vector, found.lexical, fusion, question=query.text, agreement=words), dated)
         fused, not_reranked = self._reranked(query, fused, deadline)
+        exact = exactness(query.text, hits)
+        fused = exact.ordered(fused)
         by = judged(
             calibration,
             threshold=threshold,
             vectors=found.vectors,
             coverage=covered_by_date(covered, dated),
             words_alone=question.uncovered is not None,
+            exact=exact,
         )
         ranking = rank(fused, relevance=by.relevance, cut=by.cut, boosts=question.boosts, weight=question.scopes.weight)
         ranked = ranking.results
@@ -216,6 +220,7 @@ class Search:
             deadline=TEXTS.of(deadline),
         )
         notes = _notes(question, len(assembled.shortened) + len(critical_keys[MAX_CRITICAL:]))
+        notes += [f"no document that was found holds {code}, which the question names" for code in exact.missing]
         unranked = [question.folders.warning] if question.folders.warning else []
         missing = [*embedded.warnings, *found.warnings, *unranked, *not_reranked]
         if question.uncovered is not None:

@@ -1,0 +1,339 @@
+"""Exact terms: the codes, numbers, quotations and rare names of a question, and which chunks hold them as written."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+
+from ragdrop.domain.chunks import Hit
+from ragdrop.query.coverage import content_words, held_words
+from ragdrop.query.fusion import Fused, by_score
+
+EXACT_RELEVANCE = 0.9
+"""Where the relevance of a chunk begins that holds what the question names; its other evidence adds the rest."""
+LACKING_SHARE = 0.5
+"""What is left of the relevance of every chunk where no candidate holds a code that the question names."""
+RARE_CHUNKS = 3  # among the candidates: a word that more of them hold is no name of one thing
+RARE_NAMES = 10
+LEAST_CODE = 4  # letters and digits of a code without a joint
+LEAST_JOINED = 3  # of one with a joint, which may be written otherwise
+_NO_CODE = re.compile(r"(?:age|max|mid|min|non|post|pre|sub|top)\b", re.IGNORECASE)  # top-10, pre-2000
+
+# What questions about a code or name ask with: not what they are about.
+_ASKING_WORDS = (
+    "abbreviation about article call called change code contact define definition describe detail details entry error "
+    "explain fault find fix give happen happened info information item line list locate located look mean meaning "
+    "message model name new number page part phone please product record reference refer row say section serial show "
+    "solve stand tell term thing version word work "
+    "artikel bedeuten bedeutet bedeutung erkläre erklären fehler finde kennung meldung nummer steht telefon teil wort "
+    "zeige article erreur expliquer expliquez numéro signifie trouve código erreur explica explique número significa "
+    "codice errore numero spiega trova"
+)
+
+_DASHES = dict.fromkeys([*range(0x2010, 0x2016), 0x2212, 0xFE58, 0xFE63, 0xFF0D], "-")
+_BLANKS = dict.fromkeys([0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], " ")
+_NOTHING: dict[int, str] = dict.fromkeys([0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF], "")
+_FOLDS = {**_DASHES, **_BLANKS, **_NOTHING, 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x201E: '"'}
+_ESCAPE = re.compile(r"\\(?=[^\w\s\\]|_)")  # of Markdown: retry\_after
+
+_CURRENCY = r"(?:[€$£¥]|eur(?:os?)?\b|usd\b|gbp\b|chf\b|dollars?\b)"
+_QUOTED = r"\"(?P<quoted>[^\"\n]{2,200})\"|(?<!\w)'(?P<single>[^'\n]{2,200})'(?!\w)|«(?P<guillemets>[^»\n]{2,200})»"
+_CODE_QUOTED = r"`(?P<ticked>[^`\n]{2,200})`"
+_ADDRESS = r"(?P<address>[a-z]+://[^\s\"'<>]+[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
+_SECTION = (
+    r"(?P<section>(?:§+|\b(?:art|article|artikel|section|sec|abschnitt|clause|ziffer|nr|no)\b\.?)\s*"
+    r"\d+(?:\.\d+)*[a-z]?\b(?:\s*\(\w{1,4}\))*(?:\s*(?:abs|absatz|satz|nr)\.?\s*\d+[a-z]?\b)*)"
+)
+_AMOUNT = rf"(?P<amount>{_CURRENCY}\s*\d[\d.,']*\d|{_CURRENCY}\s*\d|\b\d(?:[\d.,']*\d)?\s*{_CURRENCY})"
+_DATE = r"(?P<date>\b\d{4}-\d\d-\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b)"
+_PHONE = r"(?P<phone>(?<!\w)(?:\+|\(?0)\d?[\d ()/.-]{5,}\d\b)"
+_WORD = r"(?P<token>[^\W_]+(?:(?:[-.:/\\]|_+|::)[^\W_]+)*)"
+_TERMS = re.compile("|".join((_QUOTED, _CODE_QUOTED, _ADDRESS, _SECTION, _AMOUNT, _DATE, _PHONE, _WORD)), re.IGNORECASE)
+_PARTS = re.compile(r"\d+|[^\W\d_]+")
+_LONG_WORD = re.compile(r"[a-zà-ÿ]{4}")
+_COUNTED = re.compile(r"^\d+-?[a-z]+$")  # 24h, 30-day
+_IDENTIFIER = re.compile(
+    r"(?:[\w-]{2,}\.)+[a-z]\w+|\w+(?:_\w+)+|\w+(?:::\w+)+|\w+(?:/\w[\w.-]*)+\.\w+|[a-z]+(?:[A-Z][a-z]+)+"
+)
+_ARTICLE = ("art", "article", "artikel")
+_VERSION = re.compile(r"v?\d+(?:\.\d+)+", re.IGNORECASE)
+_NUMBER = re.compile(r"\d[\d.,']*")
+_DIGIT_GROUPS = re.compile(r"(?<![\w+])[+(]?\d[\d ()/.-]{5,}\d(?!\w)")
+_PHONE_DIGITS = 7
+_NOT_BEFORE = r"(?<![^\W_])(?<![^\W_]-)(?<!\d[.,])"
+_NOT_BEHIND = r"(?![^\W_])(?!-(?:\w*\d\w*|\w)\b)(?![.,:]\d)"
+
+
+@dataclass(frozen=True, slots=True)
+class ExactTerm:
+    """What a question names as it is written.
+
+    Args:
+        text: As the question writes it.
+        pattern: Finds it in a folded text; None for a phone number, which is compared by its digits.
+        decides: Whether a chunk that holds it is about the question, whatever else the question says.
+        is_code: Whether it names one thing, so that documents that do not hold it cannot answer.
+    """
+
+    text: str
+    pattern: re.Pattern[str] | None
+    decides: bool = True
+    is_code: bool = False
+
+    def stands_in(self, folded: str) -> bool:
+        """Whether it stands in a text that `fold` gave: never as a part of a longer code or number.
+
+        >>> code = exact_terms("What does ERR-123 mean?")[0]
+        >>> [code.stands_in(fold(text)) for text in ("See ERR\u2011123.", "ERR 123", "ERR-1235", "ERR-123-B")]
+        [True, True, False, False]
+        """
+        if self.pattern is not None:
+            return self.pattern.search(folded) is not None
+        digits = _national(self.text)
+        return any(_same_number(digits, _national(found)) for found in _DIGIT_GROUPS.findall(folded))
+
+
+@dataclass(frozen=True, slots=True)
+class Exactness:
+    """What candidates hold of what a question names.
+
+    Args:
+        holders: Ids of the chunks that hold it, whose relevance begins at EXACT_RELEVANCE.
+        first: Those of them that come before all others: the question names a code, and they hold it.
+        missing: Codes that no candidate holds.
+    """
+
+    holders: frozenset[str] = frozenset()
+    first: frozenset[str] = frozenset()
+    missing: tuple[str, ...] = ()
+
+    def relevance(self, chunk_id: str, relevance: float) -> float:
+        """The *relevance* of a chunk in [0, 1] with what it holds exactly, or with what nobody holds.
+
+        >>> round(Exactness(frozenset({"a"})).relevance("a", 0.2), 2), Exactness(missing=("E-77",)).relevance("a", 0.8)
+        (0.92, 0.4)
+        """
+        if chunk_id in self.holders:
+            return EXACT_RELEVANCE + (1 - EXACT_RELEVANCE) * relevance
+        return LACKING_SHARE * relevance if self.missing else relevance
+
+    def ordered(self, fused: Sequence[Fused]) -> list[Fused]:
+        """*fused*, best first, with the chunks of `first` before all others; scores stay in [0, 1]."""
+        if not self.first:
+            return list(fused)
+        return by_score(replace(one, score=(one.score + (one.hit.chunk_id in self.first)) / 2) for one in fused)
+
+
+NOTHING_EXACT = Exactness()
+
+
+def exactness(question: str, hits: Sequence[Hit]) -> Exactness:
+    """Which of *hits* hold what *question* names exactly.
+
+    A code, address, quotation or amount decides by itself.  A plain number, a date or a name does where the question
+    asks for nothing else that a chunk lacks, and so does a single word that few candidates hold.
+    """
+    terms = exact_terms(question)
+    deciding = [term for term in terms if term.decides]
+    words, names = _other_words(question, terms)
+    asks_for_one = len(words) == 1 or (words and words <= names)
+    if not terms and not asks_for_one:
+        return NOTHING_EXACT
+    texts = {hit.chunk_id: fold(_text_of(hit)) for hit in hits}
+    return _by_terms(deciding, texts) if deciding else _by_words(terms, words, names, hits, texts)
+
+
+def _by_terms(terms: Sequence[ExactTerm], texts: Mapping[str, str]) -> Exactness:
+    """Chunks that hold all terms that stand anywhere; of several codes in different chunks each counts."""
+    held = {id_: frozenset(term for term in terms if term.stands_in(text)) for id_, text in texts.items()}
+    known = frozenset().union(*held.values())
+    missing = tuple(term.text for term in terms if term.is_code and term not in known) if texts else ()
+    if missing or not known:
+        return Exactness(missing=missing)
+    whole = frozenset(id_ for id_, found in held.items() if found == known)
+    some = whole or frozenset(id_ for id_, found in held.items() if found)
+    return Exactness(some, some)
+
+
+def _by_words(
+    terms: Sequence[ExactTerm],
+    words: frozenset[str],
+    names: frozenset[str],
+    hits: Sequence[Hit],
+    texts: Mapping[str, str],
+) -> Exactness:
+    stems = tuple(words)
+    every = (1 << len(stems)) - 1
+    chunks = list({hit.chunk_id: hit for hit in hits}.values())
+    held = held_words(stems, chunks) if stems else [0] * len(chunks)
+    most = RARE_NAMES if names else RARE_CHUNKS
+    if stems and not terms and min(sum(number >> place & 1 for number in held) for place in range(len(stems))) > most:
+        return NOTHING_EXACT
+    return Exactness(
+        frozenset(
+            hit.chunk_id
+            for hit, number in zip(chunks, held, strict=True)
+            if number == every and all(term.stands_in(texts[hit.chunk_id]) for term in terms)
+        )
+    )
+
+
+def _text_of(hit: Hit) -> str:
+    return "\n".join((hit.chunk.in_context, *hit.chunk.heading_path, hit.facts.title, hit.key.path))
+
+
+@lru_cache(maxsize=256)
+def exact_terms(question: str) -> tuple[ExactTerm, ...]:
+    """The terms of *question* that must stand in a document as they are written.
+
+    >>> [term.text for term in exact_terms('Where is AX-2292-B, "the red one", of \u00a7 4 (2) and foo.baz?')]
+    ['AX-2292-B', 'the red one', '\u00a7 4 (2)', 'foo.baz']
+    >>> [term.text for term in exact_terms("Call +49 30 1234567 or ann@acme.example about 1,250.00 EUR")]
+    ['+49 30 1234567', 'ann@acme.example', '1,250.00 EUR']
+    >>> exact_terms("Is the red pump on, and/or the e.g. blue one?")
+    ()
+    """
+    plain = question.translate({**_FOLDS})
+    found = [_term(match) for match in _TERMS.finditer(plain)]
+    return tuple({term.text: term for term in found if term is not None}.values())
+
+
+def is_spread(question: str) -> bool:
+    """Whether *question* names something of several words or numbers, which an index finds one by one: look further.
+
+    >>> is_spread("What does \u00a7 4 (2) say?"), is_spread("Where is AX-2292-B?")
+    (True, False)
+    """
+    return any(term.decides and (term.pattern is None or " " in term.text) for term in exact_terms(question))
+
+
+def with_spellings(question: str) -> str:
+    """*question* with its codes as documents may write them too: an index finds words as they are joined.
+
+    >>> with_spellings("What is QX5521?"), with_spellings("Where is BK-33-C?"), with_spellings("Is it on?")
+    ('What is QX5521? QX-5521', 'Where is BK-33-C? BK33C', 'Is it on?')
+    """
+    codes = [term.text for term in exact_terms(question) if term.is_code]
+    other = ["-".join(_PARTS.findall(code)) if code.isalnum() else "".join(_PARTS.findall(code)) for code in codes]
+    return " ".join([question, *other])
+
+
+def fold(text: str) -> str:
+    """*text* in one case, with plain blanks and hyphens, and without the escapes of Markdown."""
+    plain = text if text.isascii() else unicodedata.normalize("NFC", text).translate(_FOLDS)
+    return (_ESCAPE.sub("", plain) if "\\" in plain else plain).casefold()
+
+
+def _term(match: re.Match[str]) -> ExactTerm | None:
+    kind, text = str(match.lastgroup), match[str(match.lastgroup)]
+    if kind in {"quoted", "single", "guillemets"}:
+        return ExactTerm(text, _spelled(text), decides=len(text.split()) > 1)
+    if kind in {"address", "ticked"}:
+        return ExactTerm(text, _spelled(text))
+    if kind == "section":
+        is_precise = re.search(r"[§(]|\d[a-z]|^art", text.casefold()) is not None
+        return ExactTerm(text, _section(text), decides=is_precise)
+    if kind == "amount":
+        return ExactTerm(text, _amount(text), decides=sum(map(str.isdigit, text)) > 1)
+    if kind == "date":
+        return ExactTerm(text, _spelled(text), decides=False)
+    if kind == "phone":
+        digits = sum(map(str.isdigit, text))
+        return ExactTerm(text.strip(), None) if digits >= _PHONE_DIGITS else None if " " in text else _token(text)
+    return _token(text)
+
+
+def _token(text: str) -> ExactTerm | None:
+    """A code, identifier or number; None for a plain word."""
+    size = sum(map(str.isalnum, text))
+    digits = sum(map(str.isdigit, text))
+    if _VERSION.fullmatch(text) or (digits == size and _NUMBER.fullmatch(text)):
+        return ExactTerm(text, _spelled(text), decides=digits > LEAST_CODE) if digits > 2 or "." in text else None
+    if not digits:
+        return ExactTerm(text, _spelled(text)) if _IDENTIFIER.fullmatch(text) else None
+    if digits == size:
+        return ExactTerm(text, _spelled(text), decides=digits > LEAST_CODE)
+    if _IDENTIFIER.fullmatch(text) and _LONG_WORD.search(text):
+        return ExactTerm(text, _spelled(text))
+    is_joined = size < len(text)
+    is_word = any(each.search(text) for each in (_LONG_WORD, _COUNTED)) or _NO_CODE.match(text) is not None
+    decides = not is_word and (size >= LEAST_CODE or is_joined)
+    return ExactTerm(text, _code(text, size), decides, decides and digits > 1 and size >= LEAST_JOINED)
+
+
+def _spelled(text: str) -> re.Pattern[str]:
+    """As it is written, whatever the white space."""
+    words = [re.escape(word) for word in fold(text).split()]
+    return _bounded(r"\s+".join(words), fold(text))
+
+
+def _code(text: str, size: int) -> re.Pattern[str]:
+    """Letters and digits; between them a joint may be written otherwise, or not at all, unless the code is short."""
+    parts = _PARTS.findall(fold(text))
+    if size < LEAST_JOINED or any(part.isdigit() and after.isdigit() for part, after in pairwise(parts)):
+        return _spelled(text)
+    return _bounded(r"[-_./ ]?".join(map(re.escape, parts)), text)
+
+
+def _section(text: str) -> re.Pattern[str]:
+    """Its parts, whatever the white space; an article however it is abbreviated."""
+    first, *tokens = re.findall(r"\d+|[^\W\d_]+|§+|[^\w\s]", fold(text))
+    if first in _ARTICLE:
+        first = rf"(?:{'|'.join(_ARTICLE)})\.?"
+        tokens = tokens[1:] if tokens[:1] == ["."] else tokens
+    else:
+        first = re.escape(first)
+    return _bounded(r"\s*".join([first, *map(re.escape, tokens)]), text)
+
+
+def _amount(text: str) -> re.Pattern[str]:
+    """A number with its currency on either side."""
+    folded = fold(text)
+    number = _NUMBER.search(folded)
+    assert number is not None  # noqa: S101 - the expression that found it holds one
+    sign = (folded[: number.start()] + folded[number.end() :]).strip()
+    euro = sign.startswith(("€", "eur"))
+    money = "(?:€|eur(?:os?)?)" if euro else re.escape(sign)
+    digits = re.escape(number[0].rstrip(".,'"))
+    bare = rf"(?<![\w.,])(?:{money}\s*{digits}|{digits}\s*{money})"
+    return re.compile(rf"{bare}(?![^\W_])(?![.,]\d)")
+
+
+def _bounded(inner: str, text: str) -> re.Pattern[str]:
+    """*inner* where it is no part of a longer word, code or number."""
+    before = _NOT_BEFORE if text[0].isalnum() else ""
+    behind = _NOT_BEHIND if text[-1].isalnum() else ""
+    return re.compile(before + inner + behind)
+
+
+def _national(phone: str) -> str:
+    return "".join(filter(str.isdigit, phone)).lstrip("0")
+
+
+def _same_number(asked: str, written: str) -> bool:
+    """Whether two phone numbers are one: one of them may leave out the code of its country.
+
+    >>> _same_number("49301234567", "301234567"), _same_number("49301234567", "1234567"[:6])
+    (True, False)
+    """
+    shorter = min(len(asked), len(written))
+    return shorter >= _PHONE_DIGITS and (asked.endswith(written) or written.endswith(asked))
+
+
+def _other_words(question: str, terms: Sequence[ExactTerm]) -> tuple[frozenset[str], frozenset[str]]:
+    """The stems of what *question* asks about beside *terms*, and which of them it writes as names."""
+    rest = question.translate(_FOLDS)
+    for term in terms:
+        rest = rest.replace(term.text, " ")
+    words = content_words(rest) - _asking()
+    capitals = re.findall(r"(?<=\S )[^\W\d_a-z]\w+", rest) if rest.strip() else []
+    return words, words & content_words(" ".join(capitals))
+
+
+@lru_cache(maxsize=1)
+def _asking() -> frozenset[str]:
+    return content_words(_ASKING_WORDS)
