@@ -92,7 +92,7 @@ wheel: .venv/.ready ## build dist/ragdrop-VERSION-py3-none-any.whl, client and c
 	@$(UV) build --quiet --no-build-isolation --out-dir $(DIST)
 	@ls $(DIST)/ragdrop-*
 
-bench-quality: setup ## measure retrieval and answers on $$RAGDROP_EVAL_DATA and write the tables of docs/quality.md
+bench-quality: setup ## measure retrieval and answers on $$RAGDROP_EVAL_DATA and write the tables of docs/evidence/quality.md
 	@.venv/bin/python -m benchmarks --whole quality citations answers calibration chunking links
 
 PEERS = langchain llama_index haystack txtai

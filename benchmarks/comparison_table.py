@@ -45,7 +45,7 @@ def quality_rows(kept: Mapping[str, BenchmarkRecord]) -> list[str]:
 
 
 def speed_rows(record: BenchmarkRecord) -> list[str]:
-    """Milliseconds of a question at the smallest size that was measured; docs/performance.md has all figures."""
+    """Milliseconds of a question at the smallest size measured; docs/evidence/performance.md has all figures."""
     size = record.results[0]
     found = []
     for callers, held in size["callers"].items():

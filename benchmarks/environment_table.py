@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from benchmarks.records import BenchmarkRecord
 
-ENVIRONMENT = "docs/benchmarks/environment.md"
+ENVIRONMENT = "docs/evidence/environment.md"
 
 
 def measured_line(used: Sequence[BenchmarkRecord], link: str, verb: str = "Measured") -> str:

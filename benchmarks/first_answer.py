@@ -3,7 +3,7 @@
     python -m benchmarks.first_answer [--write] [--rounds N]
 
 The functions that `sam build` made start as fresh processes, in turns, against a local stack with one document: its
-emulator of AWS and its embedding model.  `--write` keeps the figures and draws docs/first-answer.svg.
+emulator of AWS and its embedding model.  `--write` keeps the figures and draws docs/evidence/first-answer.svg.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Draws docs/first-answer.svg from the kept figures; run by .local/env/plots, which has matplotlib."""
+"""Draws docs/evidence/first-answer.svg from the kept figures; run by .local/env/plots, which has matplotlib."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def draw() -> None:
         axes.set(title=title)
     figure.legend(*left.get_legend_handles_labels(), loc="lower center", ncols=7, fontsize=7, frameon=False)
     figure.tight_layout(rect=(0, 0.08, 1, 1))
-    figure.savefig(HERE.parent / "docs/first-answer.svg", metadata={"Date": None})
+    figure.savefig(HERE.parent / "docs/evidence/first-answer.svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     RAGDROP_EVAL_DATA=… python -m benchmarks.format_outcomes [--write]
 
 The files are those of `tests/outcomes`, made from nothing, and the mixed collection.  They are read as in ingest, in a
-child process with its limits.  `--write` keeps the figures; `make docs` then writes docs/formats-outcomes.md.
+child process with its limits.  `--write` keeps the figures; `make docs` then writes docs/evidence/formats-outcomes.md.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ from benchmarks.stack_processes import usages
 from localstack.opensearch.releases import HYBRID_RELEASE, RELEASES
 from ragdrop import __version__
 
-EMBEDDING_S = 0.005  # what a question takes with the local default model (docs/performance.md)
+EMBEDDING_S = 0.005  # what a question takes with the local default model (docs/evidence/performance.md)
 LIMIT = 10
 OWN = {  # title by configuration of benchmarks/peers/ragdrop_peer.py, in the order in which they have to be asked
     "search": "ragdrop, in process",

@@ -38,7 +38,7 @@ from testing.memory_registry import MemoryRegistry
 from tests.world import World
 
 DOCUMENTS, PARAGRAPHS, ROUNDS, CRITICAL = 40, 30, 60, 2
-EMBEDDING_S = 0.005  # what a question takes with the local default model (docs/performance.md)
+EMBEDDING_S = 0.005  # what a question takes with the local default model (docs/evidence/performance.md)
 BUDGET = 1.25
 COLUMNS = (
     *("what", "index", "p50, ms", "its own calls again, ms", "ratio"),

@@ -22,7 +22,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "cli.md": _wrapping(cli_reference.page),
     "cost.md": _wrapping(cost_index.page),
     "formats.md": _wrapping(formats.page),
-    "formats-outcomes.md": _wrapping(formats_outcomes.page),
+    "evidence/formats-outcomes.md": _wrapping(formats_outcomes.page),
 }
 
 

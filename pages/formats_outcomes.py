@@ -1,4 +1,4 @@
-"""docs/formats-outcomes.md: what came of good and bad files of every format, as benchmarks/format_outcomes.py found."""
+"""What came of good and bad files of every format, from the record of benchmarks/format_outcomes.py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HEAD = """# What comes of good and bad files
 Files of every format that is read, three good ones and the others empty, truncated, locked, misnamed or hostile. Each
 has an outcome that was written down before (`tests/outcomes`), and `tests/contract/test_outcomes_of_formats.py` holds
 it. All are made from nothing by code. They are read as in ingest: in a child process of 512 MB that may take 20 s and
-can open no connection. What may be read and what is refused is on the page of [formats](formats.md).
+can open no connection. What may be read and what is refused is on the page of [formats](../formats.md).
 
 The time is the wall time of reading, {machine}. Files that the limits stop take as long as the limits let them.
 

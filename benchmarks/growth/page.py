@@ -1,4 +1,4 @@
-"""What growth's figures say: tables for docs/performance.md, and where a budget is missed."""
+"""What growth's figures say: tables for docs/evidence/performance.md, and where a budget is missed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws docs/growth.svg from growth's kept figures; run by .local/env/plots, which has matplotlib."""
+"""Draws docs/evidence/growth.svg from growth's kept figures; run by .local/env/plots, which has matplotlib."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def draw() -> None:
     for axes in (left, right):
         axes.legend(fontsize=7)
     figure.tight_layout()
-    figure.savefig(HERE.parent / "docs/growth.svg", metadata={"Date": None})
+    figure.savefig(HERE.parent / "docs/evidence/growth.svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@
 Texts and vectors are generated, 384 dimensions.  A question is one search for candidates: vector and words, 30 each, by
 the adapter; with links it is a whole search with defaults, over fakes of all but the index.  Every index of a part is
 there from the beginning, and the questions go to them in turns, so that what else the machine does is in all of them
-alike.  `--write` keeps the figures, a part that is not run keeps those that it has, and draws docs/growth.svg where the
-environment .local/env/plots is; `python -m benchmarks.report --write` then writes docs/performance.md.
+alike.  `--write` keeps the figures, a part that is not run keeps those that it has, and draws docs/evidence/growth.svg
+where the environment .local/env/plots is; `python -m benchmarks.report --write` then writes the page.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
 `POST /search` with defaults, in the words of the vault (the sample vault, or --vault).  All questions are different, so
 no cache of a function knows an answer or a vector; `--repeated` asks 500 in random order instead.  Locust drives it, in
 an environment of its own (`make load` makes it).  Beside the users one more sends the same request without a key: what
-gateway and emulator take alone.  `--write` puts table and plots into docs/performance.md; 1 where a line of the budget
-is missed.  Its phases take seven minutes at most, after the stack is up.
+gateway and emulator take alone.  `--write` puts table and plots into docs/evidence/performance.md; 1 where a line
+of the budget is missed.  Its phases take seven minutes at most, after the stack is up.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--warm-minutes", type=float, default=1, help="of load before, which is not measured")
     parser.add_argument("--requests", type=int, default=3_000, help="in all, over which memory is looked at")
     parser.add_argument("--vault", type=Path, default=SAMPLE, help="the folder that is pushed and asked about")
-    parser.add_argument("--write", action="store_true", help="put table and plots into docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="put table and plots into docs/evidence/performance.md")
     options = parser.parse_args(arguments)
     if not LOCUST.exists():
         print("load: skipped, its environment is made by `make load`")

@@ -1,4 +1,4 @@
-"""docs/parity.md from the kept counts and the list of differences."""
+"""docs/evidence/parity.md from the kept counts and the list of differences."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ the sample vault, the life of a file, schemathesis over the OpenAPI document, th
 
 def parity_page(record: BenchmarkRecord) -> str:
     """The whole page of a record."""
-    return wrapped(page(record.results, measured_line([record], "benchmarks/environment.md", "Counted")))
+    return wrapped(page(record.results, measured_line([record], "environment.md", "Counted")))
 
 
 def page(found: dict[str, Any], told: str) -> str:

@@ -2,8 +2,8 @@
 
     python -m benchmarks.parity [--suite NAME ...] [--write]
 
-Runs the suites by pytest, counts their cases by engine, and writes docs/parity.md with `--write`; a suite that is not
-run keeps its counts.  What ragdrop asked of AWS meanwhile becomes the table of calls, and where every suite ran,
+Runs the suites by pytest, counts their cases by engine, and writes docs/evidence/parity.md with `--write`; a suite that
+is not run keeps its counts.  What ragdrop asked of AWS meanwhile becomes the table of calls, and where every suite ran,
 tests/aws/call_shapes.json too.  OpenSearch cases and the witnesses need a JDK 21 and Maven; the emulator's cases start
 a stack.
 """
@@ -28,7 +28,7 @@ from benchmarks.parity.page import page, parity_page
 from tests.aws.call_shapes import RECORDING, collected, keep
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs/parity.md"
+PAGE = ROOT / "docs/evidence/parity.md"
 REPORTS = ROOT / ".local/bench/parity"
 _INDEX = re.compile(r"test_(chunk_index|opensearch|bucket|recipes|reindex|exact_text|retrieval|round_trips|tenant)")
 _PORTS = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "tests/contract").glob("test_*.py"))]
@@ -122,7 +122,7 @@ def main() -> int:
     """Run, print, keep and write if asked to; 1 where a case failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", action="append", choices=SUITES, help="only this one; default: all")
-    parser.add_argument("--write", action="store_true", help="keep the counts and write docs/parity.md")
+    parser.add_argument("--write", action="store_true", help="keep the counts and write docs/evidence/parity.md")
     parser.add_argument("--counted", action="store_true", help="count the reports of the last run; nothing is run")
     options = parser.parse_args()
     record = records.read("parity") if options.write else None

@@ -1,4 +1,4 @@
-"""docs/scale.md from the kept results of the scale plan."""
+"""docs/evidence/scale.md from the kept results of the scale plan."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIMITS = {
     "deadline": "the processors of the data nodes",
 }
 
-COUNTED = "[counted](cost.md#one-question-one-document)"
+COUNTED = "[counted](../cost.md#one-question-one-document)"
 
 Figures = dict[str, Any]
 TEMPLATE = Path(__file__).with_name("page.txt")
@@ -25,7 +25,7 @@ TEMPLATE = Path(__file__).with_name("page.txt")
 
 def scale_page(record: BenchmarkRecord) -> str:
     """The whole page of a record."""
-    return wrapped(page(record.results, measured_line([record], "benchmarks/environment.md", "Written")))
+    return wrapped(page(record.results, measured_line([record], "environment.md", "Written")))
 
 
 def page(found: Figures, told: str) -> str:

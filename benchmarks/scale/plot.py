@@ -1,4 +1,4 @@
-"""Draws docs/scale.svg from the scale plan's kept results; run by .local/env/plots, which has matplotlib."""
+"""Draws docs/evidence/scale.svg from the scale plan's kept results; run by .local/env/plots, which has matplotlib."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def draw() -> None:
     right.set(yscale="log", xlabel="hours", ylabel="documents in the queue + 1", title="Documents")
     right.legend(fontsize=5.5)
     figure.tight_layout()
-    figure.savefig(HERE.parent / "docs/scale.svg", metadata={"Date": None})
+    figure.savefig(HERE.parent / "docs/evidence/scale.svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 The plans are reckoned from the kept figures of growth, of the bucket index and of counted costs (`--write` of
 `python -m benchmarks.growth`, `.bucket_index` and `.cost` first), prices of pages/cost.py and limits of
 template.yaml; the simulations then let queries and documents arrive.  `--write` keeps what they gave in
-benchmarks/results/scale.json and writes docs/scale.md, and its plot where .local/env/plots is.
+benchmarks/results/scale.json and writes docs/evidence/scale.md, and its plot where .local/env/plots is.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from benchmarks.scale.query_simulation import QueryLimits, QueryOutcome, Time
 from tests.architecture.cloudformation import read_template
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs/scale.md"
+PAGE = ROOT / "docs/evidence/scale.md"
 RATES = (50, 100, 150, 200, 300, 400, 600, 800, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 8_000)
 BUCKET_RATES = (1, 10, 100, 10_000)  # beside that of the workload
 TIMES = 10  # the workload's searches, for what changes then
@@ -212,7 +212,7 @@ def found_out(grown: BenchmarkRecord, bucket: BenchmarkRecord, counted: Benchmar
 def main() -> int:
     """Reckon, simulate, print the page; keep and write it if asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="keep the results and write docs/scale.md")
+    parser.add_argument("--write", action="store_true", help="keep the results and write docs/evidence/scale.md")
     options = parser.parse_args()
     held = {name: records.read(name) for name in ("growth", "bucket_index", "cost")}
     missing = [name for name, record in held.items() if record is None]

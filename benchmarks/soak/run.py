@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--index", default="opensearch", choices=("bucket", "opensearch"))
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/evidence/performance.md")
     options = parser.parse_args(arguments)
     try:
         with live_stack(index=options.index) as stack:

@@ -22,7 +22,7 @@ MAX_PARTS = 2  # questions that ask for several things
 NEAR = 0.5  # share of the best sentence's score that one beside it needs
 SHORTLIST = 40  # blocks whose meaning is compared
 BLOCK_CHARACTERS = 500  # of a block that are compared: a small model reads no more
-# Chosen on the tuning half of the questions in users' own words and on 500 SQuAD 2.0 questions: docs/quality.md.
+# Chosen on the tuning half of the questions in users' own words and 500 SQuAD 2.0 questions: docs/evidence/quality.md.
 MIN_SCORE_WORDS = 0.35
 MIN_SCORE_BLENDED = 0.17
 MIN_SCORE_NAMED = 0.36  # where the question names something or a number: it is about that and nothing else

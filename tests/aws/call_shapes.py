@@ -2,7 +2,7 @@
 
 A shape is an operation with the form of its parameters: the expressions of a DynamoDB call with their attribute
 names, the options of any other call. Values do not count. A test in which ragdrop makes a call of an unknown shape
-fails, so that no call goes unseen by the table of docs/parity.md and by the permissions of the roles.
+fails, so that no call goes unseen by the table of docs/evidence/parity.md and by the permissions of the roles.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def test_a_format_has_at_least_three_good_and_three_bad_files(kind: str) -> None
 
 
 def test_the_page_of_outcomes_names_every_file_with_the_outcome_that_is_demanded() -> None:
-    page = (ROOT / "docs/formats-outcomes.md").read_text("utf-8")
+    page = (ROOT / "docs/evidence/formats-outcomes.md").read_text("utf-8")
     cases = [case for cases in CASES.values() for case in cases]
 
     assert [case for case in cases if f"| {case.what} | `{case.name}` | {case.outcome} |" not in page] == []

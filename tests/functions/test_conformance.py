@@ -1,6 +1,6 @@
 """One suite for every surface, over both indexes: the real handlers, Lambda's own events, AWS by moto.
 
-What is told of a surface here holds whichever index is behind it; `docs/parity.md` counts these tests by engine.
+Each test holds whichever index is behind the surface; `docs/evidence/parity.md` counts these tests by engine.
 """
 
 from __future__ import annotations

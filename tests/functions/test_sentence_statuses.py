@@ -17,7 +17,7 @@ from tests.chat_server import ChatServer, chat_server
 from tests.functions.asking import Asking
 from tests.world import World
 
-PAGE = Path(__file__).parents[2] / "docs/quality.md"
+PAGE = Path(__file__).parents[2] / "docs/evidence/quality.md"
 BEGIN, END = (
     "<!-- sentence statuses: written by tests/functions/test_sentence_statuses.py -->",
     "<!-- end of statuses -->",

@@ -1,6 +1,6 @@
 """Questions in users' own words find the right document, and the laptop's answers are worth reading: a gate.
 
-Only the tuning half is asked; the final half is for the table of docs/quality.md.
+Only the tuning half is asked; the final half is for the table of docs/evidence/quality.md.
 """
 
 from __future__ import annotations

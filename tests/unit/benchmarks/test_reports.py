@@ -27,7 +27,7 @@ def test_a_page_is_what_its_kept_record_says(name: str, page: Callable[[Benchmar
     record = read(name, ROOT / WHOLE)
 
     assert record is not None
-    assert (ROOT / f"docs/{name}.md").read_text("utf-8") == page(record)
+    assert (ROOT / f"docs/evidence/{name}.md").read_text("utf-8") == page(record)
 
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda each: each.what)

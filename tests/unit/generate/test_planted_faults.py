@@ -1,4 +1,4 @@
-"""The floor of the citation check on a few passages of our own; docs/quality.md has it over public ones."""
+"""The floor of the citation check on a few passages of our own; docs/evidence/quality.md has it over public ones."""
 
 from __future__ import annotations
 

@@ -17,7 +17,9 @@ MAX_TARGETS = 100  # of a level: one batch of names and one of heads
 MAX_LOOKUPS = 100  # a BatchGetItem takes so many keys
 DEFAULT_MAX_DOCUMENTS = 5
 DEFAULT_MAX_DEPTH = 2
-SEVERAL_LINKS_BONUS = 0.05  # of similarity for every further hit that links there; docs/quality.md has the table
+SEVERAL_LINKS_BONUS = (
+    0.05  # of similarity for every further hit that links there; docs/evidence/quality.md has the table
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,9 @@ from ragdrop.generate.polarity import contradicts
 from ragdrop.generate.quotes import find_folded, quotations
 from ragdrop.generate.sentences import Span, content_words, sentences, stem
 
-MIN_SUPPORT = 0.6  # share of a sentence's content words that its evidence must hold; measured in docs/quality.md
+MIN_SUPPORT = (
+    0.6  # share of a sentence's content words that its evidence must hold; measured in docs/evidence/quality.md
+)
 SETTLED = 0.85  # a single sentence that holds this much is what is meant: facts may not come from its neighbours
 MAX_WINDOW_SENTENCES = 3
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ragdrop.domain.links import MAX_TEXT_CHARACTERS, Link
 
 MAX_MENTIONS = 45
-"""Of a document: they hold 81 % of the titles that occur in a page of HotpotQA, 30 hold 74 % (docs/quality.md).
+"""Of a document: they hold 81 % of the titles that occur in a page of HotpotQA, 30 hold 74 % (evidence/quality.md).
 
 Two pages of so many leave room in the hundred targets of one level.
 """

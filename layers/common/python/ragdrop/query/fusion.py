@@ -10,7 +10,7 @@ from typing import Literal
 from ragdrop.domain.chunks import Hit, ranked_by
 from ragdrop.query.coverage import FUNCTION_WORDS
 
-DEFAULT_VECTOR_WEIGHT = 0.6  # docs/quality.md has the table, docs/adr/0006-fusion.md the reasons
+DEFAULT_VECTOR_WEIGHT = 0.6  # docs/evidence/quality.md has the table, docs/adr/0006-fusion.md the reasons
 HEADING_BONUS = 0.1  # docs/api.md, "Candidates": for a chunk whose headings hold every word of the question
 AGREEMENT = 0.5  # from which on words count in full
 RRF_RANKS = 60  # Cormack, Clarke, Buettcher, "Reciprocal Rank Fusion", SIGIR 2009
