@@ -37,7 +37,8 @@ NOTES: dict[Kind, Note] = {
     ),
     "text": Note("the object, decoded, unchanged", _NOTHING, "", _NOTHING, _STDLIB, "0.01"),
     "html": Note(
-        "Markdown of what a reader sees: headings, lists, tables, links",
+        "Markdown of what a reader sees: headings, lists with their numbers, tables, links, descriptions of pictures, "
+        "MathML",
         _NOTHING,
         "scripts, menus; hidden parts with a warning",
         "250 nested elements",

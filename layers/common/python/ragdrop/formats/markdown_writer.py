@@ -210,9 +210,10 @@ class MarkdownWriter:
         rows: Iterable[Sequence[str]],
         *,
         columns: int,
+        headers: int = 1,
         cells: Callable[[int], Place | None] = lambda _: None,
     ) -> None:
-        """Add a table of *columns* columns whose first row is its header.
+        """Add a table of *columns* columns whose first *headers* rows are its header.
 
         *cells* gives the place that begins with a row, by its number from 0; its start is not looked at.
         """
@@ -224,6 +225,7 @@ class MarkdownWriter:
             self._add(table_row(row, columns))
             if number == 0:
                 self._add("|" + " --- |" * columns + "\n")
+            if number < headers:
                 rows_start = self._length
         if self._length > start:
             self._tables.append(Table(start, rows_start, self._length))
