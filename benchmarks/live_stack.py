@@ -18,7 +18,7 @@ from localstack.progress import Progress
 from localstack.seed import push
 
 VAULT = "handbook"
-FOREIGN = ("EMBEDDING_", "CHAT_", "INDEX_", "OPENSEARCH_", "AWS_", "RAGDROP_")
+FOREIGN = ("EMBEDDING_", "CHAT_", "INDEX_", "OPENSEARCH_", "AWS_", "RAGDROP_", "LOCALSTACK_", "EDGE_PORT")
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def live_stack(*, index: str = "opensearch", tenant: str = "bench") -> Iterator[
         Path(folder).chmod(0o755)  # a root user's node runs as another one
         home = Home(Path(folder), index)
         try:
-            fields = up(home, index=index, tenant=tenant, progress=progress)
+            fields = up(home, os.environ, index=index, tenant=tenant, progress=progress)
             pids = {name: process.pid for name, process in read_processes(home).items()}
             node = opensearch.find(home.root)
             if node is not None and node.pid is not None:

@@ -7,10 +7,11 @@ import os
 import sys
 from pathlib import Path
 
-from localstack.demo import demo
+from localstack.attached import answers
+from localstack.demo import WEB_PAGE, demo
 from localstack.home import SHARED, Home, homes, read_json
 from localstack.index_node import running_node
-from localstack.launch_options import INDEXES, home_for
+from localstack.launch_options import INDEXES, home_for, without_own
 from localstack.launcher import down, read_processes, up
 from localstack.processes import LaunchError
 from localstack.progress import Progress
@@ -28,21 +29,29 @@ def main(arguments: list[str] | None = None) -> int:
         elif options.command == "status":
             return status(base, progress)
         else:
-            home = home_for(base, os.environ, index=options.index)
-            stack = up(home, index=options.index, tenant=options.tenant, progress=progress)
+            environment = without_own(os.environ, own_emulators(base))
+            home = home_for(base, environment, index=options.index)
+            stack = up(home, environment, index=options.index, tenant=options.tenant, progress=progress)
             if options.command == "demo":
                 demo(home, stack, progress)
             else:
                 progress.say(f"The API is at {stack['api_url']}\nKey and addresses: {home.published_file}")
+                progress.say(WEB_PAGE.format(**stack))
     except LaunchError as exc:
         sys.stderr.write(f"{exc}\n")
         return 1
     return 0
 
 
+def own_emulators(base: Path) -> set[int]:
+    """The ports of the emulators that ``up`` started below *base* and that run."""
+    noted = [read_processes(home).get("emulator") for home in homes(base)]
+    return {process.port for process in noted if process is not None and process.running}
+
+
 def status(base: Path, progress: Progress) -> int:
     """Show what runs and where; 0 where all of it runs."""
-    started = [home for home in homes(base) if read_processes(home)]
+    started = [home for home in homes(base) if read_processes(home) or home.attached_file.exists()]
     if not started:
         progress.say("Nothing runs. Start it with: make up")
         return 1
@@ -53,6 +62,12 @@ def status(base: Path, progress: Progress) -> int:
 def _show(home: Home, progress: Progress) -> bool:
     processes = read_processes(home).values()
     progress.say(f"the stack on the index {home.name}")
+    if attached := read_json(home.attached_file):
+        reached = answers(attached["endpoint_url"])
+        said = "attached" if reached else "attached, but it does NOT answer"
+        progress.say(f"  {'emulator':10} {said}: {attached['product']} at {attached['endpoint_url']}")
+    else:
+        reached = True
     for process in processes:
         said = "running" if process.running else "NOT running"
         progress.say(f"  {process.name:10} {said}, port {process.port}, pid {process.pid}")
@@ -62,7 +77,8 @@ def _show(home: Home, progress: Progress) -> bool:
     stack = read_json(home.stack_file)
     if stack.get("api_key"):
         progress.say(f"  api        {stack['api_url']}")
-    return node is not None and all(process.running for process in processes)
+        progress.say(f"  page       {stack['api_url']}/app, signed in by: .venv/bin/ragdrop open")
+    return reached and node is not None and all(process.running for process in processes)
 
 
 EXPLAINED = """
@@ -70,6 +86,9 @@ Each index has a stack of its own below the folder (--home): a document stays on
 so what was pushed with one index is not on the other. Both may run at once; stack.json, which `ragdrop` reads, names
 the one that was brought up last, and `down` stops all of them. With --index opensearch OPENSEARCH_URL names a node of
 your own; without it one is assembled by Maven for a JDK 21+, or run by Docker.
+
+AWS_ENDPOINT_URL, LOCALSTACK_HOST or EDGE_PORT names an emulator that runs already: `up` attaches to it, and `down`
+leaves it running. RAGDROP_BIND=0.0.0.0 lets containers reach emulator and model servers.
 """
 
 

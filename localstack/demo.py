@@ -14,6 +14,7 @@ from localstack.seed import ragdrop, ragdrop_json
 
 VAULT = "handbook"
 SAMPLE = REPOSITORY / "localstack/sample-vault"
+WEB_PAGE = "The web page is at {api_url}/app\nOpen it signed in with: .venv/bin/ragdrop open"
 QUESTION = "How long should on-call wait before promoting the standby database?"
 
 
@@ -38,8 +39,7 @@ def demo(home: Home, stack: Mapping[str, Any], progress: Progress) -> None:
     for citation in citations:
         show(progress, citation, checked=stands_in_object(objects, citation))
     progress.say("")
-    progress.say(f"The web page is at {stack['api_url']}/app")
-    progress.say("Open it signed in with: .venv/bin/ragdrop open")
+    progress.say(WEB_PAGE.format(**stack))
     progress.say(f"The API is at {stack['api_url']}")
     progress.say(f"Its key and all other addresses are in {home.published_file}")
     progress.say('Ask more with: .venv/bin/ragdrop ask "…"')

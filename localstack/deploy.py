@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import boto3
 import botocore.exceptions
 import yaml
+from localstack_client.session import Session
 
 from localstack.build import run_sam
 from localstack.home import BUILD, REPOSITORY, Home
+from localstack.launch_options import STACK_NAME
 from localstack.processes import LaunchError
 
-STACK_NAME = "ragdrop"
 RELEASE_DEFAULT = re.compile(r"^(  Release:\n(?:    .*\n)*?    Default: )''", re.MULTILINE)
 FOLDER = re.compile(r"^( +(?:CodeUri|ContentUri): \w+)$", re.MULTILINE)
 CONCURRENCY = re.compile(r"MaximumConcurrency:\s+Ref: IngestConcurrency")
@@ -26,25 +26,27 @@ GATEWAY_RESPONSES = "x-amazon-apigateway-gateway-responses"
 
 @dataclass(frozen=True)
 class Emulated:
-    """The emulator as AWS clients see it."""
+    """The emulator as AWS clients see it, and the name of ragdrop's stack in it."""
 
     endpoint_url: str
     environment: Mapping[str, str]
+    stack_name: str = STACK_NAME
 
-    def client(self, service: str) -> Any:
-        """A boto3 client of *service* that speaks to the emulator."""
-        return boto3.client(
-            service,
-            endpoint_url=self.endpoint_url,
+    def client(self, service: str, **named: Any) -> Any:
+        """A boto3 client of *service* that speaks to the emulator; *named* goes to boto3."""
+        session = Session(
             region_name=self.environment["AWS_DEFAULT_REGION"],
             aws_access_key_id=self.environment["AWS_ACCESS_KEY_ID"],
             aws_secret_access_key=self.environment["AWS_SECRET_ACCESS_KEY"],
         )
+        # Without this an AWS_ENDPOINT_URL of the process would decide, whichever emulator is asked for here.
+        session._service_endpoint_mapping = dict.fromkeys(session._service_endpoint_mapping, self.endpoint_url)
+        return session.client(service, **named)
 
     def outputs(self) -> dict[str, str]:
         """The deployed stack's outputs; empty where it is not deployed."""
         try:
-            stacks = self.client("cloudformation").describe_stacks(StackName=STACK_NAME)["Stacks"]
+            stacks = self.client("cloudformation").describe_stacks(StackName=self.stack_name)["Stacks"]
         except botocore.exceptions.ClientError:
             return {}
         if not stacks[0]["StackStatus"].endswith("_COMPLETE") or stacks[0]["StackStatus"].startswith("ROLLBACK"):
@@ -57,10 +59,14 @@ class Emulated:
         reply = self.client("sqs").get_queue_attributes(QueueUrl=queue_url, AttributeNames=attributes)
         return int(reply["Attributes"][attributes[0]])
 
-    def function_environment(self, function: str) -> dict[str, str]:
-        """The environment variables of a deployed function."""
-        configuration = self.client("lambda").get_function_configuration(FunctionName=function)
-        return dict(configuration["Environment"]["Variables"])
+    def configurations(self, outputs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+        """What Lambda answers of each function of the stack, by logical id."""
+        functions = self.client("lambda")
+        return {
+            output.removesuffix("Name"): dict(functions.get_function_configuration(FunctionName=name))
+            for output, name in outputs.items()
+            if output.endswith("FunctionName")
+        }
 
 
 def deployment_digest(built: str, parameters: Mapping[str, str]) -> str:
@@ -148,7 +154,7 @@ def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str]) -> Non
     text = with_release(built.read_text("utf-8"), parameters["Release"])
     template.write_text(with_archives(with_concurrency(text, parameters["IngestConcurrency"])), "utf-8")
     arguments = ["deploy", "--config-file", str(REPOSITORY / "samconfig.toml"), "--config-env", "local"]
-    arguments += ["--no-progressbar", "--template-file", str(template)]
+    arguments += ["--stack-name", emulated.stack_name, "--no-progressbar", "--template-file", str(template)]
     arguments += ["--parameter-overrides", *overrides_of(parameters)]
     run_sam(arguments, log=home.logs / "sam-deploy.log", environment=dict(emulated.environment))
     apply_gateway_responses(emulated, has_cors=bool(parameters.get("CorsAllowOrigins")))
@@ -156,7 +162,7 @@ def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str]) -> Non
 
 def apply_gateway_responses(emulated: Emulated, *, has_cors: bool) -> None:
     """Give the API the gateway's own error bodies: the emulator does not read them from an API's definition."""
-    template = emulated.client("cloudformation").get_template(StackName=STACK_NAME, TemplateStage="Processed")
+    template = emulated.client("cloudformation").get_template(StackName=emulated.stack_name, TemplateStage="Processed")
     body = template["TemplateBody"]
     resources = (json.loads(body) if isinstance(body, str) else body)["Resources"]
     api = next(item for item in resources.values() if item["Type"] == "AWS::ApiGateway::RestApi")

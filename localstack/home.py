@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +66,21 @@ class Home:
         return self.base / "env.json"
 
     @property
+    def sam_template(self) -> Path:
+        """The template for ``sam local invoke``, of the stack that was brought up last."""
+        return self.base / "sam-local.yaml"
+
+    @property
+    def events(self) -> Path:
+        """The events of the repository's ``events/``, with that stack's key and names."""
+        return self.base / "events"
+
+    @property
+    def attached_file(self) -> Path:
+        """Which emulator that was already running this stack is on; missing where it has one of its own."""
+        return self.root / "attached.json"
+
+    @property
     def process_file(self) -> Path:
         """What the launcher reads: which processes it started."""
         return self.root / "processes.json"
@@ -97,14 +112,18 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def write_json(path: Path, content: dict[str, Any]) -> None:
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Replace *path* by *content*; see write_private."""
+    write_private(path, json.dumps(content, indent=2) + "\n")
+
+
+def write_private(path: Path, text: str) -> None:
     """Replace *path* in one step, readable by its owner alone."""
     draft = path.with_suffix(".draft")
     draft.unlink(missing_ok=True)
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(content, file, indent=2)
-        file.write("\n")
+        file.write(text)
     draft.replace(path)
 
 

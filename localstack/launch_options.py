@@ -6,17 +6,27 @@ import hashlib
 import os
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
+
+from localstack_client.config import DEFAULT_EDGE_PORT, parse_localstack_host
 
 from localstack.home import Home
 from localstack.models import multilingual
 from localstack.models.weights import DIMENSION, MODEL_NAME
+from localstack.ports import HOST, bind_address
 from localstack.processes import LaunchError
 
 TOKENIZER_KEY = f"tokenizers/{MODEL_NAME}.json"
 ANSWERER_MODEL = "ragdrop-extractive"
+STACK_NAME = "ragdrop"
+EMULATOR_VARIABLES = ("AWS_ENDPOINT_URL", "LOCALSTACK_HOST", "LOCALSTACK_HOSTNAME", "EDGE_PORT")  # the first decides
+REAL_AWS = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
+MODELS_HOST = "RAGDROP_MODELS_HOST"
+ATTACHED = "-attached-"  # in the name of a stack on a foreign emulator
+MAX_STACK_NAME = 25  # the document bucket is named after it
 LOCAL_MODEL = "RAGDROP_LOCAL_MODEL"  # the variable by which `make demo MODEL=` says which local model it wants
 INDEXES = ("bucket", "opensearch")  # the first is the default
 PROCESSES = max(2, os.cpu_count() or 2)  # of a function at once: each unpacks and imports all that it needs
@@ -104,13 +114,19 @@ def local_model_of(environment: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class LaunchOptions:
-    """Addresses that the caller named; None means the local stand-in: for the index, an OpenSearch node of its own."""
+    """Addresses that the caller named; None means the local stand-in: for the index, an OpenSearch node of its own.
+
+    *bind* is where local servers listen, *models_host* how functions name this machine, where the caller says so.
+    """
 
     embedding_url: str | None
     chat_url: str | None
     index_url: str | None
     passed_on: Mapping[str, str]
     local_model: LocalModel = LOCAL_MODELS["english"]
+    emulator_url: str | None = None
+    bind: str = HOST
+    models_host: str = ""
 
     def parameters(self, *, index_url: str, embedding_url: str, chat_url: str) -> dict[str, str]:
         """The template's parameters that are not their defaults, given where index and models answer.
@@ -138,16 +154,73 @@ class LaunchOptions:
         }
 
 
+def named_emulator(environment: Mapping[str, str]) -> str | None:
+    """The address of the emulator that the caller's variables name; None where they name none.
+
+    Raises:
+        LaunchError: A variable is no address, or names AWS itself.
+
+    >>> named_emulator({"LOCALSTACK_HOST": "localhost.localstack.cloud:4510"})
+    'http://localhost.localstack.cloud:4510'
+    >>> named_emulator({"EDGE_PORT": "4510"}), named_emulator({"AWS_ENDPOINT_URL": "http://h:1/"}), named_emulator({})
+    ('http://localhost:4510', 'http://h:1', None)
+    """
+    name = next((each for each in EMULATOR_VARIABLES if environment.get(each, "").strip()), None)
+    if name is None:
+        return None
+    value = environment[name].strip()
+    if name == "AWS_ENDPOINT_URL":
+        url = value.rstrip("/")
+    else:
+        port = environment.get("EDGE_PORT", "").strip() or str(DEFAULT_EDGE_PORT)
+        value = f"localhost:{port}" if name == "EDGE_PORT" else value if ":" in value else f"{value}:{port}"
+        try:
+            host, number = parse_localstack_host(value)
+        except RuntimeError as exc:
+            raise LaunchError(f"{name} is {environment[name]!r}, which is not HOST:PORT") from exc
+        scheme = "https" if environment.get("USE_SSL") in {"1", "true"} else "http"
+        url = f"{scheme}://{host}:{number}"
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in {"http", "https"} and parts.hostname is not None and parts.port != 0
+    except ValueError:  # a port over 65,535, or none
+        valid = False
+    if not valid:
+        raise LaunchError(f"{name} is {environment[name]!r}, which is no address: it needs the form http://HOST:PORT")
+    if f".{parts.hostname}".endswith(REAL_AWS):
+        raise LaunchError(
+            f"{name} names {parts.hostname}, which is AWS itself. `make up` deploys to emulators alone: unset {name}, "
+            "or deploy with `make deploy` (docs/deploy.md)."
+        )
+    return url
+
+
+def without_own(environment: Mapping[str, str], ports: Collection[int]) -> dict[str, str]:
+    """*environment* without the variables that lead to an emulator of ``up`` itself, on one of *ports*.
+
+    >>> without_own({"AWS_ENDPOINT_URL": "http://localhost:4566", "A": "1"}, {4566})
+    {'A': '1'}
+    """
+    url = named_emulator(environment)
+    own = url is not None and urlsplit(url).hostname in {HOST, "localhost"} and urlsplit(url).port in ports
+    return {name: value for name, value in environment.items() if not (own and name in EMULATOR_VARIABLES)}
+
+
 def home_for(base: Path, environment: Mapping[str, str], *, index: str) -> Home:
-    """The stack below *base* that belongs to the wanted index and local model; a server that is named has its own.
+    """The stack below *base* that belongs to the requested index and local model; a server that is named has its own.
 
     >>> home_for(Path("x"), {}, index="opensearch").name
     'opensearch'
     >>> home_for(Path("x"), {"OPENSEARCH_URL": "http://127.0.0.1:9200"}, index="opensearch").name
     'opensearch-ade0fef1'
+    >>> home_for(Path("x"), {"EDGE_PORT": "4567"}, index="bucket").name
+    'bucket-attached-8e2771d6'
     """
     model = local_model_of(environment)
     stack = index if model == "english" else f"{index}-{model}"
+    if (emulator := named_emulator(environment)) is not None:
+        plain = emulator.replace("//localhost:", f"//{HOST}:")
+        stack = f"{stack}{ATTACHED}{hashlib.sha256(plain.encode()).hexdigest()[:8]}"
     named = named_index(environment, index=index)
     if named is None:
         return Home(base, stack)
@@ -185,7 +258,27 @@ def read_launch_options(environment: Mapping[str, str], *, index: str) -> Launch
     index_url = named_index(environment, index=index)
     if index_url is None and index == "bucket":
         index_url = BUCKET_URL
-    return LaunchOptions(embedding_url, chat_url, index_url, passed, LOCAL_MODELS[local_model_of(environment)])
+    return LaunchOptions(
+        embedding_url,
+        chat_url,
+        index_url,
+        passed,
+        LOCAL_MODELS[local_model_of(environment)],
+        emulator_url=named_emulator(environment),
+        bind=bind_address(environment),
+        models_host=environment.get(MODELS_HOST, ""),
+    )
+
+
+def stack_name_of(home: Home) -> str:
+    """The name of *home*'s stack in its emulator: in one that is shared, each index and local model needs another.
+
+    >>> [stack_name_of(Home(Path("x"), name)) for name in ("opensearch", "bucket-attached-1", "opensearch-attached-1")]
+    ['ragdrop', 'ragdrop', 'ragdrop-opensearch']
+    """
+    kind, attached, _ = home.name.partition(ATTACHED)
+    shared = attached and kind != INDEXES[0]
+    return f"{STACK_NAME}-{kind}"[:MAX_STACK_NAME].rstrip("-") if shared else STACK_NAME
 
 
 def python_runtime() -> str:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from threading import Lock
 from typing import Any
 
+from localstack.attached import Attached, attach
 from localstack.build import build, build_digest, is_built
 from localstack.deploy import Emulated, defaults_of, deploy, deployment_digest, local_api_url
-from localstack.function_environments import write_env_json
 from localstack.home import BUILD, TEMPLATE, Home, exclusive, read_json, write_json
 from localstack.index_node import await_named, forget_node, running_node, start_node, stop_node
-from localstack.launch_options import PROCESSES, LaunchOptions, read_launch_options
+from localstack.launch_options import PROCESSES, LaunchOptions, read_launch_options, stack_name_of
 from localstack.ports import HOST
 from localstack.processes import Process, stop
 from localstack.progress import Progress
+from localstack.sam_local import seen_from, write_sam_local
 from localstack.seed import check_ingest, make_tenant_and_key, upload_tokenizer, warm_up
 from localstack.services import (
     Service,
@@ -32,6 +32,15 @@ from localstack.services import (
     ocr,
     port_for,
 )
+
+# Variable of the functions -> parameter of the template, for the addresses of servers that may run on this machine.
+URLS = {
+    "INDEX_URL": "IndexUrl",
+    "EMBEDDING_URL": "EmbeddingUrl",
+    "CHAT_URL": "ChatUrl",
+    "OCR_URL": "OcrUrl",
+    "RERANK_URL": "RerankUrl",
+}
 
 
 @dataclass
@@ -58,15 +67,32 @@ class Launcher:
         with exclusive(self.home.root / "up.lock"), self.progress.shown():
             self.processes = read_processes(self.home)
             self._note_lost_state()
+            attached = self._attach()
             with ThreadPoolExecutor(max_workers=4) as pool:
                 built = pool.submit(self._build)
-                ready = pool.submit(self.start, "emulator", emulator)
+                ready = pool.submit(self._emulator_url, attached)
                 models = pool.submit(self._start_models)
                 index = pool.submit(self._start_index)
-                ports = {"emulator": ready.result().port, **models.result()}
+                endpoint_url, ports = ready.result(), models.result()
                 index_url = index.result()
                 digest = built.result()
-            return self._deploy(digest, ports, index_url)
+            machine = self.options.models_host or (attached.host_of_this_machine if attached else HOST)
+            return self._deploy(digest, endpoint_url, ports, index_url, machine=machine)
+
+    def _attach(self) -> Attached | None:
+        """The running emulator that the caller named, checked; None where the stack gets one of its own."""
+        if self.options.emulator_url is None:
+            return None
+        secrets = any(value.startswith("ssm:") for value in self.options.passed_on.values())
+        attached = attach(self.options.emulator_url, with_secrets=secrets)
+        write_json(self.home.attached_file, asdict(attached))
+        self.progress.say(f"Attached to {attached}. It was running already, so `make down` leaves it running.")
+        return attached
+
+    def _emulator_url(self, attached: Attached | None) -> str:
+        if attached is not None:
+            return attached.endpoint_url
+        return f"http://{HOST}:{self.start('emulator', emulator).port}"
 
     def _note_lost_state(self) -> None:
         """The emulator saves its state as it stops in order; where it did not, its buckets and tables are gone."""
@@ -77,19 +103,25 @@ class Launcher:
             forget_node(self.home)
             del self.processes["emulator"]
 
-    def start(self, name: str, service_at: Callable[[Home, int], Service]) -> Process:
-        """A server of the stack, which is started unless it runs; its port is kept from one start to the next."""
+    def start(self, name: str, service_at: Callable[..., Service]) -> Process:
+        """A server of the stack, which is started unless it runs; its port is kept from one start to the next.
+
+        One that listens on another address than the caller now asks for is stopped in order and started again.
+        """
+        service_at = partial(service_at, bind=self.options.bind)
         process = self.processes.get(name)
         if process is not None and process.running:
-            await_service(service_at(self.home, process.port), process, self.home)
-            return process
+            if process.bind == self.options.bind:
+                await_service(service_at(self.home, process.port), process, self.home)
+                return process
+            stop(process)
         ports = read_json(self.home.root / "ports.json")
         port = port_for(name, self.home, ports.get(name))
         service = service_at(self.home, port)
         with self.progress.step(f"{name} on port {port}"):
             if name == "emulator":
                 move_queues(self.home, port)
-            process = launch(service, self.home, port)
+            process = replace(launch(service, self.home, port), bind=self.options.bind)
             with self._noting:
                 self.processes[name] = process
                 write_processes(self.home, self.processes)
@@ -133,15 +165,20 @@ class Launcher:
                     build(self.home, digest)
         return digest
 
-    def _deploy(self, built: str, ports: Mapping[str, int], index_url: str) -> dict[str, Any]:
-        environment = aws_environment(ports["emulator"])
-        emulated = Emulated(environment["AWS_ENDPOINT_URL"], environment)
+    def _deploy(
+        self, built: str, endpoint_url: str, ports: Mapping[str, int], index_url: str, *, machine: str
+    ) -> dict[str, Any]:
+        """Deploy what changed; functions reach this machine, where the model servers run, as *machine*."""
+        environment = aws_environment(endpoint_url)
+        emulated = Emulated(endpoint_url, environment, stack_name_of(self.home))
         local = {name: f"http://{HOST}:{port}/v1" for name, port in ports.items()}
         embedding_url = self.options.embedding_url or local["embedding"]
         chat_url = self.options.chat_url or local["answerer"]
         named = self.options.parameters(index_url=index_url, embedding_url=embedding_url, chat_url=chat_url)
         parameters = defaults_of(TEMPLATE.read_text("utf-8")) | named
         parameters |= {"OcrUrl": local["ocr"]} if "ocr" in local else {}
+        here = {} if machine == HOST else {variable: parameters[name] for variable, name in URLS.items()}
+        parameters |= {URLS[variable]: seen_from(machine, url) for variable, url in here.items()}
         digest = deployment_digest(built, parameters)
         before = read_json(self.home.stack_file)
         outputs = emulated.outputs()
@@ -149,6 +186,7 @@ class Launcher:
             with self.progress.step("sam deploy"), exclusive(BUILD / "build.lock"):
                 deploy(self.home, emulated, parameters | {"Release": digest})
             outputs = emulated.outputs()
+        configurations = emulated.configurations(outputs)
         stack: dict[str, Any] = {
             "api_url": local_api_url(emulated.endpoint_url, outputs),
             "api_key": before.get("api_key", "") if before.get("tenant") == self.tenant else "",
@@ -158,7 +196,7 @@ class Launcher:
             "index_url": index_url,
             "embedding_url": embedding_url,
             "chat_url": chat_url,
-            "environment": emulated.function_environment(outputs["IngestFunctionName"]) | environment,
+            "environment": configurations["IngestFunction"]["Environment"]["Variables"] | here | environment,
             "outputs": outputs,
             "pids": {name: process.pid for name, process in self.processes.items()},
             "log_dir": str(self.home.logs),
@@ -174,18 +212,21 @@ class Launcher:
         with self.progress.step("canary documents through ingest"):
             check_ingest(self.home, stack, functions=PROCESSES)
         write_json(self.home.published_file, stack)
-        write_env_json(self.home.env_file, stack)
+        write_sam_local(self.home, stack, configurations)
         return stack
 
 
-def up(home: Home, *, index: str, tenant: str, progress: Progress) -> dict[str, Any]:
-    """Bring *home*'s stack up as the caller's environment asks for; see Launcher.up."""
-    return Launcher(home, read_launch_options(os.environ, index=index), tenant, progress).up()
+def up(home: Home, environment: Mapping[str, str], *, index: str, tenant: str, progress: Progress) -> dict[str, Any]:
+    """Bring *home*'s stack up as *environment* asks for; see Launcher.up."""
+    return Launcher(home, read_launch_options(environment, index=index), tenant, progress).up()
 
 
 def down(home: Home, progress: Progress) -> None:
     """Stop what ``up`` started in *home*, and nothing else.  Data and logs stay."""
     processes = read_processes(home)
+    if attached := read_json(home.attached_file):
+        progress.say(f"The emulator at {attached['endpoint_url']} was running before `up`, so it is left running.")
+        home.attached_file.unlink()
     for name in ("ocr", "answerer", "embedding", "emulator"):
         if (process := processes.get(name)) is None:
             continue

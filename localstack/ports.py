@@ -1,10 +1,32 @@
-"""Ports on the loopback address: the wanted one where it is free, else any."""
+"""Ports on the loopback address: the requested one where it is free, else any; and where servers listen."""
 
 from __future__ import annotations
 
 import socket
+from collections.abc import Mapping
+
+from localstack.processes import LaunchError
 
 HOST = "127.0.0.1"
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - by choice: containers on Linux do not reach the loopback address
+BIND = "RAGDROP_BIND"
+
+
+def bind_address(environment: Mapping[str, str]) -> str:
+    """The address on which emulator and model servers listen; callers on this machine use the loopback either way.
+
+    Raises:
+        LaunchError: It is another address: the emulator's own functions call it on the loopback.
+
+    >>> bind_address({}), bind_address({"RAGDROP_BIND": "0.0.0.0"})
+    ('127.0.0.1', '0.0.0.0')
+    """
+    address = environment.get(BIND) or HOST
+    if address not in {HOST, EVERYWHERE}:
+        raise LaunchError(
+            f"{BIND} is {address!r}; it must be {HOST}, or {EVERYWHERE} so that containers reach the servers too"
+        )
+    return address
 
 
 def is_free(port: int) -> bool:

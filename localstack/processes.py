@@ -28,6 +28,7 @@ class Process:
     pid: int
     started: str
     port: int
+    bind: str = "127.0.0.1"  # the address that it listens on
 
     @property
     def running(self) -> bool:

@@ -197,7 +197,7 @@ def started(place: Path, home: Home, progress: Progress) -> tuple[Rehearsal, dic
     home.make()
     options = LaunchOptions(None, None, BUCKET_URL, {})
     launcher = Launcher(home, options, TENANT, progress)
-    aws = aws_environment(launcher.start("emulator", emulator).port)
+    aws = aws_environment(f"http://{HOST}:{launcher.start('emulator', emulator).port}")
     near = f"http://{HOST}:{launcher.start('embedding', partial(embedding, model=options.local_model)).port}/v1"
     chat = launcher.start("answerer", partial(answerer, model=options.local_model, embedding_url=near)).port
     tools, empty = place.parent / "bin", place.parent / "empty-home"

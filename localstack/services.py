@@ -33,11 +33,11 @@ class Service:
     environment: Mapping[str, str]
 
 
-def emulator(home: Home, port: int) -> Service:
+def emulator(home: Home, port: int, *, bind: str = HOST) -> Service:
     """MiniStack, keeping its state in the home over an orderly stop.  Functions run as its children."""
     environment = {
         "GATEWAY_PORT": str(port),
-        "BIND_HOST": HOST,
+        "BIND_HOST": bind,
         "MINISTACK_HOST": HOST,
         "AWS_DEFAULT_REGION": REGION,
         "LOG_LEVEL": "WARNING",
@@ -72,36 +72,39 @@ def move_queues(home: Home, port: int) -> None:
             path.write_text(moved, encoding="utf-8")
 
 
-def embedding(home: Home, port: int, model: LocalModel) -> Service:
+def embedding(home: Home, port: int, *, model: LocalModel, bind: str = HOST) -> Service:
     """The local embedding server."""
     command = (
         *_models_python(model),
         "localstack.models.embedding_server",
         "--model",
         model.name,
-        "--port",
-        str(port),
+        *_at(port, bind),
         "--home",
         str(SHARED / "models"),
     )
     return Service("embedding", command, f"http://{HOST}:{port}/health", {"HOME": str(home.root)})
 
 
-def answerer(home: Home, port: int, model: LocalModel, *, embedding_url: str | None) -> Service:
+def answerer(home: Home, port: int, *, model: LocalModel, embedding_url: str | None, bind: str = HOST) -> Service:
     """The local answerer; given a local embedding server it also compares meanings."""
     extra = ("--embedding-url", embedding_url, "--embedding-model", model.name) if embedding_url else ()
-    command = (*_models_python(model), "localstack.models.answerer", "--port", str(port), *extra)
+    command = (*_models_python(model), "localstack.models.answerer", *_at(port, bind), *extra)
     return Service("answerer", command, f"http://{HOST}:{port}/health", {"HOME": str(home.root)})
 
 
-def ocr(home: Home, port: int) -> Service:
+def ocr(home: Home, port: int, *, bind: str = HOST) -> Service:
     """The local recogniser of text in pictures."""
-    command = (str(SHARED / "env/ocr/bin/python"), "-m", "localstack.models.ocr_server", "--port", str(port))
+    command = (str(SHARED / "env/ocr/bin/python"), "-m", "localstack.models.ocr_server", *_at(port, bind))
     return Service("ocr", command, f"http://{HOST}:{port}/health", {"HOME": str(home.root)})
 
 
 def _models_python(model: LocalModel) -> tuple[str, ...]:
     return (str(SHARED / "env" / model.environment / "bin/python"), "-m")
+
+
+def _at(port: int, bind: str) -> tuple[str, ...]:
+    return ("--host", bind, "--port", str(port))
 
 
 def launch(service: Service, home: Home, port: int) -> Process:
@@ -133,10 +136,10 @@ def clean_environment() -> dict[str, str]:
     return kept | {"NO_PROXY": f"{HOST},localhost", "no_proxy": f"{HOST},localhost", "PYTHONUNBUFFERED": "1"}
 
 
-def aws_environment(port: int) -> dict[str, str]:
-    """What an AWS client needs to reach the emulator, and nobody else."""
+def aws_environment(endpoint_url: str) -> dict[str, str]:
+    """What an AWS client needs to reach the emulator at *endpoint_url*, and nobody else."""
     return {
-        "AWS_ENDPOINT_URL": f"http://{HOST}:{port}",
+        "AWS_ENDPOINT_URL": endpoint_url,
         "AWS_DEFAULT_REGION": REGION,
         "AWS_REGION": REGION,
         **CREDENTIALS,

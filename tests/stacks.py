@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
+from localstack.deploy import Emulated
 from tests.endings import AT_THE_END
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -62,13 +62,8 @@ class LocalStack:
     def client(self, service: str) -> Any:
         """The boto3 client of *service* that speaks to the stack; one for all tests, closed with the stack."""
         if service not in self._clients:
-            self._clients[service] = boto3.client(
-                service,
-                endpoint_url=self.fields["endpoint_url"],
-                region_name=self.environment["AWS_DEFAULT_REGION"],
-                aws_access_key_id=self.environment["AWS_ACCESS_KEY_ID"],
-                aws_secret_access_key=self.environment["AWS_SECRET_ACCESS_KEY"],
-            )
+            emulated = Emulated(self.fields["endpoint_url"], self.environment)
+            self._clients[service] = emulated.client(service)
         return self._clients[service]
 
     def close(self) -> None:
@@ -79,7 +74,7 @@ class LocalStack:
 
 def run_launcher(command: str, home: Path, *options: str, **named: str) -> subprocess.CompletedProcess[str]:
     """Run the launcher on *home*, without the models or the index that the caller's environment may name."""
-    foreign = ("EMBEDDING_", "CHAT_", "INDEX_", "OPENSEARCH_", "AWS_", "RAGDROP_")
+    foreign = ("EMBEDDING_", "CHAT_", "INDEX_", "OPENSEARCH_", "AWS_", "RAGDROP_", "LOCALSTACK_", "EDGE_PORT")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | FAST | named
     return subprocess.run(
         [sys.executable, "-m", "localstack", command, "--home", str(home), *options],

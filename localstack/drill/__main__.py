@@ -7,9 +7,10 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from localstack.drill import attaching
 from localstack.drill.account import account
 from localstack.drill.behind_breakers import lines_since
 from localstack.drill.expectations import FaultCase, cases, expected
@@ -33,36 +34,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.relative_to(REPOSITORY)}")
     parser.add_argument("--only", default="", help="only faults whose name holds this text")
     options = parser.parse_args(arguments)
-    chosen = [case for case in cases() if options.only in case.name]
-    lost = [loss for loss in LOSSES if options.only in loss.name]
-    judging = [fault for fault in VERIFIER_FAULTS if options.only in fault.name]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # then what was started is stopped too
-    rows, wrong = [], []
+    rows: list[str] = []
+    wrong: list[str] = []
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="ragdrop-drill-") as folder:
         Path(folder).chmod(0o755)  # a root user's node runs as another one
         try:
-            with harness(Path(folder), Progress()) as made:
-                warm_up(made)
-                for case in chosen:
-                    row, happened = one_row(made, case)
-                    print(row, flush=True)
-                    rows.append(row)
-                    wrong += [row, *happened] if happened else []
-                for fault in judging:
-                    status = judged(made, fault)
-                    verdict = "" if status.is_as(fault) else ": **not as expected**"
-                    row = f"| {fault.name} | {fault.expected} | {status}{verdict} |"
-                    print(row, flush=True)
-                    rows.append(row)
-                    wrong += [row] if verdict else []
-                for loss in lost:
-                    seen = suffered(made, loss)
-                    verdict = "" if seen.is_as(loss) else ": **not as expected**"
-                    row = f"| {loss.name} | {loss.expected} | {seen}{verdict} |"
-                    print(row, flush=True)
-                    rows.append(row)
-                    wrong += [row] if verdict else []
+            for row, happened in rows_of(Path(folder), options.only):
+                print(row, flush=True)
+                rows.append(row)
+                wrong += happened
         except (LaunchError, UnavailableError) as exc:
             sys.exit(f"the drill could not be held: {exc}")
     taken_s = time.monotonic() - begun
@@ -71,6 +53,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.write:
         write("\n".join([*HEAD, *rows]))
     return 1 if wrong else 0
+
+
+def rows_of(folder: Path, only: str) -> Iterator[tuple[str, list[str]]]:
+    """Each row of the table whose name holds *only*, with what is printed again where it was not as expected.
+
+    Raises:
+        LaunchError: A part of a stack did not come up.
+        UnavailableError: There can be no OpenSearch node here.
+    """
+    chosen = [case for case in cases() if only in case.name]
+    lost = [loss for loss in LOSSES if only in loss.name]
+    judging = [fault for fault in VERIFIER_FAULTS if only in fault.name]
+    if chosen or lost or judging:
+        with harness(folder, Progress()) as made:
+            warm_up(made)
+            yield from (one_row(made, case) for case in chosen)
+            for fault in judging:
+                status = judged(made, fault)
+                yield checked(fault.name, fault.expected, status, as_expected=status.is_as(fault))
+            for loss in lost:
+                seen = suffered(made, loss)
+                yield checked(loss.name, loss.expected, seen, as_expected=seen.is_as(loss))
+    if only in attaching.NAME:
+        came = attaching.attached(folder, Progress())
+        yield checked(attaching.NAME, attaching.EXPECTED, came, as_expected=came == attaching.EXPECTED)
+
+
+def checked(name: str, expected: str, seen: object, *, as_expected: bool) -> tuple[str, list[str]]:
+    """A row of the table, and again where it was not as expected.
+
+    >>> checked("a", "b", "b", as_expected=True)
+    ('| a | b | b |', [])
+    """
+    row = f"| {name} | {expected} | {seen}{'' if as_expected else ': **not as expected**'} |"
+    return row, [] if as_expected else [row]
 
 
 def one_row(made: Harness, case: FaultCase) -> tuple[str, list[str]]:
@@ -82,7 +99,8 @@ def one_row(made: Harness, case: FaultCase) -> tuple[str, list[str]]:
         return f"| {case.name} | {wanted} | {seen} |", []
     arrivals = {name: made.proxies[name].arrivals for name in case.dependencies}
     happened = account(seen, lines_since(made, begun_s), arrivals, begun_s)
-    return f"| {case.name} | {wanted} | {seen}: **{'; '.join(found)}** |", happened
+    row = f"| {case.name} | {wanted} | {seen}: **{'; '.join(found)}** |"
+    return row, [row, *happened]
 
 
 def write(table: str) -> None:

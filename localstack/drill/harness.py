@@ -40,7 +40,8 @@ SETTINGS = {
 }
 SERVERS = ("index", "embedding", "chat")
 START_TIMEOUT_S = 60
-FOREIGN = ("EMBEDDING_", "CHAT_", "INDEX_", "AWS_", "RAGDROP_")  # what would name other servers than the drill's own
+# What would name other servers than the drill's own.
+FOREIGN = ("EMBEDDING_", "CHAT_", "INDEX_", "AWS_", "RAGDROP_", "LOCALSTACK_", "EDGE_PORT")
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def harness(folder: Path, progress: Progress) -> Iterator[Harness]:
         ending.callback(stop_node, node)
         os.environ["OPENSEARCH_URL"] = node.url
         ending.callback(down, home, progress)
-        stack = up(home, index="opensearch", tenant=TENANT, progress=progress)
+        stack = up(home, os.environ, index="opensearch", tenant=TENANT, progress=progress)
         with progress.step("the sample vault, indexed"):
             push(home, SAMPLE, vault=VAULT)
         proxies = ending.enter_context(FaultProxies())
@@ -129,7 +130,7 @@ def on_another_port(harness: Harness) -> Iterator[Harness]:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         other.bind((HOST, _port(harness.stack["endpoint_url"])))
         other.listen()
-        stack = up(harness.home, index="opensearch", tenant=TENANT, progress=progress)
+        stack = up(harness.home, os.environ, index="opensearch", tenant=TENANT, progress=progress)
     if stack["endpoint_url"] == harness.stack["endpoint_url"]:
         raise LaunchError("the emulator came up on a port that something else listens on")
     for name in SERVERS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 import time
@@ -20,6 +21,7 @@ from tests.stacks import REPOSITORY, LocalStack, shared_stack
 
 OF_THE_CLIENT = ("awslambdaric", "runtime_client", "snapshot_restore_py", "simplejson")
 EVENTS = REPOSITORY / "events"
+DOCUMENTED = re.compile(r"^\| `([\w.-]+\.json)` \| `(\w+)` \| (.+?) \| (.+?) \|$", re.MULTILINE)
 PROGRAM = "import sys; sys.path[:0] = {paths!r}; from awslambdaric.__main__ import main; main(['', 'app.handler'])"
 
 
@@ -112,3 +114,41 @@ def test_ingest_takes_a_batch_and_says_what_failed_of_it(stack: LocalStack, runt
         answer = json.loads(api.invoke(event(name, stack)).body)
 
     assert answer == {"batchItemFailures": []}
+
+
+def documented() -> list[tuple[str, str, str, str]]:
+    """The rows of events/README.md: event, function, what comes of it as it is there, and in .local/events."""
+    return DOCUMENTED.findall((EVENTS / "README.md").read_text("utf-8"))
+
+
+def came_of(api: RuntimeApi, path: Path) -> str:
+    """What came of the event at *path*, as events/README.md has it."""
+    answer = json.loads(api.invoke(json.loads(path.read_text("utf-8"))).body)
+    if "statusCode" in answer:
+        return str(answer["statusCode"])
+    return f"{len(answer['batchItemFailures'])} failed"
+
+
+def test_the_page_of_events_has_every_event(stack: LocalStack) -> None:
+    names = [name for name, *_ in documented()]
+
+    assert sorted(names) == sorted(path.name for path in EVENTS.glob("*.json"))
+    assert sorted(names) == sorted(path.name for path in (stack.home / "events").glob("*.json"))
+
+
+@pytest.mark.parametrize("function", ["GenerateFunction", "IngestFunction", "McpFunction", "QueryFunction"])
+def test_what_comes_of_every_event_is_what_the_page_of_events_says(
+    stack: LocalStack,
+    runtime: Path,  # noqa: F811
+    function: str,
+) -> None:
+    rows = [row for row in documented() if row[1] == function]
+
+    with running(function, stack, runtime) as api:
+        found = [
+            (name, function, came_of(api, EVENTS / name), came_of(api, stack.home / "events" / name))
+            for name, *_ in rows
+        ]
+
+    assert rows
+    assert found == rows

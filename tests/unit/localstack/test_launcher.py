@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import pytest
 
 from localstack.deploy import defaults_of, deployment_digest
-from localstack.function_environments import write_env_json
 from localstack.home import SHARED, TEMPLATE, Home, homes, read_json, write_json
 from localstack.launch_options import PASSED_ON, home_for, read_launch_options
 from localstack.processes import LaunchError, Process, start_time
@@ -136,16 +134,3 @@ def test_a_changed_parameter_or_build_is_deployed_again() -> None:
     assert deployment_digest("build", {"b": "2", "a": "1"}) == same
     assert deployment_digest("build", {"a": "1", "b": "3"}) != same
     assert deployment_digest("other", {"a": "1", "b": "2"}) != same
-
-
-def test_a_container_gets_addresses_that_it_can_reach(tmp_path: Path) -> None:
-    stack = {
-        "environment": {"INDEX_URL": "http://127.0.0.1:9200", "LOG_LEVEL": "INFO"},
-        "outputs": {"QueryFunctionName": "ragdrop-query", "ApiId": "x"},
-    }
-
-    write_env_json(tmp_path / "env.json", stack)
-
-    assert json.loads((tmp_path / "env.json").read_text("utf-8")) == {
-        "QueryFunction": {"INDEX_URL": "http://host.docker.internal:9200", "LOG_LEVEL": "INFO"}
-    }

@@ -1,0 +1,33 @@
+"""The events that `make up` writes: those of the repository, with what the stack really has."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from localstack.home import REPOSITORY
+from localstack.sam_local import local_event
+
+EVENTS = sorted((REPOSITORY / "events").glob("*.json"))
+STACK = {"api_key": "rd_the_stacks_own", "bucket": "documents-of-the-stack", "tenant": "acme"}
+
+
+@pytest.mark.parametrize("path", EVENTS, ids=lambda path: path.stem)
+def test_no_example_stays_in_an_event_and_nothing_else_changes(path: Path) -> None:
+    filled = json.dumps(local_event(path.read_text("utf-8"), STACK))
+
+    assert "rd_local_example_key" not in filled
+    assert "ragdrop-documents-example" not in filled
+    assert "demo/handbook" not in filled
+    assert ("rd_the_stacks_own" in filled) == ("rd_local_example_key" in path.read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in EVENTS if path.stem.startswith("ingest-")], ids=lambda path: path.stem
+)
+def test_a_changed_message_keeps_a_digest_that_is_right(path: Path) -> None:
+    for record in local_event(path.read_text("utf-8"), STACK)["Records"]:
+        assert record["md5OfBody"] == hashlib.md5(record["body"].encode(), usedforsecurity=False).hexdigest()
