@@ -7,6 +7,7 @@ The question is the demo's, the answer is the model's.  Needs Chromium, named by
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from pages.browser import MISSING, browser_path, chromium, sign_in
 from ragdrop_cli.stack import find_stack, read_stack
 
 FOLDER = REPOSITORY / "docs/app"
+STAMP = FOLDER / "page.sha256"  # of the page's files when the pictures were taken
 DESKTOP, PHONE = (1_280, 860), (390, 844)
 DOCUMENT = f"#/documents/{VAULT}/runbooks/database-failover.md"
 
@@ -78,6 +80,14 @@ SHOTS: tuple[tuple[str, str, tuple[int, int], str, Callable[[Page], None]], ...]
 )
 
 
+def page_digest() -> str:
+    """The SHA-256 of all files of the page, by name and content."""
+    digest = hashlib.sha256()
+    for path in sorted((REPOSITORY / "layers/common/python/ragdrop/page").iterdir()):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
 def main() -> int:
     """Take every picture; 2 where there is no stack or no browser."""
     path, browser = find_stack(os.environ, Path.cwd()), browser_path()
@@ -102,6 +112,7 @@ def main() -> int:
             page.screenshot(path=FOLDER / f"{name}.png")
             context.close()
             sys.stdout.write(f"docs/app/{name}.png\n")
+    STAMP.write_text(page_digest() + "\n", encoding="utf-8")
     return 0
 
 
