@@ -126,6 +126,14 @@ NOTES: dict[Kind, Note] = {
         _STDLIB,
         "0.15",
     ),
+    "feed": Note(
+        "title of the feed, and each entry under its title with link, date, author and topics; its content as HTML",
+        "`entry 3`",
+        "enclosures and pictures; entries behind a place where the XML is damaged",
+        "200 nested elements; no XML entities",
+        "Python's own, selectolax",
+        "9",
+    ),
     "code": Note(
         "the object, decoded, unchanged; functions and classes as headings",
         _NOTHING,
@@ -144,7 +152,8 @@ NOTES: dict[Kind, Note] = {
     ),
     "jsonl": Note("the same, a record a line", _NOTHING, "", "100 levels", _STDLIB, "0.3"),
     "csv": Note(
-        "a Markdown table; the separator is found, or named by a first line `sep=;`",
+        "a Markdown table; the separator is found, or named by a first line `sep=;`; titles and notes above the header "
+        "as text; columns of numbers alone are called `column 1`",
         _NOTHING,
         "columns after the 500th",
         "a million characters a cell",

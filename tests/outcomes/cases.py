@@ -24,6 +24,7 @@ CASES: dict[str, list[Case]] = {
     "MSG": mails.MSG,
     "VTT": records.VTT,
     "SRT": records.SRT,
+    "RSS and Atom": records.FEED,
     "source code": texts.CODE,
     "JSON": records.JSON,
     "JSON Lines": records.JSON_LINES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.outcomes.case import CORRUPT, EMPTY, INDEXED, UNSAFE, UNSUPPORTED, Case
+from tests.outcomes.case import CORRUPT, EMPTY, INDEXED, OUTSIDE, UNSAFE, UNSUPPORTED, Case
 from tests.outcomes.texts import PNG, RUSSIAN
 
 JSON = [
@@ -93,7 +93,7 @@ VTT = [
 SRT = [
     Case("cues", "plain.srt", lambda: b"1\n00:00:01,000 --> 00:00:02,000\nIt leaks.\n", holds="It leaks."),
     Case("Russian in its old encoding", "Насос.srt", lambda: ("1\n00:00:01,000 --> 00:00:02,000\n" + RUSSIAN * 40)
-         .encode("cp1251"), holds="Насос течёт"),
+         .encode("cp1251"), warns=("windows-1251",), holds="Насос течёт"),
     Case("20,000 cues", "long.srt", lambda: cues(20_000, ","), holds="Line 20000"),
     Case("times without words", "empty.srt", lambda: b"1\n00:00:01,000 --> 00:00:02,000\n\n2\n00:00:03,000 --> "
          b"00:00:04,000\n", EMPTY),
@@ -101,4 +101,30 @@ SRT = [
     Case("lines that are in no cue", "damaged.srt", lambda: b"1\n00:00:01,000 --> 00:00:02,000\nIt leaks.\n\n2\nno time"
          b"\nCall Ann.\n", INDEXED, ("cannot be read",), holds="It leaks."),
     Case("a picture named .srt", "picture.srt", lambda: PNG, UNSUPPORTED),
+]  # fmt: skip
+
+
+def feed(entries: int, text: str = "It leaks at valve {}.") -> bytes:
+    """A feed of RSS whose entries hold escaped HTML."""
+    items = (
+        f"<item><title>Part {n}</title><description>&lt;p&gt;{text.format(n)}&lt;/p&gt;</description></item>"
+        for n in range(entries)
+    )
+    return f'<rss version="2.0"><channel><title>Pumps</title>{"".join(items)}</channel></rss>'.encode()
+
+
+FEED = [
+    Case("RSS", "plain.rss", lambda: feed(2), holds="valve 1."),
+    Case("Atom in Russian in its old encoding", "лента.xml", lambda: (
+         '<?xml version="1.0" encoding="koi8-r"?><feed xmlns="http://www.w3.org/2005/Atom"><title>Насос</title><entry>'
+         f"<summary>{RUSSIAN}</summary></entry></feed>").encode("koi8-r"), holds="Насос течёт"),
+    Case("2,000 entries", "long.xml", lambda: feed(2_000), holds="valve 1999."),
+    Case("no words", "empty.rss", lambda: b'<rss version="2.0"><channel><title/></channel></rss>', EMPTY),
+    Case("cut within an entry", "cut.xml", lambda: feed(3)[:-60], INDEXED, ("truncated",), holds="valve 1."),
+    Case("entities out of entities", "bomb.rss", lambda: b'<!DOCTYPE rss [<!ENTITY a "x"><!ENTITY b "&a;&a;">]>'
+         + feed(1), UNSAFE),
+    Case("an entity outside", "outside.xml", lambda: f'<!DOCTYPE rss [<!ENTITY a SYSTEM "{OUTSIDE}">]>'.encode()
+         + feed(1, "&amp;a; {}"), UNSAFE),
+    Case("100,000 elements within each other", "deep.rss", lambda: b'<rss version="2.0">' + b"<a>" * 100_000, UNSAFE),
+    Case("prose named .rss", "prose.rss", lambda: b"The pump leaks.\n", holds="The pump leaks."),
 ]  # fmt: skip

@@ -239,3 +239,34 @@ def test_a_field_of_the_front_matter_that_is_no_yaml_is_named_and_the_others_are
 
     assert document.metadata == {"promotion_level": "critical", "tags": ["a", "b"]}
     assert document.warnings == ("the field 'title' of the front matter (line 2) is not valid YAML and is left out",)
+
+
+@pytest.mark.parametrize(
+    ("body", "above"),
+    [
+        ("Keys of the gates,,\nGate,Place,Keys\nNorth,hall,2\n", "Keys of the gates\n\n"),
+        ("Keys of the gates\n\nGate;Place;Keys\nNorth;hall;2\n", "Keys of the gates\n\n"),
+        ("sep=;\nKeys;;\n;;\nGate;Place;Keys\nNorth;hall;2\n", "Keys\n\n"),
+        ("Date,2026-05-01\nBy,Ann\n\nGate,Place,Keys\nNorth,hall,2\n", "Date 2026-05-01\n\nBy Ann\n\n"),
+        ("\n\nGate\tPlace\tKeys\nNorth\thall\t2\n", ""),
+    ],
+)
+def test_what_stands_above_the_header_of_a_csv_file_is_text(body: str, above: str) -> None:
+    document = parse(body, "a.csv")
+
+    assert document.text == above + "| Gate | Place | Keys |\n| --- | --- | --- |\n| North | hall | 2 |\n"
+    assert document.warnings == ()
+
+
+@pytest.mark.parametrize("body", ["1,2.5\n3,4\n", "2026-05-01;1,5\n2026-05-02;2,5\n"])
+def test_a_csv_file_of_numbers_keeps_its_first_row_as_a_row(body: str) -> None:
+    header, rows = of_table(parse(body, "a.csv"))
+
+    assert header == "| column 1 | column 2 |\n| --- | --- |\n"
+    assert rows.count("\n") == 2
+
+
+def test_a_csv_file_in_utf16_with_line_breaks_in_its_cells_is_a_table() -> None:
+    document = parse('Gate\tNote\nNorth\t"shut\nsince May"\n'.encode("utf-16"), "a.csv")
+
+    assert of_table(document) == ("| Gate | Note |\n| --- | --- |\n", "| North | shut since May |\n")

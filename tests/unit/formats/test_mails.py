@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import struct
 from email.message import EmailMessage
 
@@ -199,3 +200,126 @@ def test_a_truncated_outlook_message_fails_or_is_read_but_never_breaks() -> None
         except DocumentError as exc:
             outcome = exc.code
         assert outcome.startswith(("# The pump", "From", "CORRUPT_DOCUMENT"))
+
+
+MAIL = b"Message-ID: <1@example.org>\nFrom: %s\nTo: bob@example.org\nSubject: %s\n%s\nThe gate is shut.\n"
+
+
+def test_headers_of_eight_bits_are_utf8_before_anything_else() -> None:
+    document = parse(MAIL % ("Zoë Größ <z@example.org>".encode(), "Grüße, Łódź".encode(), b""), "mails/1")
+
+    assert document.text.startswith("# Grüße, Łódź\n\nFrom: Zoë Größ <z@example.org>\n")
+    assert document.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("label", "encoding", "subject"),
+    [("iso-8859-1", "cp1252", "Schlüssel für 7 €"), ("koi8-r", "koi8-r", "Ключ"), ("shift_jis", "cp932", "髙い門②")],
+)
+def test_headers_of_eight_bits_are_in_the_charset_of_the_text(label: str, encoding: str, subject: str) -> None:
+    head = f"Content-Type: text/plain; charset={label}\n".encode()
+
+    document = parse(MAIL % (b"ann@example.org", subject.encode(encoding), head))
+
+    assert document.headings[0].text == subject
+    assert document.warnings == ()
+
+
+def test_a_header_whose_encoding_is_guessed_names_the_guess() -> None:
+    document = parse(MAIL % (b"ann@example.org", "Schlüssel".encode("cp1252"), b""))
+
+    assert document.headings[0].text == "Schlüssel"
+    assert "the header Subject" in document.warnings[0]
+    assert "windows-1252" in document.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("label", "encoding", "subject"),
+    [("gb2312", "gb18030", "陶喆的门"), ("iso-8859-1", "cp1252", "“7 €”"), ("ks_c_5601-1987", "cp949", "똠방각하")],
+)
+def test_encoded_words_are_read_as_browsers_read_their_charset(label: str, encoding: str, subject: str) -> None:
+    word = base64.b64encode(subject.encode(encoding)).decode()
+
+    assert parse(MAIL % (b"a@example.org", f"=?{label}?B?{word}?=".encode(), b"")).headings[0].text == subject
+
+
+def test_an_encoded_word_that_is_split_within_a_character_is_joined() -> None:
+    subject = b"=?utf-8?q?Gr=C3?=\n =?utf-8?q?=BC=C3=9Fe?="
+
+    assert parse(MAIL % (b"a@example.org", subject, b"")).headings[0].text == "Grüße"
+
+
+def test_an_attached_file_keeps_its_name_and_its_charset() -> None:
+    body = (
+        b"From: a@example.org\nSubject: x\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"
+        b"--b\n\nSee.\n--b\nContent-Type: text/csv; charset=gb2312\n"
+        b"Content-Disposition: attachment; filename*=gb2312''%CC%D5%86%B4.csv\n\n"
+    )
+
+    document = parse(body + "门,锁\n陶喆,2\n".encode("gb18030") + b"--b--\n")
+
+    assert document.headings[-1].text == "Attachment: 陶喆.csv"
+    assert document.text.endswith("| 门 | 锁 |\n| --- | --- |\n| 陶喆 | 2 |\n")
+
+
+@pytest.mark.parametrize("name", ["a.eml", "a.mbox", "a"])
+@pytest.mark.parametrize(
+    "start",
+    [b"From ann@example.org Sat May  2 09:00:00 2026\n", b"From ann@example.org\n", b"\n\n>From ann@example.org x\n"],
+)
+def test_one_mail_behind_a_line_that_separates_mails_is_a_mail(start: bytes, name: str) -> None:
+    body = start + MAIL % (b"Ann <ann@example.org>", b"The gate", b"Date: Sat, 2 May 2026 09:00:00 +0200\n")
+
+    document = parse(body, name)
+
+    assert document.text.startswith("# The gate\n\nFrom: Ann")
+    assert document.metadata["date"] == "2026-05-02T09:00:00+02:00"
+
+
+def test_prose_that_begins_with_from_separates_no_mails() -> None:
+    start = b"From ann@example.org Sat May  2 09:00:00 2026\n"
+    body = start + MAIL % (b"a@example.org", b"Test", b"") + b"\nFrom 10:30 to 12:00 we test.\nNote: bring the key.\n"
+
+    assert "From 10:30 to 12:00 we test.\nNote: bring the key." in parse(body).text
+
+
+@pytest.mark.parametrize("field", [b"X-Get_mail_default: a", b"X.Odd+Name!: a", b"X Mail Id: a", b"Thread Topic : a"])
+def test_a_field_with_an_odd_name_ends_no_head(field: bytes) -> None:
+    extra = field + b"\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n"
+
+    document = parse((MAIL % (b"a@example.org", b"Test", extra)).replace(b"shut", b"gr=C3=BCn"), "mails/1")
+
+    assert document.text == "# Test\n\nFrom: a@example.org\nTo: bob@example.org\n\nThe gate is grün.\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("2026-05-02T09:08:07Z", "2026-05-02T09:08:07+00:00"),
+        ("2026-05-02T09:08:07.25+02:00", "2026-05-02T09:08:07+02:00"),
+        ("2026-05-02 09:08", "2026-05-02T09:08:00"),
+        ("Saturday, 02-May-26 09:08:07 GMT", "2026-05-02T09:08:07+00:00"),
+        ("Sat May  2 09:08:07 2026", "2026-05-02T09:08:07"),
+        ("Sat May  2 09:08:07 CEST 2026", "2026-05-02T09:08:07+02:00"),
+        ("2 May 26 09:08 EST", "2026-05-02T09:08:00-05:00"),
+        ("Sat, 2 May 2026 9:08:07 PM -0700", "2026-05-02T21:08:07-07:00"),
+        ("May 2, 2026 09:08", "2026-05-02T09:08:00"),
+        ("Sa, 2. Mai 2026 09:08:07 +0200 (MESZ)", "2026-05-02T09:08:07+02:00"),
+        ("sam. 2 août 2026 09h08", "2026-08-02T09:08:00"),
+        ("02.05.2026 09:08", "2026-05-02T09:08:00"),
+        ("Sat, 2 May 2026", "2026-05-02"),
+    ],
+)
+def test_a_date_is_read_in_any_common_form(written: str, read: str) -> None:
+    document = parse(MAIL % (b"a@example.org", b"Test", f"Date: {written}\n".encode()))
+
+    assert document.metadata["date"] == read
+    assert document.warnings == ()
+
+
+@pytest.mark.parametrize("written", ["some day in May", "Sat, 32 May 2026 09:08:07 +0000", "05/06/2026 09:08"])
+def test_a_date_that_cannot_be_read_is_named(written: str) -> None:
+    document = parse(MAIL % (b"a@example.org", b"Test", f"Date: {written}\n".encode()))
+
+    assert document.metadata["date"] is None
+    assert document.warnings == (f"the date of the mail, {written!r}, cannot be read and is left out",)

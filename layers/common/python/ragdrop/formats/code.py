@@ -13,6 +13,7 @@ from pygments.token import Comment, Name, String
 
 from ragdrop.domain.parsed import Heading, ParsedDocument
 from ragdrop.formats.text_decoder import decode
+from ragdrop.formats.text_decoding import cookie_encoding
 
 MAX_LEXED_CHARACTERS = 1_000_000
 PROSE = frozenset(
@@ -40,7 +41,7 @@ def language_of(name: str, text: str) -> str | None:
 
 def read_code(body: bytes, name: str) -> ParsedDocument:
     """Decode and find definitions; code of over a million characters is not looked into."""
-    text, warnings = decode(body)
+    text, warnings = decode(body, charset=cookie_encoding(body))
     lexer = _lexer_of(name, text)
     found = _definitions(lexer(), text) if lexer and len(text) <= MAX_LEXED_CHARACTERS else []
     language = lexer.name if lexer else "code"

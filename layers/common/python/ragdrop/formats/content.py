@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,12 @@ from ragdrop.errors import (
 from ragdrop.formats.code import MAX_LEXED_CHARACTERS, language_of
 from ragdrop.formats.csv import looks_like_csv
 from ragdrop.formats.media_types import (
+    ATOM,
     DOCX,
     EML,
     ENCRYPTED_OFFICE,
     EPUB,
+    JSON_FEED,
     MBOX,
     MSG,
     ODP,
@@ -27,6 +30,7 @@ from ragdrop.formats.media_types import (
     ODT,
     PDF,
     PPTX,
+    RSS,
     RTF,
     VTT,
     XLS,
@@ -41,8 +45,8 @@ from ragdrop.formats.media_types import (
 )
 from ragdrop.formats.registry import BY_SUFFIX, Kind, titles
 from ragdrop.formats.text import TextParser
-from ragdrop.formats.text_decoder import decode
-from ragdrop.formats.text_decoding import holds_controls, looks_binary
+from ragdrop.formats.text_decoder import decode, decode_head
+from ragdrop.formats.text_decoding import encoding_of_label, has_mark, holds_controls, looks_binary
 from ragdrop.ports import Scan
 
 if TYPE_CHECKING:  # Markdown does not wait for it
@@ -50,6 +54,7 @@ if TYPE_CHECKING:  # Markdown does not wait for it
 
 READ = f"{titles()} are read"
 HEAD_BYTES = 65_536
+_CHARSET = re.compile(r"\A(?!message/).*;\s*charset\s*=\s*[\"']?([^\s;\"']+)", re.IGNORECASE)
 BY_MEDIA_TYPE: dict[str, Kind] = {
     PDF: "pdf",
     DOCX: "docx",
@@ -62,6 +67,7 @@ BY_MEDIA_TYPE: dict[str, Kind] = {
     MBOX: "mailbox",
     MSG: "outlook",
     VTT: "subtitles",
+    **dict.fromkeys((RSS, ATOM, JSON_FEED), "feed"),
 }
 PICTURES = {"a PNG image": "image/png", "a JPEG image": "image/jpeg", "a TIFF image": "image/tiff"}
 BY_NAME: frozenset[Kind] = frozenset({"markdown", "text", "json", "jsonl", "csv"})
@@ -92,7 +98,7 @@ def kind_of(body: bytes, name: str) -> Kind:
         if named_binary:
             raise CorruptDocumentError(f"its name ends in {suffix_of(name)}, its bytes are of no such file")
         known = "binary data"
-    text = "" if known else decode(body[:HEAD_BYTES])[0]
+    text = "" if known else decode_head(body, HEAD_BYTES)
     known = known or other_text_format(text)
     if known in BY_MEDIA_TYPE:
         return BY_MEDIA_TYPE[known]
@@ -120,6 +126,16 @@ def _kind_of_text(text: str, name: str, size_bytes: int) -> Kind:
     return "markdown" if looks_like_markdown(text) else "text"
 
 
+def _in_utf8(body: bytes, name: str, media_type: str) -> bytes:
+    """A text in UTF-8, marked as such, whose media type names another encoding that all its bytes are valid in."""
+    named = _CHARSET.search(media_type)
+    encoding = encoding_of_label(named[1]) if named else None
+    if encoding is None or encoding == "utf-8" or binary_format(body, name) or looks_binary(body) or has_mark(body):
+        return body
+    text, warnings = decode(body, charset=encoding)
+    return body if warnings else b"\xef\xbb\xbf" + text.encode("utf-8", "replace")
+
+
 Reader = Callable[[Kind, bytes, str], ParsedDocument]
 """Reads bytes of a kind; the last argument is the document's path.  Raises DocumentError."""
 
@@ -137,8 +153,8 @@ class ContentParser:
         self._recognition = recognition
         self._text = TextParser()
 
-    def parse(self, body: bytes, *, name: str, scan: Scan | None = None) -> ParsedDocument:
-        """Read *body* as what it is.
+    def parse(self, body: bytes, *, name: str, media_type: str = "", scan: Scan | None = None) -> ParsedDocument:
+        """Read *body* as what it is; of its *media_type* only a `charset` counts.
 
         Raises:
             EmptyDocumentError: There is no text in it.
@@ -150,12 +166,13 @@ class ContentParser:
             ScanUnfinishedError: The time of *scan* was too short for its pages; what was read of them is kept.
         """
         try:
+            body = _in_utf8(body, name, media_type)
             kind = kind_of(body, name)
         except UnsupportedMediaTypeError as exc:
-            media_type = PICTURES.get(exc.details.get("format", ""))
-            if self._recognition is None or media_type is None:
+            picture = PICTURES.get(exc.details.get("format", ""))
+            if self._recognition is None or picture is None:
                 raise
-            return self._recognition.of_picture(body, media_type, scan)
+            return self._recognition.of_picture(body, picture, scan)
         if kind in {"text", "markdown"}:
             return self._text.read(body, markdown=kind == "markdown")
         if kind == "pdf" and self._recognition is not None:

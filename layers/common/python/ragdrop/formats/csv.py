@@ -5,20 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from typing import Literal
 
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import CorruptDocumentError, EmptyDocumentError
-from ragdrop.formats.markdown_writer import MAX_COLUMNS, MarkdownWriter
+from ragdrop.formats.markdown_writer import MAX_COLUMNS, MarkdownWriter, one_line, titles_above
 from ragdrop.formats.text_decoder import decode
 from ragdrop.formats.text_decoding import clean
 
 MEDIA_TYPE = "text/csv"
-SEPARATORS = ",;\t|"
+SEPARATORS = ";\t|,"  # the comma last: where another fits as well, it is that of decimals
 _NAMED = re.compile(r"\ufeff?sep=([^\w\s\"]|\t)\r?\n")  # what Excel writes and reads as a first line
 SAMPLE_CHARACTERS = 65_536
 MAX_CELL_CHARACTERS = 1_000_000
+MAX_ROWS_ABOVE = 20  # of titles, notes and blank lines before a header
+MAX_NOTES = 5  # rows such as `Date,2026-05-01` before a blank line
+_NUMBER = re.compile(r"[-+(]?[$€£¥]?\s*\d[\d.,:/ T'%+-]*(?:[eE][-+]?\d+)?\s*[%€$£¥)Z]?")  # or a date, or a time
 
 
 def separator_of(text: str) -> str | None:
@@ -52,7 +56,10 @@ def looks_like_csv(text: str) -> bool:
 
 
 def read_csv(body: bytes) -> ParsedDocument:
-    """Read rows; the first one is the header, ragged ones are filled up, cells beyond the 500th column are cut.
+    """Read rows: titles and notes above the header as text, then a table; ragged rows are filled up.
+
+    The header is the first row of several cells.  Where that is numbers alone, the columns have no names, and get them.
+    Cells beyond the 500th column are cut.
 
     Raises:
         EmptyDocumentError: Every cell is empty.
@@ -66,17 +73,46 @@ def read_csv(body: bytes) -> ParsedDocument:
     found = list(warnings)
     writer = MarkdownWriter()
     try:
-        widths = {len(row) for row in _rows(text, separator) if any(cell.strip() for cell in row)}
+        above = _rows_above(list(islice(_rows(text, separator), MAX_ROWS_ABOVE)))
+        rows = islice(_rows(text, separator), above, None)
+        widths = {len(row) for row in rows if _used(row)}
         if not widths:
             raise EmptyDocumentError("every cell is empty")
         if len(widths) > 1:
             found.append(f"rows have from {min(widths)} to {max(widths)} columns")
         if max(widths) > MAX_COLUMNS:
             found.append(f"only the first {MAX_COLUMNS} columns are read")
-        writer.table((row for row in _rows(text, separator) if any(cell.strip() for cell in row)), columns=max(widths))
+        for row in islice(_rows(text, separator), above):
+            writer.block(one_line(" ".join(row)))
+        filled = (row for row in islice(_rows(text, separator), above, None) if _used(row))
+        first = next(filled)
+        unnamed = all(_NUMBER.fullmatch(cell.strip()) for cell in first)
+        names = [f"column {number}" for number in range(1, max(widths) + 1)]
+        writer.table(chain([names, first] if unnamed else [first], filled), columns=max(widths))
     except csv.Error as exc:
         raise CorruptDocumentError(f"the rows cannot be told apart ({exc})") from exc
     return writer.document(MEDIA_TYPE, warnings=found)
+
+
+def _used(row: Sequence[str]) -> int:
+    return sum(bool(cell.strip()) for cell in row)
+
+
+def _rows_above(head: Sequence[Sequence[str]]) -> int:
+    """How many rows stand above the header: those of one cell, and a few notes that a blank line ends.
+
+    >>> _rows_above([["Cups", ""], [], ["team", "cups"], ["Reds", "1"]]), _rows_above([["team", "cups"], ["Reds", "1"]])
+    (2, 0)
+    >>> _rows_above([["Date", "2026"], ["By", "Ann"], [], ["team", "place", "cups"], ["Reds", "north", "1"]])
+    3
+    """
+    used = [_used(row) for row in head]
+    if max(used, default=0) < 2:
+        return 0
+    at = titles_above(used)
+    blank = next((number for number in range(at, min(at + MAX_NOTES, len(used))) if not used[number]), 0)
+    behind = next((count for count in used[blank:] if count), 0)
+    return blank + 1 if blank and max(used[at:blank]) < behind else at
 
 
 def _rows(text: str, separator: str, limit: int | None = None) -> Iterator[list[str]]:

@@ -164,6 +164,15 @@ def table_row(cells: Iterable[str], columns: int) -> str:
     return clean("| " + " | ".join(texts + [""] * (columns - len(texts))) + " |\n")
 
 
+def titles_above(used: Sequence[int]) -> int:
+    """How many rows of a table stand above its header: those of at most one cell, by the number of cells in each row.
+
+    >>> titles_above([1, 0, 3, 3, 1]), titles_above([2, 2])
+    (2, 0)
+    """
+    return next((number for number, count in enumerate(used) if count > 1), len(used))
+
+
 class MarkdownWriter:
     """Collects blocks in order.  Every method raises UnsafeDocumentError when the text grows too long."""
 

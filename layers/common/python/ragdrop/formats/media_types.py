@@ -21,6 +21,9 @@ EML = "message/rfc822"
 MBOX = "application/mbox"
 MSG = "application/vnd.ms-outlook"
 VTT = "text/vtt"
+RSS = "application/rss+xml"
+ATOM = "application/atom+xml"
+JSON_FEED = "application/feed+json"
 ARCHIVE = "a ZIP archive: push it with `ragdrop push`, which unpacks it, or unpack it first"
 LEGACY_WORD = "a legacy Word document (.doc): save it as .docx"
 LEGACY_SLIDES = "a legacy PowerPoint presentation (.ppt): save it as .pptx"
@@ -97,10 +100,19 @@ MAX_MANIFEST_BYTES = 1024 * 1024
 _PDF_OBJECT = re.compile(rb"\bendobj\s")  # is left where the beginning of a PDF is lost
 _SUBTITLES = re.compile(r"WEBVTT(?:[ \t\n\r]|\Z)|\d{1,6}[ \t]*\r?\n[ \t]*\d{1,3}:\d\d:\d\d[,.]\d{3} --> ")
 _CUE = re.compile(r"^[ \t]*(?:\d{1,3}:)?\d\d:\d\d[,.]\d{3} --> ", re.MULTILINE)
-_MAIL_FIELD = re.compile(r"[A-Za-z][A-Za-z0-9-]{1,40}:(?=\s)")
-_MAILBOX = re.compile(r"From [^\n]{0,500}\n" + _MAIL_FIELD.pattern)
+_MAIL_FIELD = re.compile(r"[A-Za-z][!-9;-~]{0,75}:(?=\s)")
+_ANY_FIELD = re.compile(r"[^\s:>][^:\n]{0,75}:")
+_MAIL_START = re.compile(r">*From [^\n]{0,500}")  # the line between the messages of a mailbox file
+_MAILBOX = re.compile(rf"(?:{_MAIL_START.pattern}\n)+" + _MAIL_FIELD.pattern)
 _MAIL_MARKS = frozenset({"mime-version", "message-id", "received", "return-path", "delivered-to", "x-mailer"})
 _MAIL_HEAD_LINES = 60
+_PROLOG = re.compile(
+    r"[\ufeff\s]*(<!--|<\?[^>]*>|<!DOCTYPE\s+(?:[\w-]+:)?(?:rss|rdf|feed)[^>\[]*(?:\[[^\]]{0,65536}\]\s*)?>)\s*",
+    re.IGNORECASE,
+)
+_RSS = re.compile(r"\s*<(?:[\w-]+:)?(?:rss[\s>]|RDF\s[^>]*(?:purl\.org/rss/|netscape\.com/rdf/simple))")
+_ATOM = re.compile(r"\s*<(?:[\w-]+:)?feed\s[^>]*(?:w3\.org/2005/Atom|purl\.org/atom/ns)")
+_JSON_FEED = re.compile(r"\s*\{[^{}\[\]]{0,2000}\"version\"\s*:\s*\"https?:(?:\\?/){2}jsonfeed\.org(?:\\?/)version")
 _MARKDOWN_MARKS = (
     r"^#{1,6} \S",
     r"\[[^\]\n]{1,200}\]\([^)\s]{1,500}\)",
@@ -204,7 +216,7 @@ def _kind_of_streams(body: bytes) -> str | None:
 
 
 def other_text_format(text: str) -> str | None:
-    r"""The media type of mail, RTF or subtitles, or a phrase that names a format which is not read; None for the rest.
+    r"""The media type of mail, a feed, RTF or subtitles, or a phrase that names a format not read; None for the rest.
 
     >>> other_text_format("From: a@b.c\nMIME-Version: 1.0\nSubject: x\n\nHello")
     'message/rfc822'
@@ -216,6 +228,8 @@ def other_text_format(text: str) -> str | None:
         return MBOX if head.startswith("From ") else EML
     if _SUBTITLES.match(head):
         return VTT
+    if feed := feed_type(head):
+        return feed
     if re.match(r"(?:<!DOCTYPE svg[^>]*>\s*)?<svg[\s>]", first_markup(text)):
         return "an SVG image"
     encoded = head.encode("utf-8", "replace")
@@ -231,23 +245,45 @@ def starts_as_named(text: str, kind: str) -> bool:
     True
     """
     head = text[:16_384].lstrip("\ufeff \t\r\n")
-    begins = {"mail": _MAIL_FIELD.match, "mailbox": _MAILBOX.match, "subtitles": _CUE.search}[kind]
-    return bool(begins(head))
+    if kind == "subtitles":
+        return bool(_CUE.search(head))
+    return bool(_MAILBOX.match(head) or (kind == "mail" and _MAIL_FIELD.match(head)))
 
 
 def _is_mail(head: str) -> bool:
-    names = []
-    for number, line in enumerate(head.splitlines()[:_MAIL_HEAD_LINES]):
-        if number == 0 and line.startswith("From ") and "@" in line:
-            continue  # the line between the messages of a mailbox file
+    """Whether *head* begins with fields of a mail; lines that separate mails, and names that are odd, do not matter."""
+    names: list[str] = []
+    for line in head.splitlines()[:_MAIL_HEAD_LINES]:
         if not line.strip():
             break
-        found = _MAIL_FIELD.match(line)
+        if _MAIL_START.match(line):
+            continue
+        found = _ANY_FIELD.match(line)
         if found:
-            names.append(found.group()[:-1].lower())
+            names.append(found.group()[:-1].strip().lower())
         elif not (names and line[0] in " \t"):
             return False
-    return len(names) >= 3 and bool(_MAIL_MARKS & set(names)) and bool({"from", "to", "subject"} & set(names))
+    marked = _MAIL_MARKS & set(names) or (head.startswith("From ") and "@" in head.partition("\n")[0])
+    return len(names) >= 3 and bool(marked) and bool({"from", "to", "subject"} & set(names))
+
+
+def feed_type(text: str) -> str | None:
+    """The media type of a feed whose XML or JSON begins *text*; None for what is none.
+
+    >>> feed_type('<?xml version="1.0"?><?xml-stylesheet href="a.xsl"?><rss version="2.0">'), feed_type("<a><rss>")
+    ('application/rss+xml', None)
+    """
+    at = 0
+    while found := _PROLOG.match(text, at):
+        at = found.end()
+        if found[1] == "<!--":
+            at = text.find("-->", at)
+            if at < 0:
+                return None
+            at += 3
+    if _JSON_FEED.match(text, at):
+        return JSON_FEED
+    return RSS if _RSS.match(text, at) else ATOM if _ATOM.match(text, at) else None
 
 
 def declares_entities(text: str) -> bool:

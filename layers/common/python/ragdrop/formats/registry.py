@@ -29,6 +29,7 @@ Kind = Literal[
     "mailbox",
     "outlook",
     "subtitles",
+    "feed",
 ]
 
 
@@ -66,6 +67,7 @@ FORMATS: dict[Kind, Format] = {
     "mailbox": Format("MBOX", "mails.mail:read_mailbox", (".mbox", ".mbx")),
     "outlook": Format("MSG", "mails.outlook:read_outlook", (".msg",)),
     "subtitles": Format("VTT and SRT", "subtitles:read_subtitles", (".vtt", ".srt")),
+    "feed": Format("RSS and Atom", "feed:read_feed", (".rss", ".atom")),
     "code": Format("source code", "code:read_code", named=True),
     "json": Format("JSON", "json:read_json", (".json", ".geojson", ".webmanifest", ".ipynb")),
     "jsonl": Format("JSON Lines", "json:read_json_lines", (".jsonl", ".ndjson")),

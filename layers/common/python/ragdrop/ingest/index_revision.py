@@ -178,7 +178,9 @@ class IndexRevision:
             return None
         digest = hashlib.sha256(body).hexdigest()
         pages = self._revisions.pages(claimed.key, digest, is_wanted=lambda: self._is_claimed(claimed))
-        document = self._parser.parse(body, name=claimed.key.path, scan=Scan(pages, deadline))
+        document = self._parser.parse(
+            body, name=claimed.key.path, media_type=stored.media_type, scan=Scan(pages, deadline)
+        )
         stated, problems = read_sidecar(beside) if beside else ({}, ())
         facts, warnings, basis = facts_of(
             claimed.key,

@@ -50,8 +50,8 @@ class Scan:
 class Parser(Protocol):
     """Bytes to text with structure.  Raises a DocumentError for what can never be read."""
 
-    def parse(self, body: bytes, *, name: str, scan: Scan | None = None) -> ParsedDocument:
-        """Read *body*; *name* is the document's path, whose suffix may help.
+    def parse(self, body: bytes, *, name: str, media_type: str = "", scan: Scan | None = None) -> ParsedDocument:
+        """Read *body*; *name* is the document's path, whose suffix may help, as a charset in its *media_type* may.
 
         Raises:
             ScanUnfinishedError: The time of *scan* was too short for its pages; what was read of them is kept.

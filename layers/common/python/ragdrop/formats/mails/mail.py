@@ -5,25 +5,28 @@ from __future__ import annotations
 import email.errors
 import re
 from collections.abc import Iterator
-from email import message_from_bytes, policy
-from email.header import decode_header, make_header
+from email import message_from_bytes
 from email.message import Message
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, EncryptedDocumentError, UnsafeDocumentError
+from ragdrop.formats.mails.mail_dates import date_of
+from ragdrop.formats.mails.mail_headers import AS_WRITTEN, KNOWN_FIELD, decoded_header, file_name, repaired_head
 from ragdrop.formats.mails.mail_parts import Attachment, Mail, MailWriter
 from ragdrop.formats.markdown_writer import first_twenty
-from ragdrop.formats.media_types import EML, MBOX
+from ragdrop.formats.media_types import EML, MBOX, binary_format
 from ragdrop.formats.text_decoder import decode
-from ragdrop.formats.text_decoding import clean, marked_encoding
+from ragdrop.formats.text_decoding import clean, looks_binary, marked_encoding
 
 MAX_MESSAGES = 5_000
 MAX_PARTS = 1_000
 MAX_DEPTH = 20  # of parts within parts
 _SHOWN = ("From", "To", "Cc", "Date")
-_BETWEEN = re.compile(rb"(?:\A|(?<=\n))From [^\n]{0,500}\n(?=[A-Za-z][A-Za-z0-9-]{0,60}:)")
+_BETWEEN = re.compile(  # a line with an address or a full date, and then fields of a mail: prose begins with "From" too
+    rb"(?:\A|(?<=\n))From (?=[^\n]{0,500}(?:@|\d:\d\d[^\n]{0,20}\d{4}))[^\n]{0,500}\n"
+    rb"(?=(?:[^\n]+\n){0,20}?" + KNOWN_FIELD + rb")"
+)
 _BOUNDARY = re.compile(rb"\bboundary\s*=", re.IGNORECASE)
 _BROKEN = (ValueError, LookupError, TypeError, AttributeError, AssertionError, email.errors.MessageError)
 
@@ -44,7 +47,7 @@ def read_mail(body: bytes) -> ParsedDocument:
 
 
 def read_mailbox(body: bytes) -> ParsedDocument:
-    """Read the mails of a mailbox file, each under its subject.
+    """Read the mails of a mailbox file, each under its subject; one that holds a single mail is read as that mail.
 
     Raises:
         EmptyDocumentError: There is no text in it.
@@ -54,6 +57,8 @@ def read_mailbox(body: bytes) -> ParsedDocument:
     body = _as_bytes(body)
     starts = [found.end() for found in _BETWEEN.finditer(body)]
     ends = [*(found.start() for found in _BETWEEN.finditer(body)), len(body)][1:]
+    if len(starts) <= 1:
+        return read_mail(body)
     if len(starts) > MAX_MESSAGES:
         message = f"the mailbox has {len(starts)} mails, at most {MAX_MESSAGES} are read"
         raise DocumentTooLargeError(message, limit_mails=MAX_MESSAGES, mails=len(starts))
@@ -77,14 +82,14 @@ def read_mailbox(body: bytes) -> ParsedDocument:
 def _as_bytes(body: bytes) -> bytes:
     encoding = marked_encoding(body)
     text = body.decode(encoding, "replace").removeprefix("\ufeff").encode() if encoding else body
-    return text.lstrip(b" \t\r\n").replace(b"\r\n", b"\n")
+    return text.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n").replace(b"\r\n", b"\n")
 
 
 def _parsed(body: bytes) -> Message:
     if len(_BOUNDARY.findall(body)) > MAX_PARTS:  # the library takes time that grows with the square of their depth
         raise UnsafeDocumentError(f"the mail has over {MAX_PARTS} parts", limit_parts=MAX_PARTS)
     try:
-        return message_from_bytes(_as_bytes(body).removeprefix(b"\xef\xbb\xbf"), policy=policy.compat32)
+        return message_from_bytes(repaired_head(_as_bytes(body)), policy=AS_WRITTEN)
     except RecursionError as exc:
         raise UnsafeDocumentError("the parts of the mail are nested too deep") from exc
     except _BROKEN as exc:
@@ -109,7 +114,9 @@ class _Parts:
         self.pictures = 0
         self.encrypted = False
         self._seen = seen
-        self._damaged = self._undecoded = False
+        self._damaged = False
+        self._notes: list[str] = []
+        self._charset = ""  # the first that a part declares: raw headers are written in it, too
 
     def walk(self, part: Message, depth: int) -> None:
         """Sort *part* and what is in it.
@@ -145,28 +152,38 @@ class _Parts:
 
     def mail(self, message: Message) -> Mail:
         """The mail whose parts these are."""
+        subject = self._header(message, "Subject")
+        shown = tuple((name, self._header(message, name)) for name in _SHOWN)
+        written = shown[-1][1]
+        date = date_of(written)
+        if written and date is None:
+            self._notes.append(f"the date of the mail, {written[:80]!r}, cannot be read and is left out")
         return Mail(
-            subject=_header(message, "Subject"),
-            headers=tuple((name, _header(message, name)) for name in _SHOWN),
+            subject=subject,
+            headers=shown,
             plain="\n\n".join(self.plain),
             html=b"\n".join(self.html),
             attachments=tuple(self.attachments),
-            date=_date(message),
+            date=date,
             pictures=self.pictures,
             warnings=tuple(self.warnings()),
         )
 
     def _leaf(self, part: Message, kind: str) -> None:
         body = self._body(part)
-        name = _file_name(part)
+        charset = str(part.get_content_charset() or "")
+        self._charset = self._charset or charset
+        name = file_name(part)
         attached = part.get_content_disposition() == "attachment" or (name and not kind.startswith("text/"))
         if attached and (name or not kind.startswith("image/")):
+            if kind.startswith("text/") and charset and binary_format(body, name) is None and not looks_binary(body):
+                body = b"\xef\xbb\xbf" + self._decoded(body, charset, declared=True).encode()
             self.attachments.append(Attachment(name or kind.replace("/", "."), body))
             return
         if kind == "text/html":
-            self.html.append(_as_utf8(body, part.get_content_charset()))
+            self.html.append(b"\xef\xbb\xbf" + self._decoded(body, charset, declared=True).encode())
         elif kind.startswith("text/") or kind == "message/delivery-status":
-            self.plain.append(self._decoded(body, part.get_content_charset()))
+            self.plain.append(self._decoded(body, charset))
         elif kind.startswith("image/"):
             self.pictures += 1
         else:
@@ -180,17 +197,23 @@ class _Parts:
             return b""
         return body if isinstance(body, bytes) else b""
 
-    def _decoded(self, body: bytes, charset: str | None) -> str:
-        text = _text(body, charset)
-        self._undecoded |= "\ufffd" in text
+    def _decoded(self, body: bytes, charset: str, *, declared: bool = False) -> str:
+        """The text of a part; what it declares itself counts less than what the mail says."""
+        text, warnings = decode(body, charset=charset, declared=declared)
+        self._notes += warnings
         return clean(text)
+
+    def _header(self, message: Message, name: str) -> str:
+        """A header, decoded, on one line; empty where there is none."""
+        text, warnings = decoded_header(str(message.get(name) or ""), self._charset)
+        self._notes += [f"the header {name}: {warning}" for warning in warnings]
+        return " ".join(clean(text).split())[:1_000]
 
     def warnings(self) -> Iterator[str]:
         """What was wrong with the parts."""
         if self._damaged:
             yield "the mail is truncated or damaged; text may be missing"
-        if self._undecoded:
-            yield "some characters could not be decoded and are replaced"
+        yield from self._notes
         if self.encrypted:
             yield "an encrypted part of the mail is left out"
 
@@ -201,44 +224,3 @@ def _of_alternatives(kind: str, parts: list[Any]) -> list[Any]:
         return parts
     plain = [part for part in parts if part.get_content_type() == "text/plain" and str(part.get_payload()).strip()]
     return plain[:1] or parts[-1:]
-
-
-def _text(body: bytes, charset: str | None) -> str:
-    if charset:
-        try:
-            return body.decode("utf-8" if charset in {"us-ascii", "ascii"} else charset)
-        except (LookupError, ValueError):
-            pass
-    return decode(body)[0]
-
-
-def _as_utf8(body: bytes, charset: str | None) -> bytes:
-    r"""A page in UTF-8, marked as such: what it declares itself counts less than what the mail says."""
-    return b"\xef\xbb\xbf" + _text(body, charset).encode("utf-8", "replace") if charset else body
-
-
-def _header(message: Message, name: str) -> str:
-    """A header, decoded, on one line; empty where there is none."""
-    written = message.get(name)
-    if written is None:
-        return ""
-    try:
-        text = str(make_header(decode_header(written)))
-    except _BROKEN:
-        text = str(written)
-    return " ".join(clean(text.encode("utf-8", "replace").decode()).split())[:1_000]
-
-
-def _file_name(part: Message) -> str:
-    try:
-        written = part.get_filename()
-        return str(make_header(decode_header(written))) if written else ""
-    except _BROKEN:
-        return "attachment"
-
-
-def _date(message: Message) -> str | None:
-    try:
-        return parsedate_to_datetime(str(message.get("Date"))).isoformat()
-    except _BROKEN:
-        return None

@@ -13,7 +13,7 @@ from ragdrop.errors import CorruptDocumentError, DocumentError
 from ragdrop.formats.mails.mail_parts import Attachment, Mail, MailWriter
 from ragdrop.formats.media_types import MSG
 from ragdrop.formats.office.rtf import read_rtf
-from ragdrop.formats.text_decoding import clean
+from ragdrop.formats.text_decoding import clean, encoding_of_label
 
 MAX_ATTACHMENTS = 200
 MAX_DEPTH = 3
@@ -25,6 +25,18 @@ SUBJECT, BODY, HTML, RTF = "0037", "1000", "1013", "1009"
 SENDER, SENDER_ADDRESS, SENDER_SMTP, TO, CC = "0C1A", "0C1F", "5D01", "0E04", "0E03"
 FILE, LONG_FILE, DATA = "3704", "3707", "3701"
 SENT, RECEIVED, CODE_PAGE = 0x0039_0040, 0x0E06_0040, 0x3FFD_0003
+_CODE_PAGES = {  # of Windows, that Python has under other names
+    936: "gbk",
+    20127: "us-ascii",
+    20866: "koi8-r",
+    21866: "koi8-u",
+    **{28590 + part: f"iso-8859-{part}" for part in range(1, 16)},
+    50220: "iso-2022-jp",
+    51932: "euc-jp",
+    51949: "euc-kr",
+    54936: "gb18030",
+    65001: "utf-8",
+}
 _RTF_START = (
     b"{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \\fscript "
     b"\\fdecor MS Sans SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0\r\n\\par "
@@ -115,10 +127,8 @@ class _Storage:
             return clean(wide.decode("utf-16-le", "replace")).strip("\0")
         narrow = self._bytes(tag, "001E")
         page = self._numbers.get(CODE_PAGE, 1252)
-        try:
-            return clean(narrow.decode("utf-8" if page == 65001 else f"cp{page}", "replace"))
-        except LookupError:
-            return clean(narrow.decode("cp1252", "replace"))
+        label = _CODE_PAGES.get(page) or f"cp{page}"
+        return clean(narrow.decode(encoding_of_label(label) or "cp1252", "replace"))
 
     def _bytes(self, tag: str, kind: str) -> bytes:
         name = "/".join([*self._path, f"__substg1.0_{tag}{kind}"])

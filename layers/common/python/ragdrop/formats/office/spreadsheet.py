@@ -22,7 +22,7 @@ from python_calamine import (
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.parsed.places import Place, column_name, sheet_name
 from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, EncryptedDocumentError, UnsafeDocumentError
-from ragdrop.formats.markdown_writer import MAX_COLUMNS, MarkdownWriter
+from ragdrop.formats.markdown_writer import MAX_COLUMNS, MarkdownWriter, titles_above
 from ragdrop.formats.media_types import ODS, XLS, XLSX
 from ragdrop.formats.office.package import Package
 from ragdrop.formats.office.sheet_styles import Percents, percents_of
@@ -180,9 +180,7 @@ class _Sheet:
     def _block(self, quoted: str, block: list[_Row]) -> None:
         columns = sorted({column for row in block for column in row.used})
         left, right = columns[0], columns[-1]
-        titles = 0
-        while titles < len(block) and (len(block[titles].used) == 1 or left == right):
-            titles += 1
+        titles = titles_above([len(row.used) for row in block])
         for row in block[:titles]:
             column = row.used[0]
             self._writer.place("", cells=self._place(quoted, row.number, 1, column, column))

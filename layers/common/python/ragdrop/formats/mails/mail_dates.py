@@ -1,0 +1,117 @@
+"""Dates of mails and of entries of feeds, in any of the forms that programs write."""
+
+from __future__ import annotations
+
+import datetime
+import re
+
+_MONTHS = (  # how their names begin: English, German, French, Spanish, Italian, Portuguese, Dutch, Swedish
+    ("jan", "ene", "gen", "jän"),
+    ("feb", "fév", "fev"),
+    ("mar", "mär", "mrz", "maa"),
+    ("apr", "avr", "abr"),
+    ("may", "mai", "mag", "mei", "maj"),
+    ("jun", "juin", "giu"),
+    ("jul", "juil", "lug"),
+    ("aug", "aoû", "aou", "ago"),
+    ("sep", "set"),
+    ("oct", "okt", "ott", "out"),
+    ("nov",),
+    ("dec", "dez", "déc", "dic"),
+)
+_ZONES = {
+    **dict.fromkeys(("z", "ut", "utc", "gmt", "wet"), 0),
+    **dict.fromkeys(("cet", "met", "mez", "bst", "west"), 60),
+    **dict.fromkeys(("cest", "mest", "mesz", "eet", "sast"), 120),
+    **dict.fromkeys(("eest", "msk"), 180),
+    **dict.fromkeys(("hkt", "sgt", "awst"), 480),
+    **dict.fromkeys(("jst", "kst"), 540),
+    "aest": 600,
+    "aedt": 660,
+    "nzst": 720,
+    "nzdt": 780,
+    "edt": -240,
+    **dict.fromkeys(("est", "cdt"), -300),
+    **dict.fromkeys(("cst", "mdt"), -360),
+    **dict.fromkeys(("mst", "pdt"), -420),
+    "pst": -480,
+}
+_NUMBERS = re.compile(r"(?<!\d)(\d{1,4})([-./])\s?(\d{1,2})\2\s?(\d{1,4})(?!\d)")
+_EASTERN = re.compile(r"(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]")
+_TIME = re.compile(r"(?<!\d)(\d{1,2})[:.h](\d\d)(?:[:.](\d\d)(?:[.,]\d+)?)?\s*(?:([ap])\.?m\b)?", re.IGNORECASE)
+_OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)?(?!\d)")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def date_of(written: str) -> str | None:
+    """A written date as ISO 8601; None where none can be read, or its first two numbers could both be the month.
+
+    Python's own reader takes the forms of RFC 5322 alone, and drops "PM" and the names of most zones.
+
+    >>> date_of("Mon, 21 Oct 2024 19:38:13 +1000"), date_of("2024-10-21 19:38"), date_of("21. Oktober 2024")
+    ('2024-10-21T19:38:13+10:00', '2024-10-21T19:38:00', '2024-10-21')
+    >>> date_of("Monday, 21-Oct-24 19:38:13 CEST"), date_of("Mon Oct 21 19:38:13 2024"), date_of("10/21/2024 7:38 PM")
+    ('2024-10-21T19:38:13+02:00', '2024-10-21T19:38:13', '2024-10-21T19:38:00')
+    >>> date_of("05/06/2024"), date_of("soon"), date_of("Mon, 32 Oct 2024 19:38:13 +1000")
+    (None, None, None)
+    """
+    text = _EASTERN.sub(r"\1-\2-\3 ", " ".join(written.split()))
+    numbers = None if _months_in(text) else _NUMBERS.search(text)
+    rest = _NUMBERS.sub(" ", text, count=1) if numbers else text
+    time = _TIME.search(rest)
+    before, behind = (rest[: time.start()], rest[time.end() :]) if time else (rest, "")
+    try:
+        day = _of_numbers(*numbers.groups()) if numbers else _of_names(f"{before} {_OFFSET.sub(' ', behind)}")
+        if day is None or time is None:
+            return None if day is None else day.isoformat()
+        hour, minute, second, half = time.groups()
+        hours = int(hour) % 12 + 12 * (half.lower() == "p") if half else int(hour)
+        zone = _zone(behind)
+        moment = datetime.time(hours, int(minute), min(int(second or 0), 59), tzinfo=zone)  # 60 is a leap second
+        return datetime.datetime.combine(day, moment).isoformat()
+    except ValueError:
+        return None
+
+
+def _of_numbers(first: str, sign: str, middle: str, last: str) -> datetime.date | None:
+    if len(first) == 4:
+        return datetime.date(int(first), int(middle), int(last))
+    day, month = int(first), int(middle)
+    if month > 12:
+        day, month = month, day
+    elif sign != "." and ((day <= 12 and day != month) or len(last) < 4):
+        return None  # of 05/06/2024 either could be the month, and of 24/10/21 either could be the year
+    return datetime.date(_year(last), month, day)
+
+
+def _of_names(text: str) -> datetime.date | None:
+    """The day of a text with the name of a month; of two the last, as "mar" is March, and Tuesday in French."""
+    months = _months_in(text)
+    numbers = re.findall(r"\d+", text)
+    if not months or len(numbers) < 2:
+        return None
+    day, year = numbers[:2] if len(numbers[0]) < 3 else (numbers[1], numbers[0])
+    return datetime.date(_year(year), months[-1], int(day))
+
+
+def _months_in(text: str) -> list[int]:
+    words = _WORD.findall(text.lower())
+    return [number for word in words for number, names in enumerate(_MONTHS, start=1) if word.startswith(names)]
+
+
+def _year(written: str) -> int:
+    """A year; two digits are of 1969 to 2068, as POSIX reads them, and three count from 1900."""
+    year = int(written)
+    return year if len(written) > 3 else year + (1900 if year >= 69 else 2000)
+
+
+def _zone(behind: str) -> datetime.timezone | None:
+    """The zone that stands behind a time: an offset, else a name; None without one that is known."""
+    offset = _OFFSET.search(behind)
+    if offset:
+        minutes = int(offset[2]) * 60 + int(offset[3] or 0)
+        if offset[1] == "-" and minutes == 0:
+            return None  # RFC 5322: the zone is unknown
+        return datetime.timezone(datetime.timedelta(minutes=-minutes if offset[1] == "-" else minutes))
+    named = next((word for word in _WORD.findall(behind.lower()) if word in _ZONES), None)
+    return None if named is None else datetime.timezone(datetime.timedelta(minutes=_ZONES[named]))
