@@ -196,16 +196,6 @@ def test_what_cannot_be_read_says_why(body: bytes, name: str, error: type[Docume
         parse(body, name)
 
 
-def test_front_matter_with_aliases_is_a_warning_and_not_a_bomb() -> None:
-    bomb = "---\na: &a [x, x]\nb: &b [*a, *a]\npromotion_level: critical\n---\nText\n"
-
-    document = parse(bomb, "a.md")
-
-    assert document.metadata == {"a": ["x", "x"], "promotion_level": "critical"}
-    assert len(document.warnings) == 1
-    assert "'b'" in document.warnings[0]
-
-
 def test_a_title_with_an_ampersand_costs_no_field() -> None:
     document = parse("---\ntitle: R &D\npromotion_level: critical\n---\nText\n", "a.md")
 
@@ -230,15 +220,6 @@ def test_a_date_that_does_not_exist_costs_its_own_field_alone() -> None:
     document = parse("---\ndate: 2025-13-45\npromotion_level: critical\ntags: [a, b]\n---\nText.", "a.md")
 
     assert document.metadata == {"date": "2025-13-45", "promotion_level": "critical", "tags": ["a", "b"]}
-
-
-def test_a_field_of_the_front_matter_that_is_no_yaml_is_named_and_the_others_are_kept() -> None:
-    text = "---\ntitle: Pump: the red one\npromotion_level: critical\ntags:\n  - a\n  - b\n---\nText."
-
-    document = parse(text, "a.md")
-
-    assert document.metadata == {"promotion_level": "critical", "tags": ["a", "b"]}
-    assert document.warnings == ("the field 'title' of the front matter (line 2) is not valid YAML and is left out",)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from ragdrop.domain.answers import AnswerStyle
-from ragdrop.domain.documents import ContentType, PromotionLevel, lowered
+from ragdrop.domain.documents import ContentType, PromotionLevel, lowered, written
 from ragdrop.domain.keys import NAME_PATTERN
 from ragdrop.domain.queries import DetailLevel, Expand, Mode, Query
 
@@ -193,7 +193,7 @@ def query_of(body: SearchRequest) -> Query:
         session_ids=tuple(body.session_id),
         date_from=body.date_from,
         date_to=body.date_to,
-        attributes={name: str(value) for name, value in body.attributes.items()},
+        attributes={name: written(value) for name, value in body.attributes.items()},
         min_promotion_level=body.min_promotion_level,
         include_critical=body.include_critical,
         follow_links=body.follow_links,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,6 +13,7 @@ from ragdrop.domain.keys import DocumentKey
 PromotionLevel = Literal["standard", "important", "critical"]
 ContentType = Literal["chat", "decision", "code", "documentation"]
 PROMOTION_LEVELS: tuple[PromotionLevel, ...] = ("standard", "important", "critical")
+ALIASES = "aliases"  # the attribute with a document's other names
 CONTENT_TYPES: tuple[ContentType, ...] = ("chat", "decision", "code", "documentation")
 
 
@@ -22,6 +24,17 @@ def lowered(value: object) -> object:
     ('critical', 3)
     """
     return value.strip().lower() if isinstance(value, str) else value
+
+
+def written(value: object) -> str:
+    """A plain value as JSON writes it: what attributes hold and filters ask for.
+
+    >>> written("NO"), written(True), written(3)
+    ('NO', 'true', '3')
+    """
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class Status(StrEnum):
@@ -55,6 +68,16 @@ class Facts:
     agent: str | None = None
     attributes: dict[str, str] = field(default_factory=dict)
     char_count: int = 0
+
+    @property
+    def names(self) -> str:
+        """What readers call the document: its title, and the other names that front matter states as `aliases`.
+
+        >>> Facts("Annual leave", "v1", "2024-05-01T00:00:00Z", attributes={"aliases": "PTO, time off"}).names
+        'Annual leave (PTO, time off)'
+        """
+        aliases = self.attributes.get(ALIASES)
+        return f"{self.title} ({aliases})" if aliases else self.title
 
 
 @dataclass(frozen=True, slots=True)

@@ -337,4 +337,4 @@ def looks_like_markdown(text: str) -> bool:
     """
     head = text[:16_384]
     found = sum(bool(re.search(mark, head, re.MULTILINE)) for mark in _MARKDOWN_MARKS)
-    return found > 1 or re.match(r"---\s*\n\w+\s*:", head) is not None
+    return found > 1 or re.match(r"---\s*\n\w+\s*:|\+\+\+\s*\n\w+\s*=", head) is not None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
@@ -14,9 +17,19 @@ from ragdrop.formats.text_decoder import decode
 from ragdrop.formats.text_decoding import is_chat
 
 MAX_FRONT_MATTER_CHARACTERS = 65_536
-_INVALID = object()
-_FIELD = re.compile(r"^([\"']?)([A-Za-z_][\w -]*)\1:(?=\s)", re.MULTILINE)
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+MAX_VALUES = 10_000  # of a front matter, each counted as often as an alias repeats it: a few lines can make gigabytes
+_EOL = r"(?:\r\n?|\n)"
+_FENCED = re.compile(
+    rf"\A\ufeff?(---|\+\+\+)[ \t]*{_EOL}(.*?)(?<=[\r\n])(---|\.\.\.|\+\+\+)[ \t]*(?:{_EOL}|\Z)", re.DOTALL
+)
+_FIELD = re.compile(r"""^(["']?)([^\W\d][\w .-]{0,100})\1[ \t]*:(?=\s|\Z)""", re.MULTILINE)
+_GOES_ON = re.compile(r"[ \t\r\n#\]}]|-\s")  # how a line may begin that is not the first one of a field
+_TABS = re.compile(r"^[ \t]*\t[ \t]*|(?<=[:,-])[ \t]*\t[ \t]*", re.MULTILINE)
+_REST_OF_LINE = re.compile(r"[ \t]+#([^\r\n]*)")
+_FREE_TEXT = frozenset({"title", "summary", "description"})
+_EMPTY = frozenset({""})
+_NOTHING = _EMPTY | {"~", "null"}  # of a field: in lists and maps these words stay as they are written
+_TELLING = frozenset({"title", "tags", "date", "summary", "description", "category"})
 
 
 class TextParser:
@@ -43,79 +56,195 @@ class TextParser:
         return ParsedDocument(text, "text", "text/plain", content_type=kind, warnings=warnings)  # type: ignore[arg-type]
 
     def _markdown_document(self, text: str, warnings: tuple[str, ...]) -> ParsedDocument:
-        metadata, body_start, wrong = _front_matter(text)
-        headings, tables, code = outline(text, body_start, self._markdown)
+        front = front_matter(text)
+        headings, tables, code = outline(text, front.end, self._markdown)
         return ParsedDocument(
             text=text,
             syntax="markdown",
             media_type="text/markdown",
-            body_start=body_start,
+            body_start=front.body_start,
             headings=tuple(headings),
-            metadata=metadata,
-            content_type="chat" if is_chat(text[body_start:]) else "documentation",
-            links=links_of(text, body_start, code),
-            warnings=(*warnings, *wrong),
+            metadata=front.fields,
+            content_type="chat" if is_chat(text[front.end :]) else "documentation",
+            links=links_of(text, front.end, code),
+            warnings=(*warnings, *front.warnings),
             tables=tuple(tables),
         )
 
 
-def _front_matter(text: str) -> tuple[dict[str, Any], int, list[str]]:
-    """The front matter, where the body starts, and what was wrong with it."""
-    found = _FRONT_MATTER.match(text[:MAX_FRONT_MATTER_CHARACTERS])
-    if found is None:
-        return {}, 0, []
-    metadata = _loaded(found.group(1))
-    if metadata is None:
-        return {}, found.end(), []
-    if isinstance(metadata, dict):
-        return {str(name): value for name, value in metadata.items()}, found.end(), []
-    fields, wrong = _field_by_field(found.group(1))
-    return fields, found.end(), wrong or ["the front matter is not a map of names and values and is left out"]
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """What a document states before its text: texts as they are written, lists and maps of them, None where empty.
 
-
-def _field_by_field(yaml_text: str) -> tuple[dict[str, Any], list[str]]:
-    """The fields that can be read, each for itself, and a warning for each that cannot."""
-    fields: dict[str, Any] = {}
-    wrong: list[str] = []
-    matches = list(_FIELD.finditer(yaml_text))
-    ends = [match.start() for match in matches[1:]] + [len(yaml_text)]
-    for match, end in zip(matches, ends if matches else [], strict=True):
-        start, name = match.start(), match.group(2)
-        held = _loaded(yaml_text[start:end])
-        if isinstance(held, dict):
-            fields |= {str(key): value for key, value in held.items()}
-        else:
-            line = yaml_text.count("\n", 0, start) + 2  # the first line of the document is the fence
-            wrong.append(f"the field {name[:40]!r} of the front matter (line {line}) is not valid YAML and is left out")
-    return fields, wrong
-
-
-def _loaded(yaml_text: str) -> object:
-    """What YAML says; _INVALID where it says nothing that can be read."""
-    try:
-        return yaml.load(yaml_text, _Loader)  # noqa: S506 - a safe loader
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return _INVALID
-
-
-class _Loader(yaml.SafeLoader):
-    """Reads a date that does not exist as text, so that it spoils its own field alone.
-
-    Aliases are refused: a few lines of them can make gigabytes.
+    `end` is where the Markdown begins, `body_start` where the text that is indexed begins: a front matter of which
+    a part could not be read stays in the text.
     """
 
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """The next node, which may not be an alias."""
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.composer.ComposerError(problem="aliases are not read")
-        return super().compose_node(parent, index)
+    fields: dict[str, Any] = field(default_factory=dict)
+    end: int = 0
+    body_start: int = 0
+    warnings: tuple[str, ...] = ()
 
-    def timestamp(self, node: yaml.ScalarNode) -> object:
-        """A date, or the text of one that is none."""
+
+def front_matter(text: str) -> FrontMatter:
+    r"""The front matter of a Markdown text: a map in YAML between `---`, in TOML between `+++`, or in JSON.
+
+    What stands between two rules and is no map is text.
+
+    >>> front_matter("---\ncountry: NO\nzip: 0123\n---\nText").fields
+    {'country': 'NO', 'zip': '0123'}
+    >>> front_matter("---\n- a list\n---\nText").end
+    0
+    """
+    head = text[:MAX_FRONT_MATTER_CHARACTERS]
+    found = _FENCED.match(head)
+    if found is None:
+        return _json_front_matter(head)
+    opener, inner, closer = found.groups()
+    if (opener == "+++") != (closer == "+++"):
+        return FrontMatter()
+    return _toml_front_matter(inner, found.end()) if opener == "+++" else _YamlReader(inner).read(found.end())
+
+
+def _json_front_matter(head: str) -> FrontMatter:
+    if not head.startswith("{"):
+        return FrontMatter()
+    try:
+        fields, end = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode(head)
+    except (ValueError, RecursionError):
+        return FrontMatter()
+    after = re.compile(rf"[ \t]*{_EOL}").match(head, end)
+    if after is None or _TELLING.isdisjoint(name.lower() for name in fields):
+        return FrontMatter()  # a text that begins with an example of JSON
+    return FrontMatter(fields, after.end(), after.end())
+
+
+def _toml_front_matter(inner: str, end: int) -> FrontMatter:
+    try:
+        fields = tomllib.loads(inner.replace("\r\n", "\n"), parse_float=str)
+    except (tomllib.TOMLDecodeError, RecursionError) as exc:
+        if "=" not in inner:
+            return FrontMatter()
+        reason = str(exc)[:100]
+        return FrontMatter(warnings=(f"the front matter between +++ is not valid TOML ({reason}) and is read as text",))
+    return FrontMatter(fields, end, end) if fields or not inner.strip() else FrontMatter()
+
+
+class _YamlReader:
+    """Reads one front matter in YAML; scalars stay as written, so that `NO`, `0123` and `1.10` mean what they say."""
+
+    def __init__(self, inner: str) -> None:
+        self._inner = inner
+        self._line = 2  # of the document, where the text that is read begins: the fence is its first line
+        self._text = inner
+        self._left = MAX_VALUES
+        self._warnings: list[str] = []
+
+    def read(self, end: int) -> FrontMatter:
+        """The front matter, which ends at *end*; an empty one where it is text."""
         try:
-            return self.construct_yaml_timestamp(node)
-        except ValueError:
-            return node.value
+            root = self._composed(self._inner)
+            if root is None:  # nothing, or comments alone, which may be headings
+                return FrontMatter() if self._inner.strip() else FrontMatter(end=end, body_start=end)
+            if not isinstance(root, yaml.MappingNode) or not self._is_meant(root):
+                return FrontMatter()
+            fields = self._map(root, "")
+        except (yaml.YAMLError, ValueError, RecursionError) as exc:
+            return self._field_by_field(end, exc)
+        return FrontMatter(fields, end, end, tuple(self._warnings))
 
+    def _is_meant(self, root: yaml.MappingNode) -> bool:
+        """Whether a map is front matter: behind a blank line a rule is meant, and a name with a colon may be prose."""
+        names = {str(name.value).lower() for name, _ in root.value}
+        return bool(self._inner.lstrip(" \t")[:1] not in {"\r", "\n"} or names & _TELLING)
 
-_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.timestamp)
+    def _composed(self, text: str) -> yaml.Node | None:
+        self._text = text
+        try:
+            return yaml.compose(text, Loader=yaml.SafeLoader)
+        except yaml.YAMLError:
+            self._text = _TABS.sub(lambda found: " " * max(len(found.group().expandtabs(2)), 1), text)
+            if self._text == text:
+                raise
+            return yaml.compose(self._text, Loader=yaml.SafeLoader)
+
+    def _field_by_field(self, end: int, exc: Exception) -> FrontMatter:
+        """The fields that can be read, each for itself; what cannot stays in the text, and a warning names it."""
+        matches = list(_FIELD.finditer(self._inner))
+        lines = self._inner.splitlines()
+        apart = next(
+            (n for n, line in enumerate(lines) if line and not (_FIELD.match(line) or _GOES_ON.match(line))), None
+        )
+        if not matches or (apart is not None and not _FIELD.match(lines[0])):
+            return FrontMatter()
+        if apart is not None:
+            reason = str(getattr(exc, "problem", None) or "no field begins there")[:100]
+            return FrontMatter(
+                warnings=(f"the front matter is not valid YAML (line {apart + 2}: {reason}) and is read as text",)
+            )
+        fields: dict[str, Any] = {}
+        unread: list[str] = []
+        self._warnings, ends = [], [match.start() for match in matches[1:]] + [len(self._inner)]
+        for match, stop in zip(matches, ends, strict=True):
+            name, self._line = match.group(2), self._inner.count("\n", 0, match.start()) + 2
+            try:
+                node = self._composed(self._inner[match.start() : stop])
+                if isinstance(node, yaml.MappingNode):
+                    fields |= self._map(node, "")
+                    continue
+            except (yaml.YAMLError, ValueError, RecursionError):
+                pass
+            value = self._inner[match.end() : stop].strip()
+            if value and value[0] not in "[{|>&\"'" and "\n" not in value and "\r" not in value:
+                fields[name] = value
+                self._warn(self._line, f"the value of {name[:40]!r} is not valid YAML and is read as written: quote it")
+            else:
+                unread.append(f"{name[:40]!r} (line {self._line})")
+        if unread:
+            named = ", ".join(unread[:5])
+            self._warnings.append(f"fields of the front matter are not valid YAML and are left in the text: {named}")
+        return FrontMatter(fields, end, 0 if unread else end, tuple(self._warnings))
+
+    def _warn(self, line: int, problem: str) -> None:
+        self._warnings.append(f"front matter, line {line}: {problem}")
+
+    def _map(self, node: yaml.MappingNode, above: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        for name_node, value_node in node.value:
+            line = self._line + name_node.start_mark.line
+            if not isinstance(name_node, yaml.ScalarNode):
+                self._warn(line, "a name that is no plain text is left out")
+                continue
+            name = str(name_node.value)
+            value = self._value(value_node, f"{above}{name}", inside=bool(above))
+            if name == "<<" and isinstance(value, dict):  # a merge: what the map itself states wins
+                merged |= value
+                continue
+            if name in found:
+                self._warn(line, f"{above + name!r} stands there twice; the last value counts"[:200])
+            found[name] = value
+        return merged | found
+
+    def _value(self, node: yaml.Node, name: str, *, inside: bool) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            raise yaml.YAMLError(f"there are over {MAX_VALUES} values")
+        if isinstance(node, yaml.MappingNode):
+            return self._map(node, f"{name}.")
+        if isinstance(node, yaml.SequenceNode):
+            return [self._value(item, name, inside=True) for item in node.value]
+        return self._written(node, name, inside=inside)
+
+    def _written(self, node: yaml.ScalarNode, name: str, *, inside: bool) -> str | None:
+        """A scalar as it is written; of a title with ` #` in it the whole line."""
+        if node.style is not None:
+            return str(node.value)
+        rest = _REST_OF_LINE.match(self._text, node.end_mark.index)
+        if rest is not None:
+            line = self._line + node.end_mark.line
+            if name.lower() in _FREE_TEXT and node.value and not rest.group(1).startswith((" ", "#")):
+                return f"{node.value}{rest.group()}".rstrip()
+            if name.lower() in _FREE_TEXT or not rest.group(1).startswith((" ", "#")):
+                self._warn(line, f"what follows ' #' in {name[:40]!r} counts as a comment: quote the value to keep it")
+        return None if node.value in (_EMPTY if inside else _NOTHING) else str(node.value)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from ragdrop.domain.documents import CONTENT_TYPES, PROMOTION_LEVELS, Facts, lowered
+from ragdrop.domain.documents import ALIASES, CONTENT_TYPES, PROMOTION_LEVELS, Facts, lowered, written
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.parsed import ParsedDocument
 
@@ -16,7 +17,14 @@ MAX_TITLE_CHARACTERS = 300
 MAX_VALUE_CHARACTERS = 1_000
 MAX_TAGS = 50
 MAX_TAG_CHARACTERS = 100
+MAX_OTHER_FIELDS = 50  # that ragdrop has no name for and that become attributes
 TEXT_FIELDS = ("summary", "doc_type", "category", "session_id", "agent")
+CHOICES = ("content_type", "promotion_level", "date", "tags", "attributes")
+FIELDS = frozenset({"title", *TEXT_FIELDS, *CHOICES})
+SYNONYMS = {"tag": "tags", "keyword": "tags", "keywords": "tags", "description": "summary", "alias": ALIASES}
+MAX_DEPTH = 6  # of maps in fields that become attributes
+PLAIN = (str, int, float, bool, datetime.date, datetime.time)
+_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:(?:[Tt]|[ \t]+)(\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?)[ \t]*(\S*))?")
 
 
 def facts_of(
@@ -31,14 +39,18 @@ def facts_of(
 ) -> tuple[Facts, tuple[str, ...], str]:
     """The facts, the warnings met on the way, and how the content type was found: `stated` or `detected`.
 
-    Later wins: headers of a mail, S3 object metadata (names with `-` for `_`; `tags` and `attributes` may be JSON),
-    the sidecar, front matter.  A title that is not stated is the first heading of level 1, else the file's name.  Where
-    *categories* names some, another one is left out.
+    Later wins: headers of a mail, S3 object metadata (`tags` and `attributes` may be JSON), the sidecar, front matter;
+    attributes one by one.  Names of fields count in any case, with `-` or a blank for `_`.  Fields that ragdrop has no
+    name for become attributes, except those of object metadata, which tools write for themselves.  A title that is not
+    stated is the first heading of level 1, else the file's name.  Where *categories* names some, another one is left
+    out.
     """
-    stated: dict[str, Any] = {name.replace("-", "_"): value for name, value in (object_metadata or {}).items()}
-    stated.update(sidecar or {})
-    stated = _with_own(document, stated)
     warnings = list(document.warnings)
+    own = named_fields(document.metadata, warnings, others=document.media_type == "text/markdown")
+    sources = [named_fields(object_metadata or {}, warnings, others=False), named_fields(sidecar or {}, warnings)]
+    sources.insert(2 if document.media_type == "text/markdown" else 0, own)
+    attributes = {name: value for each in sources for name, value in _attributes(each, warnings).items()}
+    stated = {name: value for each in sources for name, value in each.items() if value not in (None, "")}
     text = {name: _text(stated.get(name), name, warnings) for name in TEXT_FIELDS}
     if categories and text["category"] not in {None, *categories}:
         warnings.append(f"category {str(text['category'])[:40]!r} is not one that the settings list and is left out")
@@ -59,7 +71,7 @@ def facts_of(
             category=text["category"],
             session_id=text["session_id"],
             agent=text["agent"],
-            attributes=_attributes(stated.get("attributes"), warnings),
+            attributes=attributes,
             char_count=len(document.text),
         ),
         tuple(dict.fromkeys(warnings)),
@@ -67,14 +79,30 @@ def facts_of(
     )
 
 
-def _with_own(document: ParsedDocument, stated: dict[str, Any]) -> dict[str, Any]:
-    """*stated* with what the document says of itself: front matter wins, headers of a mail do not."""
-    if document.media_type == "text/markdown":
-        return stated | document.metadata
-    own = document.metadata.get("attributes") or {}
-    given = _from_json(stated.get("attributes"), dict) or stated.get("attributes") or {}
-    together = {"attributes": {**own, **given}} if own and isinstance(given, Mapping) else {}
-    return document.metadata | stated | together
+def named_fields(stated: Mapping[str, Any], warnings: list[str], *, others: bool = True) -> dict[str, Any]:
+    """Fields under ragdrop's names; those that it has no name for stand below `others`, if they are asked for.
+
+    >>> named_fields({"Title": "Boat", "doc-type": "guide", "keywords": "a, b", "author": "Mira"}, [])
+    {'title': 'Boat', 'doc_type': 'guide', 'tags': 'a, b', 'others': {'author': 'Mira'}}
+    """
+    found: dict[str, Any] = {}
+    rest: dict[str, Any] = {}
+    exact = {_folded(name) for name in stated} & FIELDS
+    for name, value in stated.items():
+        folded = _folded(name)
+        synonym = SYNONYMS.get(folded)
+        known = folded if folded in FIELDS else synonym if synonym in FIELDS - exact else None
+        if known is None:
+            rest[ALIASES if ALIASES in (folded, synonym) else name] = value
+            continue
+        if known in found:
+            warnings.append(f"{known} is stated twice, by {name[:40]!r} too; the last value counts")
+        found[known] = value
+    return found | ({"others": rest} if rest and others else {})
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[\s_-]+", "_", name.strip()).lower()
 
 
 def _title(key: DocumentKey, document: ParsedDocument) -> str:
@@ -83,10 +111,12 @@ def _title(key: DocumentKey, document: ParsedDocument) -> str:
 
 
 def _text(value: object, name: str, warnings: list[str]) -> str | None:
-    if value is None or value == "":
+    if value is None:
         return None
-    if isinstance(value, str | int | float | bool | datetime.date):
-        text = str(value).strip()
+    if isinstance(value, list | tuple) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, PLAIN):
+        text = written(value).strip()
         if len(text) > (limit := MAX_TITLE_CHARACTERS if name == "title" else MAX_VALUE_CHARACTERS):
             warnings.append(f"{name} is cut to its first {limit} characters")
         return text[:limit] or None
@@ -95,7 +125,7 @@ def _text(value: object, name: str, warnings: list[str]) -> str | None:
 
 
 def _choice(value: object, allowed: tuple[str, ...], name: str, warnings: list[str]) -> str | None:
-    if value is None or value == "":
+    if value is None:
         return None
     word = str(lowered(value))
     if word in allowed:
@@ -105,31 +135,40 @@ def _choice(value: object, allowed: tuple[str, ...], name: str, warnings: list[s
 
 
 def _date(value: object, warnings: list[str]) -> str | None:
-    if value is None or value == "":
+    if value is None:
         return None
+    if isinstance(value, datetime.date):
+        return value.isoformat()
     try:
-        if isinstance(value, datetime.date):
-            return value.isoformat()
-        return datetime.datetime.fromisoformat(str(value)).isoformat() if len(str(value)) > 10 else _day(str(value))
+        return _iso_date(str(value).strip())
     except ValueError:
         warnings.append(f"date {str(value)[:40]!r} is not a date of ISO 8601 and is left out")
         return None
 
 
-def _day(value: str) -> str:
-    return datetime.date.fromisoformat(value).isoformat()
+def _iso_date(text: str) -> str:
+    """A date of ISO 8601, or in one of the other forms that YAML has.
+
+    >>> _iso_date("2024-5-1"), _iso_date("2024-05-01 9:30:00 +02:00")
+    ('2024-05-01', '2024-05-01T09:30:00+02:00')
+    """
+    if found := _DATE.fullmatch(text):
+        year, month, day, time, zone = found.groups()
+        text = f"{year}-{month:0>2}-{day:0>2}" + (f"T{time:0>{len(time) + (time[1] == ':')}}{zone}" if time else "")
+    whole = datetime.datetime.fromisoformat(text) if len(text) > 10 else datetime.date.fromisoformat(text)
+    return whole.isoformat()
 
 
 def _tags(value: object, warnings: list[str]) -> tuple[str, ...]:
-    if value is None or value == "":
+    if value is None:
         return ()
     listed = _from_json(value, list)
     values = value.split(",") if isinstance(value, str) and listed is None else listed or value
     if not isinstance(values, list | tuple):
         warnings.append("tags must be a list of words and are left out")
         return ()
-    plain = [str(tag).strip() for tag in values if isinstance(tag, str | int | float | datetime.date)]
-    if len(plain) < len(values):
+    plain = [written(tag).strip() for tag in values if isinstance(tag, PLAIN)]
+    if len(plain) < sum(tag is not None for tag in values):
         warnings.append("tags that are not plain values are left out")
     tags = dict.fromkeys(tag[:MAX_TAG_CHARACTERS] for tag in plain if tag)
     if len(tags) > MAX_TAGS or any(len(tag) > MAX_TAG_CHARACTERS for tag in plain):
@@ -137,21 +176,44 @@ def _tags(value: object, warnings: list[str]) -> tuple[str, ...]:
     return tuple(tags)[:MAX_TAGS]
 
 
-def _attributes(value: object, warnings: list[str]) -> dict[str, str]:
-    if value is None or value == "":
-        return {}
+def _attributes(stated: Mapping[str, Any], warnings: list[str]) -> dict[str, str]:
+    """The attributes that one source states, and the fields that ragdrop has no name for, below them."""
+    value = stated.get("attributes")
     value = _from_json(value, dict) or value
     if not isinstance(value, Mapping):
-        warnings.append("attributes must be a map and are left out")
-        return {}
-    plain = {
-        str(name): str(held)
-        for name, held in value.items()
-        if isinstance(held, str | int | float | bool | datetime.date)
-    }
-    if len(plain) < len(value):
+        if value not in (None, ""):
+            warnings.append("attributes must be a map and are left out")
+        value = {}
+    others = dict(_flat(stated.get("others", {})))
+    left = [name for name, held in others.items() if held is None or max(len(name), len(held)) > MAX_VALUE_CHARACTERS]
+    fitting = [name for name in others if name not in left]
+    if left or len(fitting) > MAX_OTHER_FIELDS:
+        names = ", ".join(repr(name[:40]) for name in (left + fitting[MAX_OTHER_FIELDS:])[:5])
+        warnings.append(
+            f"fields are left out: {names}; up to {MAX_OTHER_FIELDS} fields that ragdrop has no name for become "
+            f"attributes, with plain values of at most {MAX_VALUE_CHARACTERS} characters"
+        )
+    flat = dict(_flat(value))
+    if None in flat.values():
         warnings.append("attributes that are not plain values are left out")
-    return plain
+    found = {name: others[name] for name in fitting[:MAX_OTHER_FIELDS]} | flat
+    return {name: held for name, held in found.items() if held is not None}
+
+
+def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str | None]]:
+    """Plain values by their names, those of maps as `map.name`, lists in one text; None where there is no such form."""
+    for key, value in values.items():
+        name = f"{above}{key}"
+        if isinstance(value, Mapping) and name.count(".") < MAX_DEPTH:
+            yield from _flat(value, f"{name}.")
+        elif isinstance(value, list | tuple):
+            plain = [written(item) for item in value if isinstance(item, PLAIN)]
+            if value:
+                yield name, ", ".join(plain) if len(plain) == len(value) else None
+        elif isinstance(value, PLAIN):
+            yield name, written(value)
+        elif value is not None:
+            yield name, None
 
 
 def _from_json(value: object, kind: type) -> Any:
@@ -159,54 +221,35 @@ def _from_json(value: object, kind: type) -> Any:
     if not isinstance(value, str) or value[:1] not in {"[", "{"}:
         return None
     try:
-        held = json.loads(value)
-    except ValueError:
+        held = json.loads(value, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
         return None
     return held if isinstance(held, kind) else None
 
 
 MAX_SIDECAR_BYTES = 64 * 1024
 BEDROCK_FIELD = "metadataAttributes"  # Amazon Bedrock's sidecars wrap their fields in this one
-FIELDS = frozenset(
-    [
-        "title",
-        "summary",
-        "doc_type",
-        "content_type",
-        "promotion_level",
-        "date",
-        "tags",
-        "category",
-        "session_id",
-        "agent",
-        "attributes",
-    ]
-)
 
 
 def read_sidecar(body: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The fields of a sidecar and what was wrong with it; a bad one is left out whole, never a failure.
 
-    In Bedrock's shape fields that ragdrop has no name for become attributes.
+    In Bedrock's shape the fields stand one level deeper.  Numbers stay as they are written.
 
     >>> read_sidecar(b'{"tags": ["a"]}')
     ({'tags': ['a']}, ())
-    >>> read_sidecar(b'{"metadataAttributes": {"category": "x", "year": 2026}}')
-    ({'category': 'x', 'attributes': {'year': 2026}}, ())
+    >>> read_sidecar(b'{"metadataAttributes": {"category": "x", "version": 1.10}}')
+    ({'category': 'x', 'version': '1.10'}, ())
     >>> read_sidecar(b'nonsense')
     ({}, ('the sidecar is not valid JSON and is left out',))
     """
     if len(body) > MAX_SIDECAR_BYTES:
         return {}, (f"the sidecar has over {MAX_SIDECAR_BYTES} bytes and is left out",)
     try:
-        fields = json.loads(body)
+        fields = json.loads(body, parse_int=str, parse_float=str)
     except (ValueError, RecursionError):
         return {}, ("the sidecar is not valid JSON and is left out",)
     if not isinstance(fields, dict):
         return {}, ("the sidecar is not a JSON object and is left out",)
     wrapped = fields.get(BEDROCK_FIELD)
-    if isinstance(wrapped, dict):
-        known = {name: value for name, value in wrapped.items() if name in FIELDS}
-        others = {name: value for name, value in wrapped.items() if name not in FIELDS}
-        return known | ({"attributes": others} if others else {}), ()
-    return fields, ()
+    return (wrapped if isinstance(wrapped, dict) else fields), ()

@@ -85,7 +85,7 @@ class WriteChunks:
             max_tokens=plan.code_max_tokens if code else plan.max_tokens,
             overlap_tokens=plan.code_overlap_tokens if code else plan.overlap_tokens,
         )
-        chunks = [under(facts.title, chunk, tokens=ABOVE_TOKENS) for chunk in cut] if target.titled else cut
+        chunks = [under(facts.names, chunk, tokens=ABOVE_TOKENS) for chunk in cut] if target.titled else cut
         if not chunks and len(kept.parts) == 1:
             raise EmptyDocumentError("there is no text in this document")
         offset = kept.parts[number][0]

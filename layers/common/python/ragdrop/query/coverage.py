@@ -96,7 +96,7 @@ def held_words(stems: Sequence[str], hits: Iterable[Hit]) -> list[int]:
 
     All chunks are searched as one text, and only a word that begins with a stem is cut out: most do not.
     """
-    texts = ["\n".join((hit.chunk.in_context, *hit.chunk.heading_path, hit.facts.title)) for hit in hits]
+    texts = ["\n".join((hit.chunk.in_context, *hit.chunk.heading_path, hit.facts.names)) for hit in hits]
     whole = "\n".join(texts)
     if whole.isascii():  # then no letter becomes two, and the chunks end where they did
         whole = whole.casefold()

@@ -135,4 +135,4 @@ def as_found(hit: Hit, score: float, cosine: float | None) -> Hit:
 def searched_texts(document: StoredDocument, chunk: Chunk) -> tuple[str, ...]:
     """What of a chunk is found by words."""
     facts = document.facts
-    return chunk.in_context, facts.title, *chunk.heading_path, *facts.tags
+    return chunk.in_context, facts.names, *chunk.heading_path, *facts.tags

@@ -187,7 +187,7 @@ def source_of(indexed: IndexedChunk) -> str:
         "end": chunk.end,
         # what stands elsewhere and is searched with it comes first; start and end say where the white space begins
         "text": chunk.in_context + chunk.after,
-        "title": facts.title,
+        "title": facts.names,
         "headings": chunk.heading_path,
         "tags": [term(tag) for tag in facts.tags],
         "attributes": [attribute_term(name, value) for name, value in facts.attributes.items()],
