@@ -99,7 +99,7 @@ class MemoryObjectStore:
     def versions(self, key: str) -> list[ListedObject]:
         with self._call("versions"):
             held = reversed(self._versions.get(key, []))
-            return [ListedObject(key, each.version_id, each.modified_at, deleted=each.stored is None) for each in held]
+            return [_listed(key, each) for each in held]
 
     def delete_prefix(self, prefix: str) -> int:
         with self._call("delete_prefix"):
@@ -114,7 +114,7 @@ class MemoryObjectStore:
         for key in sorted(newest):
             if key.startswith(prefix) and key > start_after:
                 version = newest[key]
-                yield ListedObject(key, version.version_id, version.modified_at, deleted=version.stored is None)
+                yield _listed(key, version)
 
     def purge(self, key: str) -> int:
         with self._call("purge"):
@@ -162,3 +162,8 @@ class MemoryObjectStore:
             if self.fail_with:
                 raise self.fail_with
             yield
+
+
+def _listed(key: str, version: _Version) -> ListedObject:
+    size = 0 if version.stored is None else version.stored.size_bytes
+    return ListedObject(key, version.version_id, version.modified_at, version.stored is None, size)

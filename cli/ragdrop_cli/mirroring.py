@@ -12,7 +12,7 @@ from ragdrop.client import RagdropClient
 from ragdrop.domain.documents import is_mass_delete
 from ragdrop.errors import RagdropError
 from ragdrop_cli.failures import FAILED, USAGE
-from ragdrop_cli.folder_files import FolderFile, FolderFiles
+from ragdrop_cli.folder_files import FolderFile, FolderFiles, name_problem
 from ragdrop_cli.output import note
 from ragdrop_cli.pushing import PushOutcome, failed
 
@@ -56,15 +56,18 @@ def is_held(held: Holdings, file: FolderFile) -> bool:
 
 
 def surplus_of(held: Holdings, folder: FolderFiles) -> set[str]:
-    """What the folder does not have; hidden names, which are never sent, are left alone.
+    """What the folder does not have; hidden names and those of no document, which are never sent, are left alone.
 
     >>> sorted(surplus_of({"a.md": "x", "b.zip/c.md": "y", ".ragdrop.json": "z"}, FolderFiles()))
     ['a.md', 'b.zip/c.md']
     >>> surplus_of({"b.zip/c.md": "y"}, FolderFiles(unknown={"b.zip"}))
     set()
+    >>> surplus_of({"b//c.md": "y"}, FolderFiles())
+    set()
     """
     gone = (path for path in held if not folder.may_hold(path))
-    return {path for path in gone if not any(segment.startswith(".") for segment in path.split("/"))}
+    sent = (path for path in gone if not any(segment.startswith(".") for segment in path.split("/")))
+    return {path for path in sent if name_problem(path) is None}
 
 
 def renamed(held: Holdings, surplus: Collection[str], sent: Iterable[PushOutcome]) -> list[tuple[str, str]]:

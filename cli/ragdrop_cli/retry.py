@@ -11,6 +11,7 @@ from ragdrop.client import RagdropClient
 from ragdrop.errors import RagdropError
 from ragdrop_cli.deployment import packages
 from ragdrop_cli.documents import OneVault, split_name
+from ragdrop_cli.folder_files import name_problem
 from ragdrop_cli.options import AsObject
 from ragdrop_cli.output import say, say_object
 from ragdrop_cli.push import report
@@ -56,7 +57,8 @@ def retry(
 
 def _failed(client: RagdropClient, vault: str | None) -> Sequence[tuple[str, str]]:
     pages = list(client.documents(vault, None, "failed", page_size=1_000))
-    return [(str(each["vault"]), str(each["path"])) for page in pages for each in page.get("documents") or []]
+    found = [(str(each["vault"]), str(each["path"])) for page in pages for each in page.get("documents") or []]
+    return [(vault, path) for vault, path in found if name_problem(path) is None]  # no try makes another name of it
 
 
 def _retry(client: RagdropClient, vault: str, path: str) -> PushOutcome:

@@ -13,6 +13,7 @@ from ragdrop.errors import RagdropError
 from ragdrop.operate.sweeping import SweepReport
 from ragdrop_cli.deployment import Deployment, packages
 from ragdrop_cli.failures import FAILED, code_of, describe, exit_code
+from ragdrop_cli.folder_files import shown
 from ragdrop_cli.options import AsObject
 from ragdrop_cli.output import note, say, say_object
 from ragdrop_cli.reindex import TenantNames, named
@@ -84,7 +85,8 @@ def _say(report: SweepReport) -> None:
     if report.recent:
         say(f"{report.recent} changed too lately, left for the next sweep", indent=2)
     if report.unusable:
-        say(f"{report.unusable} keys name no document", indent=2)
+        names = [shown(name) for name in report.unusable_names]
+        say(f"{report.unusable} keys name no document: {_some(names, report.unusable)}", indent=2)
     if report.orphans:
         done = "would be removed" if report.dry_run else f"removed, {report.orphan_chunks} chunks"
         say(f"{report.orphans} orphaned revisions {done}", indent=2)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
+
+import pytest
 
 from ragdrop.domain.tenants import key_hash
 from tests.functions.conftest import EXAMPLE_BUCKET, Deployment
@@ -100,13 +103,45 @@ def test_the_receipt_of_a_purge_names_the_delete_marker_that_came_first(deployme
     assert request(deployment, "DELETE", PATH, {"purge": "1"})[1]["version_id"] == marker
 
 
-def test_a_percent_sign_in_a_name_survives(deployment: Deployment) -> None:
-    # a REST API leaves the path percent-encoded; the local emulator decodes it, so this cannot be seen there
+@pytest.mark.parametrize(
+    ("fields", "sent"),
+    [
+        ({}, "/documents/handbook/100%2520%20sure.md"),  # a REST API of AWS leaves the path as it was sent
+        ({"version": "1.0"}, "/documents/handbook/100%20 sure.md"),  # the emulator decodes it, and states a version
+    ],
+)
+def test_a_percent_sign_in_a_name_survives(deployment: Deployment, fields: dict[str, str], sent: str) -> None:
     deployment.put_object("demo/handbook/100%20 sure.md", "The pump is red.")
 
-    status, record = request(deployment, "GET", "/documents/handbook/100%2520%20sure.md")
+    event = deployment.event("search", httpMethod="GET", path=sent, body=None, **fields)
+    status, record = deployment.call("query", event)
 
     assert (status, record["path"]) == (200, "100%20 sure.md")
+
+
+@pytest.mark.parametrize("decoded", [False, True])
+def test_names_that_differ_in_an_escape_alone_are_two_documents(deployment: Deployment, decoded: bool) -> None:
+    names = [
+        "100%.md",
+        "100%25.md",
+        "a+b.md",
+        "a b.md",
+        "a%2Bb.md",
+        "x%23y.md",
+        "x#y.md",
+        "q?.md",
+        "q%3F.md",
+        "e;&=.md",
+    ]
+    for name in names:
+        path = f"/documents/handbook/{name if decoded else quote(name)}"
+        fields = {"version": "1.0"} if decoded else {}
+        event = deployment.event("put-document-base64", httpMethod="PUT", path=path, **fields)
+        status, accepted = deployment.call("query", event)
+        assert (status, accepted["path"]) == (202, name)
+
+    stored = deployment.s3.list_objects_v2(Bucket=EXAMPLE_BUCKET, Prefix="demo/handbook/")["Contents"]
+    assert sorted(each["Key"].removeprefix("demo/handbook/") for each in stored) == sorted(names)
 
 
 def test_what_never_was_is_404(deployment: Deployment) -> None:

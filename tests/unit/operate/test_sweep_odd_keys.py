@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.operate.sweeping import SweepReport
+from ragdrop.ports.message_queue import Change
 from tests.world import TENANT, World
 
 
@@ -12,14 +13,38 @@ def sweep(world: World) -> SweepReport:
     return world.app.operate.sweep(TENANT, Deadline.after(600))
 
 
-def test_keys_that_name_no_document_are_counted_and_not_sent(world: World) -> None:
-    for key in ("UPPER/a.md", "team/a//b.md", "x"):
-        world.documents.put(f"{TENANT}/{key}", b"x", media_type="text/plain")
+def put(world: World, key: str, body: bytes = b"x") -> None:
+    world.documents.put(f"{TENANT}/{key}", body, media_type="text/plain")
+
+
+def test_keys_that_lie_in_no_vault_are_counted_and_named_and_not_sent(world: World) -> None:
+    for key in ("UPPER/a.md", "x"):
+        put(world, key)
 
     report = sweep(world)
 
-    assert report.unusable == 3
+    assert (report.unusable, report.unusable_names) == (2, ["UPPER/a.md", "x"])
     assert world.queue.sent == []
+
+
+def test_an_odd_key_whose_event_was_lost_is_sent_once_and_named_by_every_sweep(world: World) -> None:
+    put(world, "team/a//b.md")
+    put(world, "team/a//b.md.metadata.json", b"{}")
+
+    assert sweep(world).unusable_names == ["team/a//b.md"]
+    assert world.queue.sent == [f"{TENANT}/team/a//b.md"]
+    world.deliver(world.message(Change(world.queue.sent.pop())))
+    assert sweep(world).unusable_names == ["team/a//b.md"]
+    assert world.queue.sent == []
+
+
+def test_folders_that_a_console_makes_are_no_keys_to_tell_of(world: World) -> None:
+    for key in ("team/", "team/notes/"):
+        put(world, key, b"")
+
+    report = sweep(world)
+
+    assert (report.unusable, world.queue.sent) == (0, [])
 
 
 def test_a_lost_event_of_a_settings_file_is_made_up_for_once(world: World) -> None:

@@ -23,6 +23,7 @@
     - DocumentTooLargeError         DOCUMENT_TOO_LARGE
     - UnsupportedMediaTypeError     UNSUPPORTED_MEDIA_TYPE
     - InvalidSettingsError          INVALID_SETTINGS
+    - InvalidKeyError               INVALID_KEY
     - DocumentTimeoutError          TIMEOUT
   + DependencyError             a service failed, may recover  -> retried, then dead-lettered / 503
     - EmbeddingServiceError         EMBEDDING_SERVICE_ERROR
@@ -183,6 +184,12 @@ class InvalidSettingsError(DocumentError):
     """A settings file that cannot be applied."""
 
     code = "INVALID_SETTINGS"
+
+
+class InvalidKeyError(DocumentError):
+    """Its key in the bucket cannot be the name of a document."""
+
+    code = "INVALID_KEY"
 
 
 class DocumentTimeoutError(DocumentError):

@@ -39,6 +39,7 @@ class OnDemand:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
+        scope = decoded_once(scope)
         app = self._first if scope.get("path") in self._paths else self.rest
         await app(scope, receive, send)
 
@@ -46,3 +47,19 @@ class OnDemand:
     def rest(self) -> ASGIApp:
         """The other half."""
         return self._make_rest()
+
+
+def decoded_once(scope: Scope) -> Scope:
+    """*scope* with a path that was decoded once, so that `a%20b.md` and `a b.md` stay two names.
+
+    A REST API of AWS hands the path of an event over as it was sent, and Mangum decodes it.  The payload of HTTP APIs,
+    which states its `version`, holds it decoded; so do the events of the local emulator, which have that field too.
+
+    >>> event = {"version": "1.0", "path": "/documents/team/a%20b.md"}
+    >>> decoded_once({"path": "/documents/team/a b.md", "aws.event": event})["path"]
+    '/documents/team/a%20b.md'
+    >>> decoded_once({"path": "/documents/team/a b.md", "aws.event": {"path": "/documents/team/a%20b.md"}})["path"]
+    '/documents/team/a b.md'
+    """
+    event = scope.get("aws.event") or {}
+    return {**scope, "path": event["path"]} if event.get("version") == "1.0" else scope

@@ -75,6 +75,31 @@ class DocumentKey:
         return cls.checked(tenant, vault, path)
 
     @classmethod
+    def of_object(cls, s3_key: str) -> DocumentKey:
+        """The key of any object that lies in a vault; what is wrong with its path, `problem` has.
+
+        Raises:
+            InvalidParamsError: There is no vault, or no path in it.
+
+        >>> DocumentKey.of_object("acme/team/notes//b.md").problem
+        "path 'notes//b.md' has an empty, '.' or '..' segment"
+        """
+        tenant, _, rest = s3_key.partition("/")
+        vault, _, path = rest.partition("/")
+        if rest == SETTINGS_NAME or not path:
+            return cls.parse(s3_key)
+        return cls(check_name("tenant", tenant), check_name("vault", vault), path)
+
+    @property
+    def problem(self) -> str | None:
+        """Why an object of this key cannot be a document; None where it can."""
+        found = _path_problem(self.path)
+        if found:
+            return f"path {self.path[:200]!r} {found}"
+        size = len(self.s3_key.encode())
+        return f"the key has {size} bytes, at most {MAX_KEY_BYTES} are allowed" if size > MAX_KEY_BYTES else None
+
+    @classmethod
     def checked(cls, tenant: str, vault: str, path: str) -> DocumentKey:
         """A key of parts that came from outside.
 
@@ -83,16 +108,22 @@ class DocumentKey:
         """
         check_name("tenant", tenant)
         check_name("vault", vault)
-        problem = _path_problem(path)
-        if problem:
-            raise InvalidParamsError(f"path {path[:200]!r} {problem}", field="path", value=path[:200])
         key = cls(tenant, vault, path)
-        if len(key.s3_key.encode()) > MAX_KEY_BYTES:
-            size = len(key.s3_key.encode())
+        if problem := key.problem:
+            long = problem.startswith("the key has")
             raise InvalidParamsError(
-                f"the key has {size} bytes, at most {MAX_KEY_BYTES} are allowed", field="path", allowed=MAX_KEY_BYTES
+                problem, field="path", **({"allowed": MAX_KEY_BYTES} if long else {"value": path[:200]})
             )
         return key
+
+
+def is_folder(path: str, size_bytes: int) -> bool:
+    """Whether an object is nothing but a folder, as consoles and sync tools make them: an empty one that ends in `/`.
+
+    >>> is_folder("team/notes/", 0), is_folder("team/notes/", 7), is_folder("team/notes", 0)
+    (True, False, False)
+    """
+    return size_bytes == 0 and path.endswith("/")
 
 
 def _path_problem(path: str) -> str | None:

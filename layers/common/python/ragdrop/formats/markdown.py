@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -112,16 +113,18 @@ _DESTINATION = re.compile(
     r"""(?:\s{1,20}(?:"[^"]{0,1000}"|'[^']{0,1000}'|\([^()]{0,1000}\)))?\s{0,20}\)"""
 )
 _LABEL = re.compile(r"\[([^\[\]\n]{0,200})\]")
-_DEFINITION = re.compile(
-    r"^ {0,3}\[([^\[\]\n]{1,200})\]:[ \t]{0,20}(?:<([^<>\n]{0,1000})>|([^\s<][^\s]{0,1000}))", re.MULTILINE
+_DEFINITION = re.compile(  # not of a footnote, and nothing but a title may follow
+    r"""^ {0,3}\[(?!\^)([^\[\]\n]{1,200})\]:[ \t]{0,20}(?:\r?\n[ \t]{0,20})?"""
+    r"""(?:<([^<>\n]{0,1000})>|([^\s<][^\s]{0,1000}))(?=[ \t]*(?:\r?$|\s["'(]))""",
+    re.MULTILINE,
 )
-_WIKILINK = re.compile(r"!?\[\[([^\[\]\n]{1,500})\]\]")
+_WIKILINK = re.compile(r"(?<!\\)!?\[\[([^\[\]\n]{1,500})\]\]")
 _ANCHOR = re.compile(
     r"""<a\s[^<>]{0,500}?\bhref\s{0,5}=\s{0,5}(?:"([^"]{0,1000})"|'([^']{0,1000})'|([^\s"'<>]{1,1000}))[^<>]{0,500}>""",
     re.IGNORECASE,
 )
 _AUTOLINK = re.compile(r"<([^\s<>:\"'=]{1,500}\.(?:md|markdown|txt|html?|pdf|docx)(?:#[^\s<>]{0,200})?)>")
-_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])|(&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)")
 
 
 def links_of(text: str, body_start: int, code: Iterable[Span]) -> tuple[Link, ...]:
@@ -134,11 +137,13 @@ def links_of(text: str, body_start: int, code: Iterable[Span]) -> tuple[Link, ..
 
     >>> links_of("[a](b.md 'x') [[c#d|e]] [f][g] `[x](y)` ![i](j.png)\n\n[g]: <h i.md>", 0, [])
     (Link(target='b.md', text='a'), Link(target='[[c#d]]', text='e'), Link(target='h i.md', text='f'))
+    >>> links_of("| [[a\\|b]] | [c](Q&amp;A.md) |\n\n[^1]: See below.", 0, [])
+    (Link(target='[[a]]', text='b'), Link(target='Q&A.md', text='c'))
     """
     bare = _without_code(text[:MAX_READ_CHARACTERS], body_start, code)
     definitions: dict[str, str] = {}
     for found in _DEFINITION.finditer(bare):
-        definitions.setdefault(_label(found.group(1)), found.group(2) or found.group(3) or "")
+        definitions.setdefault(_label(found.group(1)), _unescaped(found.group(2) or found.group(3) or ""))
     placed = [*_wikilinks(bare), *_anchors(bare), *_autolinks(bare), *_bracketed(bare, definitions)]
     links: list[Link] = []
     for _, written, shown in sorted(placed):
@@ -211,7 +216,7 @@ def _code_spans(text: str, blocks: Sequence[Span]) -> Iterator[Span]:
 
 def _wikilinks(text: str) -> Iterator[tuple[int, str, str]]:
     for found in _WIKILINK.finditer(text):
-        inner, _, alias = found.group(1).partition("|")
+        inner, _, alias = found.group(1).replace("\\|", "|").partition("|")  # as it is written in tables
         mark = "!" if found.group().startswith("!") else ""
         if inner.strip():
             yield found.start(), f"{mark}[[{inner.strip()}]]", alias or inner
@@ -220,7 +225,8 @@ def _wikilinks(text: str) -> Iterator[tuple[int, str, str]]:
 def _anchors(text: str) -> Iterator[tuple[int, str, str]]:
     for found in _ANCHOR.finditer(text):
         shown = text[found.end() : found.end() + 500].partition("</a")[0]
-        yield found.start(), next(group for group in found.groups() if group is not None), re.sub("<[^<>]*>", "", shown)
+        target = html.unescape(next(group for group in found.groups() if group is not None))
+        yield found.start(), target, re.sub("<[^<>]*>", "", shown)
 
 
 def _autolinks(text: str) -> Iterator[tuple[int, str, str]]:
@@ -252,12 +258,17 @@ def _target(text: str, start: int, end: int, definitions: dict[str, str]) -> str
     if following == "(":
         found = _DESTINATION.match(text, end)
         if found is not None:
-            return _ESCAPE.sub(r"\1", found.group(1) or found.group(2) or "")
+            return _unescaped(found.group(1) or found.group(2) or "")
     if not definitions or following == ":":
         return None
     label = _LABEL.match(text, end) if following == "[" else None
     named = label.group(1) if label and label.group(1).strip() else text[start + 1 : min(end - 1, start + 202)]
     return definitions.get(_label(named))
+
+
+def _unescaped(target: str) -> str:
+    """*target* without backslashes before punctuation, its entities as the characters that they name."""
+    return _ESCAPE.sub(lambda found: found.group(1) or html.unescape(found.group(2)), target)
 
 
 def _label(text: str) -> str:

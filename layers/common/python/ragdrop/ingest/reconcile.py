@@ -114,7 +114,7 @@ class ReconcileBatch:
                 logger.warning("a message of unknown form was dropped", extra={"message_id": delivery.message_id})
             for change in delivery.changes:
                 try:
-                    key = DocumentKey.parse(change.key.removesuffix(SIDECAR_SUFFIX))
+                    key = DocumentKey.of_object(change.key.removesuffix(SIDECAR_SUFFIX))
                 except InvalidParamsError as exc:
                     logger.info("a key that names no document was acknowledged", extra={"problem": exc.message})
                     continue

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Status
-from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
+from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey, is_folder
 from ragdrop.domain.tenants import Tenant
-from ragdrop.errors import DatabaseError, DocumentError
+from ragdrop.errors import DatabaseError, DocumentError, InvalidKeyError
 from ragdrop.ingest.activate import ActivateRevisions
 from ragdrop.ingest.due_versions import DueVersions, is_unknown
 from ragdrop.ingest.index_revision import CurrentVersions, IndexRevision, ParsedRevision
@@ -97,6 +97,8 @@ class ReconcileKey:
             if now is None or now.versions != current.versions:
                 continue  # it changed between the look and the claim: another claim would not see that
             try:
+                if key.problem is not None:
+                    raise InvalidKeyError(f"{key.problem}: copy the object to another key and delete this one")
                 if key.is_settings:
                     if self._apply_settings(claimed, found.document, tenant):
                         return None
@@ -114,11 +116,13 @@ class ReconcileKey:
         raise DatabaseError("the key kept changing while it was read", service="registry")
 
     def _look(self, key: DocumentKey) -> CurrentVersions | None:
-        """What the bucket holds now of *key*; a sidecar without its document is nothing."""
+        """What the bucket holds now of *key*; a sidecar without its document is nothing, and so is an empty folder."""
         document = self._documents.head(key.s3_key)
-        return (
-            None if document is None else CurrentVersions(document, self._documents.head(key.s3_key + SIDECAR_SUFFIX))
-        )
+        if document is None or is_folder(key.path, document.size_bytes):
+            return None
+        # a key that is too long may leave no room for the suffix
+        sidecar = self._documents.head(key.s3_key + SIDECAR_SUFFIX) if key.problem is None else None
+        return CurrentVersions(document, sidecar)
 
     def _first_due(
         self,

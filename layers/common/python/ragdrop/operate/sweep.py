@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import groupby
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Status
-from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.keys import DocumentKey, is_folder
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import InvalidParamsError
 from ragdrop.operate.remove_derived import RemoveDerived
@@ -151,10 +151,14 @@ class Sweep:
 
     def _judge(self, place: ComparedDocument, now_s: float, report: SweepReport) -> Disagreement | None:
         key = _key_of(report.tenant, place)
+        if place.version_id is not None and (key is None or key.problem is not None):
+            report.note_unusable(place.path)
         if key is None:
-            report.unusable += int(place.version_id is not None)
             return None
-        report.objects += int(place.version_id is not None and not key.is_settings)
+        if key.problem is None:
+            report.objects += int(place.version_id is not None and not key.is_settings)
+        else:
+            place = replace(place, sidecar_version_id=None)  # what is never indexed has no sidecar
         kind = finding(place)
         if kind is not None and self._is_recent(place, now_s):
             report.recent += 1
@@ -214,7 +218,11 @@ class Sweep:
         start = prefix + notes.last if notes.last else ""
         entries = self.documents.entries(prefix, start_after=start)
         first = f"{notes.after}0" if notes.after else ""  # behind the vault that was done: "0" follows "/"
-        objects = (_place_of(entry, path) for entry in entries if (path := entry.key.removeprefix(prefix)) >= first)
+        objects = (
+            _place_of(entry, path)
+            for entry in entries
+            if (path := entry.key.removeprefix(prefix)) >= first and not is_folder(path, entry.size_bytes)
+        )
         return paired(with_sidecars(objects), self._heads(tenant, notes, first))
 
     def _heads(self, tenant: str, notes: Notes, first: str) -> Iterator[Head]:
@@ -240,11 +248,11 @@ def _vault_of(place: ComparedDocument) -> str:
 
 
 def _key_of(tenant: str, place: ComparedDocument) -> DocumentKey | None:
-    """The key of a place; None where it names no document."""
+    """The key of a place; None where it leaves no record, as it lies in no vault."""
     if place.head is not None:
         return place.head.key
     try:
-        return DocumentKey.parse(f"{tenant}/{place.path}")
+        return DocumentKey.of_object(f"{tenant}/{place.path}")
     except InvalidParamsError:
         return None
 

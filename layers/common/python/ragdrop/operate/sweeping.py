@@ -167,7 +167,8 @@ class Refusal:
 class SweepReport:
     """What a sweep of one tenant found and did; in a dry run what it would have done.
 
-    `objects` counts documents in the bucket, `recent` those left for later, `unusable` keys that name no document;
+    `objects` counts documents in the bucket, `recent` those left for later, `unusable` keys that name no document, of
+    which `unusable_names` shows some;
     `found` counts keys by finding, `names` shows some of each, `asked` are those that ingest is asked to look at, which
     the gone of a refused vault are not; `corrected` is what the counters were off by.
     `expired` revisions, of so many objects of the state bucket, stopped answering 30 days ago.
@@ -179,6 +180,7 @@ class SweepReport:
     objects: int = 0
     recent: int = 0
     unusable: int = 0
+    unusable_names: list[str] = field(default_factory=list)
     found: dict[str, int] = field(default_factory=lambda: {each.value: 0 for each in Disagreement})
     names: dict[str, list[str]] = field(default_factory=lambda: {each.value: [] for each in Disagreement})
     asked: int = 0
@@ -189,6 +191,12 @@ class SweepReport:
     expired_objects: int = 0
     corrected: dict[str, int] = field(default_factory=lambda: {"documents": 0, "chunks": 0})
     finished: bool = True
+
+    def note_unusable(self, name: str) -> None:
+        """Count a key that names no document."""
+        self.unusable += 1
+        if len(self.unusable_names) < SHOWN:
+            self.unusable_names.append(name)
 
     def note(self, kind: Disagreement, name: str) -> None:
         """Count a key on which bucket and registry disagree."""

@@ -258,6 +258,7 @@ const TEXT = {
   "reason.UNSAFE_DOCUMENT": ["It takes more time or memory to read than is allowed.", "Sie zu lesen braucht mehr Zeit oder Speicher als erlaubt."],
   "reason.DOCUMENT_TOO_LARGE": ["It is larger than allowed. Split it.", "Es ist größer als erlaubt. Teilen Sie es auf."],
   "reason.UNSUPPORTED_MEDIA_TYPE": ["ragdrop does not read this format.", "Dieses Format liest ragdrop nicht."],
+  "reason.INVALID_KEY": ["Its key in the bucket cannot name a document. Copy it to another key.", "Sein Schlüssel im Bucket kann kein Dokument benennen. Kopieren Sie es unter einen anderen."],
   "reason.INVALID_SETTINGS": ["These settings cannot be applied.", "Diese Einstellungen lassen sich nicht anwenden."],
   "reason.TIMEOUT": ["It made no progress in the time it had.", "Es kam in der verfügbaren Zeit nicht voran."],
   "reason.EMBEDDING_SERVICE_ERROR": ["The embedding service did not answer.", "Der Embedding-Dienst hat nicht geantwortet."],

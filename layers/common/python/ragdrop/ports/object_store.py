@@ -12,12 +12,16 @@ from ragdrop.errors import InvalidParamsError, PreconditionFailedError
 
 @dataclass(frozen=True, slots=True)
 class ListedObject:
-    """What a listing says of one key: its newest version, or that a delete marker is on top (`deleted`)."""
+    """What a listing says of one key: its newest version, or that a delete marker is on top (`deleted`).
+
+    `size_bytes` is 0 for a delete marker.
+    """
 
     key: str
     version_id: str
     modified_at: str
     deleted: bool = False
+    size_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -305,7 +305,9 @@ def _of_version(bucket: str, key: str, version_id: str | None) -> dict[str, Any]
 
 
 def _listed(entry: Mapping[str, Any], *, deleted: bool) -> ListedObject:
-    return ListedObject(entry["Key"], entry["VersionId"], _rfc3339(entry["LastModified"]), deleted)
+    return ListedObject(
+        entry["Key"], entry["VersionId"], _rfc3339(entry["LastModified"]), deleted, entry.get("Size", 0)
+    )
 
 
 def _rfc3339(moment: datetime) -> str:
