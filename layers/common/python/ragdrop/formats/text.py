@@ -230,11 +230,11 @@ class _YamlReader:
         self._left -= 1
         if self._left < 0:
             raise yaml.YAMLError(f"there are over {MAX_VALUES} values")
+        if isinstance(node, yaml.ScalarNode):
+            return self._written(node, name, inside=inside)
         if isinstance(node, yaml.MappingNode):
             return self._map(node, f"{name}.")
-        if isinstance(node, yaml.SequenceNode):
-            return [self._value(item, name, inside=True) for item in node.value]
-        return self._written(node, name, inside=inside)
+        return [self._value(item, name, inside=True) for item in node.value]
 
     def _written(self, node: yaml.ScalarNode, name: str, *, inside: bool) -> str | None:
         """A scalar as it is written; of a title with ` #` in it the whole line."""
