@@ -7,12 +7,11 @@ import os
 import sys
 from pathlib import Path
 
-from localstack.attached import answers
 from localstack.demo import WEB_PAGE, demo
 from localstack.home import SHARED, Home, homes, read_json
-from localstack.index_node import running_node
+from localstack.index_node import answers, running_node
 from localstack.launch_options import INDEXES, home_for, without_own
-from localstack.launcher import down, read_processes, up
+from localstack.launcher import down, own_emulators, read_processes, up
 from localstack.processes import LaunchError
 from localstack.progress import Progress
 
@@ -41,12 +40,6 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write(f"{exc}\n")
         return 1
     return 0
-
-
-def own_emulators(base: Path) -> set[int]:
-    """The ports of the emulators that ``up`` started below *base* and that run."""
-    noted = [read_processes(home).get("emulator") for home in homes(base)]
-    return {process.port for process in noted if process is not None and process.running}
 
 
 def status(base: Path, progress: Progress) -> int:

@@ -127,10 +127,10 @@ def _looked_at(endpoint_url: str) -> tuple[Attached, set[str] | None]:
     return Attached(endpoint_url, "", ""), None
 
 
-def answers(endpoint_url: str) -> bool:
-    """Whether something speaks HTTP at *endpoint_url*."""
+def running_emulator(url: str) -> Attached | None:
+    """The emulator that answers at *url*; None where nothing or something else answers."""
     try:
-        httpx.get(endpoint_url, timeout=PATIENCE_S, trust_env=False)
-    except httpx.TransportError:
-        return False
-    return True
+        found, _ = _looked_at(url)
+    except LaunchError:
+        return None
+    return found if found.product else None

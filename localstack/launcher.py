@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from localstack.attached import Attached, attach
+from localstack.attached import Attached, attach, running_emulator
 from localstack.build import build, build_digest, is_built
 from localstack.deploy import Emulated, defaults_of, deploy, deployment_digest, local_api_url
-from localstack.home import BUILD, TEMPLATE, Home, exclusive, read_json, write_json
+from localstack.home import BUILD, TEMPLATE, Home, exclusive, homes, read_json, write_json
 from localstack.index_node import await_named, forget_node, running_node, start_node, stop_node
 from localstack.launch_options import PROCESSES, LaunchOptions, read_launch_options, stack_name_of
 from localstack.ports import HOST
@@ -21,6 +22,7 @@ from localstack.progress import Progress
 from localstack.sam_local import seen_from, write_sam_local
 from localstack.seed import check_ingest, make_tenant_and_key, upload_tokenizer, warm_up
 from localstack.services import (
+    USUAL_PORTS,
     Service,
     answerer,
     await_service,
@@ -92,7 +94,12 @@ class Launcher:
     def _emulator_url(self, attached: Attached | None) -> str:
         if attached is not None:
             return attached.endpoint_url
-        return f"http://{HOST}:{self.start('emulator', emulator).port}"
+        port, usual = self.start("emulator", emulator).port, USUAL_PORTS["emulator"]
+        if self.home.is_default and port != usual and usual not in own_emulators(self.home.base):
+            other = running_emulator(f"http://{HOST}:{usual}")
+            if other is not None:
+                self.progress.say(f"{other} was not started here. To use it: EDGE_PORT={usual} make up")
+        return f"http://{HOST}:{port}"
 
     def _note_lost_state(self) -> None:
         """The emulator saves its state as it stops in order; where it did not, its buckets and tables are gone."""
@@ -244,6 +251,12 @@ def down(home: Home, progress: Progress) -> None:
             stop_node(home)
     if not any(process.running for process in processes.values()):
         progress.say(f"Stopped. Data and logs are kept in {home.root}.")
+
+
+def own_emulators(base: Path) -> set[int]:
+    """The ports of the emulators that ``up`` started below *base* and that run."""
+    noted = [read_processes(home).get("emulator") for home in homes(base)]
+    return {process.port for process in noted if process is not None and process.running}
 
 
 def read_processes(home: Home) -> dict[str, Process]:

@@ -41,7 +41,7 @@ def attached(folder: Path, progress: Progress) -> str:
             push(home, SAMPLE, vault=VAULT)
             reply = httpx.post(
                 f"{stack['api_url']}/ask",
-                json={"question": QUESTION, "vaults": [VAULT]},
+                json={"query": QUESTION, "vaults": [VAULT]},
                 headers={"x-api-key": stack["api_key"]},
                 timeout=TIMEOUT_S,
                 trust_env=False,

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from localstack.attached import PROBES, attach
+from localstack.attached import PROBES, attach, running_emulator
 from localstack.ports import choose_port
 from localstack.processes import LaunchError
 
@@ -85,6 +85,14 @@ def test_where_nothing_answers_the_address_is_named_and_what_to_do() -> None:
 
     with pytest.raises(LaunchError, match=f"No emulator answers at {url}.*unset"):
         attach(url, with_secrets=False)
+
+
+def test_an_emulator_that_nobody_named_is_recognised_and_nothing_else_is() -> None:
+    with health_page("/_ministack/health", {"services": states(), "version": "1.5"}) as url:
+        assert str(running_emulator(url)) == f"MiniStack 1.5 at {url}"
+    with health_page("/", {}) as url:
+        assert running_emulator(url) is None
+    assert running_emulator(f"http://127.0.0.1:{choose_port()}") is None
 
 
 def test_a_server_that_is_no_emulator_lacks_every_service() -> None:

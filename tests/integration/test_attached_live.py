@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from localstack.ports import choose_port
 from localstack.processes import Process, await_health, start_time
 from localstack.services import aws_environment
 from tests.integration.commands import Tenant, within
+from tests.interpreters import printed
 from tests.stacks import REPOSITORY, LocalStack, run_launcher
 
 MINISTACK = REPOSITORY / ".local/env/ministack/bin/ministack"
@@ -49,6 +51,42 @@ def test_what_an_emulator_lacks_is_named_before_anything_is_built(tmp_path: Path
     assert refused.returncode == 1
     assert "lacks apigateway, cloudformation, cloudwatch, events, lambda, logs." in refused.stderr
     assert "sam build" not in refused.stdout
+
+
+# In an interpreter that ends with it: the launcher leaves what it started to its next call.
+STARTED_THREE_TIMES = """
+import json, socket
+from pathlib import Path
+from localstack.home import Home
+from localstack.launch_options import read_launch_options
+from localstack.launcher import Launcher, down, read_processes
+from localstack.progress import Progress
+from localstack.services import emulator
+
+def reached(address, port):
+    with socket.socket() as probe:
+        return probe.connect_ex((address, port)) == 0
+
+home, quiet, found = Home(Path({folder!r}), "bucket"), Progress(quiet=True), []
+home.make()
+try:
+    for named in ({{}}, {{"RAGDROP_BIND": "0.0.0.0"}}, {{}}):
+        launcher = Launcher(home, read_launch_options(named, index="bucket"), "demo", quiet)
+        launcher.processes = read_processes(home)
+        port = launcher.start("emulator", emulator).port
+        found.append([port, reached("127.0.0.1", port), reached("127.0.0.2", port)])
+finally:
+    down(home, quiet)
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere 127.0.0.2 is no address of the machine")
+def test_an_emulator_is_started_again_where_containers_are_to_reach_it(tmp_path: Path) -> None:
+    found = json.loads(printed(STARTED_THREE_TIMES.format(folder=str(tmp_path))))
+
+    assert [each[1:] for each in found] == [[True, False], [True, True], [True, False]]
+    assert len({port for port, *_ in found}) == 1
 
 
 @pytest.mark.long
