@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 MATH = "http://schemas.openxmlformats.org/officeDocument/2006/math"
@@ -26,8 +26,7 @@ _TYPES = """<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org
 _RELATIONS = """<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
 <Relationship Id="r1" Target="word/document.xml"
  Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"/></Relationships>"""
-_STYLES = f"""<?xml version="1.0"?><w:styles xmlns:w="{WORD}"><w:style w:type="paragraph" w:styleId="Heading1">
-<w:name w:val="heading 1"/></w:style></w:styles>"""
+_STYLES = '<w:style w:type="paragraph" w:styleId="Heading1"><w:name w:val="heading 1"/></w:style>'
 
 
 def paragraph(text: str, style: str = "") -> str:
@@ -53,7 +52,7 @@ def table(*rows: tuple[str, ...]) -> str:
     return "<w:tbl>" + "".join(f"<w:tr>{row}</w:tr>" for row in cells) + "</w:tbl>"
 
 
-def docx(body: str, *, before: str = "", parts: Mapping[str, str] | None = None) -> bytes:
+def docx(body: str, *, before: str = "", parts: Mapping[str, str] | None = None, styles: str = _STYLES) -> bytes:
     """A Word document with *body* between its body tags, and *before* between the XML declaration and its root.
 
     *parts* are further parts by name.
@@ -62,7 +61,7 @@ def docx(body: str, *, before: str = "", parts: Mapping[str, str] | None = None)
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("[Content_Types].xml", _TYPES)
         archive.writestr("_rels/.rels", _RELATIONS)
-        archive.writestr("word/styles.xml", _STYLES)
+        archive.writestr("word/styles.xml", f'<?xml version="1.0"?><w:styles xmlns:w="{WORD}">{styles}</w:styles>')
         for name, content in (parts or {}).items():
             archive.writestr(name, f'<?xml version="1.0"?>{content}')
         document = f'{before}<w:document xmlns:w="{WORD}" xmlns:m="{MATH}"><w:body>{body}</w:body></w:document>'
@@ -92,7 +91,29 @@ def pdf(*pages: list[str]) -> bytes:
 def pdf_of(*contents: str) -> bytes:
     """A PDF whose pages have these content streams; F1 is Helvetica, F2 Courier and F3 Helvetica bold."""
     fonts = [f"<</Type/Font/Subtype/Type1/BaseFont/{name}>>" for name in ("Helvetica", "Courier", "Helvetica-Bold")]
+    return _pdf_with_fonts(contents, fonts)
+
+
+def pdf_of_glyphs(content: str, characters: Mapping[int, str]) -> bytes:
+    """A PDF of a page whose font F1 has glyphs of half an em, which a map turns into *characters*; F2 is Helvetica."""
+    lines = "".join(f"<{glyph:04x}> <{text.encode('utf-16-be').hex()}>\n" for glyph, text in characters.items())
+    cmap = (
+        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapType 2 def 1 begincodespacerange\n"
+        f"<0000> <ffff>\nendcodespacerange\n{len(characters)} beginbfchar\n{lines}endbfchar endcmap end end"
+    )
+    described = "<</Type/FontDescriptor/FontName/A/Flags 4/FontBBox[0 -200 1000 800]/ItalicAngle 0/Ascent 800"
+    inner = (
+        "<</Type/Font/Subtype/CIDFontType2/BaseFont/A/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>"
+        f"/DW 500/FontDescriptor {described}/Descent -200/CapHeight 700/StemV 80>>>>"
+    )
+    font = f"<</Type/Font/Subtype/Type0/BaseFont/A/Encoding/Identity-H/DescendantFonts[{inner}]/ToUnicode 4 0 R>>"
+    return _pdf_with_fonts([content], [font, "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>", "null"], cmap)
+
+
+def _pdf_with_fonts(contents: Sequence[str], fonts: Sequence[str], cmap: str = "") -> bytes:
     objects = ["<</Type/Catalog/Pages 2 0 R>>", "", fonts[0]]
+    if cmap:
+        objects.append(f"<</Length {len(cmap)}>>stream\n{cmap}\nendstream")
     kids = []
     for content in contents:
         objects.append(f"<</Length {len(content)}>>stream\n{content}\nendstream")

@@ -13,7 +13,6 @@ from ragdrop.errors import (
     UnsupportedMediaTypeError,
 )
 from ragdrop.formats.content import ContentParser
-from ragdrop.formats.pages.pdf_damage import ligatures_in_order
 from ragdrop.formats.registry import read_here
 from tests import document_files
 
@@ -262,24 +261,6 @@ def test_a_page_whose_content_cannot_be_unpacked_is_corrupt_and_not_empty() -> N
 
     with pytest.raises(CorruptDocumentError, match="broken"):
         parse(body, "a.pdf")
-
-
-class _Glyphs:
-    """A page whose characters stand in boxes: those of a ligature share one."""
-
-    def __init__(self, *boxes: str) -> None:
-        self._boxes = [number for number, held in enumerate(boxes) for _ in held]
-
-    def __call__(self, index: int) -> tuple[float, ...]:
-        return (float(self._boxes[index]),)
-
-
-def test_the_letters_of_an_arabic_ligature_are_put_in_order() -> None:
-    page = "المشكالت قال"
-
-    read = ligatures_in_order(page, _Glyphs("ا", "ل", "م", "ش", "ك", "ال", "ت", " ", "ق", "ا", "ل"))
-
-    assert read == "المشكلات قال"
 
 
 def test_hidden_parts_of_a_page_are_named() -> None:

@@ -70,7 +70,7 @@ def layout_of(page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage, text: st
             words.append(PlacedWord(x0, y0, x1, y1, found.start(), found.end()))
         if len(words) > MAX_WORDS:
             return None
-    return Layout(words, rules, lines, lambda index: _font(textpage, index))
+    return Layout(words, rules, lines, lambda index: font_of(textpage.raw, index))
 
 
 _TURNS: dict[int, Turn] = {
@@ -150,7 +150,8 @@ class _Boxes:
         return self._turn(box.left, box.bottom, box.right, box.top)
 
 
-def _font(textpage: pypdfium2.PdfTextPage, index: int) -> str:
+def font_of(textpage: object, index: int) -> str:
+    """The name of the font of a character of a page's raw text."""
     name = ctypes.create_string_buffer(128)
     pdfium.FPDFText_GetFontInfo(textpage, index, name, len(name), None)
     return name.value.decode("utf-8", "replace")

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pypdfium2
-import pypdfium2.raw as pdfium
 
 from ragdrop.domain.parsed import Table
 from ragdrop.formats.markdown_writer import first_twenty, one_line, table_row
+from ragdrop.formats.pages.page_glyphs import PageGlyphs, in_words
 from ragdrop.formats.pages.page_layout import Layout, layout_of
 from ragdrop.formats.pages.page_tables import FoundTable, PageTables
-from ragdrop.formats.pages.pdf_damage import HYPHEN, MARK, is_right_to_left, ligatures_in_order, reflow
+from ragdrop.formats.pages.pdf_damage import HYPHEN, MARK, is_right_to_left, reflow
 from ragdrop.formats.pages.table_geometry import PlacedWord, lines_of
 
 SAME_BORDER = 8.0  # points by which the columns of a table may move on its next page
@@ -34,7 +33,16 @@ class PageTexts:
 
     def __init__(self) -> None:
         self.flattened: list[int] = []  # numbers of pages, from 1, with what seems a table and is kept as text
+        self.guessed = 0  # glyphs whose font maps them to no character
         self._last: tuple[FoundTable, str] | None = None  # the table that ends the last page, and its header
+
+    def warnings(self) -> Iterator[str]:
+        """A warning where tables became plain text, and where glyphs stand for no character."""
+        if self.flattened:
+            many, shown = len(self.flattened), first_twenty(self.flattened)
+            yield f"tables of {many} pages could not be kept as rows and were flattened to text: {shown}"
+        if self.guessed:
+            yield f"{self.guessed} glyphs have no character in their font's map and are left out; text may be missing"
 
     def read(self, page: pypdfium2.PdfPage, number: int) -> PageText:
         """The text of the page with this number, from 1.
@@ -43,20 +51,23 @@ class PageTexts:
             pypdfium2.PdfiumError: It cannot be read.
         """
         textpage = page.get_textpage()
-        raw = ligatures_in_order(textpage.get_text_range().replace(MARK, " "), lambda index: _box(textpage, index))
+        plain = textpage.get_text_range().replace(MARK, " ")
+        glyphs = PageGlyphs(textpage)
+        raw = glyphs.mended(plain)
+        self.guessed += glyphs.guessed
         layout = None if is_right_to_left(raw) else layout_of(page, textpage, raw)
         before, self._last = self._last, None
         tables: list[FoundTable] = []
         if layout is not None:
-            finder = PageTables(raw, layout.font)
+            finder = PageTables(plain, layout.font)
             tables = sorted(finder.find(layout.words, layout.rules), key=lambda table: table.start)
             if finder.doubtful:
                 self.flattened.append(number)
         if layout is None or not tables:
-            return PageText(reflow(raw))
+            return PageText(in_words(reflow(raw)))
         parts: list[str] = []
         kept: list[Table] = []
-        for at, part in enumerate(_MARKED.split("\n" + reflow(_marked(raw, tables)) + "\n")):
+        for at, part in enumerate(_MARKED.split("\n" + in_words(reflow(_marked(raw, tables))) + "\n")):
             if at % 2 == 0:
                 parts += [part.strip("\n") + "\n"] if part.strip("\n") else []
                 continue
@@ -104,7 +115,7 @@ def _marked(raw: str, tables: Sequence[FoundTable]) -> str:
 def _said(raw: str, cell: Sequence[PlacedWord]) -> str:
     """The words of a cell, line by line; one that is broken at a line's end is joined."""
     words = [raw[word.start : word.end] for line in lines_of(cell) for word in line]
-    return one_line(" ".join(words).replace(HYPHEN + " ", "").replace(HYPHEN, ""))
+    return one_line(in_words(" ".join(words)).replace(HYPHEN + " ", "").replace(HYPHEN, ""))
 
 
 def _lines_beyond(table: FoundTable, layout: Layout, *, above: bool) -> int:
@@ -116,16 +127,3 @@ def _lines_beyond(table: FoundTable, layout: Layout, *, above: bool) -> int:
 def _same_borders(one: FoundTable, other: FoundTable) -> bool:
     pairs = zip(one.borders, other.borders, strict=False)
     return len(one.borders) == len(other.borders) and all(abs(a - b) < SAME_BORDER for a, b in pairs)
-
-
-def _box(textpage: pypdfium2.PdfTextPage, index: int) -> tuple[float, ...]:
-    sides = [ctypes.c_double() for _ in range(4)]
-    pdfium.FPDFText_GetCharBox(textpage, index, *sides)
-    return tuple(side.value for side in sides)
-
-
-def flattened_warning(pages: Sequence[int]) -> Iterator[str]:
-    """A warning where tables became plain text."""
-    if pages:
-        shown = first_twenty(pages)
-        yield f"tables of {len(pages)} pages could not be kept as rows and were flattened to text: {shown}"

@@ -18,7 +18,7 @@ from ragdrop.errors import (
 )
 from ragdrop.formats.markdown_writer import first_twenty
 from ragdrop.formats.media_types import PDF
-from ragdrop.formats.pages.page_text import PageText, PageTexts, flattened_warning
+from ragdrop.formats.pages.page_text import PageText, PageTexts
 from ragdrop.formats.pages.pdf_damage import damage
 
 MAX_PAGES = 5_000
@@ -87,7 +87,7 @@ def _read(document: pypdfium2.PdfDocument, body: bytes) -> ParsedDocument:
         warnings=(
             *_warnings(document, body, unreadable),
             *seen.warnings(document),
-            *flattened_warning(texts.flattened),
+            *texts.warnings(),
         ),
         pages=tuple(starts),
         tables=tuple(tables),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from ragdrop.formats.text_decoding import clean
 
@@ -65,9 +65,9 @@ _STARTS_ANEW = re.compile(r"[•◦▪–*-] |\(?\d{1,3}[.)] |[A-Z0-9.]{1,8}$|" 
 _FINAL = "ةىךםןףץ"
 _RTL = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 _RTL_WORD = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]{2,}")
-_LTR_RUN = re.compile(r"[^\W\u0590-\u08ff_](?:[^\u0590-\u08ff\n]*[^\W\u0590-\u08ff_])?")
+_RTL_LETTERS = r"\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
+_LTR_RUN = re.compile(rf"[^\W{_RTL_LETTERS}_](?:[^{_RTL_LETTERS}\n]*[^\W{_RTL_LETTERS}_])?")
 _FORMS = re.compile(r"[\ufb1d-\ufdff\ufe70-\ufefc]+")  # letters as they are drawn, with a code for each shape
-_ALEF_LAM = re.compile("[اأإآ]ل")
 _MIRRORED = str.maketrans("()[]{}<>«»", ")(][}{><»«")
 
 
@@ -89,27 +89,14 @@ def logical_order(page: str) -> str:
     """
     if not is_right_to_left(page):
         return page
-    page = _FORMS.sub(lambda found: unicodedata.normalize("NFKC", found.group()), page)
-    words = _RTL_WORD.findall(page)
+    words = _RTL_WORD.findall(_in_letters(page))
     if sum(word[0] in _FINAL for word in words) > sum(word[-1] in _FINAL for word in words):
         page = "\n".join(_turned(line) if _RTL.search(line) else line for line in page.split("\n"))
-    return page
+    return _in_letters(page)
 
 
-def ligatures_in_order(page: str, box_of: Callable[[int], tuple[float, ...]]) -> str:
-    """Put lam before alef where both are one glyph: PDFium gives the letters of a ligature in the wrong order.
-
-    *box_of* gives the box of a character of the page; letters of one glyph have the same box.
-
-    >>> ligatures_in_order("خالل", lambda index: (0, 1, 1, 2)[index : index + 1])
-    'خلال'
-    """
-
-    def ordered(found: re.Match[str]) -> str:
-        one_glyph = box_of(found.start()) == box_of(found.start() + 1)
-        return found.group()[::-1] if one_glyph else found.group()
-
-    return _ALEF_LAM.sub(ordered, page)
+def _in_letters(page: str) -> str:
+    return _FORMS.sub(lambda found: unicodedata.normalize("NFKC", found.group()), page)
 
 
 def _turned(line: str) -> str:
