@@ -225,10 +225,12 @@ class _Page:
 
     def _item(self, node: LexborNode, attributes: Mapping[str, str | None], depth: int) -> None:
         bullet = self._lists[-1].bullet(attributes.get("value") or "") if self._lists else "- "
+        label = attributes.get("data-label")  # of a Word document's item
+        bullet = f"{label} " if label else bullet
         if self._flat:
             self._buffer.append(bullet)
         else:
-            self._bullet = (self._bullet or "") + bullet
+            self._bullet = bullet if label else (self._bullet or "") + bullet
         self.walk(node, depth + 1)
         self._break()
         self._bullet = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
+from collections.abc import Iterator
+from html import escape
 from typing import Any
 from xml.etree.ElementTree import ParseError
 from xml.parsers.expat import ExpatError
@@ -15,8 +17,7 @@ from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import CorruptDocumentError
 from ragdrop.formats.html import read_markup
 from ragdrop.formats.media_types import DOCX
-from ragdrop.formats.office.docx_parts import left_out, margins, with_formulas
-from ragdrop.formats.office.package import Package
+from ragdrop.formats.office.docx_markup import WordPackage, with_labels
 
 _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fresh"
 _BROKEN = (
@@ -45,24 +46,25 @@ def read_docx(body: bytes) -> ParsedDocument:
         CorruptDocumentError: It is not a Word document that can be read.
     """
     try:
-        Package(body, "the Word document").refuse_entities()
+        package = WordPackage(body)
+        package.refuse_entities()
         pictures = _Pictures()
         page = mammoth.convert_to_html(
-            io.BytesIO(with_formulas(body)), style_map=_STYLES, convert_image=pictures.described
+            io.BytesIO(package.readable()), style_map=_STYLES, convert_image=pictures.described
         )
-        headers, footers, damaged = margins(body)
-        missing = tuple(left_out(body))
+        headers, footers, damaged = package.margins()
+        missing = tuple(package.left_out())
     except _BROKEN as exc:
         raise CorruptDocumentError(f"the Word document cannot be read ({type(exc).__name__})") from exc
     except NotImplementedError as exc:
         raise CorruptDocumentError("the Word document is packed in a way that is not known") from exc
     warnings: tuple[str, ...] = ("a part of the Word document could not be read",) if _has_error(page) else ()
-    warnings += (*damaged, *missing, *pictures.warnings())
-    return read_markup(f"<body>{_as_html(headers)}{page.value}{_as_html(footers)}</body>", DOCX, warnings)
+    warnings += (*damaged, *missing, *pictures.warnings(), *_unread(page, package.unread))
+    return read_markup(f"<body>{_as_html(headers)}{with_labels(page.value)}{_as_html(footers)}</body>", DOCX, warnings)
 
 
 def _as_html(paragraphs: list[str]) -> str:
-    return "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)  # escaped already, as XML
+    return "".join(f"<p>{escape(paragraph, quote=False)}</p>" for paragraph in paragraphs)
 
 
 class _Pictures:
@@ -80,6 +82,14 @@ class _Pictures:
     def warnings(self) -> tuple[str, ...]:
         """A warning where pictures were left out."""
         return (f"{self._bare} pictures of the Word document are left out",) if self._bare else ()
+
+
+def _unread(page: Any, numbers: int) -> Iterator[str]:
+    symbols = sum("A w:sym element" in message.message for message in page.messages)
+    if numbers:
+        yield f"the automatic numbers of {numbers} paragraphs have a form that is not known, and are left out"
+    if symbols:
+        yield f"{symbols} symbols of the Word document stand in fonts that are not known, and are left out"
 
 
 def _has_error(page: Any) -> bool:

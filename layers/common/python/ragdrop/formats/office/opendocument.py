@@ -9,8 +9,9 @@ from xml.etree.ElementTree import Element
 from ragdrop.domain.links import MAX_TARGET_CHARACTERS, MAX_TEXT_CHARACTERS, Link
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError
-from ragdrop.formats.markdown_writer import MAX_COLUMNS, MarkdownWriter, one_line
+from ragdrop.formats.markdown_writer import MAX_COLUMNS, MarkdownWriter, note_mark, one_line
 from ragdrop.formats.media_types import ODP, ODT
+from ragdrop.formats.office.opendocument_styles import TextNumbers, TextStyles, note_text
 from ragdrop.formats.office.package import Package, attribute, below, child, local
 
 MAX_SLIDES = 5_000
@@ -36,7 +37,7 @@ def read_opendocument(body: bytes) -> ParsedDocument:
     if content is None:
         raise CorruptDocumentError("the OpenDocument file has no body; open it in its program and save it again")
     writer = MarkdownWriter()
-    reading = _Reading(writer)
+    reading = _Reading(writer, TextStyles((package.xml("styles.xml"), root)))
     slides = [node for node in content if local(node) == "page"]
     if len(slides) > MAX_SLIDES:
         message = f"the presentation has {len(slides)} slides, at most {MAX_SLIDES} are read"
@@ -54,8 +55,11 @@ def read_opendocument(body: bytes) -> ParsedDocument:
 class _Reading:
     """One walk over the content: block elements are written, inline text is gathered."""
 
-    def __init__(self, writer: MarkdownWriter) -> None:
-        self._writer = writer
+    def __init__(self, writer: MarkdownWriter, styles: TextStyles) -> None:
+        self._writer, self._styles = writer, styles
+        self._numbers = TextNumbers(styles)
+        self._lists: list[str] = []  # the styles of the lists that are open
+        self._label = ""  # what stands before the next paragraph of a list
         self._missing: Counter[str] = Counter()
         self._notes: list[str] = []
         self.links: list[Link] = []
@@ -87,15 +91,15 @@ class _Reading:
     def _block(self, node: Element, lists: int) -> None:
         name = local(node)
         if name == "h":
-            level = attribute(node, "outline-level")
-            self._writer.heading(min(int(level), 6) if level.isdigit() and level != "0" else 1, self._text(node))
+            self._heading(node)
         elif name == "p":
             text = self._text(node)
-            indent = "  " * (lists - 1) + "- " if lists else ""
+            indent = "  " * (lists - 1) + self._label if lists else ""
+            self._label = "  "
             self._writer.block(indent + text if text.strip() else "", tight=bool(lists))
             self._frames(node)
         elif name == "list":
-            self.walk(node, lists + 1)
+            self._list(node, lists + 1)
         elif name == "table":
             self._table(node)
         elif name == "tracked-changes":
@@ -108,6 +112,28 @@ class _Reading:
             self.walk(node, lists)
         if not lists:
             self._flush_notes()
+
+    def _heading(self, node: Element) -> None:
+        written = attribute(node, "outline-level")
+        level = int(written) if written.isdecimal() and written != "0" else 1
+        text, label = self._text(node), self._label.strip(" -") if self._lists else ""
+        self._label = "  "
+        if not label and written and attribute(node, "is-list-header") != "true":
+            label = self._numbers.label("", level, attribute(node, "start-value"))
+        self._writer.heading(min(level, 6), f"{label} {text}" if label and text else text)
+
+    def _list(self, node: Element, level: int) -> None:
+        style = attribute(node, "style-name") or (self._lists[-1] if self._lists else "")
+        self._lists.append(style)
+        if attribute(node, "continue-numbering") != "true" and not attribute(node, "continue-list"):
+            self._numbers.begin(style, level)
+        for item in node:
+            self._label = "  "
+            if local(item) == "list-item" and any(local(each) in {"p", "h"} for each in item):
+                label = self._numbers.label(style, level, attribute(item, "start-value"))
+                self._label = f"{label or '-'} "
+            self.walk(item, level)
+        self._lists.pop()
 
     def _frames(self, paragraph: Element) -> None:
         """Write text boxes and pictures that are anchored in a paragraph."""
@@ -149,6 +175,7 @@ class _Reading:
         """The text of a paragraph on as many lines as it breaks; notes wait until its block ends."""
         parts: list[str] = []
         self._gather(node, parts)
+        parts = [self._styles.written("".join(parts), attribute(node, "style-name"), "")]
         return "\n".join(line for line in (one_line(line) for line in "".join(parts).split("\n")) if line)
 
     def _gather(self, node: Element, parts: list[str]) -> None:
@@ -163,18 +190,22 @@ class _Reading:
                 self._note(each, parts)
             elif name == "annotation":
                 self._missing["comments"] += 1
-            elif name not in {"frame", "custom-shape", "rect", "ellipse", "g", "annotation-end", "ruby-text"}:
+            elif name not in {"frame", "custom-shape", "rect", "ellipse", "g", "annotation-end"}:
                 if name == "a":
                     self._note_link(each)
-                self._gather(each, parts)
+                inside: list[str] = ["("] if name == "ruby-text" else []
+                self._gather(each, inside)
+                inside += [")"] if name == "ruby-text" else []
+                style = attribute(each, "style-name") if name in {"span", "a"} else ""
+                parts.append(self._styles.written("".join(inside), style, "".join(parts[-20:])[-20:]))
             parts.append(" ".join((each.tail or "").split("\n")))
 
     def _note(self, note: Element, parts: list[str]) -> None:
         mark = child(note, "note-citation")
         label = one_line("".join(mark.itertext())) if mark is not None else "*"
         body = child(note, "note-body")
-        parts.append(f"[{label}]")
-        self._notes.append(f"[{label}] {one_line(''.join(body.itertext())) if body is not None else ''}")
+        parts.append(note_mark(label, "".join(parts[-20:])))
+        self._notes.append(f"[{label}] {one_line(note_text(body))}")
 
     def _flush_notes(self) -> None:
         for note in self._notes:

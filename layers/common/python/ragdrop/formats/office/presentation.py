@@ -10,9 +10,10 @@ from xml.etree.ElementTree import Element
 from ragdrop.domain.links import MAX_TARGET_CHARACTERS, MAX_TEXT_CHARACTERS, Link
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import DocumentTooLargeError
-from ragdrop.formats.markdown_writer import MarkdownWriter, first_twenty, one_line
+from ragdrop.formats.markdown_writer import MarkdownWriter, first_twenty, lowered, one_line, raised, struck
 from ragdrop.formats.media_types import PPTX
-from ragdrop.formats.office.docx_parts import linear
+from ragdrop.formats.office.docx_numbers import FORMS
+from ragdrop.formats.office.formula import linear
 from ragdrop.formats.office.package import RELATIONS, Package, attribute, below, child, local
 
 MAX_SLIDES = 5_000
@@ -20,6 +21,7 @@ MAX_LINKS = 10_000
 _MAIN = "ppt/presentation.xml"
 _SLIDE = re.compile(r"ppt/slides/slide(\d+)\.xml")
 _TITLES = frozenset({"title", "ctrTitle"})
+_NUMBERS = {"alphaLc": "lowerLetter", "alphaUc": "upperLetter", "romanLc": "lowerRoman", "romanUc": "upperRoman"}
 _FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr", "sldImg"})  # date, footer, number, header, picture of the slide
 
 
@@ -127,12 +129,15 @@ class _Deck:
                 self._missing[kind.rpartition("/")[2]] += 1
 
     def _text(self, body: Element | None) -> None:
+        counts: dict[int, int] = {}
         for paragraph in body if body is not None else ():
             text = _paragraph(paragraph) if local(paragraph) == "p" else ""
             if text.strip():
                 properties = child(paragraph, "pPr")
-                level = attribute(properties, "lvl") if properties is not None else ""
-                indent = "  " * int(level) + "- " if level in set("12345678") else ""
+                written = attribute(properties, "lvl") if properties is not None else ""
+                level = int(written) if written in set("12345678") else 0
+                label = _number(child(properties, "buAutoNum"), level, counts)
+                indent = "  " * level + (f"{label} " if label else "- ") if level or label else ""
                 lines = [one_line(line) for line in text.split("\n")]
                 self._writer.block(indent + "\n".join(line for line in lines if line), tight=bool(indent))
 
@@ -232,12 +237,36 @@ def _paragraph(paragraph: Element) -> str:
     for node in paragraph:
         name = local(node)
         if name in {"r", "fld"} and not node.get("type", "").startswith(("slidenum", "datetime")):
-            parts += [each.text or "" for each in node if local(each) == "t"]
+            text = "".join(each.text or "" for each in node if local(each) == "t")
+            parts.append(_as_shown(text, child(node, "rPr"), "".join(parts[-20:])[-20:]))
         elif name == "br":
             parts.append("\n")
         elif name in {"m", "AlternateContent"}:  # a formula
             parts.append(linear(node if name == "m" else next(iter(node), node)))
     return "".join(parts)
+
+
+def _as_shown(text: str, properties: Element | None, before: str) -> str:
+    """The text of a run, raised, lowered or struck as its properties say."""
+    moved, line = (attribute(properties, name) if properties is not None else "" for name in ("baseline", "strike"))
+    if before.strip() and re.fullmatch(r"-?\d+%?", moved) and moved.strip("-0%"):
+        text = lowered(text, before) if moved.startswith("-") else raised(text, before)
+    return struck(text) if line in {"sngStrike", "dblStrike"} else text
+
+
+def _number(automatic: Element | None, level: int, counts: dict[int, int]) -> str:
+    """What an automatic number shows before its paragraph; empty without one."""
+    for each in [each for each in counts if each > level or (each == level and automatic is None)]:
+        del counts[each]
+    if automatic is None:
+        return ""
+    start, kind = attribute(automatic, "startAt"), attribute(automatic, "type")
+    counts[level] = counts[level] + 1 if level in counts else int(start[:9]) if start.isdecimal() else 1
+    name = next((name for sign, name in _NUMBERS.items() if kind.startswith(sign)), "decimal")
+    number = FORMS[name](counts[level])
+    if kind.endswith("ParenBoth"):
+        return f"({number})"
+    return f"{number}{')' if kind.endswith('ParenR') else '' if kind.endswith('Plain') else '.'}"
 
 
 def _cell(cell: Element) -> str:

@@ -12,6 +12,7 @@ from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, EmptyDocumentError
 from ragdrop.formats.markdown_writer import MarkdownWriter, one_line
 from ragdrop.formats.media_types import RTF
+from ragdrop.formats.office.rtf_marks import cells_of, filled, marked, without_marks
 from ragdrop.formats.text_decoding import clean, marked_encoding
 
 REPLACED = "\ufffd"
@@ -24,6 +25,8 @@ _LEFT_OUT = (
     (r"\\objdata\b", "embedded objects"),
     (r"\\\*\\annotation\b", "comments"),
     (r"\{\\footnote\b", "footnotes"),
+    (r"\{\\shptxt\b", "text boxes"),
+    (r"\\moMath\b", "formulas"),
     (r"\{\\(?:header|footer)[lrf]?\b", "page headers and footers"),
 )
 
@@ -42,12 +45,13 @@ def read_rtf(body: bytes) -> ParsedDocument:
     if len(source) > MAX_BYTES:
         message = f"the RTF document has {len(source)} bytes without its pictures, at most {MAX_BYTES} are read"
         raise DocumentTooLargeError(message, limit_bytes=MAX_BYTES, size_bytes=len(source))
+    source, has_deleted = marked(source.replace("{\\pntext", "{\\listtext"))  # the number of an item of a list
     try:
-        text = clean(_text(source)).replace("\ufeff", "")
+        text = without_marks(clean(_text(source)).replace("\ufeff", ""))
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as exc:
         message = f"the RTF document cannot be read ({type(exc).__name__}); open it in its program and save it again"
         raise CorruptDocumentError(message) from exc
-    warnings = list(_warnings(source, text))
+    warnings = [*_warnings(source, text), *(["text deleted under tracked changes is left out"] if has_deleted else [])]
     if not text.strip():
         if any("truncated" in warning for warning in warnings):
             raise CorruptDocumentError("the RTF document is truncated or damaged, and no text could be read")
@@ -98,13 +102,14 @@ def _warnings(source: str, text: str) -> Iterator[str]:
 
 def _write(lines: list[str], writer: MarkdownWriter) -> None:
     """Write paragraphs, and neighbouring lines of cells as one table: striprtf ends every cell with a bar."""
-    rows: list[list[str]] = []
+    rows: list[tuple[list[str], list[str]]] = []
     for line in [*lines, ""]:
-        cells = [one_line(cell) for cell in line.split("|")[:-1]] if line.rstrip().endswith("|") else []
+        cells, defined = cells_of(line)
         if len(cells) > 1 or (cells and rows):
-            rows.append(cells)
+            rows.append((cells, defined))
             continue
         if rows:
-            writer.table(rows, columns=max(map(len, rows)))
+            table = filled(rows)
+            writer.table(table, columns=max(map(len, table)))
             rows = []
         writer.block(one_line(line))
