@@ -46,18 +46,21 @@ NOTES: dict[Kind, Note] = {
         "0.15",
     ),
     "pdf": Note(
-        "the pages' text, lines joined to paragraphs; tables as rows; outline as headings; Arabic and Hebrew in their "
-        "logical order",
+        "the pages' text, lines joined to paragraphs; tables as rows; outline as headings; raised and lowered digits; "
+        "letters at one distance as words; Arabic and Hebrew in their logical order",
         "`page 3`",
-        "pictures, attached files, filled fields, comments, pages that cannot be read; rows of tables that are unsure",
+        "pictures, attached files, filled fields, comments, pages that cannot be read; rows of tables that are unsure; "
+        "glyphs whose font maps them to no character",
         "5,000 pages",
         "pypdfium2",
         "0.8",
     ),
     "docx": Note(
-        "body, tables, formulas, text boxes, notes, descriptions of pictures; page headers and footers once",
+        "body, tables with merged cells filled, results of fields, numbers of headings, clauses and lists as Word "
+        "counts them, formulas, text boxes, notes, descriptions of pictures; page headers and footers once",
         _NOTHING,
-        "pictures without a description, comments, deleted text, embedded files, charts and diagrams",
+        "pictures without a description, comments, deleted text, embedded files, charts and diagrams; automatic "
+        "numbers in words or in rare scripts, symbols of unknown fonts",
         _PACKED,
         "mammoth",
         "1.0",
@@ -71,7 +74,8 @@ NOTES: dict[Kind, Note] = {
         "0.5",
     ),
     "presentation": Note(
-        "slides in order, titles as headings, tables, notes, descriptions of pictures; hidden slides too",
+        "slides in order, titles as headings, numbered items, tables, notes, descriptions of pictures; hidden "
+        "slides too",
         "`slide 4`, `slide 4, notes`",
         "pictures without a description, charts, diagrams, comments, films, embedded files",
         f"5,000 slides; {_PACKED}",
@@ -79,7 +83,8 @@ NOTES: dict[Kind, Note] = {
         "0.4",
     ),
     "opendocument": Note(
-        "headings, lists, tables, notes, text boxes, descriptions of pictures; slides as those of PPTX",
+        "headings and lists with their numbers, tables, notes, text boxes, descriptions of pictures; slides as those "
+        "of PPTX",
         "`slide 4`, `slide 4, notes`",
         "pictures without a description, comments, deleted text, embedded objects, page headers, repeats of a "
         "row after the 100th",
@@ -88,9 +93,10 @@ NOTES: dict[Kind, Note] = {
         "0.1",
     ),
     "rtf": Note(
-        "paragraphs and tables",
+        "paragraphs, numbers of lists, and tables with merged cells filled",
         _NOTHING,
-        "headings as such, pictures, footnotes, comments, page headers, embedded objects",
+        "headings as such, pictures, footnotes, text boxes, formulas, comments, deleted text, page headers, embedded "
+        "objects",
         "32 MB without pictures",
         "striprtf",
         "0.8",
