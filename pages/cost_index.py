@@ -8,7 +8,9 @@ from math import ceil
 
 from pages import cost
 from pages.cost import DAYS, HOURS
-from ragdrop.operate.unit_costs import DYNAMO_READ, GP3_GB, LAMBDA_GB_S, S3_GB, S3_GET
+from ragdrop.operate.unit_costs import DYNAMO_READ, GP3_GB, LAMBDA_GB_S, S3_GB, S3_GET, S3_PUT
+from ragdrop.ports.chunk_index import SMALL_BYTES
+from ragdrop.stores.bucket.durable_copies import PERIOD_S
 
 BEGIN, END = "<!-- index-month: written by make docs -->", "<!-- end of index-month -->"
 SIZES, ASKED = (1_000, 100_000, 1_000_000), (0, 1_000, 100_000)  # chunks; questions a day
@@ -19,6 +21,7 @@ RETIRED = 1.5  # with segments that were merged lately
 SEGMENTS, SEGMENT_CHUNKS = 7, 200_000  # of an index that rests, and the most chunks of one
 PIECE_BYTES, BLOCK_BYTES = 8 << 20, 1 << 16  # of a request
 GB, READ_MB_S = 1.0, 75.0  # memory of a function, and how fast it reads the bucket
+LISTINGS, HOUR_S = 7, 3_600  # of the segments in an hour, by the check and the sweep; a listing costs as a PUT
 SEARCH_S, SEARCH_S_A_CHUNK = 0.010, 0.09e-6  # of a search: three times the CPU measured, or more
 BLOCKS_A_SEARCH = 60  # at most: one for each hit
 ENVIRONMENT_H, BUSY_S, PEAK = 2.0, 0.5, 5.0  # life of an environment, a whole search, the busiest hour over the mean
@@ -43,14 +46,16 @@ def environments(questions: int) -> float:
 def bucket_month(chunks: int, questions: int) -> dict[str, float]:
     """USD a month for the bucket index alone, by what is paid.
 
-    The hourly sweep heads each segment, lists the prefix and reads one segment whole.
+    Every ten minutes the prefix is listed; every hour, of a large index every 40 minutes, all bytes are read.
 
     >>> {name: round(usd, 3) for name, usd in bucket_month(100_000, 0).items()}
     {'storage': 0.007, 'hourly check': 0.043, 'searches': 0.0, 'copies': 0.0}
     """
     segments = max(SEGMENTS, ceil(chunks / SEGMENT_CHUNKS))
-    largest = min(chunks, SEGMENT_CHUNKS) * BYTES_A_CHUNK
-    check = (2 * segments + largest / PIECE_BYTES) * S3_GET + largest / 1e6 / READ_MB_S * GB * LAMBDA_GB_S
+    size = chunks * BYTES_A_CHUNK
+    passes = 1 if size <= SMALL_BYTES else HOUR_S / PERIOD_S
+    reading = (segments + size / PIECE_BYTES) * S3_GET + size / 1e6 / READ_MB_S * GB * LAMBDA_GB_S
+    check = LISTINGS * S3_PUT + passes * reading
     begun, asked = environments(questions) * DAYS, questions * DAYS
     core = chunks * CORE_BYTES
     blocks = min(asked * BLOCKS_A_SEARCH, begun * (chunks * TEXT_BYTES / BLOCK_BYTES))

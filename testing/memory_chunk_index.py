@@ -30,6 +30,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, RagdropError
 from ragdrop.ports import SearchableIndex
+from ragdrop.ports.chunk_index import SOME_BYTES, IndexFaults, Reading
 from ragdrop.stores.index_queries import check_dimension, has_direction
 
 _BM25_K1, _BM25_B = 1.2, 0.75  # the usual ones, those of Lucene and FTS5 too
@@ -162,9 +163,14 @@ class MemoryChunkIndex:
         self._called("count", deadline)
         return len(self._held(index))
 
-    def verify(self, index: IndexRef, deadline: Deadline) -> None:  # noqa: ARG002 - the port names it
+    def faults(self, index: IndexRef, deadline: Deadline) -> IndexFaults:  # noqa: ARG002 - the port names it
+        """None: memory is not damaged."""
+        return IndexFaults()
+
+    def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:  # noqa: ARG002 - as above
         """Nothing to do: memory is not damaged."""
         self._called("verify", deadline)
+        return None
 
     def discard_damaged(self, index: IndexRef, deadline: Deadline) -> None:
         """Drop all."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from threading import RLock
 from typing import BinaryIO
@@ -24,6 +24,10 @@ class _Version:
     stored: StoredObject | None  # None: a delete marker
     modified_at: str
     body: bytes = b""
+
+    def listed(self, key: str) -> ListedObject:
+        etag, size = ("", 0) if self.stored is None else (self.stored.etag, self.stored.size_bytes)
+        return ListedObject(key, self.version_id, self.modified_at, self.stored is None, size, etag)
 
 
 class MemoryObjectStore:
@@ -99,7 +103,7 @@ class MemoryObjectStore:
     def versions(self, key: str) -> list[ListedObject]:
         with self._call("versions"):
             held = reversed(self._versions.get(key, []))
-            return [_listed(key, each) for each in held]
+            return [each.listed(key) for each in held]
 
     def delete_prefix(self, prefix: str) -> int:
         with self._call("delete_prefix"):
@@ -113,8 +117,7 @@ class MemoryObjectStore:
             newest = {key: version for key in self._versions if (version := self._current(key))}
         for key in sorted(newest):
             if key.startswith(prefix) and key > start_after:
-                version = newest[key]
-                yield _listed(key, version)
+                yield newest[key].listed(key)
 
     def purge(self, key: str) -> int:
         with self._call("purge"):
@@ -133,6 +136,14 @@ class MemoryObjectStore:
         with self._call("remove_version"):
             held = self._versions.get(key, [])
             self._versions[key] = [version for version in held if version.version_id != version_id]
+
+    def decay(self, key: str, at: int) -> None:
+        """Flip a byte of the newest version behind the store's back: its ETag, time and version stay."""
+        with self._lock:
+            version = self._versions[key][-1]
+            body = bytearray(version.body)
+            body[at] ^= 0xFF
+            self._versions[key][-1] = replace(version, body=bytes(body))
 
     def newest(self, key: str) -> tuple[str, bool] | None:
         """The version on top and whether it is a delete marker; None where there is none."""
@@ -162,8 +173,3 @@ class MemoryObjectStore:
             if self.fail_with:
                 raise self.fail_with
             yield
-
-
-def _listed(key: str, version: _Version) -> ListedObject:
-    size = 0 if version.stored is None else version.stored.size_bytes
-    return ListedObject(key, version.version_id, version.modified_at, version.stored is None, size)

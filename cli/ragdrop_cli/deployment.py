@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # not at run time: `ragdrop ask` starts without them
     from ragdrop.operate.reindex import Progress, ReindexReport
     from ragdrop.operate.restore import RestoreReport
     from ragdrop.operate.sweeping import SweepReport as SweepReport
+    from ragdrop.ports.chunk_index import Reading
     from ragdrop.ports.wiring import Verdict
     from ragdrop.tenants.delete import TenantReceipt
 
@@ -97,12 +98,18 @@ class Reindexer(Protocol):
 
 
 class Sweeper(Protocol):
-    """Sweeps one tenant: see ragdrop.operate.sweep."""
+    """Sweeps one tenant: see ragdrop.operate.sweep_tenants."""
 
-    def __call__(
-        self, name: str, deadline: Deadline, *, dry_run: bool = ..., allow_mass_delete: bool = ...
+    def one(
+        self,
+        name: str,
+        deadline: Deadline,
+        *,
+        reading: Reading = ...,
+        dry_run: bool = ...,
+        allow_mass_delete: bool = ...,
     ) -> SweepReport:
-        """Compare, and ask for another look at what differs."""
+        """Rebuild what its index lost, compare, and ask ingest to recheck what differs."""
         ...
 
 
@@ -169,8 +176,8 @@ class Deployment(Protocol):
         ...
 
     @property
-    def sweep(self) -> Sweeper:
-        """The comparison of bucket, registry and index."""
+    def sweep_tenants(self) -> Sweeper:
+        """The rebuild of indexes, and the comparison of bucket, registry and index."""
         ...
 
     @property

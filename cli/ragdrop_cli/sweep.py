@@ -1,7 +1,8 @@
-"""`ragdrop sweep`: compare bucket, registry and index, and let ingest look again at what differs."""
+"""`ragdrop sweep`: rebuild what the index lost, compare bucket, registry and index, and let ingest recheck the rest."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import RagdropError
 from ragdrop.operate.sweeping import SweepReport
+from ragdrop.ports.chunk_index import ALL_BYTES, SOME_BYTES, Reading
 from ragdrop_cli.deployment import Deployment, packages
 from ragdrop_cli.failures import FAILED, code_of, describe, exit_code
 from ragdrop_cli.folder_files import shown
@@ -20,7 +22,8 @@ from ragdrop_cli.reindex import TenantNames, named
 from ragdrop_cli.session import session_of
 
 LONGEST_S = 24 * 3_600.0
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Tell what differs; send, remove and correct nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Report what differs; change and send nothing.")]
+Verify = Annotated[bool, typer.Option("--verify", help="Read every byte of the index, not only what is due.")]
 AllowMassDelete = Annotated[
     bool,
     typer.Option("--allow-mass-delete", help="Accept that over 20 % and over 20 documents of a vault are gone."),
@@ -38,21 +41,28 @@ def sweep(
     tenant: TenantNames = None,
     *,
     dry_run: DryRun = False,
+    verify: Verify = False,
     allow_mass_delete: AllowMassDelete = False,
     as_json: AsObject = False,
 ) -> None:
-    """Find documents whose events were lost, and orphaned chunks (operator); the schedule does the same every hour.
+    """Rebuild what the index lost, and find documents whose events were lost (operator); the schedule does so hourly.
 
-    What differs is only looked at again: ingest asks the bucket for the truth.  Where so much of a vault is gone that
-    the listing is likelier wrong, nothing of that is done, and the exit code is 1.
+    The index is compared with its manifest by names, sizes and ETags; of one up to 64 MB every byte is read, of a
+    larger one the share that is due, with --verify all of it.  What is missing or damaged is rebuilt from stored texts
+    and vectors, without embedding.  Documents that differ are only rechecked: ingest asks the bucket for the truth.
 
-    With --json one object a tenant is printed, one a line.
+    The exit code is 0 where all is well or was rebuilt.  It is 1 where the index is not whole: after a dry run that
+    found damage, where the time was over, or where a stored text is gone too.  It is 1 as well where so much of a vault
+    is gone that the listing is likelier wrong (nothing of that is done), and where a service failed.
+
+    With --json one object a tenant is printed, one a line; `index_fault`, `rebuilt` and `index_whole` are the index's.
     """
     deployment = session_of(context).deployment()
     worst = 0
     for each in named(deployment, tenant):
         try:
-            report = _sweep(deployment, each, dry_run=dry_run, allow_mass_delete=allow_mass_delete)
+            reading = Reading(ALL_BYTES, progress=_shown(each.name)) if verify else SOME_BYTES
+            report = _sweep(deployment, each, reading, dry_run=dry_run, allow_mass_delete=allow_mass_delete)
         except RagdropError as error:
             worst = max(worst, exit_code(error))
             for line in describe(error):
@@ -60,7 +70,7 @@ def sweep(
             if as_json:
                 say_object({"tenant": each.name, "error": {"code": code_of(error), "message": error.message}})
             continue
-        worst = max(worst, FAILED if report.refused else 0)
+        worst = max(worst, FAILED if report.refused or report.failed or not report.index_whole else 0)
         if as_json:
             say_object(asdict(report))
         else:
@@ -70,15 +80,30 @@ def sweep(
         raise typer.Exit(worst)
 
 
-def _sweep(deployment: Deployment, tenant: Tenant, *, dry_run: bool, allow_mass_delete: bool) -> SweepReport:
+def _sweep(
+    deployment: Deployment, tenant: Tenant, reading: Reading, *, dry_run: bool, allow_mass_delete: bool
+) -> SweepReport:
     with packages():
-        step = deployment.sweep
-    return step(tenant.name, Deadline.after(LONGEST_S), dry_run=dry_run, allow_mass_delete=allow_mass_delete)
+        step = deployment.sweep_tenants
+    return step.one(
+        tenant.name,
+        Deadline.after(LONGEST_S),
+        reading=reading,
+        dry_run=dry_run,
+        allow_mass_delete=allow_mass_delete,
+    )
+
+
+def _shown(name: str) -> Callable[[int, int], None]:
+    return lambda done, of: note(f"{name}: {done / 1e6:.1f} of {of / 1e6:.1f} MB of the index are read")
 
 
 def _say(report: SweepReport) -> None:
     verb = "would be looked at" if report.dry_run else "are looked at"
     say(f"{report.tenant}: {report.objects} documents in {report.vaults} vaults; {report.asked} {verb} again")
+    if report.index_fault:
+        say(f"index: {report.index_fault}", indent=2)
+        say("would be rebuilt from stored texts" if report.dry_run else f"{report.rebuilt} documents rebuilt", indent=2)
     for kind, count in report.found.items():
         if count:
             say(f"{count} {kind} ({MEANINGS[kind]}): {_some(report.names[kind], count)}", indent=2)
@@ -110,5 +135,9 @@ def _warn(report: SweepReport) -> None:
             "24 hours; nothing was done about them"
         )
         note("next: look whether the bucket is whole; if it is, run it again with --allow-mass-delete")
+    if not report.index_whole and not report.dry_run:
+        note(f"{report.tenant}: the index is not whole: stored texts are gone too; write those documents again")
+    if report.failed:
+        note(f"{report.tenant}: retired segments could not be deleted ({report.failed}); the next sweep tries again")
     if not report.finished:
         note(f"{report.tenant}: the time was over; the same command goes on where this one was")

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ragdrop.domain.chunks import CandidateQuery, Filters
+from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import IndexLostError
+from ragdrop.ports.chunk_index import ALL_BYTES, NAMES_ALONE, Reading
+from ragdrop.stores.bucket.durable_copies import RESERVE_S, DurableCopies
 from ragdrop.stores.bucket.layout import read_header
+from ragdrop.stores.bucket.local_files import SegmentFiles
+from ragdrop.stores.bucket.views import Views
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
+from tests.contract.bucket_environments import Bucket
 from tests.contract.chunk_index_suite import Engine, bucket_index, new_ref, now, paths
 
 SECTIONS = ("documents", "digests", "facets", "vectors", "lexical", "texts")
@@ -44,6 +51,10 @@ class Damaged:
     def put(self, body: bytes) -> None:
         self.state.put(self.first, body, media_type="x")
 
+    def rewrite_manifest(self, body: str) -> None:
+        self.manifests.delete(self.ref.tenant, self.ref.name)
+        self.manifests.write(self.ref.tenant, self.ref.name, body, json.loads(body)["sequence"], 0)
+
     def damage(self, section: str) -> None:
         """Change one byte of a section."""
         body = bytearray(self.body)
@@ -55,6 +66,11 @@ class Damaged:
 @pytest.fixture
 def damaged(tmp_path: Path) -> Damaged:
     return Damaged(tmp_path)
+
+
+@pytest.fixture
+def bucket(tmp_path: Path) -> Bucket:
+    return Bucket(tmp_path)
 
 
 def name_of(key: str) -> str:
@@ -148,7 +164,7 @@ def test_damage_behind_a_copy_that_is_whole_is_discarded_too(damaged: Damaged) -
     assert len(sweeper.words("pump")) == 4
     damaged.put(damaged.body[:-9])
 
-    with pytest.raises(IndexLostError, match=r"missing, or not whole"):
+    with pytest.raises(IndexLostError, match=r"has \d+ of \d+ bytes"):
         sweeper.chunks.verify(damaged.ref, now())
     sweeper.chunks.discard_damaged(damaged.ref, now())
 
@@ -171,6 +187,111 @@ def test_a_damaged_local_copy_is_fetched_again(damaged: Damaged, name: str) -> N
     except IndexLostError:
         found = again.words("pump")
     assert len(found) == 4
+
+
+def test_every_segment_is_compared_by_one_listing_and_none_is_read(damaged: Damaged) -> None:
+    sweeper = damaged.engine()
+    damaged.state.calls.clear()
+
+    sweeper.chunks.verify(damaged.ref, now(), NAMES_ALONE)
+    assert sweeper.chunks.faults(damaged.ref, now()).found == ()
+
+    assert damaged.state.calls == ["entries", "entries"]
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_an_overwritten_segment_is_found_by_its_etag_and_read_before_it_is_called_damaged(
+    damaged: Damaged, section: str
+) -> None:
+    sweeper, whole = damaged.engine(), damaged.body
+    damaged.damage(section)
+    assert sweeper.chunks.faults(damaged.ref, now()).found == (f"segment {name_of(damaged.first)} was overwritten",)
+
+    with pytest.raises(IndexLostError, match="is damaged"):
+        sweeper.chunks.verify(damaged.ref, now(), NAMES_ALONE)
+
+    damaged.put(whole)
+    sweeper.chunks.verify(damaged.ref, now(), NAMES_ALONE)
+
+
+def test_a_segment_restored_with_another_etag_is_sound_and_its_etag_is_noted(damaged: Damaged) -> None:
+    sweeper = damaged.engine()
+    manifest = damaged.manifests.read(damaged.ref.tenant, damaged.ref.name) or ""
+    etag = damaged.state.head(damaged.first).etag  # type: ignore[union-attr]
+    damaged.rewrite_manifest(manifest.replace(etag, "of-a-backup"))
+    assert len(sweeper.chunks.faults(damaged.ref, now()).found) == 1
+
+    sweeper.chunks.verify(damaged.ref, now(), NAMES_ALONE)
+
+    assert sweeper.chunks.faults(damaged.ref, now()).found == ()
+    assert len(sweeper.words("pump")) == 4
+
+
+def test_a_byte_that_decays_under_an_unchanged_etag_is_found_by_the_next_sweep_of_a_small_index(
+    damaged: Damaged,
+) -> None:
+    damaged.state.decay(damaged.first, len(damaged.body) // 2)
+    sweeper = damaged.engine()
+    assert sweeper.chunks.faults(damaged.ref, now()).found == ()
+
+    with pytest.raises(IndexLostError, match="is damaged"):
+        sweeper.chunks.verify(damaged.ref, now())
+    sweeper.chunks.discard_damaged(damaged.ref, now())
+
+    assert sweeper.count() == 1
+
+
+@pytest.mark.parametrize("number", range(0, 9, 4))
+def test_of_a_large_index_a_share_is_read_every_ten_minutes_and_decay_is_found_within_the_hour(
+    bucket: Bucket, tmp_path: Path, number: int
+) -> None:
+    bucket.now_s = 1_000_000.0
+    writer = bucket.engine()
+    for name in range(9):
+        writer.write(writer.piece(f"{name}.md", f"pump {name}"))
+    files = SegmentFiles(bucket.state, tmp_path / "files", max_bytes=1 << 30)
+    views = Views(bucket.manifests, files, clock=lambda: bucket.now_s)
+    durable = DurableCopies(bucket.state, views, files, clock=lambda: bucket.now_s, small_bytes=0)
+    durable.verify(writer.ref, now(), NAMES_ALONE)
+    read_bytes: list[int] = []
+    bucket.state.decay(bucket.segments[number], 500)
+    begun_s = bucket.now_s
+
+    def hour() -> None:
+        while bucket.now_s < begun_s + 3_600:
+            bucket.now_s += 600
+            durable.verify(writer.ref, now(), Reading(0, progress=lambda done, _of: read_bytes.append(done)))
+
+    with pytest.raises(IndexLostError, match="is damaged"):
+        hour()
+
+    assert bucket.now_s <= begun_s + 3_000
+    assert len(read_bytes) <= 9, "each segment is read once"
+
+
+def test_the_next_run_continues_where_time_was_over_for_the_last_one(bucket: Bucket, tmp_path: Path) -> None:
+    writer = bucket.engine()
+    for name in range(3):
+        writer.write(writer.piece(f"{name}.md", "pump"))
+    bucket.state.decay(bucket.segments[2], 500)
+    files = SegmentFiles(bucket.state, tmp_path / "files", max_bytes=1 << 30)
+    durable = DurableCopies(bucket.state, Views(bucket.manifests, files), files, small_bytes=0)
+
+    durable.verify(writer.ref, Deadline.after(RESERVE_S - 1), Reading(ALL_BYTES))  # too late to read anything
+    with pytest.raises(IndexLostError, match="is damaged"):
+        durable.verify(writer.ref, now(), NAMES_ALONE)
+
+
+def test_segments_and_manifests_of_older_writers_are_read(damaged: Damaged) -> None:
+    fields = json.loads(damaged.manifests.read(damaged.ref.tenant, damaged.ref.name) or "")
+    del fields["etags"]
+    damaged.rewrite_manifest(json.dumps(fields))
+    sweeper = damaged.engine()
+    assert sweeper.chunks.faults(damaged.ref, now()).found == ()
+
+    sweeper.chunks.verify(damaged.ref, now())
+
+    assert '"etags":{"' in (damaged.manifests.read(damaged.ref.tenant, damaged.ref.name) or "")
 
 
 def asked() -> CandidateQuery:

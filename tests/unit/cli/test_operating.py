@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from ragdrop.domain.deadlines import Deadline
 from tests.unit.cli.world import CommandLine
 from tests.world import TENANT
 
@@ -106,6 +107,28 @@ def test_a_dry_run_of_the_sweep_sends_nothing(ragdrop: CommandLine) -> None:
 
     assert (report["tenant"], report["found"]["new"], report["dry_run"]) == (TENANT, 1, True)
     assert world.queue.sent == []
+
+
+def test_a_sweep_rebuilds_what_the_index_lost_and_a_dry_run_only_reports_it(ragdrop: CommandLine) -> None:
+    world = ragdrop.deployment.world
+    world.put("team/pump.md", "The pump is red.")
+    tenant = world.registry.tenant(TENANT)
+    assert tenant is not None
+    world.index.drop(tenant.index, Deadline.after(10))
+
+    dry = ragdrop.run("sweep", "--dry-run")
+    lost = world.index.count(tenant.index, Deadline.after(10))
+    result = ragdrop.run("sweep", "--verify", "--json")
+
+    assert (dry.exit_code, lost, result.exit_code) == (1, 0, 0)
+    assert "index: it holds 0 of at least 1 chunks" in dry.stdout
+    report = json.loads(result.stdout)
+    assert (report["index_fault"], report["rebuilt"], report["index_whole"]) == (
+        "it holds 0 of at least 1 chunks",
+        1,
+        True,
+    )
+    assert world.texts("pump", min_relevance=0) == ["The pump is red."]
 
 
 def test_restore_tells_what_came_back_and_that_keys_are_to_be_made(ragdrop: CommandLine) -> None:

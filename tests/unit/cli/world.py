@@ -170,8 +170,8 @@ class FakeDeployment:
         return self.world.app.operate.delete_tenant
 
     @property
-    def sweep(self) -> Any:
-        return self.world.app.operate.sweep
+    def sweep_tenants(self) -> Any:
+        return self.world.app.operate.sweep_tenants
 
     @property
     def restore(self) -> Any:

@@ -71,6 +71,15 @@ def bucket(tmp_path: Path) -> World:
     return world
 
 
+def spoil_manifest(bucket: World, body: str | None) -> None:
+    """Remove the manifest, or put something else in its place."""
+    tenant = bucket.registry.tenant(bucket.tenant)
+    assert tenant is not None
+    bucket.app.ports.manifests.delete(bucket.tenant, tenant.active.name)
+    if body is not None:
+        bucket.app.ports.manifests.write(bucket.tenant, tenant.active.name, body, 9, 0)
+
+
 def test_segments_that_could_not_be_read_are_named(bucket: World, tmp_path: Path) -> None:
     first, _ = (each.key for each in bucket.state.entries("index/"))
     bucket.state.purge(first)
@@ -81,17 +90,49 @@ def test_segments_that_could_not_be_read_are_named(bucket: World, tmp_path: Path
     name = first.rpartition("/")[2].removesuffix(".seg")
     assert (found.status, found.dependencies["index"].status) == ("degraded", "degraded")
     assert found.dependencies["index"].detail == (
-        f"segments {name} could not be read; the sweep writes again what they held"
+        f"segment {name} is missing; it is rebuilt from stored texts within ten minutes, or at once by `ragdrop sweep`"
     )
 
 
-def test_a_shallow_look_fetches_nothing_of_the_bucket_index_and_a_deep_one_counts(bucket: World) -> None:
+@pytest.mark.parametrize("keyed", [True, False])
+@pytest.mark.parametrize("deep", [False, True])
+def test_segments_that_are_all_gone_are_reported_though_local_copies_still_answer(
+    bucket: World, keyed: bool, deep: bool
+) -> None:
+    assert bucket.search("pump").fallback_level == 1
     for each in list(bucket.state.entries("index/")):
         bucket.state.purge(each.key)
 
-    assert look(bucket).dependencies["index"].status == "healthy"
-    deep = look(bucket, deep=True).dependencies["index"]
-    assert (deep.status, deep.detail) == ("unavailable", "a segment of the index is not in the bucket")
+    check = CheckHealth(bucket.app.operate.health_probes, bucket.app.ports.breakers)
+    index = check(tenant=bucket.tenant if keyed else None, deep=deep).dependencies["index"]
+
+    assert index.status == "unavailable"
+    assert "is missing; segment" in (index.detail or "")
+
+
+@pytest.mark.parametrize(
+    ("manifest", "detail"),
+    [(None, "its manifest lists 0 of at least 2 chunks"), ("garbage", "the manifest of the index cannot be read")],
+)
+def test_a_manifest_that_is_lost_or_garbage_is_reported(bucket: World, manifest: str | None, detail: str) -> None:
+    spoil_manifest(bucket, manifest)
+
+    index = look(bucket).dependencies["index"]
+
+    assert (index.status, (index.detail or "").partition(";")[0]) == ("unavailable", detail)
+
+
+def test_an_overwritten_segment_is_reported_without_reading_it(bucket: World) -> None:
+    first = next(iter(bucket.state.entries("index/"))).key
+    body = bytearray(bucket.state.get(first) or b"")
+    body[len(body) // 2] ^= 1
+    bucket.state.put(first, bytes(body), media_type="x")
+    bucket.state.calls.clear()
+
+    index = look(bucket).dependencies["index"]
+
+    assert (index.status, "was overwritten" in (index.detail or "")) == ("degraded", True)
+    assert "get" not in bucket.state.calls
 
 
 def test_a_dependency_behind_an_open_breaker_is_not_touched(world: World) -> None:

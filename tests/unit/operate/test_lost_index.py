@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,11 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import IndexLostError
+from ragdrop.ports.chunk_index import SOME_BYTES, Reading
+from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 from testing.memory_chunk_index import MemoryChunkIndex
+from testing.memory_manifests import MemoryManifests
+from testing.memory_object_store import MemoryObjectStore
 from tests.fallback_world import FallbackWorld
 from tests.world import World
 
@@ -45,10 +50,10 @@ class DamagedIndex(MemoryChunkIndex):
 
     damaged = False
 
-    def verify(self, index: IndexRef, deadline: Deadline) -> None:
+    def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:
         if self.damaged:
             raise IndexLostError("an index file is damaged")
-        super().verify(index, deadline)
+        return super().verify(index, deadline, reading)
 
     def drop(self, index: IndexRef, deadline: Deadline) -> int:
         self.damaged = False
@@ -63,6 +68,88 @@ def lose(world: World, path: str) -> None:
 
 def sweep(world: World) -> None:
     assert world.app.operate.sweep_tenants(Deadline.after(600)).failures == {}
+
+
+@pytest.fixture
+def bucket(tmp_path: Path) -> World:
+    """Two documents in the bucket index, in a segment each."""
+    state, manifests = MemoryObjectStore("state"), MemoryManifests()
+    index = BucketChunkIndex(state, manifests, tmp_path / "copies", max_bytes=1 << 30)
+    world = World(index=index, state=state, manifests=manifests)
+    world.put("team/pump.md", "The pump is red.")
+    world.put("team/valve.md", "The valve is blue.")
+    return world
+
+
+def all_segments_gone(world: World) -> None:
+    for each in list(world.state.entries("index/")):
+        world.state.purge(each.key)
+
+
+def one_byte_overwritten(world: World) -> None:
+    first = next(iter(world.state.entries("index/"))).key
+    body = bytearray(world.state.get(first) or b"")
+    body[len(body) // 2] ^= 1
+    world.state.put(first, bytes(body), media_type="x")
+
+
+def cut_short(world: World) -> None:
+    first = next(iter(world.state.entries("index/"))).key
+    world.state.put(first, (world.state.get(first) or b"")[:-9], media_type="x")
+
+
+def manifest_gone(world: World) -> None:
+    world.app.ports.manifests.delete(world.tenant, index_of(world).name)
+
+
+def manifest_garbage(world: World) -> None:
+    manifest_gone(world)
+    world.app.ports.manifests.write(world.tenant, index_of(world).name, "garbage", 9, 0)
+
+
+LOSSES = (all_segments_gone, one_byte_overwritten, cut_short, manifest_gone, manifest_garbage)
+
+
+@pytest.mark.parametrize("lose_some", LOSSES)
+def test_what_the_bucket_index_lost_is_found_every_ten_minutes_and_written_back_without_embedding(
+    bucket: World, lose_some: Callable[[World], None]
+) -> None:
+    embedded = bucket.embedder.texts_embedded
+    lose_some(bucket)
+
+    assert bucket.app.operate.sweep_tenants.check_indexes(Deadline.after(600)) == {}
+
+    assert bucket.embedder.texts_embedded == embedded
+    assert set(bucket.texts("pump valve", min_relevance=0)) == {"The pump is red.", "The valve is blue."}
+    assert bucket.app.operate.check_health(tenant=bucket.tenant).dependencies["index"].status == "healthy"
+
+
+def test_a_byte_that_decays_under_an_unchanged_etag_is_found_by_the_hourly_sweep(bucket: World) -> None:
+    first = next(iter(bucket.state.entries("index/"))).key
+    bucket.state.decay(first, len(bucket.state.get(first) or b"") // 2)
+
+    done = bucket.app.operate.sweep_tenants(Deadline.after(600))
+
+    assert [report.rebuilt for report in done.reports] == [1]
+    assert "is damaged" in done.reports[0].index_fault
+    assert bucket.chunk_count() == 2
+
+
+def test_a_check_of_a_whole_index_lists_it_once_and_reads_nothing_of_it(bucket: World) -> None:
+    bucket.state.calls.clear()
+
+    bucket.app.operate.sweep_tenants.check_indexes(Deadline.after(600))
+
+    assert bucket.state.calls == ["entries"]
+
+
+def test_a_document_whose_stored_text_is_gone_too_leaves_the_index_not_whole(bucket: World) -> None:
+    all_segments_gone(bucket)
+    bucket.state.delete_prefix("revisions/")
+
+    report = bucket.app.operate.sweep_tenants.one(bucket.tenant, Deadline.after(600))
+
+    assert (report.rebuilt, report.index_whole) == (0, False)
 
 
 def test_an_empty_opensearch_of_a_tenant_with_documents_falls_back_to_the_bucket_index(beside: FallbackWorld) -> None:

@@ -12,8 +12,10 @@ from urllib.parse import urlsplit
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.errors import RagdropError
+from ragdrop.operate.probes import faults_of
 from ragdrop.operate.restore import names_under
 from ragdrop.ports import ChunkIndex, Embedder, ObjectStore, Registry
+from ragdrop.ports.chunk_index import IndexFaults
 from ragdrop.ports.models import ModelList
 from ragdrop.ports.wiring import Verdict, Wiring, embedding_verdict, prefix_verdict, wiring_verdict
 from ragdrop.tenants.admission import ADMITTED
@@ -88,7 +90,13 @@ class Diagnose:
             fix = "use an OpenSearch domain, or a cluster of your own, 2.19 or 3.x"
             return Verdict("failed", "OpenSearch Serverless takes no ids of ours and no refresh", fix)
         self.index.check(deadline)
-        return Verdict("ok", "it can be searched, and its version is one that is supported")
+        for tenant in self.registry.tenants():
+            deadline.timeout_s(STEP_S, stage="index")
+            faults = faults_of(self.index, self.registry, tenant, deadline) if tenant.documents else IndexFaults()
+            if faults.found:
+                fix = f"ragdrop sweep --tenant {tenant.name} rebuilds it now, the schedule within ten minutes"
+                return Verdict("failed", f"{tenant.name}: {'; '.join(faults.found)}", fix)
+        return Verdict("ok", "it can be searched, its version is supported, and its durable copies are there")
 
     def _dimensions(self, deadline: Deadline) -> Verdict:
         """Whether what the environment says is what the tenants' indexes were made with."""

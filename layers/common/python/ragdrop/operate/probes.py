@@ -3,25 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
+from ragdrop.domain.tenants import Tenant
 from ragdrop.operate.health import Look, Probe, ProbeResult
 from ragdrop.ports import ChatModel, ChunkIndex, Embedder, Message, ObjectStore, Registry
+from ragdrop.ports.chunk_index import IndexFaults
 from ragdrop.ports.models import ModelList
 
 NO_SUCH_KEY = "health"  # no SHA-256, so never anybody's
 NO_SUCH_OBJECT = "health/none"
 PING = "ping"
+SEVERITY = ("unknown", "healthy", "degraded", "unavailable")
+SHOWN = 3  # faults of an index that a detail names
+
+
+MAX_TENANTS = 20  # whose indexes a look without a key compares
+REPAIR = "it is rebuilt from stored texts within ten minutes, or at once by `ragdrop sweep`"
+
+
+def faults_of(index: ChunkIndex, registry: Registry, tenant: Tenant, deadline: Deadline) -> IndexFaults:
+    """What the durable copies of a tenant's index lack, too few chunks for the registry's counters included."""
+    faults = index.faults(tenant.index, deadline)
+    if faults.found or faults.chunks is None or faults.chunks >= tenant.chunks:
+        return faults
+    later = registry.tenant(tenant.name)  # documents may have been removed meanwhile
+    if later is None or faults.chunks >= later.chunks:
+        return IndexFaults()
+    return replace(faults, found=(f"its manifest lists {faults.chunks} of at least {later.chunks} chunks",))
 
 
 def index_probe(index: ChunkIndex, registry: Registry) -> Probe:
-    """Whether it can be searched, and holds the chunks that the registry counts."""
+    """Whether it can be searched, its durable copies are there, and it holds the chunks that the registry counts."""
 
     def probe(look: Look) -> ProbeResult:
         index.check(look.deadline)
-        tenant = registry.tenant(look.tenant) if look.tenant else None
+        if look.tenant is None:
+            enabled = [each for each in registry.tenants() if each.enabled and each.documents]
+            results = [durable(each, look) for each in enabled[:MAX_TENANTS]]
+            return max(results, key=lambda each: SEVERITY.index(each.status), default=ProbeResult())
+        tenant = registry.tenant(look.tenant)
         if tenant is None or not tenant.documents:
             return ProbeResult()
+        found = durable(tenant, look)
+        return found if found.status != "healthy" else searchable(tenant, look)
+
+    def durable(tenant: Tenant, look: Look) -> ProbeResult:
+        faults = faults_of(index, registry, tenant, look.deadline)
+        if not faults.found:
+            return ProbeResult()
+        more = f" and {len(faults.found) - SHOWN} more faults" if len(faults.found) > SHOWN else ""
+        detail = f"{'; '.join(faults.found[:SHOWN])}{more}; {REPAIR}"
+        return ProbeResult("degraded" if faults.chunks else "unavailable", detail)
+
+    def searchable(tenant: Tenant, look: Look) -> ProbeResult:
         if damaged := index.damaged(tenant.index):
             index.count(tenant.index, look.deadline)  # raises where no part of it can be read
             told = f"segments {', '.join(damaged)} could not be read; the sweep writes again what they held"

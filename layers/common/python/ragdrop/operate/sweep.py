@@ -56,7 +56,13 @@ class Sweep:
     clock: Callable[[], float]
 
     def __call__(
-        self, name: str, deadline: Deadline, *, dry_run: bool = False, allow_mass_delete: bool = False
+        self,
+        name: str,
+        deadline: Deadline,
+        *,
+        dry_run: bool = False,
+        allow_mass_delete: bool = False,
+        index: bool = True,
     ) -> SweepReport:
         """Compare bucket, registry and index of one tenant.
 
@@ -65,6 +71,7 @@ class Sweep:
             deadline: Some seconds before it the sweep ends; its report then says that it is not finished.
             dry_run: Find everything, change and send nothing.
             allow_mass_delete: Tell of the documents that are gone however many they are.
+            index: Whether the index can be read, so that orphans are looked for in it.
 
         Raises:
             InvalidParamsError: There is no such tenant.
@@ -86,7 +93,7 @@ class Sweep:
             if vault and not dry_run:
                 notes.after = vault
                 self.notes.write(name, notes)
-        if not report.refused:
+        if not report.refused and index:
             self._end(tenant, notes, report, deadline)
         if not dry_run:
             self.notes.write(name, Notes(gone=notes.gone, derived_after=notes.derived_after))

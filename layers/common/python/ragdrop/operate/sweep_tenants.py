@@ -2,29 +2,31 @@
 
 Before its sweep a tenant's index gets back what it lost, and golden questions that are due are asked.  A tenant that
 grew, or changed its model, since its scores were calibrated is calibrated again after its sweep.  At last segments
-that no reader uses any more are removed.
+that no reader uses any more are removed.  Between two sweeps indexes alone are checked, every ten minutes.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import DependencyError
 from ragdrop.ingest.merge_segments import MergeSegments
 from ragdrop.operate.calibrate import Calibrate
 from ragdrop.operate.canaries import Canaries
-from ragdrop.operate.rebuild_index import RebuildIndex
+from ragdrop.operate.rebuild_index import RebuildIndex, Rebuilt
 from ragdrop.operate.sweep import Sweep
 from ragdrop.operate.sweeping import SweepReport
 from ragdrop.ports import Registry
+from ragdrop.ports.chunk_index import NAMES_ALONE, SOME_BYTES, Reading
 
 logger = logging.getLogger(__name__)
 
 CALIBRATION_S = 120.0  # with less time left the next run calibrates
-TURN_S = 3_600  # the schedule's period: each run begins with the next tenant, so that a large one starves nobody
+TURN_S = 600  # the shorter schedule's period: each run begins with the next tenant, so that a large one starves nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,48 +57,103 @@ class SweepTenants:
 
     def __call__(self, deadline: Deadline) -> Round:
         """Sweep as many tenants as the time allows; each report is logged by its counts."""
-        names = [tenant.name for tenant in self.registry.tenants() if tenant.enabled]
-        first = int(self.clock() // TURN_S) % len(names) if names else 0
         done = Round([], {})
-        for name in names[first:] + names[:first]:
+        for name in self._names():
             try:
-                self._prepare(name, deadline)
-                report = self.sweep(name, deadline)
+                report = self.one(name, deadline)
             except DependencyError as exc:
                 done.failures[name] = exc.code
                 logger.warning("a sweep failed", extra={"tenant": name, "code": exc.code, "service": exc.service})
                 continue
             done.reports.append(report)
+            if report.failed:
+                done.failures[name] = report.failed
             logger.info("a tenant was swept", extra=_counts(report))
             if not report.finished:
                 break
-            self.calibrate.if_due(name, deadline, least_s=CALIBRATION_S)
-            self._tidy(name, deadline, done)
         return done
 
-    def _prepare(self, name: str, deadline: Deadline) -> None:
-        """Rebuild what the tenant's index lost, as a damaged index cannot be swept; then ask what is due."""
-        tenant = self.registry.tenant(name)
-        if tenant is None:
-            return
-        written = self.rebuild_index(tenant, deadline)
-        if tenant.active.engine != "bucket":
-            written += self.rebuild_fallback(tenant, deadline)
-        if written:
-            logger.warning("an index was rebuilt", extra={"tenant": name, "documents": written})
-        self.canaries.run_due(tenant, deadline)
+    def one(
+        self,
+        name: str,
+        deadline: Deadline,
+        *,
+        reading: Reading = SOME_BYTES,
+        dry_run: bool = False,
+        allow_mass_delete: bool = False,
+    ) -> SweepReport:
+        """Sweep one tenant: its index first, as a damaged one cannot be compared.
 
-    def _tidy(self, name: str, deadline: Deadline, done: Round) -> None:
-        """Remove segments that no reader uses any more; a failure is the tenant's, and the next run tries again."""
+        Args:
+            name: The tenant.
+            deadline: As of `Sweep`.
+            reading: How much of the index is read.
+            dry_run: Find everything, change and send nothing.
+            allow_mass_delete: As of `Sweep`.
+
+        Raises:
+            InvalidParamsError: There is no such tenant.
+            DependencyError: A service failed; the next sweep continues.
+        """
+        tenant = self.registry.tenant(name)
+        rebuilt = Rebuilt() if tenant is None else self._rebuilt(tenant, deadline, reading, dry_run=dry_run)
+        if tenant is not None and not dry_run:
+            self.canaries.run_due(tenant, deadline)
+        report = self.sweep(
+            name, deadline, dry_run=dry_run, allow_mass_delete=allow_mass_delete, index=rebuilt.whole or not dry_run
+        )
+        report.index_fault, report.rebuilt, report.index_whole = rebuilt.fault, rebuilt.documents, rebuilt.whole
+        if report.finished and not dry_run:
+            self.calibrate.if_due(name, deadline, least_s=CALIBRATION_S)
+            report.failed = self._tidy(name, deadline)
+        return report
+
+    def check_indexes(self, deadline: Deadline) -> dict[str, str]:
+        """Rebuild what indexes lost, found by names and ETags, and read their share; codes of failures by tenant."""
+        failures = {}
+        for name in self._names():
+            tenant = self.registry.tenant(name)
+            if tenant is None or deadline.remaining_s() <= 0:
+                continue
+            try:
+                self._rebuilt(tenant, deadline, NAMES_ALONE, dry_run=False)
+            except DependencyError as exc:
+                failures[name] = exc.code
+                extra = {"tenant": name, "code": exc.code, "service": exc.service}
+                logger.warning("an index could not be checked", extra=extra)
+        return failures
+
+    def _names(self) -> list[str]:
+        """Active tenants, each time another one first."""
+        names = [tenant.name for tenant in self.registry.tenants() if tenant.enabled]
+        first = int(self.clock() // TURN_S) % len(names) if names else 0
+        return names[first:] + names[:first]
+
+    def _rebuilt(self, tenant: Tenant, deadline: Deadline, reading: Reading, *, dry_run: bool) -> Rebuilt:
+        """Rebuild the tenant's index, and the bucket index next to an OpenSearch."""
+        rebuilt = self.rebuild_index(tenant, deadline, reading, dry_run=dry_run)
+        if tenant.active.engine == "bucket":
+            return rebuilt
+        other = self.rebuild_fallback(tenant, deadline, reading, dry_run=dry_run)
+        return replace(
+            rebuilt,
+            fault="; ".join(filter(None, (rebuilt.fault, other.fault))),
+            documents=rebuilt.documents + other.documents,
+            whole=rebuilt.whole and other.whole,
+        )
+
+    def _tidy(self, name: str, deadline: Deadline) -> str | None:
+        """Remove segments that no reader uses any more; the code of a failure: the next run tries again."""
         try:
             tenant = self.registry.tenant(name)
             removed = self.merge_segments.tidy(tenant, deadline) if tenant is not None else 0
         except DependencyError as exc:
-            done.failures[name] = exc.code
-            logger.warning("segments stay", extra={"tenant": name, "code": exc.code, "service": exc.service})
-            return
+            extra = {"tenant": name, "code": exc.code, "service": exc.service}
+            logger.warning("failed to delete retired segments", extra=extra)
+            return exc.code
         if removed:
             logger.info("segments were removed", extra={"tenant": name, "segments": removed})
+        return None
 
 
 def _counts(report: SweepReport) -> dict[str, object]:
@@ -109,4 +166,5 @@ def _counts(report: SweepReport) -> dict[str, object]:
         "expired": report.expired,
         "refused": len(report.refused),
         "finished": report.finished,
+        "rebuilt": report.rebuilt,
     }

@@ -171,7 +171,9 @@ class SweepReport:
     which `unusable_names` shows some;
     `found` counts keys by finding, `names` shows some of each, `asked` are those that ingest is asked to look at, which
     the gone of a refused vault are not; `corrected` is what the counters were off by.
-    `expired` revisions, of so many objects of the state bucket, stopped answering 30 days ago.
+    `expired` revisions, of so many objects of the state bucket, stopped answering 30 days ago.  `index_fault` is what
+    the index lacked, `rebuilt` how many documents were written back into it, `index_whole` whether it is whole now.
+    `failed` is the code of what failed after the comparison.
     """
 
     tenant: str
@@ -191,6 +193,10 @@ class SweepReport:
     expired_objects: int = 0
     corrected: dict[str, int] = field(default_factory=lambda: {"documents": 0, "chunks": 0})
     finished: bool = True
+    index_fault: str = ""
+    rebuilt: int = 0
+    index_whole: bool = True
+    failed: str | None = None
 
     def note_unusable(self, name: str) -> None:
         """Count a key that names no document."""

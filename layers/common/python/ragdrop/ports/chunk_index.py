@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, RevisionPage, Vector
@@ -10,6 +11,36 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
+
+SMALL_BYTES = 64 << 20  # of an index that each sweep reads whole
+ALL_BYTES = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How much of an index `verify` reads: *least_bytes*, those not read for longest, and all parts named *suspects*.
+
+    `progress` gets the bytes that were read so far, and those of the index.
+    """
+
+    least_bytes: int = SMALL_BYTES
+    suspects: frozenset[str] = frozenset()
+    progress: Callable[[int, int], None] = field(default=lambda _done, _of: None, compare=False)
+
+
+NAMES_ALONE = Reading(least_bytes=0)
+SOME_BYTES = Reading()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFaults:
+    """What the durable copies of an index lack, a sentence each; `chunks` is the most that the sound ones hold.
+
+    None where that is not known without a search.
+    """
+
+    found: tuple[str, ...] = ()
+    chunks: int | None = None
 
 
 class SearchableIndex(Protocol):
@@ -82,8 +113,15 @@ class ChunkIndex(SearchableIndex, Protocol):
     def revisions(self, index: IndexRef, *, cursor: str | None, limit: int, deadline: Deadline) -> RevisionPage:
         """Up to *limit* of the tenant's revisions that have visible chunks, each once: for the sweep alone."""
 
-    def verify(self, index: IndexRef, deadline: Deadline) -> None:
-        """Return if all that is stored of the tenant can be read: for the sweep alone, as it may read everything.
+    def faults(self, index: IndexRef, deadline: Deadline) -> IndexFaults:
+        """What is missing or was overwritten, by names, sizes and ETags: cheap, as no content is read."""
+        ...
+
+    def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:
+        """Return if what is stored of the tenant is there and, as far as *reading* goes, what was written.
+
+        Returns:
+            The most chunks that it can hold; None where only `count` knows.
 
         Raises:
             IndexLostError: It is damaged.

@@ -12,9 +12,9 @@ from ragdrop.errors import InvalidParamsError, PreconditionFailedError
 
 @dataclass(frozen=True, slots=True)
 class ListedObject:
-    """What a listing says of one key: its newest version, or that a delete marker is on top (`deleted`).
+    """One key of a listing: its newest version, or that a delete marker is on top (`deleted`).
 
-    `size_bytes` is 0 for a delete marker.
+    `etag` and `size_bytes` are of that version, empty and 0 of a delete marker.
     """
 
     key: str
@@ -22,6 +22,7 @@ class ListedObject:
     modified_at: str
     deleted: bool = False
     size_bytes: int = 0
+    etag: str = ""
 
 
 @dataclass(frozen=True, slots=True)

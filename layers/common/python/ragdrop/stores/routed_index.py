@@ -12,6 +12,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef, engine_of
 from ragdrop.errors import ConfigurationError
 from ragdrop.ports import ChunkIndex, LayeredIndex, SearchableIndex
+from ragdrop.ports.chunk_index import SOME_BYTES, IndexFaults, Reading
 
 
 class RoutedIndex:
@@ -88,9 +89,13 @@ class RoutedIndex:
         """Chunks of the tenant in this index."""
         return self._of(index).count(index, deadline)
 
-    def verify(self, index: IndexRef, deadline: Deadline) -> None:
-        """Return if all that is stored of the tenant can be read."""
-        self._of(index).verify(index, deadline)
+    def faults(self, index: IndexRef, deadline: Deadline) -> IndexFaults:
+        """What of the durable copies is missing or was overwritten."""
+        return self._of(index).faults(index, deadline)
+
+    def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:
+        """Return if what is stored of the tenant is there and what was written; the most chunks that it can hold."""
+        return self._of(index).verify(index, deadline, reading)
 
     def discard_damaged(self, index: IndexRef, deadline: Deadline) -> None:
         """Drop what is damaged."""

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -18,8 +19,9 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, DeadlineError, DependencyError, IndexLostError
 from ragdrop.ports import ObjectStore
-from ragdrop.ports.chunk_index import FindDead, SearchableIndex
+from ragdrop.ports.chunk_index import SOME_BYTES, FindDead, IndexFaults, Reading, SearchableIndex
 from ragdrop.ports.manifests import ManifestStore
+from ragdrop.stores.bucket.durable_copies import DurableCopies
 from ragdrop.stores.bucket.layer import LayeredView
 from ragdrop.stores.bucket.local_files import PIECE_BYTES, SegmentFiles
 from ragdrop.stores.bucket.manifest import (
@@ -38,7 +40,6 @@ from ragdrop.stores.bucket.manifest import (
 )
 from ragdrop.stores.bucket.merging import MergedRows
 from ragdrop.stores.bucket.rows import StoredChunk, in_order
-from ragdrop.stores.bucket.segment import OpenSegment
 from ragdrop.stores.bucket.segment_writer import SegmentWriter
 from ragdrop.stores.bucket.views import Views
 from ragdrop.stores.index_queries import check_dimension
@@ -47,7 +48,6 @@ logger = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/vnd.ragdrop.segment"
 REWRITTEN_CHUNKS = 20_000  # segments of so many chunks are written again at once where something is removed from them
-HOUR_S = 3_600
 RETIRED_S = 3_600.0  # how long a segment that is not live stays for readers of an older manifest
 
 
@@ -79,6 +79,7 @@ class BucketChunkIndex:
         self._clock = clock
         self._files = SegmentFiles(state, folder, max_bytes=max_bytes, piece_bytes=piece_bytes)
         self._views = Views(manifests, self._files, clock=clock)
+        self._durable = DurableCopies(state, self._views, self._files, clock=clock)
         self._due: dict[IndexRef, bool] = {}
         self._merge_above = merge_above
 
@@ -178,23 +179,17 @@ class BucketChunkIndex:
         manifest = self._views.manifest(index)
         return manifest.chunks and self._views.current(index, deadline).count()
 
-    def verify(self, index: IndexRef, deadline: Deadline) -> None:
-        """Return if every segment is there and is what its checksums say; fetches all of them.
+    def faults(self, index: IndexRef, deadline: Deadline) -> IndexFaults:
+        """Segments that are missing, have another size or another ETag; or the manifest, where it cannot be read."""
+        return self._durable.faults(index, deadline)
+
+    def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:
+        """Return if every segment is there as it was written and, of those that are read, as its checksums say.
 
         Raises:
             IndexLostError: One is not.
         """
-        for entry in self._views.manifest(index).segments:
-            found = self._state.head(segment_name(index, entry.name))
-            if found is None or found.size_bytes != entry.size_bytes:
-                raise IndexLostError(f"segment {entry.name} of the index is missing, or not whole")
-        view = self._views.current(index, deadline, may_be_lost=True)
-        if view.lost.why is not None:
-            raise view.lost.why
-        if view.segments:  # another one each hour: to read all of a large index each time would take the whole sweep
-            segment = view.segments[int(self._clock() // HOUR_S) % len(view.segments)]
-            if self._is_damaged(index, segment, deadline):
-                raise IndexLostError(f"segment {segment.name} of the index is damaged")
+        return self._durable.verify(index, deadline, reading)
 
     def drop(self, index: IndexRef, deadline: Deadline) -> int:
         """Remove all of the tenant's chunks from this index, segments and local copies too; how many."""
@@ -271,20 +266,14 @@ class BucketChunkIndex:
             self._views.manifest(index)
         except IndexLostError:  # all is written again, then; what it listed is removed in an hour
             self._views.delete(index)
-        view = self._views.current(index, deadline, may_be_lost=True)
-        lost = {*view.lost.segments, *(each.name for each in view.segments if self._is_damaged(index, each, deadline))}
+        lost = self._durable.lost(index, deadline)
         if lost:
-            self._views.change(index, lambda before: before.merged(lost, None), deadline)
+            self._views.change(index, lambda before: before.without(lost), deadline)
 
     def damaged(self, index: IndexRef) -> tuple[str, ...]:
         """Segments of the last view that could not be opened."""
         held = self._views.held(index)
         return () if held is None else held.lost.segments
-
-    def _is_damaged(self, index: IndexRef, segment: OpenSegment, deadline: Deadline) -> bool:
-        """Whether the object of a segment is not what its checksums say; reads all of it."""
-        entries = [each for each in self._views.manifest(index).segments if each.name == segment.name]
-        return any(not self._files.is_whole(index, entry, deadline) for entry in entries)
 
     def _counted(self, index: IndexRef, deadline: Deadline) -> int:
         try:
@@ -306,8 +295,8 @@ class BucketChunkIndex:
             finally:
                 writer.close()
             with written.path.open("rb") as body:
-                self._state.put(segment_name(index, name), body, media_type=MEDIA_TYPE)
-            return written.entry
+                stored = self._state.put(segment_name(index, name), body, media_type=MEDIA_TYPE)
+            return replace(written.entry, etag=stored.etag)
         except OSError as exc:
             message = f"a segment of the index could not be written: {exc.strerror}"
             raise DatabaseError(message, service="index") from exc

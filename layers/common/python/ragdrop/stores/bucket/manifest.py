@@ -28,6 +28,7 @@ class SegmentEntry:
         core_bytes: Of the file, those that are fetched when it is opened.
         size_bytes: Of the file.
         header_sha256: Of the beginning of the file, which has the checksums of the rest.
+        etag: Of the object as it was written, which changes with every overwrite; empty where it is not known.
     """
 
     name: str
@@ -37,6 +38,12 @@ class SegmentEntry:
     core_bytes: int
     size_bytes: int
     header_sha256: str
+    etag: str = ""
+
+    @property
+    def stored(self) -> list[str | int]:
+        """The fields in the order of the manifest's format, without the ETag."""
+        return [getattr(self, name) for name in SegmentEntry.__slots__ if name != "etag"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,11 @@ class Manifest:
         sequence = self.sequence + 1
         return replace(self, sequence=sequence, removals=(*self.removals, replace(removal, sequence=sequence)))
 
+    def with_etag(self, name: str, etag: str) -> Manifest:
+        """This manifest with the ETag of a segment whose object was written again with the same bytes."""
+        segments = tuple(replace(each, etag=etag) if each.name == name else each for each in self.segments)
+        return self if segments == self.segments else replace(self, sequence=self.sequence + 1, segments=segments)
+
     def merged(self, names: Iterable[str], entry: SegmentEntry | None) -> Manifest | None:
         """This manifest with *entry*, or nothing, in place of segments; None where one of them is not live any more.
 
@@ -90,11 +102,17 @@ class Manifest:
         removals = tuple(each for each in self.removals if each.sequence > oldest)
         return Manifest(self.sequence + 1, tuple(left), removals)
 
+    def without(self, names: Iterable[str]) -> Manifest | None:
+        """This manifest without those of the named segments that it still lists; None where it lists none of them."""
+        listed = {each.name for each in self.segments} & set(names)
+        return self.merged(listed, None) if listed else None
+
     def encoded(self) -> str:
         """As it is kept."""
-        segments = [[getattr(each, name) for name in SegmentEntry.__slots__] for each in self.segments]
+        segments = [each.stored for each in self.segments]
+        etags = {each.name: each.etag for each in self.segments if each.etag}  # apart: older readers know 7 fields
         removals = [[getattr(each, name) for name in Removal.__slots__] for each in self.removals]
-        fields = {"format": 1, "sequence": self.sequence, "segments": segments, "removals": removals}
+        fields = {"format": 1, "sequence": self.sequence, "segments": segments, "removals": removals, "etags": etags}
         return json.dumps(fields, separators=(",", ":"))
 
 
@@ -112,7 +130,8 @@ def decoded(text: str | None) -> Manifest:
         return Manifest()
     try:
         fields = json.loads(text)
-        segments = tuple(SegmentEntry(*each) for each in fields["segments"])
+        etags = fields.get("etags", {})
+        segments = tuple(replace(SegmentEntry(*each), etag=etags.get(each[0], "")) for each in fields["segments"])
         return Manifest(fields["sequence"], segments, tuple(Removal(*each) for each in fields["removals"]))
     except (ValueError, KeyError, TypeError) as exc:
         raise IndexLostError("the manifest of the index cannot be read") from exc

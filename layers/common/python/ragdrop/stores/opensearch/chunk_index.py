@@ -14,6 +14,7 @@ from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError
+from ragdrop.ports.chunk_index import SOME_BYTES, IndexFaults, Reading
 from ragdrop.resilience.retrying import Retries
 from ragdrop.stores.opensearch.admin import IndexAdmin, alias_of, dimension_error, path_of
 from ragdrop.stores.opensearch.bulk import BulkLine, batches, outcome
@@ -173,9 +174,14 @@ class OpenSearchChunkIndex:
                 raise DatabaseError("a shard of the index did not answer (count)", service="index")
             return int(answer["count"])
 
-    def verify(self, index: IndexRef, deadline: Deadline) -> None:  # noqa: ARG002 - the port names it
+    def faults(self, index: IndexRef, deadline: Deadline) -> IndexFaults:  # noqa: ARG002 - the port names it
+        """None that a client can see: the server checks its own files."""
+        return IndexFaults()
+
+    def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:  # noqa: ARG002 - as above
         """Forget what was read: the server checks the files of its shards, and searches of a damaged one fail."""
         self._ranges.forget()
+        return None
 
     def discard_damaged(self, index: IndexRef, deadline: Deadline) -> None:
         """Drop all: OpenSearch does not tell its parts apart."""

@@ -305,9 +305,8 @@ def _of_version(bucket: str, key: str, version_id: str | None) -> dict[str, Any]
 
 
 def _listed(entry: Mapping[str, Any], *, deleted: bool) -> ListedObject:
-    return ListedObject(
-        entry["Key"], entry["VersionId"], _rfc3339(entry["LastModified"]), deleted, entry.get("Size", 0)
-    )
+    etag, size = entry.get("ETag", "").strip('"'), int(entry.get("Size", 0))
+    return ListedObject(entry["Key"], entry["VersionId"], _rfc3339(entry["LastModified"]), deleted, size, etag)
 
 
 def _rfc3339(moment: datetime) -> str:
