@@ -35,7 +35,7 @@ def answer(message: str, similarity: Similarity | None = None) -> str:
     quotes = pick_quotes(task, similarity) if task else []
     if not quotes:
         return INSUFFICIENT
-    return "".join(f"{quote.text} [{quote.number}]{quote.after}" for quote in quotes).rstrip()
+    return "".join(f"{quote.text} [{quote.prefix}{quote.number}]{quote.after}" for quote in quotes).rstrip()
 
 
 def answerer_app(similarity: Similarity | None = None) -> Starlette:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from localstack.models.sentences import Block, blocks
 from localstack.models.sources import ShownSource, Task
-from localstack.models.words import roots
+from localstack.models.words import codes, roots, verbatim, written
 
 Similarity = Callable[[str, Sequence[str]], Sequence[float] | None]
 
@@ -66,12 +66,16 @@ _NAMED = re.compile(r"\b\d[\w.,]*\w|\b\d\b|(?<=\S )\b[A-Z]\w+")
 
 @dataclass(frozen=True)
 class Quote:
-    """A sentence of source *number*, verbatim, with its score in [0, 1], and what separates it from the next one."""
+    """A sentence of source *number*, verbatim, with its score in [0, 1], and what separates it from the next one.
+
+    *prefix* stands before the number in its marker.
+    """
 
     text: str
     number: int
     score: float
     after: str = "\n"
+    prefix: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,16 @@ class Passage:
     def text(self) -> str:
         """What is compared with the question."""
         return f"{self.above}: {' '.join(self.block.units)}"[:BLOCK_CHARACTERS]
+
+    @cached_property
+    def written(self) -> str:
+        """All that stands in it and over it, with plain hyphens."""
+        return written("\n".join((self.source.heading, self.above, self.block.lead, *self.block.units)))
+
+    @cached_property
+    def narrow(self) -> str:
+        """The same without the document's title."""
+        return written("\n".join((self.block.heading or self.source.heading, *self.block.units)))
 
     @cached_property
     def own(self) -> list[frozenset[str]]:
@@ -111,6 +125,9 @@ def pick_quotes(task: Task, similarity: Similarity | None = None) -> list[Quote]
 
     """
     passages = [passage for source in task.sources for passage in _passages(source)]
+    named_by_code = codes(task.question)
+    if not all(any(code.search(passage.written) for passage in passages) for code in named_by_code):
+        return []
     found: dict[tuple[int, str], Quote] = {}
     for part in _SEVERAL.split(task.question)[:MAX_PARTS]:
         for quote in _picked(part, task.question, passages, similarity):
@@ -156,8 +173,11 @@ def _asks(question: str, kind: re.Pattern[str]) -> bool:
 
 def _picked(question: str, whole: str, passages: Sequence[Passage], similarity: Similarity | None) -> list[Quote]:
     wanted = frozenset(roots(question))
-    if not passages or not wanted:
+    if not passages or not (wanted or verbatim(question)):
         return []
+    exact = [*codes(question), *verbatim(question)]
+    holding = [passage for passage in passages if all(each.search(passage.narrow) for each in exact)] if exact else []
+    passages = holding or passages
     weights = _weights(wanted, passages)
     worded = [(max(_by_words(passage, weights, question)), at) for at, passage in enumerate(passages)]
     best = sorted(worded, key=lambda pair: -pair[0])[: SHORTLIST // 2]
@@ -183,7 +203,7 @@ def _picked(question: str, whole: str, passages: Sequence[Passage], similarity: 
     score, passage = max(scored, key=lambda pair: pair[0])
     if steps:
         _, passage = _list_of_steps(scored, (score, passage))
-    least = MIN_SCORE_WORDS if cosines is None else MIN_SCORE_NAMED if names else MIN_SCORE_BLENDED
+    least = 0.0 if holding else MIN_SCORE_WORDS if cosines is None else MIN_SCORE_NAMED if names else MIN_SCORE_BLENDED
     return _quoted(question, passage, weights, similarity, score) if score >= least else []
 
 
@@ -265,7 +285,7 @@ def _quoted(
     question: str, passage: Passage, weights: dict[str, float], similarity: Similarity | None, score: float
 ) -> list[Quote]:
     """The sentences of a passage that answer, in order."""
-    block, number = passage.block, passage.source.number
+    block, number, prefix = passage.block, passage.source.number, passage.source.prefix
     units = list(block.units)
     cosines = similarity(question, [f"{passage.above}: {unit}" for unit in units]) if similarity else None
     words = _by_words(passage, weights, question)
@@ -278,9 +298,13 @@ def _quoted(
         chosen = range(best, best + 1)
     else:
         chosen = _around(best, units, scores)
-    lead = [Quote(block.lead, number, score)] if block.lead and block.kind == "list" and len(chosen) > 1 else []
-    head = [Quote(block.lead, number, score)] if block.lead and block.kind == "table" else []
-    return [*lead, *head, *(Quote(units[at], number, scores[at], block.after[at]) for at in chosen)]
+    lead = (
+        [Quote(block.lead, number, score, prefix=prefix)]
+        if block.lead and block.kind == "list" and len(chosen) > 1
+        else []
+    )
+    head = [Quote(block.lead, number, score, prefix=prefix)] if block.lead and block.kind == "table" else []
+    return [*lead, *head, *(Quote(units[at], number, scores[at], block.after[at], prefix) for at in chosen)]
 
 
 def _items(best: int, block: Block) -> range:

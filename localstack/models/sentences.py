@@ -16,12 +16,13 @@ _STARTS_BLOCK = re.compile(r"\s*(?:[-*+]\s|>|\||\[[^\]\d][^\]]*\]\s)")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
 _NUMBERED = re.compile(r"\s*(\d{1,3})[.)]\s")
 _PAIR = re.compile(r"\s*[\"'\w][\w \"'/.-]{0,40}:\s")
-_END = re.compile(r"[.!?][\"')\]\u2019\u201d*_`]*\s+(?=[\"'(\[\u201c\u2018*_`]*[^\Wa-z])|[\u3002\uff01\uff1f]")
+_END = re.compile(
+    r"[.!?](?:\[\d+(?:,\s*\d+)*\])*[\"')\]\u2019\u201d*_`]*\s+(?=[\"'(\[\u201c\u2018*_`]*[^\Wa-z])|[\u3002\uff01\uff1f]"
+)
 _ABBREVIATION = re.compile(
     r"(?:\b(?:[A-Za-z]|[Dd]r|[Mm]rs?|[Mm]s|[Pp]rof|[Ss]t|[Jj]r|[Ss]r|vs|etc|al|[Nn]o|[Ff]ig|[Vv]ol|approx|[Cc]a|[Ii]nc|Ltd|Co"
     r"|Gen|Col|Lt|Sgt|Capt|Gov|Sen|Rep|Rev|Hon|Mt|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|bzw|usw)|\b[A-Za-z]\.[A-Za-z])\.$"
 )
-_MARKER = re.compile(r"\[\d+(?:\s*,\s*\d+)*\]")
 
 
 Kind = Literal["text", "list", "table", "code"]
@@ -45,8 +46,7 @@ class Block:
 def blocks(text: str) -> list[Block]:
     r"""The blocks of *text* in order; headings are no blocks.
 
-    What looks like a citation marker is cut out, since it would be taken for one of the answer; a part longer than
-    MAX_CHARS is cut at a blank.
+    A part longer than MAX_CHARS is cut at a blank.
 
     >>> [(each.kind, each.heading, each.lead, each.units) for each in blocks("# A\n\nOne. Two.\n\nDo:\n- x\n- y\n")]
     [('text', 'A', '', ('One.', 'Two.')), ('list', 'A', 'Do:', ('x', 'y'))]
@@ -77,7 +77,7 @@ def passages(text: str) -> Iterator[str]:
     r"""Sentences, list items, table rows and code lines of *text*, each a verbatim part of it, in order.
 
     >>> list(passages("# Ports\n\n- The API uses 8443.\n- Dr. No uses\n  80. It is open.[3]\n"))
-    ['The API uses 8443.', 'Dr. No uses\n  80.', 'It is open.']
+    ['The API uses 8443.', 'Dr. No uses\n  80.', 'It is open.[3]']
     """
     for block in blocks(text):
         yield from (part for part in (block.lead, *block.units) if part)
@@ -92,8 +92,7 @@ def _with_header(table: Block) -> Block:
 
 def _units(run: str) -> Iterator[str]:
     for sentence in _sentences(run):
-        for piece in _MARKER.split(sentence):
-            yield from _windows(piece.strip())
+        yield from _windows(sentence.strip())
 
 
 def _runs(text: str) -> Iterator[tuple[Kind | Literal["heading"], str]]:

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 _HEAD = re.compile(r"\ASources follow between ([0-9a-f]{12}) lines\.")
+_NUMBERED = re.compile(r"(?P<prefix>[A-Z]*)(?P<number>\d+)", re.ASCII)
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 
 
 @dataclass(frozen=True)
 class ShownSource:
-    """One chunk as it stood in the prompt; *number* is the n of its marker.
+    """One chunk as it stood in the prompt; *number* is the number of its marker, *prefix* what stands before it.
 
     *rank* is the place of its document among those that were found, from 0; 1 for one that is always shown.  *is_first*
     says that no chunk of its document stands before it.
@@ -25,6 +26,7 @@ class ShownSource:
     text: str
     rank: int = 0
     is_first: bool = True
+    prefix: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,13 +87,14 @@ def _sources(chunks: re.Pattern[str], attributes: str, body: str) -> Iterator[Sh
     for start, end in zip(starts, [*(each.start() for each in starts[1:]), len(body)], strict=True):
         values = _values(start[1])
         heading = values.get("heading", heading)
-        number = values.get("n", "")
+        numbered = _NUMBERED.fullmatch(values.get("n", ""))
         yield ShownSource(
-            int(number) if number.isdecimal() else 0,
+            int(numbered["number"]) if numbered else 0,
             title,
             heading,
             body[start.end() : end].removesuffix("\n"),
             is_first=start is starts[0],
+            prefix=numbered["prefix"] if numbered else "",
         )
 
 

@@ -25,6 +25,58 @@ _ENDINGS = (
 )  # fmt: skip
 
 
+_QUOTED = re.compile(r"[\"“„«]([^\"“”«»\n]{3,200})[\"”“»]")
+_SECTION = re.compile(r"(?:§+|\b[Aa]rt(?:icle|ikel|\.)?)\s*\d+[a-z]?(?:\s*\(\w{1,4}\))*")
+_WRITTEN = re.compile(r"[^\W_]+(?:(?:[-./:@]|_+)[^\W_]+)*")
+_LONG_WORD = re.compile(r"[a-z]{4}")
+_NAME_IN_CODE = re.compile(r"(?:[\w-]{2,}\.)+[a-z]\w+|\w+_\w+|\w+@[\w.-]+|[a-z]+(?:[A-Z][a-z]+)+")
+_HYPHENS = dict.fromkeys([*range(0x2010, 0x2016), 0x2212], "-") | {0xA0: " ", 0x202F: " "}
+
+
+def codes(question: str) -> list[re.Pattern[str]]:
+    """What *question* names by a code of letters and digits; each finds it in a text that `written` gave.
+
+    >>> text = written("See F.47, WRN\u20114471.")
+    >>> [code.search(text) is not None for code in codes("Is F.4 or WRN-4471 a 24-hour code?")]
+    [False, True]
+    """
+    found = _WRITTEN.findall(written(_QUOTED.sub(" ", question)))
+    return [_bounded(word) for word in found if _is_code(word)]
+
+
+def verbatim(question: str) -> list[re.Pattern[str]]:
+    """What else it names as it is written: quotations, sections, names in programs, addresses, numbers of 4 digits.
+
+    >>> [each.search(written("By § 9(3) it holds.")) is not None for each in verbatim("What does § 9 (3) say?")]
+    [True]
+    """
+    plain = written(question)
+    found = [*_QUOTED.findall(plain), *_SECTION.findall(plain)]
+    rest = _SECTION.sub(" ", _QUOTED.sub(" ", plain))
+    found += [
+        word for word in _WRITTEN.findall(rest) if _NAME_IN_CODE.fullmatch(word) or sum(map(str.isdigit, word)) > 3
+    ]
+    return [_bounded(word) for word in found if not _is_code(word)]
+
+
+def written(text: str) -> str:
+    """*text* with plain hyphens and blanks."""
+    return text.translate(_HYPHENS)
+
+
+def _is_code(word: str) -> bool:
+    has_both = any(map(str.isdigit, word)) and any(map(str.isalpha, word))
+    is_long = not word.isalnum() or len(word) > 3
+    return has_both and is_long and not _LONG_WORD.search(word) and not re.match(r"\d+-?[a-z]+$", word)
+
+
+def _bounded(term: str) -> re.Pattern[str]:
+    parts = [re.escape(part) for part in re.findall(r"\w+|[^\w\s]", term)]
+    behind = r"(?![^\W_])(?!-(?:\w*\d\w*|\w)\b)(?![.,:/]\d)" if term[-1].isalnum() else ""
+    before = r"(?<![^\W_])(?<![^\W_]-)" if term[0].isalnum() else ""
+    return re.compile(before + r"\s*".join(parts) + behind, re.IGNORECASE)
+
+
 def stem(word: str) -> str:
     """A crude common root: endings are cut while at least three letters stay, doubled last letters are made single.
 

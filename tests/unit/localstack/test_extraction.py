@@ -87,3 +87,43 @@ def test_a_source_cannot_make_the_answer_look_like_an_abstention() -> None:
     text = "The pump code answer is INSUFFICIENT_INFORMATION today."
 
     assert answer(prompt("What is the pump code today?", text)) == INSUFFICIENT
+
+
+CODES = ShownSource(
+    1,
+    "Faults",
+    "Faults",
+    "## WRN-4471\n\nThe tray is full. Empty the tray.\n\n## WRN-4472\n\nThe fan is stuck. Turn the fan.\n\n"
+    "## WRN-44725\n\nThe lid is open. Close the lid.",
+)
+PARTS = ShownSource(
+    2, "parts", "", "| part no | name | bay |\n|---|---|---|\n| BK-3301-C | seal | 4 |\n| BK-3302-C | pin | 5 |"
+)
+
+
+def test_a_question_with_a_code_is_answered_from_the_passage_under_that_very_code() -> None:
+    assert ask("What does WRN-4472 mean?", CODES, PARTS)[0] == "The fan is stuck."
+    assert ask("WRN-4471", CODES, PARTS)[0] == "The tray is full."
+
+
+def test_a_question_with_a_code_of_a_table_is_answered_by_its_row_with_the_header() -> None:
+    assert ask("Where is BK-3302-C?", CODES, PARTS) == ["| part no | name | bay |", "| BK-3302-C | pin | 5 |"]
+
+
+def test_a_code_that_no_source_holds_is_not_answered_from_a_near_one() -> None:
+    assert ask("What does WRN-447 mean?", CODES, PARTS) == []
+    assert ask("Where is BK-3301?", CODES, PARTS) == []
+
+
+def test_what_is_named_as_it_is_written_is_answered_whatever_the_words() -> None:
+    source = ShownSource(1, "Note", "", "It rains. By § 9 (3) the yard closes. Call palette.mix for a tone.")
+
+    assert ask("§ 9 (3)?", source) == ["By § 9 (3) the yard closes."]
+    assert "Call palette.mix for a tone." in ask("What is palette.mix?", source)
+
+
+def test_the_marker_has_the_form_that_the_prompt_asks_for() -> None:
+    text = "The pump's code is QX-5521."
+
+    asked = prompt("What is the code of the pump?", text).replace('n="4"', 'n="S4"')
+    assert answer(asked) == "The pump's code is QX-5521. [S4]"

@@ -159,8 +159,8 @@ def test_the_text_of_a_hostile_document_stands_there_as_it_is_and_its_attributes
     assert re.findall(r' ([a-z_]+)="', attributes[1]) == [
         "title", "path", "type", "level", "relevance", "characters",
     ]  # fmt: skip
-    numbered = next(line for line in user.splitlines() if line.startswith("<chunk-") and ' n="1"' in line)
-    assert re.fullmatch(r'<chunk-[0-9a-f]{12} n="1" heading="[^"<>]*">', numbered)
+    numbered = next(line for line in user.splitlines() if line.startswith("<chunk-") and ' n="S1"' in line)
+    assert re.fullmatch(r'<chunk-[0-9a-f]{12} n="S1" heading="[^"<>]*">', numbered)
 
 
 def test_a_text_that_holds_the_mark_of_another_prompt_gets_another_mark() -> None:

@@ -78,7 +78,14 @@ class ReadAnswer:
         return self._reader(prepared, ask)
 
     def _reader(self, prepared: PreparedPrompt, ask: SecondOpinion | None) -> AnswerReader:
-        return AnswerReader(prepared.shown.segments, bucket=self._bucket, policy=prepared.policy, ask=ask)
+        return AnswerReader(
+            prepared.shown.segments,
+            bucket=self._bucket,
+            policy=prepared.policy,
+            ask=ask,
+            prefix=prepared.prompt.prefix if prepared.prompt else "",
+            question=prepared.question,
+        )
 
 
 class Ask:

@@ -18,7 +18,7 @@ from ragdrop.generate.claims import (
     check,
     known_words,
 )
-from ragdrop.generate.markers import GROUP, MAY_BE_LINK, held_back, resolve
+from ragdrop.generate.markers import MAY_BE_LINK, MarkerReader, in_code, resolve
 from ragdrop.generate.sentences import Span, units
 
 CitationPolicy = Literal["mark", "drop", "abstain"]
@@ -52,6 +52,9 @@ class AnswerReader:
     A sentence without a marker is checked like any other: all segments are searched for its evidence.  Evidence makes a
     citation with `attributed`, and the text stays as it is.  Markers count from 1 in the order of the text, whatever
     numbers the prompt gave to its segments.
+
+    A bracket that stands in *question* or in a segment behind the same word is text, and stays as it is.  *prefix* is
+    what the prompt puts before the numbers of its segments, so that no document holds its markers.
     """
 
     def __init__(
@@ -61,8 +64,11 @@ class AnswerReader:
         bucket: str,
         policy: CitationPolicy = "mark",
         ask: SecondOpinion | None = None,
+        prefix: str = "",
+        question: str = "",
     ) -> None:
         self._ask = ask
+        self._markers = MarkerReader(prefix, [question, *(text for segment in segments for text in _shown(segment))])
         self._by_number = {segment.number: segment for segment in segments}
         self._marker_of: dict[int, int] = {}  # number of a segment -> its number in the answer
         self._bucket = bucket
@@ -130,16 +136,17 @@ class AnswerReader:
             return self._pass(len(self._raw.rstrip()), at_once=self._policy == "mark")
         released: list[Released] = []
         while not self._refused:
-            group = GROUP.search(self._raw)
+            group = self._markers.group.search(self._raw)
             rest = self._raw[group.end() :] if group else ""
-            if group is None or (not last and (held_back(rest) == 0 or MAY_BE_LINK.match(rest))):  # it may go on
-                break
+            if group is None or (not last and (self._markers.held_back(rest) == 0 or MAY_BE_LINK.match(rest))):
+                break  # it may go on
             self._add(self._raw[: group.start()])
-            self._raw = rest
-            if self._has_code and _in_code(self._text):
-                self._add(group.group())
-                continue
-            released += self._marker(group.group())
+            end, is_text = self._markers.first(group[0], self._before)
+            if is_text or (self._has_code and in_code(self._text)):
+                self._add(group[0][:end])
+            else:
+                released += self._marker(group[0][:end])
+            self._raw = group[0][end:] + rest
         if not self._refused:
             cut = len(self._raw) if last else self._safe()
             released += self._pass(cut, at_once=self._policy == "mark")
@@ -147,6 +154,12 @@ class AnswerReader:
             settled, _ = self._settle(len(self._text))
             released += [] if self._refused else [*self._release(), *settled]
         return released
+
+    @property
+    def _before(self) -> str:
+        """What was read, without the markers at its end."""
+        is_behind_marker = self._claims and not self._text[self._since :].strip()
+        return self._text[: self._claims[-1].end] if is_behind_marker else self._text
 
     def _pass(self, cut: int, *, at_once: bool) -> list[Released]:
         """Read what begins no marker, up to *cut*, and let it leave where it may do so at once."""
@@ -162,8 +175,8 @@ class AnswerReader:
         self._text += piece
 
     def _safe(self) -> int:
-        group = GROUP.search(self._raw)
-        return group.start() if group else held_back(self._raw)
+        group = self._markers.group.search(self._raw)
+        return group.start() if group else self._markers.held_back(self._raw)
 
     def _marker(self, group: str) -> list[Released]:
         span = self._claim_span()
@@ -298,6 +311,7 @@ def _begins(lead: str, word: str) -> bool:
     return word.startswith(lead.upper()) or lead.upper().startswith(word)
 
 
-def _in_code(text: str) -> bool:
-    """Whether a bracket at the end of *text* stands in code, where it is no marker."""
-    return text.count("```") % 2 == 1 or text.rpartition("\n")[2].replace("```", "").count("`") % 2 == 1
+def _shown(segment: Segment) -> tuple[str, ...]:
+    """What the model was shown of *segment*."""
+    hit = segment.hit
+    return (hit.chunk.in_context, *hit.chunk.heading_path, hit.facts.title)

@@ -1,4 +1,4 @@
-"""Markers in an answer: `[2]`, `[1, 3]`, and the forms by file name, as models write them."""
+"""Markers in an answer: `[2]`, `[1, 3]`, `[S2]`, and the forms by file name, as models write them."""
 
 from __future__ import annotations
 
@@ -6,24 +6,122 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from ragdrop.domain.answers import Segment
 
 MAX_MARKER_CHARS = 400  # an opening bracket that is not closed by then begins no marker
 
-_ONE = (
-    r"\[\s*\d{1,3}(?:\s*[,;]\s*\d{1,3})*\s*\]"
-    r"|\[\s*[Ff]ile:[^\]\n]{1,300}\]"
-    r"|\(\s*[Ss]ource:[^)\n]{1,300}\)"
-)
+_BY_NAME = r"\[\s*[Ff]ile:[^\]\n]{1,300}\]|\(\s*[Ss]ource:[^)\n]{1,300}\)"
 _LINK = r"(?!\((?!\s*[Ss]ource:)[^()\s]+\))"  # `[1](url)` is a link of Markdown, not a marker
-GROUP = re.compile(rf"\s*(?:{_ONE}){_LINK}(?:\s?(?:{_ONE}){_LINK})*")
 MAY_BE_LINK = re.compile(r"\([^()\s]{0,300}\Z")
-_EACH = re.compile(_ONE)
+_ANY = re.compile(rf"\[[^\]\n]*\d\s*\]|{_BY_NAME}")  # any form, once it is known to be a marker
 _NUMBER = re.compile(r"\d{1,3}")
 _FILE = re.compile(r"file:\s*(?P<name>[^,\]]+?)\s*(?:,\s*section:\s*(?P<section>[^\]]+?)\s*)?\]", re.IGNORECASE)
 _SOURCE = re.compile(r"source:\s*(?P<name>[^)]+?)\s*\)", re.IGNORECASE)
 _BRACKET = re.compile(r"[\[(]")
+_LAST_WORD = re.compile(r"\S*\s*\Z")
+_MARKS = re.compile(r"[\s*_`\\]+")
+
+
+@lru_cache(maxsize=8)
+def _patterns(prefix: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """One marker, and markers that stand together with the white space before them."""
+    number = rf"(?:{prefix})?\s*\d{{1,3}}"
+    one = rf"\[\s*{number}(?:\s*[,;]\s*{number})*\s*\]|{_BY_NAME}"
+    return re.compile(one, re.IGNORECASE), re.compile(rf"\s*(?:{one}){_LINK}(?:\s?(?:{one}){_LINK})*", re.IGNORECASE)
+
+
+class MarkerReader:
+    """Tells the markers of an answer from brackets that the documents hold themselves.
+
+    Args:
+        prefix: What the prompt puts before the numbers of its sources (`ports.Prompt.prefix`); no source holds it.
+        texts: What was shown to the model, the question too.
+    """
+
+    def __init__(self, prefix: str, texts: Sequence[str]) -> None:
+        self._prefix = prefix
+        self._one, self.group = _patterns(prefix)
+        self._texts = texts
+
+    def first(self, group: str, before: str) -> tuple[int, bool]:
+        """Where the first part of a *group* ends, which is all marker or all text, and whether it is text.
+
+        >>> reader = MarkerReader("S", ["The first is colours[0], in [1] and [2]."])
+        >>> reader.first("[0] [S1]", "It is colours"), reader.first(" [S1] [1]", "It is in"), reader.first("[7]", "A")
+        ((3, True), (5, False), (3, False))
+        """
+        end = 0
+        for marker in self._one.finditer(group):
+            if self.is_text(marker[0], before):
+                return (end, False) if end else (marker.end(), True)
+            end = marker.end()
+        return end, False
+
+    def is_text(self, marker: str, before: str) -> bool:
+        """Whether a *marker* behind the text *before* is the documents' own: it stands there behind the same word.
+
+        What has the prompt's prefix is never, and 0 is no source's number.
+        """
+        numbered = not _is_by_name(marker)
+        if numbered and any(int(number) == 0 for number in _NUMBER.findall(marker)):
+            return True
+        if numbered and self._prefix and self._prefix.casefold() in marker.casefold():
+            return False
+        word = _LAST_WORD.search(before)
+        return _squeezed((word[0] if word else "") + marker) in self._shown
+
+    @cached_property
+    def _shown(self) -> str:
+        return "\n".join(_squeezed(text) for text in self._texts if "[" in text or "(" in text)
+
+    def spans(self, answer: str) -> list[tuple[int, int]]:
+        """Code points of the markers of a whole *answer*, each run of them with the white space before it."""
+        found, place = [], 0
+        while group := self.group.search(answer, place):
+            end, is_text = self.first(group[0], answer[: group.start()])
+            place = group.start() + end
+            if not is_text and not in_code(answer[: group.start()]):
+                found.append((group.start(), place))
+        return found
+
+    def held_back(self, text: str) -> int:
+        """Where the end of *text* begins that may still become a marker: white space, an opening bracket.
+
+        >>> reader = MarkerReader("", [])
+        >>> [reader.held_back(text) for text in ("It is red. [1", "It is red.", "See (the figure) now ")]
+        [10, 10, 20]
+        """
+        tail = max(0, len(text) - MAX_MARKER_CHARS)
+        for bracket in _BRACKET.finditer(text, tail):
+            if self._may_become_marker(text[bracket.start() :]):
+                return len(text[: bracket.start()].rstrip())
+        return len(text.rstrip())
+
+    def _may_become_marker(self, opened: str) -> bool:
+        inside = opened[1:].lstrip().casefold()
+        if "\n" in inside or ("]" if opened[0] == "[" else ")") in inside:
+            return False
+        if opened[0] == "[":
+            letters = re.escape(self._prefix.casefold()[:1])
+            return re.fullmatch(rf"[\d\s,;{letters}]*", inside) is not None or _begins(inside, "file:")
+        return _begins(inside, "source:")
+
+
+def in_code(text: str) -> bool:
+    """Whether a bracket at the end of *text* stands in code, where it is no marker."""
+    if "`" not in text:
+        return False
+    return text.count("```") % 2 == 1 or text.rpartition("\n")[2].replace("```", "").count("`") % 2 == 1
+
+
+def _squeezed(text: str) -> str:
+    return _MARKS.sub("", text).casefold()
+
+
+def _is_by_name(marker: str) -> bool:
+    return marker[1:].lstrip()[:5].casefold().startswith(("file", "sourc"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,33 +143,11 @@ def resolve(
     known = {segment.number for segment in segments}
     numbers: list[int] = []
     unknown = False
-    for marker in _EACH.findall(group):
+    for marker in _ANY.findall(group):
         named = _named(marker, segments, prefer)
         numbers += [number for number in named if number in known]
         unknown = unknown or any(number not in known for number in named) or not named
     return MarkerGroup(tuple(dict.fromkeys(numbers)), unknown)
-
-
-def held_back(text: str) -> int:
-    """Where the end of *text* begins that may still become a marker: white space, an opening bracket.
-
-    >>> held_back("It is red. [1"), held_back("It is red."), held_back("See (the figure) now ")
-    (10, 10, 20)
-    """
-    tail = max(0, len(text) - MAX_MARKER_CHARS)
-    for bracket in _BRACKET.finditer(text, tail):
-        if _may_become_marker(text[bracket.start() :]):
-            return len(text[: bracket.start()].rstrip())
-    return len(text.rstrip())
-
-
-def _may_become_marker(opened: str) -> bool:
-    inside = opened[1:].lstrip().casefold()
-    if "\n" in inside or ("]" if opened[0] == "[" else ")") in inside:
-        return False
-    if opened[0] == "[":
-        return re.fullmatch(r"[\d\s,;]*", inside) is not None or _begins(inside, "file:")
-    return _begins(inside, "source:")
 
 
 def _begins(inside: str, word: str) -> bool:

@@ -37,6 +37,7 @@ class PreparedPrompt:
     prompt: Prompt | None = None
     answer_tokens: int = 0
     policy: CitationPolicy = "mark"
+    question: str = ""
 
 
 class PreparePrompt:
@@ -127,7 +128,9 @@ class PreparePrompt:
                 prompt_template=question.prompt_template or own.get("prompt_template"),
             )
         )
-        return PreparedPrompt(retrieval, shown, prompt, values.reserved_answer_tokens, values.citation_policy)
+        return PreparedPrompt(
+            retrieval, shown, prompt, values.reserved_answer_tokens, values.citation_policy, question.query.text
+        )
 
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DependencyError
 from ragdrop.generate.claims import UNKNOWN_MARKER, Checked, SecondOpinion, asserts, known_words, nearest_evidence
-from ragdrop.generate.markers import GROUP, resolve
+from ragdrop.generate.markers import MarkerReader, resolve
 from ragdrop.generate.sentences import sentences, units
 from ragdrop.ports.models import ClaimVerifier, OpenClaim, Opinion
 
@@ -135,8 +135,10 @@ class VerifyAnswer:
         pieces = [_pieces(number, source) for number, source in enumerate(sources, 1)]
         ids = {number: source.id for number, source in enumerate(sources, 1)}
 
+        sentences_of = marked_sentences(answer, [source.text for source in sources])
+
         def checked(ask: SecondOpinion | None) -> list[VerifiedSentence]:
-            return [_verified(sentence, pieces, ids, ask) for sentence in marked_sentences(answer, len(sources))]
+            return [_verified(sentence, pieces, ids, ask) for sentence in sentences_of]
 
         if self._verifier is None:
             return VerifiedAnswer(checked(None), [])
@@ -147,44 +149,54 @@ class VerifyAnswer:
 
 @dataclass(frozen=True, slots=True)
 class MarkedSentence:
-    """A sentence of an answer, and the sources that its markers name; `has_unknown` if one names nothing."""
+    """A sentence of an answer, and the sources that its markers name; `has_unknown` if one names nothing.
+
+    `said` is its text without the markers.
+    """
 
     start: int
     end: int
     text: str
     numbers: tuple[int, ...]
     has_unknown: bool
+    said: str
 
 
-def marked_sentences(answer: str, count: int) -> list[MarkedSentence]:
-    """The sentences of *answer* over *count* sources; a marker belongs to the sentence before it.
+def marked_sentences(answer: str, sources: Sequence[str]) -> list[MarkedSentence]:
+    """The sentences of *answer* over the texts of *sources*; a marker belongs to the sentence before it.
 
-    >>> marked_sentences("It is red. [1] It runs.", 1)[0]
-    MarkedSentence(start=0, end=10, text='It is red.', numbers=(1,), has_unknown=False)
+    A bracket that stands in a source behind the same word is text.
+
+    >>> marked_sentences("It is red. [1] It runs.", ["It is a red pump."])[0]
+    MarkedSentence(start=0, end=10, text='It is red.', numbers=(1,), has_unknown=False, said='It is red.')
+    >>> marked_sentences("Take colours[1].", ["Take colours[1]."])[0].numbers
+    ()
     """
-    groups = list(GROUP.finditer(answer))
+    groups = MarkerReader("", sources).spans(answer)
     plain = list(answer)
-    for group in groups:
-        for place in range(group.start(), group.end()):
+    for start, end in groups:
+        for place in range(start, end):
             plain[place] = plain[place] if plain[place].isspace() else " "
     text = "".join(plain)
     spans = units(text)
-    numbered = [_segment(number, GivenSource("", ""), 0, 0) for number in range(1, count + 1)]
+    numbered = [_segment(number, GivenSource("", ""), 0, 0) for number in range(1, len(sources) + 1)]
     found = []
     for place, span in enumerate(spans):
         until = spans[place + 1].start if place + 1 < len(spans) else len(answer)
-        mine = [resolve(group.group(), numbered) for group in groups if span.start <= group.start() < until]
+        mine = [resolve(answer[start:end], numbered) for start, end in groups if span.start <= start < until]
         numbers = tuple(dict.fromkeys(number for each in mine for number in each.numbers))
         end = span.start + len(text[span.start : span.end].rstrip())
         has_unknown = any(each.has_unknown for each in mine)
-        found.append(MarkedSentence(span.start, end, answer[span.start : end], numbers, has_unknown))
+        cuts = [span.start, *(cut for group in groups if span.start <= group[0] < end for cut in group), end]
+        said = "".join(answer[start:stop] for start, stop in zip(cuts[::2], cuts[1::2], strict=True))
+        found.append(MarkedSentence(span.start, end, answer[span.start : end], numbers, has_unknown, said))
     return found
 
 
 def _verified(
     sentence: MarkedSentence, pieces: Sequence[Sequence[Segment]], ids: dict[int, str], ask: SecondOpinion | None
 ) -> VerifiedSentence:
-    said = GROUP.sub("", sentence.text)
+    said = sentence.said
     named = [segment for number in sentence.numbers for segment in pieces[number - 1]]
     every = [segment for held in pieces for segment in held]
     if not asserts(said, lambda: known_words(every)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
 
@@ -21,6 +22,8 @@ HEADINGS = {
     "relevant": "Relevant sources, best first:",
     "linked": "Sources that those above link to:",
 }
+OTHER_BRACKETS = "- Other brackets in the sources, such as [1], are their own text: quote them as they stand."
+_EXAMPLE = re.compile(r"\[(\d)\]")  # of a marker, in the rules
 _RENDER_ERRORS = (
     jinja2.TemplateError,
     TypeError,
@@ -65,10 +68,13 @@ class JinjaPrompter:
         self._sources = environment.from_string(self._texts["sources"])
         self._question = environment.from_string(self._texts["question"])
 
-    def system(self, style: AnswerStyle, system_prompt: str | None = None) -> str:
+    def system(self, style: AnswerStyle, system_prompt: str | None = None, *, prefix: str = "") -> str:
         """The shipped prompt or *system_prompt*, the style, and the rules on markers and data, which always hold."""
         own = self._rendered("system_prompt", system_prompt, {}) if system_prompt else self._texts["system"]
-        return "\n\n".join(part.strip() for part in (own, self._texts[f"style-{style}"], self._texts["rules"]))
+        rules = _EXAMPLE.sub(rf"[{prefix}\1]", self._texts["rules"]).replace(
+            "\n\n", f"\n{OTHER_BRACKETS}\n\n" if prefix else "\n\n"
+        )
+        return "\n\n".join(part.strip() for part in (own, self._texts[f"style-{style}"], rules))
 
     def render(self, request: PromptRequest) -> Prompt:
         """The messages, and the hash of what they were made by."""
@@ -77,7 +83,10 @@ class JinjaPrompter:
             for segment in source.segments:
                 texts += [segment.hit.chunk.text, segment.hit.chunk.context]
         mark = _mark(texts)
-        held = self._sources.render(mark=mark, groups=_groups(request.sources)).strip("\n")
+        labels = [name for each in request.sources for part in each.segments for name in part.hit.chunk.heading_path]
+        labels += [each.document.facts.title for each in request.sources]
+        prefix = _prefix([*texts, *labels])
+        held = self._sources.render(mark=mark, prefix=prefix, groups=_groups(request.sources)).strip("\n")
         names = {"mark": mark, "sources": f"\n{held}", "question": request.question}
         if request.prompt_template:
             user = self._rendered("prompt_template", request.prompt_template, names)
@@ -86,7 +95,9 @@ class JinjaPrompter:
         system = self.system(request.style, request.system_prompt)
         used = (system, self._texts["sources"], request.prompt_template or self._texts["question"])
         version = hashlib.sha256("\0".join(used).encode()).hexdigest()[:16]
-        return Prompt([Message("system", system), Message("user", user)], version)
+        if prefix:
+            system = self.system(request.style, request.system_prompt, prefix=prefix)
+        return Prompt([Message("system", system), Message("user", user)], version, prefix)
 
     def problem(self, template: str) -> str | None:
         """Why *template* does not render, tried on made-up sources; None where it does."""
@@ -118,6 +129,19 @@ def _groups(sources: Sequence[Source]) -> list[dict[str, object]]:
     for source in sources:
         found.setdefault(source.group, []).append(source)
     return [{"heading": HEADINGS[group], "sources": members} for group, members in found.items()]
+
+
+def _prefix(texts: Sequence[str]) -> str:
+    """What stands before the numbers of sources: nothing, unless one of *texts* holds what looks like a marker.
+
+    >>> _prefix(["It is red."]), _prefix(["See colours[0]."]), _prefix(["By [1, 2], see [S3]."])
+    ('', 'S', 'SS')
+    """
+    bracketed = [text for text in texts if "[" in text]
+    prefix = ""
+    while any(re.search(rf"\[\s*{prefix}\d{{1,3}}\s*[\],;]", text, re.IGNORECASE) for text in bracketed):
+        prefix += "S"
+    return prefix
 
 
 def _mark(texts: Sequence[str]) -> str:

@@ -53,6 +53,7 @@ export function showAnswer(element, text, sentences, states, open) {
     const cuts = new Set([start, end, ...ends.map(([at]) => at), ...marked.flatMap((one) => [Math.max(one.from, start), Math.min(one.to, end)])]);
     for (const match of code ? [] : text.slice(start, end).matchAll(/\[(\d{1,3})\]/g)) {
       const at = start + match.index;
+      if (sentences.some((one) => one.from <= at && at < one.to)) continue; // a bracket of the document's own
       const has = (one) => one.citations.find((citation) => citation.marker === Number(match[1]));
       const sentence = sentences.findLast((one) => one.from <= at && has(one));
       if (!sentence) continue;

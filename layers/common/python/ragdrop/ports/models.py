@@ -80,17 +80,23 @@ class PromptRequest:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The messages to send, and a hash of all templates that made them."""
+    """The messages to send, and a hash of all templates that made them.
+
+    `prefix` stands before the number of each source, and so in its marker: nothing that is shown holds such a marker.
+    """
 
     messages: list[Message]
     version: str
+    prefix: str = ""
 
 
 class Prompter(Protocol):
     """Renders the messages of a question from templates; retrieved text is data in them and cannot end itself."""
 
-    def system(self, style: AnswerStyle, system_prompt: str | None = None) -> str:
+    def system(self, style: AnswerStyle, system_prompt: str | None = None, *, prefix: str = "") -> str:
         """The system message: the shipped prompt or *system_prompt*, the style, and the rules that always hold.
+
+        The rules name markers with *prefix*.
 
         Raises:
             InvalidParamsError: *system_prompt* does not render.
