@@ -132,6 +132,23 @@ def test_a_comparison_of_two_codes_finds_the_chunks_of_both() -> None:
     assert found.holders == {hits[0].chunk_id, hits[1].chunk_id}
 
 
+def test_of_two_codes_the_one_that_stands_somewhere_is_found_and_the_other_is_named() -> None:
+    hits = [hit("a.md", "WRN-4471 is the tray."), hit("b.md", "WRN is short.")]
+
+    found = exactness("What is the difference between WRN-4471 and WRN-4499?", hits)
+
+    assert (found.holders, found.missing, found.lacks) == ({hits[0].chunk_id}, ("WRN-4499",), False)
+
+
+def test_a_long_question_that_mentions_a_code_is_not_about_the_code_alone() -> None:
+    hits = [hit("a.md", "Nothing of it.")]
+    question = "Does a slow belt of the QX-7731 wear out the rear rollers when wet sand lies in the tray at night?"
+
+    found = exactness(question, hits)
+
+    assert (found.missing, found.lacks) == (("QX-7731",), False)
+
+
 @pytest.mark.parametrize(
     "question",
     [

@@ -19,6 +19,9 @@ LACKING_SHARE = 0.5
 """What is left of the relevance of every chunk where no candidate holds a code that the question names."""
 RARE_CHUNKS = 3  # among the candidates: a word that more of them hold is no name of one thing
 RARE_NAMES = 10
+ABOUT_WORDS = 6
+"""Other words of a question up to which it is about its code; one with more is about what it says of it too."""
+LONG_BONUS = 0.2  # of a fused score, for a code in a longer question; in place of the whole order
 LEAST_CODE = 4  # letters and digits of a code without a joint
 LEAST_JOINED = 3  # of one with a joint, which may be written otherwise
 _NO_CODE = re.compile(r"(?:age|max|mid|min|non|post|pre|sub|top)\b", re.IGNORECASE)  # top-10, pre-2000
@@ -103,29 +106,35 @@ class Exactness:
 
     Args:
         holders: Ids of the chunks that hold it, whose relevance begins at EXACT_RELEVANCE.
-        first: Those of them that come before all others: the question names a code, and they hold it.
+        first: Those of them that come before others: the question names a code, and they hold it.
         missing: Codes that no candidate holds.
+        bonus: What holding the code adds to a fused score in [0, 1]; with 1 none that lacks it comes before.
+        lacks: Whether the question is about a code that no candidate holds.
     """
 
     holders: frozenset[str] = frozenset()
     first: frozenset[str] = frozenset()
     missing: tuple[str, ...] = ()
+    bonus: float = 1.0
+    lacks: bool = False
 
     def relevance(self, chunk_id: str, relevance: float) -> float:
         """The *relevance* of a chunk in [0, 1] with what it holds exactly, or with what nobody holds.
 
-        >>> round(Exactness(frozenset({"a"})).relevance("a", 0.2), 2), Exactness(missing=("E-77",)).relevance("a", 0.8)
+        >>> round(Exactness(frozenset({"a"})).relevance("a", 0.2), 2), Exactness(lacks=True).relevance("a", 0.8)
         (0.92, 0.4)
         """
         if chunk_id in self.holders:
             return EXACT_RELEVANCE + (1 - EXACT_RELEVANCE) * relevance
-        return LACKING_SHARE * relevance if self.missing else relevance
+        return LACKING_SHARE * relevance if self.lacks else relevance
 
     def ordered(self, fused: Sequence[Fused]) -> list[Fused]:
-        """*fused*, best first, with the chunks of `first` before all others; scores stay in [0, 1]."""
+        """*fused*, best first, with the bonus for the chunks of `first`; scores stay in [0, 1]."""
         if not self.first:
             return list(fused)
-        return by_score(replace(one, score=(one.score + (one.hit.chunk_id in self.first)) / 2) for one in fused)
+        added = dict.fromkeys(self.first, self.bonus)
+        whole = 1 + self.bonus
+        return by_score(replace(one, score=(one.score + added.get(one.hit.chunk_id, 0.0)) / whole) for one in fused)
 
 
 NOTHING_EXACT = Exactness()
@@ -144,19 +153,21 @@ def exactness(question: str, hits: Sequence[Hit]) -> Exactness:
     if not terms and not asks_for_one:
         return NOTHING_EXACT
     texts = {hit.chunk_id: fold(_text_of(hit)) for hit in hits}
-    return _by_terms(deciding, texts) if deciding else _by_words(terms, words, names, hits, texts)
+    if deciding:
+        return _by_terms(deciding, texts, is_about=len(words) <= ABOUT_WORDS)
+    return _by_words(terms, words, names, hits, texts)
 
 
-def _by_terms(terms: Sequence[ExactTerm], texts: Mapping[str, str]) -> Exactness:
+def _by_terms(terms: Sequence[ExactTerm], texts: Mapping[str, str], *, is_about: bool) -> Exactness:
     """Chunks that hold all terms that stand anywhere; of several codes in different chunks each counts."""
     held = {id_: frozenset(term for term in terms if term.stands_in(text)) for id_, text in texts.items()}
     known = frozenset().union(*held.values())
     missing = tuple(term.text for term in terms if term.is_code and term not in known) if texts else ()
-    if missing or not known:
-        return Exactness(missing=missing)
+    if not known:
+        return Exactness(missing=missing, lacks=is_about and bool(missing))
     whole = frozenset(id_ for id_, found in held.items() if found == known)
     some = whole or frozenset(id_ for id_, found in held.items() if found)
-    return Exactness(some, some)
+    return Exactness(some, some, missing, 1.0 if is_about else LONG_BONUS)
 
 
 def _by_words(
@@ -262,7 +273,8 @@ def _token(text: str) -> ExactTerm | None:
     is_joined = size < len(text)
     is_word = any(each.search(text) for each in (_LONG_WORD, _COUNTED)) or _NO_CODE.match(text) is not None
     decides = not is_word and (size >= LEAST_CODE or is_joined)
-    return ExactTerm(text, _code(text, size), decides, decides and digits > 1 and size >= LEAST_JOINED)
+    is_code = decides and digits > 1 and size >= LEAST_JOINED and (is_joined or not text.islower())
+    return ExactTerm(text, _code(text, size), decides, is_code)
 
 
 def _spelled(text: str) -> re.Pattern[str]:
