@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import TypeAlias
 from xml.etree.ElementTree import Element
 
 from ragdrop.domain.links import MAX_TARGET_CHARACTERS, MAX_TEXT_CHARACTERS, Link
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError
-from ragdrop.formats.markdown_writer import MAX_COLUMNS, MarkdownWriter, note_mark, one_line
+from ragdrop.formats.markdown_writer import MAX_COLUMNS, MarkdownWriter, grid, note_mark, one_line
 from ragdrop.formats.media_types import ODP, ODT
 from ragdrop.formats.office.opendocument_styles import TextNumbers, TextStyles, note_text
 from ragdrop.formats.office.package import Package, attribute, below, child, local
@@ -17,6 +18,9 @@ from ragdrop.formats.office.package import Package, attribute, below, child, loc
 MAX_SLIDES = 5_000
 MAX_LINKS = 10_000
 MAX_REPEATED_ROWS = 100
+MAX_ROWS = 1_048_576  # of a sheet, in every program
+Merged: TypeAlias = "tuple[tuple[int, int], tuple[int, int]]"
+"""Row and column of the first and of the last cell that a merged cell covers, from 0."""
 _SKIPPED = frozenset({"tracked-changes", "table-of-content", "forms", "sequence-decls", "variable-decls", "settings"})
 
 
@@ -153,19 +157,20 @@ class _Reading:
         self.walk(frame, lists)
 
     def _table(self, table: Element) -> None:
-        rows: list[list[str]] = []
+        rows: list[list[tuple[str, int, int]]] = []
         for row in _rows(table):
-            cells: list[str] = []
+            cells: list[tuple[str, int, int]] = []
             for cell in row:
-                if local(cell) in {"table-cell", "covered-table-cell"}:
-                    count = _count(cell, "number-columns-repeated", MAX_COLUMNS)
-                    cells += [self._cell(cell)] * count
-            if any(cells):
-                count = _count(row, "number-rows-repeated", MAX_REPEATED_ROWS + 1)
-                self._missing["repeats"] += count > MAX_REPEATED_ROWS
-                rows += [cells] * min(count, MAX_REPEATED_ROWS)
-        if rows:
-            self._writer.table(rows, columns=max(map(len, rows)))
+                if local(cell) == "table-cell":
+                    down, across = (_count(cell, f"number-{kind}-spanned", MAX_ROWS) for kind in ("rows", "columns"))
+                    repeated = _count(cell, "number-columns-repeated", MAX_COLUMNS)
+                    cells += [(self._cell(cell), down, across)] * repeated
+            count = _count(row, "number-rows-repeated", MAX_REPEATED_ROWS + 1) if any(map(_has_text, cells)) else 1
+            self._missing["repeats"] += count > MAX_REPEATED_ROWS
+            rows += [cells] * min(count, MAX_REPEATED_ROWS)
+        filled = [row for row, own in zip(grid(rows), rows, strict=True) if any(map(_has_text, own))]
+        if filled:
+            self._writer.table(filled, columns=max(map(len, filled)))
 
     def _cell(self, cell: Element) -> str:
         texts = (self._text(each) for each in cell.iter() if local(each) in {"p", "h"})
@@ -239,6 +244,27 @@ def _rows(table: Element) -> Iterator[Element]:
             yield node
         elif local(node) in {"table-header-rows", "table-rows", "table-row-group"}:
             yield from _rows(node)
+
+
+def _has_text(cell: tuple[str, int, int]) -> bool:
+    return bool(cell[0])
+
+
+def merged_cells(root: Element) -> dict[str, list[Merged]]:
+    """The merged cells of each sheet of a spreadsheet, in order."""
+    found: dict[str, list[Merged]] = {}
+    for sheet in below(root, "table"):
+        cells = found.setdefault(attribute(sheet, "name"), [])
+        number = 0
+        for row in _rows(sheet):
+            column = 0
+            for cell in row:
+                down, across = (_count(cell, f"number-{kind}-spanned", MAX_ROWS) for kind in ("rows", "columns"))
+                if down > 1 or across > 1:
+                    cells.append(((number, column), (number + down - 1, column + across - 1)))
+                column += _count(cell, "number-columns-repeated", MAX_ROWS)
+            number += _count(row, "number-rows-repeated", MAX_ROWS)
+    return found
 
 
 def _count(node: Element, name: str, limit: int) -> int:

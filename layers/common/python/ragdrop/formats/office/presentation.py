@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 from ragdrop.domain.links import MAX_TARGET_CHARACTERS, MAX_TEXT_CHARACTERS, Link
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import DocumentTooLargeError
-from ragdrop.formats.markdown_writer import MarkdownWriter, first_twenty, lowered, one_line, raised, struck
+from ragdrop.formats.markdown_writer import MarkdownWriter, first_twenty, grid, lowered, one_line, raised, struck
 from ragdrop.formats.media_types import PPTX
 from ragdrop.formats.office.docx_numbers import FORMS
 from ragdrop.formats.office.formula import linear
@@ -142,8 +142,8 @@ class _Deck:
                 self._writer.block(indent + "\n".join(line for line in lines if line), tight=bool(indent))
 
     def _table(self, table: Element) -> None:
-        rows = [[_cell(cell) for cell in row if local(cell) == "tc"] for row in table if local(row) == "tr"]
-        rows = [row for row in rows if any(row)]
+        cells = [[_spans(cell) for cell in row if _is_own(cell)] for row in table if local(row) == "tr"]
+        rows = [row for row, own in zip(grid(cells), cells, strict=True) if any(text for text, _, _ in own)]
         if rows:
             self._writer.table(rows, columns=max(map(len, rows)))
 
@@ -267,6 +267,20 @@ def _number(automatic: Element | None, level: int, counts: dict[int, int]) -> st
     if kind.endswith("ParenBoth"):
         return f"({number})"
     return f"{number}{')' if kind.endswith('ParenR') else '' if kind.endswith('Plain') else '.'}"
+
+
+def _is_own(cell: Element) -> bool:
+    """Whether it is a cell that no other covers."""
+    return local(cell) == "tc" and not {cell.get("hMerge"), cell.get("vMerge")} & {"1", "true"}
+
+
+def _spans(cell: Element) -> tuple[str, int, int]:
+    rows, columns = (cell.get(name, "") for name in ("rowSpan", "gridSpan"))
+    return _cell(cell), _natural(rows), _natural(columns)
+
+
+def _natural(text: str) -> int:
+    return int(text) if re.fullmatch("[1-9][0-9]{0,4}", text) else 1
 
 
 def _cell(cell: Element) -> str:

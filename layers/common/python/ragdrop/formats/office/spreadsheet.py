@@ -24,11 +24,13 @@ from ragdrop.domain.parsed.places import Place, column_name, sheet_name
 from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, EncryptedDocumentError, UnsafeDocumentError
 from ragdrop.formats.markdown_writer import MAX_COLUMNS, MarkdownWriter, titles_above
 from ragdrop.formats.media_types import ODS, XLS, XLSX
+from ragdrop.formats.office.opendocument import MAX_ROWS, Merged, merged_cells
 from ragdrop.formats.office.package import Package
 from ragdrop.formats.office.sheet_styles import Percents, percents_of
 
 MAX_SHEETS = 1_000
-MAX_ROWS, MAX_REPEATED_COLUMNS = 1_048_576, 16_384  # of a sheet, in every program
+MAX_REPEATED_COLUMNS = 16_384  # of a sheet, in every program, as are MAX_ROWS
+MAX_MERGED_CELLS = 20_000  # of a sheet; those behind them are not filled
 ROWS_OF_A_PLACE = 200
 _REPEATED = re.compile(rb"number-(rows|columns)-repeated=[\"'](\d{5,30})[\"']")
 _ZIP = b"PK"
@@ -59,6 +61,7 @@ def read_spreadsheet(body: bytes) -> ParsedDocument:
     """
     warnings: list[str] = []
     percents: dict[str, Percents] = {}
+    merged: dict[str, list[Merged]] = {}
     if body.startswith(_ZIP):
         package = Package(body, "the workbook")
         package.refuse_entities()
@@ -66,12 +69,14 @@ def read_spreadsheet(body: bytes) -> ParsedDocument:
         percents = percents_of(package)
         _refuse_repeats(package)
         media_type = ODS if "content.xml" in package.names else XLSX
+        root = package.xml("content.xml") if b"s-spanned=" in (package.read("content.xml") or b"") else None
+        merged = merged_cells(root) if root is not None else {}
     else:
         media_type = XLS
     try:
         with load_workbook(io.BytesIO(body)) as workbook:
             writer = MarkdownWriter()
-            warnings += _sheets(workbook, writer, percents)
+            warnings += _sheets(workbook, writer, percents, merged)
     except PasswordError as exc:
         raise EncryptedDocumentError("the workbook wants a password; save it without one") from exc
     except (CalamineError, ValueError, OSError) as exc:
@@ -80,7 +85,12 @@ def read_spreadsheet(body: bytes) -> ParsedDocument:
     return writer.document(media_type, warnings=warnings)
 
 
-def _sheets(workbook: CalamineWorkbook, writer: MarkdownWriter, percents: dict[str, Percents]) -> Iterator[str]:
+def _sheets(
+    workbook: CalamineWorkbook,
+    writer: MarkdownWriter,
+    percents: dict[str, Percents],
+    merged: dict[str, list[Merged]],
+) -> Iterator[str]:
     """Write all sheets; what is to be warned of."""
     known = workbook.sheets_metadata
     if len(known) > MAX_SHEETS:
@@ -103,7 +113,8 @@ def _sheets(workbook: CalamineWorkbook, writer: MarkdownWriter, percents: dict[s
         wide += cells.width > MAX_COLUMNS
         if sheet.visible is not SheetVisibleEnum.Visible:
             hidden.append(sheet.name)
-        _Sheet(sheet.name, cells, writer, percents.get(sheet.name, frozenset())).write(
+        covered = merged.get(sheet.name) or cells.merged_cell_ranges or []
+        _Sheet(sheet.name, cells, writer, percents.get(sheet.name, frozenset()), covered).write(
             hidden=sheet.visible is not SheetVisibleEnum.Visible
         )
     if damaged and not writer.length:
@@ -139,8 +150,13 @@ class _Row:
 class _Sheet:
     """Writes one sheet."""
 
-    def __init__(self, name: str, cells: CalamineSheet, writer: MarkdownWriter, percents: Percents) -> None:
+    def __init__(
+        self, name: str, cells: CalamineSheet, writer: MarkdownWriter, percents: Percents, merged: Sequence[Merged]
+    ) -> None:
         self._name, self._cells, self._writer, self._percents = name, cells, writer, percents
+        self._merged: dict[int, list[Merged]] = {}
+        for each in merged[:MAX_MERGED_CELLS]:
+            self._merged.setdefault(each[0][0], []).append(each)
         self._left = cells.start[1] if cells.start else 0
 
     def write(self, *, hidden: bool) -> None:
@@ -152,13 +168,17 @@ class _Sheet:
             self._block(quoted, block)
 
     def _rows(self) -> Iterator[_Row]:
+        covered: dict[int, tuple[str, int]] = {}  # of each column, the text of a merged cell and its last row
         for row, values in enumerate(
             self._cells.iter_rows()
         ):  # from row 1 of the sheet, but from its first used column
             cells = [self._shown(row, self._left + column, value) for column, value in enumerate(values[:MAX_COLUMNS])]
+            for (_, first), (last_row, last) in self._merged.get(row, ()):
+                left, right = first - self._left, min(last - self._left + 1, len(cells))
+                covered |= dict.fromkeys(range(left, right), (cells[left], last_row)) if 0 <= left < right else {}
             if any(cells):
                 is_text = all(isinstance(value, str) for value, cell in zip(values, cells, strict=False) if cell)
-                yield _Row(row + 1, cells, is_text)
+                yield _Row(row + 1, _filled(cells, row, covered), is_text)
 
     def _shown(self, row: int, column: int, value: Value) -> str:
         if self._percents and isinstance(value, float | int) and (row, column) in self._percents:
@@ -206,6 +226,17 @@ class _Sheet:
     def _place(self, quoted: str, row: int, rows: int, left: int, right: int) -> Place:
         columns = (column_name(self._left + left), column_name(self._left + right))
         return Place(0, quoted, columns, row, rows)
+
+
+def _filled(cells: list[str], row: int, covered: dict[int, tuple[str, int]]) -> list[str]:
+    """The cells of a row with those that merged ones cover; a merged cell that has the row to itself stands once.
+
+    >>> _filled(["", "Hub"], 2, {0: ("EU", 2)}), _filled(["Budget", ""], 0, {0: ("Budget", 0), 1: ("Budget", 0)})
+    (['EU', 'Hub'], ['Budget', ''])
+    """
+    above = ((covered[at][0] if at in covered and row <= covered[at][1] else "") for at in range(len(cells)))
+    filled = [cell or text for cell, text in zip(cells, above, strict=True)]
+    return cells if len(set(filled) - {""}) == 1 else filled
 
 
 def shown(value: Value) -> str:
