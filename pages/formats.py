@@ -33,9 +33,21 @@ _STDLIB = "Python's own"
 _PACKED = "64 MB a part, 512 MB and 10,000 parts in all, 200 times its size; no XML entities"
 NOTES: dict[Kind, Note] = {
     "markdown": Note(
-        "the object, decoded, unchanged", _NOTHING, "", "over 200,000 characters a line scan", "markdown-it-py", "0.1"
+        "the object, decoded, unchanged",
+        _NOTHING,
+        "embedded pictures (data URLs) with a warning",
+        "over 200,000 characters a line scan",
+        "markdown-it-py",
+        "0.1",
     ),
-    "text": Note("the object, decoded, unchanged", _NOTHING, "", _NOTHING, _STDLIB, "0.01"),
+    "text": Note(
+        "the object, decoded, unchanged",
+        _NOTHING,
+        "embedded pictures (data URLs) with a warning",
+        _NOTHING,
+        _STDLIB,
+        "0.01",
+    ),
     "html": Note(
         "Markdown of what a reader sees: headings, lists with their numbers, tables, links, descriptions of pictures, "
         "MathML",

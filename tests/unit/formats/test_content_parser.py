@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from ragdrop.domain.links import Link
@@ -34,6 +36,41 @@ def of_table(document: ParsedDocument) -> tuple[str, str]:
 @pytest.mark.parametrize("text", ["# Pump\r\n\r\nIt leaks.\r\n", "\tcode\n\n\n* item  \n", "last line without end"])
 def test_markdown_and_text_are_kept_to_the_letter(name: str, text: str) -> None:
     assert parse(text, name).text == text
+
+
+BASE64 = "R0lGODlhAQABAIAAAAUEBA" * 200
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        (f"![Hall A](data:image/gif;base64,{BASE64}=) behind", "![Hall A](data:image/gif) behind"),
+        (
+            f"![Hall A][h]\n\n[h]: data:image/gif;base64,{BASE64}\n\nbehind",
+            "![Hall A][h]\n\n[h]: data:image/gif\n\nbehind",
+        ),
+        (f"<img src='data:image/gif;base64,{BASE64}' alt='Hall A'>", "<img src='data:image/gif' alt='Hall A'>"),
+        (f"a {{ src: url(data:font/woff2;charset=utf-8;base64,{BASE64}) }}", "a { src: url(data:font/woff2) }"),
+        (f"![](data:image/svg+xml,%3Csvg{'%20a' * 30}) behind", "![](data:image/svg+xml) behind"),
+        ("![](data:image/gif;base64," + "\n".join([BASE64[:76]] * 3 + ["UEBA=)"]), "![](data:image/gif)"),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.md", "a.txt"])
+def test_an_embedded_picture_is_left_out_and_its_description_stays(name: str, text: str, read: str) -> None:
+    document = parse(text, name)
+
+    assert document.text == read
+    assert document.warnings[-1].startswith("embedded pictures or files are left out: 1 ")
+
+
+def test_pictures_of_a_notebook_are_left_out() -> None:
+    cell = {"outputs": [{"data": {"image/png": BASE64 + "\n", "text/plain": "<Figure>"}}]}
+    shown = parse(json.dumps({"cells": [cell]}), "a.json").text
+
+    assert shown == (
+        "cells[0].outputs[0].data.image/png: (base64 of 4401 characters is left out)\n"
+        "cells[0].outputs[0].data.text/plain: <Figure>\n"
+    )
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32"])

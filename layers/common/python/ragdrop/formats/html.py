@@ -14,6 +14,7 @@ from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import UnsafeDocumentError
 from ragdrop.formats.markdown_writer import MarkdownWriter, grid, lowered, note_mark, one_line, raised, struck
 from ragdrop.formats.text_decoder import decode
+from ragdrop.formats.text_decoding import without_data_urls
 
 MEDIA_TYPE = "text/html"
 MAX_DEPTH = 250  # three of Python's own calls each, of which it bears 1,000
@@ -136,7 +137,7 @@ class _Page:
                 self._break()
 
     def _text(self, text: str) -> None:
-        text = text.replace("\u00ad", "")
+        text = without_data_urls(text.replace("\u00ad", ""))[0] if "data:" in text else text.replace("\u00ad", "")
         text = text if self._is_raw else re.sub(r"\s+", " ", text)
         if text[:1].isalnum() and self._buffer and re.match(r"[\^_]\S", self._buffer[-1]):
             text = f" {text}"  # `x^n` and what follows

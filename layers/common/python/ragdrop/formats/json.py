@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,11 +11,13 @@ from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import CorruptDocumentError, EmptyDocumentError, UnsafeDocumentError
 from ragdrop.formats.markdown_writer import MAX_TEXT_CHARACTERS
 from ragdrop.formats.text_decoder import decode
-from ragdrop.formats.text_decoding import clean
+from ragdrop.formats.text_decoding import clean, without_data_urls
 
 MAX_DEPTH = 100
 MAX_JSON_CHARACTERS = 16 * 1024 * 1024  # as Python objects it takes about ten times that
 MAX_PATH_CHARACTERS = 300
+_MEDIA = re.compile(r"(?:^|\.)(?:image|audio|video|application)/[\w.+-]+$")  # how notebooks name embedded files
+_BASE64 = re.compile(r"[A-Za-z0-9+/=,\s]{64,}")
 
 
 def read_json(body: bytes) -> ParsedDocument:
@@ -81,6 +84,8 @@ def _lines(value: Any, path: str, depth: int) -> Iterator[str]:
             yield from _lines(held, f"{path}[{number}]", depth + 1)
     else:
         shown = ", ".join(map(_scalar, value)) if isinstance(value, list) else _scalar(value)
+        if _MEDIA.search(path) and _BASE64.fullmatch(shown):
+            shown = f"(base64 of {len(shown)} characters is left out)"
         if shown.strip():
             yield f"{path}: {shown}" if path else shown
 
@@ -88,7 +93,9 @@ def _lines(value: Any, path: str, depth: int) -> Iterator[str]:
 def _scalar(value: object) -> str:
     if value is None:
         return ""
-    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return without_data_urls(value)[0] if isinstance(value, str) else str(value)
 
 
 def _document(records: Iterator[str], media_type: str, warnings: tuple[str, ...]) -> ParsedDocument:

@@ -1,4 +1,4 @@
-"""Markdown and plain text: the parsed text is the decoded object, so quotes are verbatim."""
+"""Markdown and plain text: the parsed text is the decoded object but for embedded files, so quotes are verbatim."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.errors import EmptyDocumentError, UnsupportedMediaTypeError
 from ragdrop.formats.markdown import links_of, markdown_parser, outline
 from ragdrop.formats.text_decoder import decode
-from ragdrop.formats.text_decoding import is_chat
+from ragdrop.formats.text_decoding import is_chat, without_data_urls
 
 MAX_FRONT_MATTER_CHARACTERS = 65_536
 MAX_VALUES = 10_000  # of a front matter, each counted as often as an alias repeats it: a few lines can make gigabytes
@@ -50,6 +50,8 @@ class TextParser:
             raise EmptyDocumentError("there is no text in this document")
         if "\0" in text:
             raise UnsupportedMediaTypeError("the object holds NULs and is not text")
+        text, left_out = without_data_urls(text)
+        warnings += left_out
         if markdown:
             return self._markdown_document(text, warnings)
         kind = "chat" if is_chat(text) else "documentation"

@@ -67,6 +67,27 @@ _IDEOGRAPHS = re.compile("[\u3000-\u30ff\u3105-\u312f\u4e00-\u9fff\uac00-\ud7a3\
 # Each with the last row that is common: what lies behind it in Big5 is rare.
 _IDEOGRAPHIC_SETS = (("gb2312", 0xF7), ("big5", 0xC6), ("shift_jis", 0xEA), ("euc_kr", 0xFD))
 _MIN_IDEOGRAPHS = 5  # where nothing but they speaks for UTF-16
+_DATA_URL = re.compile(
+    r"(?<![\w-])(data:[\w.+-]{1,40}/[\w.+-]{1,80})(?:;[\w=.-]{1,60}){0,4};base64,"
+    r"((?:[A-Za-z0-9+/_=-]|[ \t]*\r?\n[ \t]*(?=[A-Za-z0-9+/]{40}|[A-Za-z0-9+/]{2,76}={0,2}[\"')])){32,})"
+    r"|(data:image/svg\+xml)(?:;[\w=.-]{1,60}){0,4},([^\s\"')>]{32,})",
+    re.IGNORECASE,
+)
+
+
+def without_data_urls(text: str) -> tuple[str, tuple[str, ...]]:
+    r"""*text* without the bytes of pictures and files that are embedded as data URLs, and a warning where it had any.
+
+    >>> without_data_urls("![Hall](data:image/png;base64," + "iVBORw0KGgo" * 9 + "=)")
+    ('![Hall](data:image/png)', ('embedded pictures or files are left out: 1 data URLs of 100 characters in all',))
+    >>> without_data_urls("a short one: data:,Hello%20World")
+    ('a short one: data:,Hello%20World', ())
+    """
+    found = [len(each[2] or each[4]) for each in _DATA_URL.finditer(text)]
+    if not found:
+        return text, ()
+    warning = f"embedded pictures or files are left out: {len(found)} data URLs of {sum(found)} characters in all"
+    return _DATA_URL.sub(r"\1\3", text), (warning,)
 
 
 def marked_encoding(body: bytes) -> str | None:
