@@ -126,3 +126,19 @@ def test_a_not_within_a_title_denies_nothing_around_it() -> None:
 
     assert evidence('The slogan "Do not mess with Accra" was shown on road signs everywhere.', text).problem is None
     assert evidence('The slogan "Do not mess with Accra" was never shown on road signs.', text).problem == "negation"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "problem"),
+    [
+        ("The toll is 40 crowns.", "The toll is ~~40~~ 30 crowns.", "number"),
+        ("The toll is 30 crowns.", "The toll is ~~40~~ 30 crowns.", None),
+        ("The toll is ~~40~~ 30 crowns.", "The toll is ~~40~~ 30 crowns.", None),
+        ("The toll is paid at the gate.", "~~The toll is paid at the gate.~~ It is paid online.", "words"),
+        ("The dam holds 10^6 litres.", "The dam holds 10⁶ litres.", None),
+        ("The dam holds 10⁷ litres.", "The dam holds 10⁶ litres.", "number"),
+        ("The dam holds 106 litres.", "The dam holds 10⁶ litres.", "number"),
+    ],
+)
+def test_struck_text_is_no_evidence_and_a_power_is_no_other_number(claim: str, text: str, problem: str | None) -> None:
+    assert evidence(claim, text).problem == problem

@@ -66,7 +66,7 @@ def raised(text: str, before: str = "") -> str:
         return text.translate(_SUPERSCRIPTS)
     if not any(map(str.isalnum, text)) and "∞" not in text:
         return text
-    if text in _LETTERED and re.search(r"\w\w$" if text.isupper() else r"[0-9Nn]$", before):
+    if text in _LETTERED and re.search(r"\w\w$" if text.isupper() else r"[0-9Nn]\s?$", before):
         return _LETTERED[text]
     if re.search(rf"(?:{_ABBREVIATION.pattern})$", before[-20:] + text):
         return text

@@ -140,6 +140,8 @@ _TOKEN = re.compile(
     r"|(?P<word>[^\W\d_]+|°\s?[CF]\b|[%°])"
 )
 _IDENTIFIER = re.compile(r"(?<![\w.])(?=[\w./-]*[^\W\d_])(?=[\w./-]*\d)\w+(?:[./-]\w+)*")
+_RAISED = re.compile(r"(?<=\d)[⁺⁻]?[⁰¹²³⁴-⁹]+")
+_RAISED_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 _HAS_DIGIT = re.compile(r"\d")
 _ORDINAL = re.compile(r"st|nd|rd|th", re.IGNORECASE)
 
@@ -239,6 +241,15 @@ def identifiers(text: str) -> list[str]:
     """
     found = (match.group().casefold() for match in _IDENTIFIER.finditer(text))
     return [word for word in found if not re.fullmatch(r"[\d.,]+(?:st|nd|rd|th|s|[a-zµ°%]{1,3})?(?:-.*)?", word)]
+
+
+def with_carets(text: str) -> str:
+    """*text* with the powers of numbers written by a caret: a pattern takes a raised digit for a letter.
+
+    >>> with_carets("10⁶ l of m²")
+    '10^6 l of m²'
+    """
+    return text if text.isascii() else _RAISED.sub(lambda found: f"^{found[0].translate(_RAISED_DIGITS)}", text)
 
 
 def quantities(text: str) -> list[Quantity]:

@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-from ragdrop.generate.facts import CalendarDate, Quantity, dates, identifiers, implied, quantities, same_amount
+from ragdrop.generate.facts import (
+    CalendarDate,
+    Quantity,
+    dates,
+    identifiers,
+    implied,
+    quantities,
+    same_amount,
+    with_carets,
+)
 from ragdrop.generate.languages import in_english
 from ragdrop.generate.names import changed_places, fold, folded_words, names, stands_in
 from ragdrop.generate.polarity import contradicts
@@ -35,6 +44,7 @@ _LEAD_IN = re.compile(
     r"(?:say|state|note|mention|explain|indicate|confirm)s?(?: that)?,? ",
     re.IGNORECASE,
 )
+_STRUCK = re.compile(r"(?<!~)~~(?=[^\s~])[^~\n]{1,2000}(?<=\S)~~(?!~)")
 _ONE = {"one", "a", "an", "single", "once", "1"}
 
 
@@ -87,13 +97,22 @@ def evidence(claim: str, text: str, *, about: str = "") -> Evidence:
     Evidence(start=8, end=23, support=1.0, problem=None)
     >>> evidence("The pump holds 70 litres.", "The pump holds 7 litres.").problem
     'number'
+    >>> evidence("The pump costs 40 crowns.", "The pump costs ~~40~~ 30 crowns.").problem
+    'number'
     """
-    claim = _LEAD_IN.sub("", claim)
+    text = _without_struck(text)
+    claim = _without_struck(_LEAD_IN.sub("", claim))
     misquoted = next((quote for quote in quotations(claim) if find_folded(quote, text) is None), None)
     best = _best(claim, text, about)
     if misquoted is not None and best.problem is None:
         return Evidence(best.start, best.end, best.support, "quote")
     return best
+
+
+def _without_struck(text: str) -> str:
+    """*text* with blanks for what is struck out: it is no evidence.  Text that is all struck out stays."""
+    plain = _STRUCK.sub(lambda found: " " * len(found[0]), text) if "~~" in text else text
+    return plain if any(map(str.isalnum, plain)) else text
 
 
 def sentence_around(text: str, start: int, end: int) -> str:
@@ -149,7 +168,7 @@ def joint_problem(claim: str, slices: Sequence[str], *, about: str = "") -> str 
 
     >>> joint_problem("The pump is red and holds 7 litres.", ["The pump is red.", "The pump holds 7 litres."])
     """
-    whole = "\n".join(slices)
+    whole = _without_struck("\n".join(slices))
     if any(find_folded(quote, whole) is None for quote in quotations(claim)):
         return "quote"
     window = _Window(Span(0, len(whole)), whole, "")
@@ -288,7 +307,7 @@ def _share(wanted: frozenset[str], given: frozenset[str]) -> float:
 
 @lru_cache(maxsize=4_096)
 def _facts(text: str) -> _Facts:
-    text = in_english(text)
+    text = with_carets(in_english(text))
     found, rest = dates(text)
     held = quantities(rest)
     named = names(rest)  # a month is no name

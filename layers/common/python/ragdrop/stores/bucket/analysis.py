@@ -14,6 +14,7 @@ from ragdrop.stores.index_queries import JOINED_TERM, MAX_TERMS, STOP_WORDS, TER
 
 ANALYZER = "words"  # as tantivy knows it, in the schema of every segment
 MAX_PARTS = 8  # of a joined term such as a path; longer ones are found by their parts alone
+_APART = re.compile(r"(?<=\d)(?=[⁰¹²³⁴-⁻₀-₋])|(?<=[^\W\d]{4})(?=[⁰¹²³⁴-⁹])|[™℠®©]")
 _MARKS = re.compile("[\u0300-\u036f]+")
 
 
@@ -57,8 +58,15 @@ def query_terms(text: str) -> tuple[list[str], bool]:
 
 
 def _folded(text: str) -> str:
+    """*text* in one case without accents; what is raised behind a number or a word is a word apart.
+
+    >>> _folded("10⁶ l of H₂O, 7 m², pump³, Seal™")
+    '10 6 l of h2o, 7 m2, pump 3, seal '
+    """
     text = segmented(unicodedata.normalize("NFC", text))
-    return text.lower() if text.isascii() else _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    if text.isascii():
+        return text.lower()
+    return _MARKS.sub("", unicodedata.normalize("NFKD", _APART.sub(" ", text).casefold()))
 
 
 def _words(text: str, *, least_part: int = 1) -> Iterable[str]:
