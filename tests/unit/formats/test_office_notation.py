@@ -63,6 +63,7 @@ def slide(paragraphs: str) -> ParsedDocument:
         (r"CO{\sub 2} gas", "CO₂ gas"),
         (r"2\super 40\nosupersub  states", "2⁴⁰ states"),
         (r"2{\up6 8} states", "2⁸ states"),
+        (r"2{\super\i n}{\super +1} ways", "2^(n+1) ways"),
         (r"Fee: {\strike 9} 7", "Fee: ~~9~~ 7"),
         (r"Fee: \striked1 9\plain  7", "Fee: ~~9~~ 7"),
         (r"{\strike One\par Two} Three", "~~One~~\n\n~~Two~~ Three"),

@@ -33,6 +33,7 @@ LISTS = (
 OPEN, BETWEEN, CLOSE = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end"))
 BOX = OPEN.replace("/></w:r>", "><w:ffData><w:checkBox><w:checked/></w:checkBox></w:ffData></w:fldChar></w:r>")
 LINKED = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+RAISED = '<w:vertAlign w:val="superscript"/>'
 CHOICE = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
 
 
@@ -87,7 +88,9 @@ def row(*cells: str, look: str = "") -> str:
         (run("CO") + run("2", '<w:vertAlign w:val="subscript"/>') + run(" gas"), "CO₂ gas"),
         (run("2") + run("40", '<w:rStyle w:val="Upper"/>') + run(" states"), "2⁴⁰ states"),
         (run("2") + run("8", '<w:position w:val="8"/><w:sz w:val="14"/>') + run(" states"), "2⁸ states"),
+        (run("2") + run("n", RAISED + "<w:i/>") + run("+1", RAISED) + run(" ways"), "2^(n+1) ways"),
         (run("Fee: ") + run("9", "<w:strike/>") + run(" 7 francs"), "Fee: ~~9~~ 7 francs"),
+        (run("9 ", "<w:strike/>") + run("francs", "<w:strike/><w:b/>") + run(" 7"), "~~9 francs~~ 7"),
         (run("Fee: ") + run("9", '<w:rStyle w:val="Gone"/>') + run(" 7"), "Fee: ~~9~~ 7"),
         (run("Fee: ") + run("9", '<w:strike w:val="0"/>'), "Fee: 9"),
     ],

@@ -273,9 +273,12 @@ class _Part:
             style = value(child(own, "rStyle"))
             chain = [*([own] if own is not None else []), *(self._looks(style) if style else ()), *inherited]
             look = {name: found for each in reversed(chain) for found in each if (name := local(found)) in _LOOKS}
-            raised = value(look.get("vertAlign")) or ("" if len(shifts) == 1 else _shift(own))
-            _set(run, "vertAlign", raised)
-            _set(run, "strike", "true" if is_on(look.get("strike")) or is_on(look.get("dstrike")) else "")
+            moved = value(look.get("vertAlign")) or ("" if len(shifts) == 1 else _shift(own))
+            is_struck = is_on(look.get("strike")) or is_on(look.get("dstrike"))
+            if own is not None:
+                own[:] = []  # mammoth would part runs that differ in nothing that is read
+            _set(run, "vertAlign", moved)
+            _set(run, "strike", "true" if is_struck else "")
 
     def _looks(self, style: str, *, paragraph: bool = False) -> list[Element]:
         """The properties of runs that a style and those that it is based on set, if some of them matter."""

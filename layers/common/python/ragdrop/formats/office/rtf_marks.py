@@ -90,9 +90,14 @@ def without_marks(text: str) -> str:
     >>> without_marks("10\ufdd1u;6\ufdd1; m, \ufdd1k;old\ufdd1; new")
     '10⁶ m, ~~old~~ new'
     """
-    written = text.partition(_MARK)[0]
-    parts = [written]
+    runs = [("", text.partition(_MARK)[0])]
     for look, run in _RUN.findall(text):
+        if run and look == runs[-1][0]:
+            runs[-1] = look, runs[-1][1] + run
+        elif run:
+            runs.append((look, run))
+    parts: list[str] = []
+    for look, run in runs:
         before = "".join(parts[-3:])[-20:]
         parts.append(re.sub(r"[^|\n]+", lambda found: _looking(found[0], look, before), run) if look else run)  # noqa: B023
     return "".join(parts)
