@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import httpx2
@@ -43,13 +44,112 @@ def called(world: World, tool: str, /, **arguments: Any) -> CallToolResult:
     return with_agent(world, use)
 
 
-def posted(world: World, *, method: str = "POST", **headers: str) -> httpx2.Response:
+def posted(world: World, *, method: str = "POST", message: Any = INITIALIZE, **headers: str) -> httpx2.Response:
+    """The reply to a message, which may be text; underscores in the names of headers stand for hyphens."""
+
     async def run() -> httpx2.Response:
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(mcp_api(world.app))) as http:
-            sent = {"accept": "application/json, text/event-stream", **headers}
-            return await http.request(method, URL, json=INITIALIZE if method == "POST" else None, headers=sent)
+            sent = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+            sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+            body = None if method != "POST" else message if isinstance(message, str) else json.dumps(message)
+            return await http.request(method, URL, content=body, headers=sent)
 
     return asyncio.run(run())
+
+
+def replied(world: World, message: Any, **headers: str) -> tuple[int, Any]:
+    """Status and body of the reply to *message*, sent with a reader's key; None for an empty body."""
+    response = posted(world, message=message, x_api_key=key_of(world, "reader"), **headers)
+    return response.status_code, response.json() if response.content else None
+
+
+PING: dict[str, Any] = {"jsonrpc": "2.0", "id": 7, "method": "ping"}
+
+
+@pytest.mark.parametrize("version", ["2099-01-01", "2026-07-28", "latest", ""])
+def test_initialize_negotiates_the_version_of_its_body_whatever_its_header_names(world: World, version: str) -> None:
+    status, body = replied(world, INITIALIZE, mcp_protocol_version=version)
+
+    assert (status, body["result"]["protocolVersion"]) == (200, "2025-11-25")
+
+
+def test_after_initialize_an_unsupported_version_is_refused_with_those_that_are_supported(world: World) -> None:
+    status, body = replied(world, PING, mcp_protocol_version="2031-05-05")
+
+    assert (status, body["id"]) == (400, 7)
+    assert "2025-06-18" in body["error"]["message"]
+    assert body["error"]["data"]["requested"] == "2031-05-05"
+    assert replied(world, PING, mcp_protocol_version="2024-11-05")[0] == 200
+    assert replied(world, PING)[0] == 200
+
+
+@pytest.mark.parametrize("sent", [0, -3, "a", "", 2.0, 2**60])
+def test_a_reply_has_the_id_of_its_request(world: World, sent: object) -> None:
+    assert replied(world, {**PING, "id": sent}) == (200, {"jsonrpc": "2.0", "id": sent, "result": {}})
+
+
+@pytest.mark.parametrize("sent", [None, 1.5, True, [1], {"a": 1}])
+def test_a_request_with_an_id_of_no_valid_type_is_refused_in_words(world: World, sent: object) -> None:
+    status, body = replied(world, {**PING, "id": sent})
+
+    assert (status, body["id"], body["error"]["code"]) == (400, None, -32600)
+    assert body["error"]["message"].startswith(f"id is {json.dumps(sent)}")
+
+
+@pytest.mark.parametrize(
+    ("message", "code", "words"),
+    [
+        ([PING, {**PING, "id": 8}], -32600, "batches are not supported"),
+        ([], -32600, "batches are not supported"),
+        ("7", -32600, "must be a JSON object"),
+        ("", -32700, "not valid JSON"),
+        ('{"jsonrpc": ', -32700, "not valid JSON at character 12"),
+        ({**PING, "jsonrpc": "1.0"}, -32600, 'jsonrpc must be "2.0"'),
+        ({"jsonrpc": "2.0", "id": 7}, -32600, "method is missing"),
+        ({**PING, "method": 7}, -32600, "method must be a string"),
+        ({**PING, "method": "tools/call", "params": ["rag_query"]}, -32602, "params must be an object"),
+    ],
+)
+def test_what_is_no_message_is_refused_in_plain_words(world: World, message: object, code: int, words: str) -> None:
+    status, body = replied(world, message)
+
+    assert (status, body["error"]["code"]) == (400, code)
+    assert words in body["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code", "words"),
+    [
+        ("tools/everything", {}, -32601, "Method not found"),
+        ("tools/call", {}, -32602, "tools/call: params.name is missing"),
+        ("tools/call", {"name": 7}, -32602, "tools/call: params.name input should be a valid string"),
+        ("resources/read", None, -32602, "resources/read: params"),
+        ("prompts/get", {"arguments": {}}, -32602, "prompts/get: params.name is missing"),
+    ],
+)
+def test_a_method_names_the_parameter_that_it_lacks(
+    world: World, method: str, params: object, code: int, words: str
+) -> None:
+    status, body = replied(world, {**PING, "method": method, "params": params})
+
+    assert (status, body["id"], body["error"]["code"]) == (200, 7, code)
+    assert words in body["error"]["message"]
+
+
+def test_a_notification_is_accepted_without_a_body(world: World) -> None:
+    assert replied(world, {"jsonrpc": "2.0", "method": "notifications/initialized"}) == (202, None)
+    assert replied(world, {"jsonrpc": "2.0", "id": 7, "result": {}}) == (202, None)
+
+
+def test_a_content_type_that_is_not_json_is_named(world: World) -> None:
+    status, body = replied(world, PING, content_type="text/plain")
+
+    assert (status, body["error"]["message"]) == (415, "the Content-Type header is 'text/plain': send application/json")
+    assert replied(world, PING, content_type="Application/JSON; charset=utf-8")[0] == 200
+
+
+def test_any_accept_header_that_allows_json_will_do(world: World) -> None:
+    assert [replied(world, PING, accept=each)[0] for each in ("*/*", "application/*", "text/html")] == [200, 200, 406]
 
 
 @pytest.mark.parametrize("tool", ["rag_query", "rag_context_search", "rag_context_index", "rag_context_stats"])

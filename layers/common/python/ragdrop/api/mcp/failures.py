@@ -57,3 +57,11 @@ def invalid(error: ValidationError) -> InvalidParamsError:
     shown = value[:200] if isinstance(value, str) else value if isinstance(value, int | float) else None
     allowed = {name: limit for name, limit in (first.get("ctx") or {}).items() if isinstance(limit, int | float | str)}
     return InvalidParamsError(f"{field}: {first['msg']}", field=field, value=shown, allowed=allowed or None)
+
+
+def wrong_params(error: ValidationError) -> str:
+    """The first parameter of a method that is wrong, and how, in the protocol's own names."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    name = ".".join(str(part) for part in first["loc"] if part != "params")
+    reason = "is missing" if first["type"] == "missing" else first["msg"][:1].lower() + first["msg"][1:]
+    return f"params.{name} {reason}" if name else f"params {reason}"

@@ -1,14 +1,18 @@
 """`POST /mcp`: the Model Context Protocol over streamable HTTP, stateless, answered as JSON."""
 
+import json
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, FastAPI, Request
+from mcp import MCPError
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from mcp_types import INVALID_REQUEST
+from starlette.responses import JSONResponse, Response
+from starlette.types import Message, Receive, Scope, Send
 
 from ragdrop.api.http import CALLER_IN_SCOPE, Authenticate, authenticated, create_api, deadline_of
 from ragdrop.api.mcp.direct import DirectApi
+from ragdrop.api.mcp.messages import check_message, is_json, read_message, sent_id, usable_headers
 from ragdrop.api.mcp.server import Context, McpCaller, build
 from ragdrop.domain.tenants import Caller
 
@@ -46,11 +50,38 @@ class _Exchange(Response):
         self._who = who
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve the message."""
-        scope[CALLER_IN_SCOPE] = self._who
+        """Serve the message, or refuse it under its id."""
+        content_type = dict(scope["headers"]).get(b"content-type")
+        if not is_json(content_type):
+            given = f"is {content_type.decode('latin-1')[:80]!r}" if content_type else "is missing"
+            refusal = MCPError(INVALID_REQUEST, f"the Content-Type header {given}: send application/json")
+            await _refused(refusal, None, 415)(scope, receive, send)
+            return
+        message: dict[str, Any] | None = None
+        try:
+            body = await Request(scope, receive).body()
+            message = read_message(body)
+            check_message(message)
+            headers = usable_headers(scope["headers"], message)
+        except MCPError as exc:
+            await _refused(exc, message, 400)(scope, receive, send)
+            return
+        if isinstance(message.get("id"), float):
+            body = json.dumps({**message, "id": sent_id(message)}).encode()
+
+        async def checked() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        scope = {**scope, "headers": headers, CALLER_IN_SCOPE: self._who}
         manager = StreamableHTTPSessionManager(self._server, json_response=True, stateless=True)
         async with manager.run():  # one a request: a Lambda has an event loop only while it serves
-            await manager.handle_request(scope, receive, send)
+            await manager.handle_request(scope, checked, send)
+
+
+def _refused(error: MCPError, message: dict[str, Any] | None, status: int) -> JSONResponse:
+    """An error of the protocol, under the id of *message* where it has a valid one."""
+    shown = error.error.model_dump(exclude_none=True)
+    return JSONResponse({"jsonrpc": "2.0", "id": sent_id(message), "error": shown}, status)
 
 
 def mcp_api(app: "App") -> FastAPI:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import anyio
 from mcp import MCPError
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp_types import (
@@ -26,12 +26,13 @@ from mcp_types import (
     ReadResourceRequestParams,
     ReadResourceResult,
 )
+from pydantic import ValidationError
 
 from ragdrop import __version__
 from ragdrop.api.mcp import resources as documents
 from ragdrop.api.mcp import resources as prompts
 from ragdrop.api.mcp.backend import Backend
-from ragdrop.api.mcp.failures import protocol_error
+from ragdrop.api.mcp.failures import protocol_error, wrong_params
 from ragdrop.api.mcp.indexing import in_thread
 from ragdrop.api.mcp.tools import TOOLS, Call
 from ragdrop.errors import RagdropError
@@ -89,7 +90,7 @@ def build(caller_of: Callable[[Context], McpCaller]) -> Server[Any]:
         except RagdropError as exc:
             raise protocol_error(exc) from exc
 
-    return Server(
+    server: Server[Any] = Server(
         "ragdrop",
         version=__version__,
         title="ragdrop",
@@ -102,6 +103,16 @@ def build(caller_of: Callable[[Context], McpCaller]) -> Server[Any]:
         on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,
     )
+    server.middleware.append(_name_wrong_params)
+    return server
+
+
+async def _name_wrong_params(context: Context, call_next: CallNext) -> HandlerResult:
+    """Name the parameter that is missing or wrong; the SDK says no more than that one is."""
+    try:
+        return await call_next(context)
+    except ValidationError as exc:
+        raise MCPError(INVALID_PARAMS, f"{context.method}: {wrong_params(exc)}") from exc
 
 
 async def _told(work: Awaitable[T]) -> T:
