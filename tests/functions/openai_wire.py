@@ -41,8 +41,8 @@ def openai_client(deployment: Deployment) -> OpenAI:
     return OpenAI(api_key=deployment.key, base_url="http://ragdrop/v1", http_client=transport, max_retries=0)
 
 
-def post_chat(deployment: Deployment, **body: Any) -> tuple[int, Any]:
-    """POST /v1/chat/completions without the client."""
-    event = deployment.event("ask", path="/v1/chat/completions", body=json.dumps(body))
+def post_chat(deployment: Deployment, *, path: str = "/v1/chat/completions", **body: Any) -> tuple[int, Any]:
+    """POST /v1/chat/completions, or another *path*, without the client."""
+    event = deployment.event("ask", path=path, body=json.dumps(body))
     response = deployment.handlers["generate"].handler(event, LocalContext())
     return response["statusCode"], response["body"]

@@ -211,3 +211,87 @@ def test_an_abstention_is_a_plain_sentence_and_never_the_sentinel(client: OpenAI
         assert "INSUFFICIENT_INFORMATION" not in body
         assert "do not hold enough to answer" in body
         assert '"insufficient_information"' in body
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_abstention_that_asked_no_model_counts_no_tokens(deployment: Deployment, *, stream: bool) -> None:
+    options = {"stream": True, "stream_options": {"include_usage": True}} if stream else {}
+
+    with openai_client(deployment) as client:
+        found = client.chat.completions.create(model="default", messages=ask("Who won the regatta?"), **options)
+        usage = list(found)[-1].usage if stream else found.usage
+
+    assert deployment.chat.asked == []
+    assert (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) == (0, 0, 0)
+
+
+def test_condensing_a_conversation_counts_in_usage_stats_and_receipt(client: OpenAI, deployment: Deployment) -> None:
+    deployment.chat.reply = lambda messages: (
+        "What is the pump's code?" if "conversation" in messages[0].content else REPLY
+    )
+    turns = [*ask("Tell me of the pump."), {"role": "assistant", "content": "It is red."}, *ask("And its code?")]
+
+    alone = client.chat.completions.create(model="default", messages=ask("What is the pump's code?")).usage
+    condensed = client.chat.completions.create(model="default", messages=turns)
+
+    assert condensed.usage.prompt_tokens > alone.prompt_tokens
+    assert condensed.usage.completion_tokens > alone.completion_tokens
+    _, receipt = deployment.send("GET", f"/answers/{condensed.model_extra['ragdrop']['answer_id']}")
+    assert receipt["usage"]["prompt_tokens"] == condensed.usage.prompt_tokens
+    _, stats = deployment.send("GET", "/stats")
+    assert stats["tokens"]["total"] == alone.total_tokens + condensed.usage.total_tokens
+
+
+def test_one_model_is_read_by_its_id(client: OpenAI, deployment: Deployment) -> None:
+    space = deployment.handlers["generate"].app.tenants.directory.tenant("demo").active.space
+
+    for name in ("default", "vault:handbook", space.model):
+        assert client.models.retrieve(name).id == name
+    with pytest.raises(openai.NotFoundError) as caught:
+        client.models.retrieve("vault:nowhere")
+    assert (caught.value.body["type"], caught.value.body["param"]) == ("not_found_error", "model")
+
+
+def test_texts_are_embedded_by_the_model_of_the_index(client: OpenAI, deployment: Deployment) -> None:
+    space = deployment.handlers["generate"].app.tenants.directory.tenant("demo").active.space
+    texts = ["The pump is red.", "It holds 7 litres."]
+
+    whole = client.embeddings.create(model="default", input=texts)  # the client asks for base64 and decodes it
+    plain = client.embeddings.create(
+        model=space.model, input=texts[1], encoding_format="float", dimensions=space.dimension
+    )
+
+    assert [each.index for each in whole.data] == [0, 1]
+    assert {len(each.embedding) for each in whole.data} == {space.dimension}
+    assert plain.data[0].embedding == pytest.approx(whole.data[1].embedding, abs=1e-6)
+    assert plain.usage.total_tokens == plain.usage.prompt_tokens > 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "param", "words"),
+    [
+        ({"input": [1, 2, 3]}, "input", "tokens are not supported"),
+        ({"input": [[1, 2], [3]]}, "input", "tokens are not supported"),
+        ({"input": ""}, "input", "none of them empty"),
+        ({"input": []}, "input", "1 to 256 are allowed"),
+        ({"input": ["a"] * 257}, "input", "257 texts"),
+        ({"input": "a", "dimensions": 3}, "dimensions", "dimensions is 3"),
+        ({"input": "a", "encoding_format": "hex"}, "encoding_format", "encoding_format"),
+        ({}, "input", "input"),
+    ],
+)
+def test_what_cannot_be_embedded_is_refused_in_words(
+    deployment: Deployment, fields: dict[str, object], param: str, words: str
+) -> None:
+    status, text = post_chat(deployment, path="/v1/embeddings", **fields)
+
+    error = json.loads(text)["error"]
+    assert (status, error["type"], error["param"]) == (400, "invalid_request_error", param)
+    assert words in error["message"]
+
+
+def test_another_embedding_model_is_not_found(client: OpenAI) -> None:
+    with pytest.raises(openai.NotFoundError) as caught:
+        client.embeddings.create(model="text-embedding-3-small", input="pump")
+
+    assert "'default'" in caught.value.body["message"]

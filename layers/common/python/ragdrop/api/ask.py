@@ -13,6 +13,7 @@ from ragdrop.api.requests import AskRequest, query_of
 from ragdrop.api.streams import EVENT_STREAM, EventStream, events
 from ragdrop.domain.answers import Question
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.models import ModelCall
 from ragdrop.domain.tenants import Caller
 from ragdrop.generate.ask import Answering
 from ragdrop.generate.conversations import Turn
@@ -44,12 +45,15 @@ def ask_router(ask: AskPart, condense: Callable[[], CondenseConversation], calle
         once checked), then `done` with the whole answer, or `error`.
         """
         start = time.perf_counter()
+        calls: tuple[ModelCall, ...] = ()
         if body.history:
-            body = body.model_copy(update={"query": condense()(turns_of(body), deadline), "history": []})
+            asked, calls = condense()(turns_of(body), deadline)
+            body = body.model_copy(update={"query": asked, "history": []})
         request.state.asked = body.query
+        question = question_of(body, calls)
         if not body.stream:
-            return answer(ask(), body, request, who, deadline)
-        stream = ask().stream(question_of(body), who, deadline)
+            return ask_response(ask()(question, who, deadline), request, start)
+        stream = ask().stream(question, who, deadline)
         first = next(stream)  # what fails before anything was said is an error like any other
         return EventStream(events(itertools.chain([first], stream), request, start))
 
@@ -69,8 +73,8 @@ def turns_of(body: AskRequest) -> list[Turn]:
     return [*turns, Turn("user", body.query)]
 
 
-def question_of(body: AskRequest) -> Question:
-    """The domain's question of a request."""
+def question_of(body: AskRequest, calls: tuple[ModelCall, ...] = ()) -> Question:
+    """The domain's question of a request, which *calls* of a chat model condensed."""
     return Question(
         query_of(body),
         style=body.style,
@@ -78,4 +82,5 @@ def question_of(body: AskRequest) -> Question:
         system_prompt=body.system_prompt,
         prompt_template=body.prompt_template,
         max_context_tokens=body.max_context_tokens,
+        calls=calls,
     )

@@ -239,6 +239,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "POST /v1/chat/completions": {
         "request": {"model": "vault:team", "messages": [{"role": "user", "content": "How long is a backup kept?"}]}
     },
+    "POST /v1/embeddings": {"request": {"model": "default", "input": ["How long is a backup kept?"]}},
     "POST /v1/verify": {
         "request": {
             "answer": "The pump holds 7 litres [1]. It is blue.",

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ragdrop.api.ask import ask_router
 from ragdrop.api.http import authenticated, create_api
-from ragdrop.api.openai import chat_router
+from ragdrop.api.openai import chat_router, embeddings_router
 from ragdrop.api.verify import verify_router
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def generate_api(app: App) -> FastAPI:
         chat_router(
             lambda: app.generate.converse, lambda: app.generate.condense_conversation, app.tenants.directory, reader
         ),
+        embeddings_router(lambda: app.ports.guarded_embedder, app.tenants.directory, reader),
         verify_router(lambda: app.generate.verify, reader),
     ]
     return create_api(routers, allow_origins=app.ports.settings.cors_allow_origins)

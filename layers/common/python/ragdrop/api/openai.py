@@ -1,15 +1,18 @@
-"""`POST /v1/chat/completions` and `GET /v1/models`: the OpenAI protocol, answered with checked citations."""
+"""`/v1`: chat completions with checked citations, models and embeddings, in the OpenAI protocol."""
 
+import base64
 import itertools
 import json
+import sys
 import time
 import uuid
+from array import array
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, field
-from typing import Annotated, Any
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -18,14 +21,20 @@ from ragdrop.api.ask import AskPart
 from ragdrop.api.http import Authenticate, RequestDeadline, body_of_error
 from ragdrop.api.streams import EVENT_STREAM, EventStream
 from ragdrop.domain.answers import STANDING, Answer, CheckedSentence, Citation, Question, closest_text
+from ragdrop.domain.chunks import Vector
 from ragdrop.domain.queries import Query
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import InvalidParamsError, NotFoundError, RagdropError
 from ragdrop.generate.ask import AskEvent, SourcesFound
+from ragdrop.generate.budget import estimate_tokens
 from ragdrop.generate.conversations import Turn
 from ragdrop.generate.prompt import CondenseConversation
+from ragdrop.ports import Embedder
 from ragdrop.query.scopes import visible_vaults
 from ragdrop.tenants.directory import TenantDirectory
+
+DEFAULT_MODEL = "default"
+VAULT_PREFIX = "vault:"
 
 
 def chat_router(
@@ -56,7 +65,8 @@ def chat_router(
         """
         reply = ChatReply(request, body.model, int(time.time()), time.perf_counter())
         vaults = vaults_of(body.model, directory.tenant(who.tenant), who)
-        question = Question(Query(condense()(body.turns, deadline), vaults=vaults))
+        asked, calls = condense()(body.turns, deadline)
+        question = Question(Query(asked, vaults=vaults), calls=calls)
         if not body.stream:
             return JSONResponse(reply.whole(ask()(question, who, deadline)))
         stream = _begun(ask().stream(question, who, deadline))
@@ -67,12 +77,110 @@ def chat_router(
     def get_models(who: Annotated[Caller, Depends(caller)]) -> dict[str, Any]:
         """What `model` may be: `default` for all that the key may see, `vault:NAME` for one vault."""
         names = model_names(directory.tenant(who.tenant), who)
+        return {"object": "list", "data": [_model(name) for name in names]}
+
+    @router.get("/models/{model:path}", summary="Read one model")
+    def get_model(
+        model: Annotated[str, Path(description="As `GET /v1/models` lists it.")],
+        who: Annotated[Caller, Depends(caller)],
+    ) -> dict[str, Any]:
+        """A model that `GET /v1/models` lists, or the embedding model; any other is 404."""
+        tenant = directory.tenant(who.tenant)
+        if tenant is None or model != tenant.active.space.model:
+            vaults_of(model, tenant, who)
+        return _model(model)
+
+    return router
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "ragdrop"}
+
+
+MAX_INPUTS = 256  # texts: eight requests to the embedding endpoint at its usual batch size
+MAX_INPUT_CHARACTERS = 500_000  # of all texts together
+
+
+class EmbeddingRequest(BaseModel):
+    """Texts to embed by the model of the index; other fields of the protocol are ignored."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    model: Annotated[str, StringConstraints(max_length=200)] = Field(
+        default=DEFAULT_MODEL, description="`default`, or the name of the embedding model.", examples=[DEFAULT_MODEL]
+    )
+    input: str | list[Any] = Field(description="A text, or a list of 1 to 256 texts; no tokens.")
+    encoding_format: Literal["float", "base64"] = Field(
+        default="float", description="A list of numbers, or their 32-bit floats in little-endian order as base64."
+    )
+    dimensions: int | None = Field(default=None, description="That of the index; no other.")
+    input_type: Literal["passage", "query"] = Field(
+        default="passage", description="Which prefix of the model the texts get: that of documents or of questions."
+    )
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts.
+
+        Raises:
+            InvalidParamsError: They are tokens, empty, too many or too long.
+        """
+        texts = [self.input] if isinstance(self.input, str) else self.input
+        if any(not isinstance(text, str) for text in texts):
+            message = "input: tokens are not supported: send a text, or a list of texts"
+            raise InvalidParamsError(message, field="input", value=None, allowed=None)
+        if not 1 <= len(texts) <= MAX_INPUTS or not all(text.strip() for text in texts):
+            message = f"input: {len(texts)} texts; 1 to {MAX_INPUTS} are allowed, none of them empty"
+            raise InvalidParamsError(message, field="input", value=len(texts), allowed={"le": MAX_INPUTS})
+        characters = sum(map(len, texts))
+        if characters > MAX_INPUT_CHARACTERS:
+            message = f"input: {characters} characters; at most {MAX_INPUT_CHARACTERS} are allowed in one request"
+            raise InvalidParamsError(message, field="input", value=characters, allowed={"le": MAX_INPUT_CHARACTERS})
+        return texts
+
+
+def embeddings_router(embedder: Callable[[], Embedder], directory: TenantDirectory, caller: Authenticate) -> APIRouter:
+    """The route; *embedder* is called at the first request."""
+    router = APIRouter(prefix="/v1", tags=["openai"])
+
+    @router.post("/embeddings", summary="Embed texts")
+    def post_embeddings(
+        body: EmbeddingRequest, who: Annotated[Caller, Depends(caller)], deadline: RequestDeadline
+    ) -> dict[str, Any]:
+        """The vectors of texts by the model of the index, in the OpenAI protocol; nothing is stored.
+
+        The endpoint behind it need not count, so `usage` estimates tokens at four characters each.
+        """
+        tenant = directory.tenant(who.tenant)
+        space = tenant.active.space if tenant is not None else None
+        if space is None or body.model not in {DEFAULT_MODEL, space.model}:
+            names = " and ".join(repr(name) for name in (DEFAULT_MODEL, space and space.model) if name)
+            message = f"there is no embedding model named {body.model[:100]!r}: there are {names}"
+            raise NotFoundError(message, field="model", value=body.model[:100])
+        if body.dimensions not in {None, space.dimension}:
+            message = f"dimensions is {body.dimensions}; the index has {space.dimension}"
+            raise InvalidParamsError(message, field="dimensions", value=body.dimensions, allowed=[space.dimension])
+        texts = body.texts
+        if body.input_type == "query":
+            space = replace(space, passage_prefix=space.query_prefix)
+        vectors = embedder().passages(texts, space, deadline)
+        tokens = sum(map(estimate_tokens, texts))
+        shown = [_base64(each) if body.encoding_format == "base64" else list(each) for each in vectors]
         return {
             "object": "list",
-            "data": [{"id": name, "object": "model", "created": 0, "owned_by": "ragdrop"} for name in names],
+            "data": [{"object": "embedding", "index": place, "embedding": each} for place, each in enumerate(shown)],
+            "model": space.model,
+            "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
         }
 
     return router
+
+
+def _base64(found: Vector) -> str:
+    floats = array("f", found)
+    if sys.byteorder == "big":
+        floats.byteswap()
+    return base64.b64encode(floats.tobytes()).decode()
 
 
 def _begun(stream: Iterator[AskEvent]) -> Iterator[AskEvent]:
@@ -81,8 +189,6 @@ def _begun(stream: Iterator[AskEvent]) -> Iterator[AskEvent]:
     return itertools.chain([first], stream)
 
 
-DEFAULT_MODEL = "default"
-VAULT_PREFIX = "vault:"
 SPEAKERS = frozenset({"user", "assistant"})  # a client's system prompt is not ours: ragdrop has its own
 
 
@@ -267,7 +373,7 @@ def _finish_reason(answer: Answer) -> str:
 
 
 def _usage(answer: Answer) -> dict[str, int] | None:
-    """Tokens; None where the endpoint did not count, or no model was asked."""
+    """Tokens, zeros if no model was asked; None if an endpoint did not count."""
     if answer.prompt_tokens is None or answer.completion_tokens is None:
         return None
     return {

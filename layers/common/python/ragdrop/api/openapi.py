@@ -26,6 +26,8 @@ MORE = {
     "/search": ("INVALID_DOC_TYPE", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND"),
     "/ask": ("INVALID_DOC_TYPE", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND", "GENERATION_ERROR"),
     "/v1/chat/completions": ("NOT_FOUND", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND", "GENERATION_ERROR"),
+    "/v1/embeddings": ("NOT_FOUND", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND"),
+    "/v1/models/{model}": ("NOT_FOUND",),
     "/answers/{answer_id}": ("NOT_FOUND",),
     "/answers/{answer_id}/feedback": ("NOT_FOUND",),
     "/documents/{vault}/{path}": ("DOCUMENT_NOT_FOUND", "DOCUMENT_TOO_LARGE"),

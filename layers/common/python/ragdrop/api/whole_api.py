@@ -11,7 +11,7 @@ from ragdrop.api.ask import ask_router
 from ragdrop.api.documents import documents_router
 from ragdrop.api.health import health_router, queue_router
 from ragdrop.api.http import Authenticate, authenticated, create_api, maybe_authenticated
-from ragdrop.api.openai import chat_router
+from ragdrop.api.openai import chat_router, embeddings_router
 from ragdrop.api.openapi import documented
 from ragdrop.api.past.canaries import canaries_router
 from ragdrop.api.past.feedback import feedback_router
@@ -73,6 +73,7 @@ def query_api(app: App) -> FastAPI:
         chat_router(
             lambda: app.generate.converse, lambda: app.generate.condense_conversation, app.tenants.directory, reader
         ),
+        embeddings_router(lambda: app.ports.guarded_embedder, app.tenants.directory, reader),
         stages_router(lambda: app.history.stages, reader, writer),
         canaries_router(lambda: app.operate.canaries, reader, writer),
         rollback_router(lambda: app.history.roll_back, writer),

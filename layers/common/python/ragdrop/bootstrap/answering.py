@@ -173,6 +173,7 @@ class QueryParts:
         settings = self.ports.settings
         services = SearchServices(
             observe=self.observe_queries,
+            prices=settings.chat_prices,
             bucket=self.bucket_search,
             metrics=self.ports.metrics,
             breakers=self.ports.breakers,
@@ -234,7 +235,13 @@ class GenerateParts:
         from ragdrop.generate.pipeline import ask_pipeline
 
         budget, observe = self.tenants.daily_budget, self.query.observe_queries
-        return ask_pipeline(self.unobserved_ask, budget=budget, observe=observe, operation=operation)
+        return ask_pipeline(
+            self.unobserved_ask,
+            budget=budget,
+            observe=observe,
+            prices=self.ports.settings.chat_prices,
+            operation=operation,
+        )
 
     @cached_property
     def condense_conversation(self) -> CondenseConversation:

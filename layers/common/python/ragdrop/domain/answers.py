@@ -8,6 +8,7 @@ from typing import Literal
 
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.models import ModelCall
 from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import FoundDocument, Retrieval
 
@@ -193,7 +194,8 @@ def sentinel(text: str) -> AbstainReason | None:
 class Question:
     """A query, and how it is to be answered; None means that settings decide.
 
-    `system_prompt` and `prompt_template` are for roles that may; `max_context_tokens` is the whole context's.
+    `system_prompt` and `prompt_template` are for roles that may; `max_context_tokens` is the whole context's;
+    `calls` of a chat model made the question of a conversation.
     """
 
     query: Query
@@ -202,3 +204,4 @@ class Question:
     system_prompt: str | None = None
     prompt_template: str | None = None
     max_context_tokens: int | None = None
+    calls: tuple[ModelCall, ...] = ()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 DEFAULT_WINDOW_TOKENS = 512  # the window of BERT-like encoders, which most small models are
 
@@ -81,3 +83,41 @@ class EmbeddingSpace:
     dimension: int
     query_prefix: str = ""
     passage_prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One call of a chat model; token counts are None where the endpoint did not report them."""
+
+    model: str
+    prompt_tokens: int | None
+    completion_tokens: int | None
+
+
+def spent(calls: Sequence[ModelCall], prices: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
+    """Tokens and cost of all *calls*, by the names that answers and reports use.
+
+    Tokens are 0 without a call, None if an endpoint did not report them.  The cost is None without a call, or if one
+    has no price.
+
+    Args:
+        calls: Of one question.
+        prices: By model, of a million tokens read and written.
+
+    >>> spent([ModelCall("m", 1_000, 20), ModelCall("m", 500, 0)], {"m": (2.0, 10.0)})
+    {'prompt_tokens': 1500, 'completion_tokens': 20, 'cost': 0.0032}
+    >>> spent([], {})
+    {'prompt_tokens': 0, 'completion_tokens': 0, 'cost': None}
+    """
+    if any(None in (call.prompt_tokens, call.completion_tokens) for call in calls):
+        return {"prompt_tokens": None, "completion_tokens": None, "cost": None}
+    pairs = [(call.prompt_tokens or 0, call.completion_tokens or 0) for call in calls]
+    cost = None
+    if calls and all(call.model in prices for call in calls):
+        priced = zip(calls, pairs, strict=True)
+        millionths = sum(
+            used * each for call, pair in priced for used, each in zip(pair, prices[call.model], strict=True)
+        )
+        cost = round(millionths / 1_000_000, 6)
+    read, written = (sum(pair[side] for pair in pairs) for side in (0, 1))
+    return {"prompt_tokens": read, "completion_tokens": written, "cost": cost}

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, CheckedSentence, Citation, Question, Shown
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.models import ModelCall, spent
 from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import Retrieval, verified
 from ragdrop.domain.tenants import Caller
@@ -120,8 +121,10 @@ class Ask:
             The errors of Search.
         """
         timer = Timer(self._tracer)
+        calls = [*question.calls]
         for _ in range(TRIES):
             prepared = self._prepare(question, caller, deadline)
+            calls += prepared.retrieval.calls
             if prepared.prompt is None:
                 answer = _abstention("no_relevant_context", prepared.retrieval)
                 break
@@ -133,11 +136,12 @@ class Ask:
                 reader = self._read_answer(prepared, deadline, completion.text)
                 reader.feed(completion.text)
                 answer = self._finished(prepared, prepared.prompt, reader, completion)
+                calls += _calls_of(completion, reader)
                 if self._still_true(answer.citations, question, caller, deadline):
                     break
         else:
             answer = replace(_abstention("insufficient_information", answer.retrieval), warnings=[CHANGED])
-        answer = replace(answer, timings_ms=timer.stages)
+        answer = replace(answer, timings_ms=timer.stages, **spent(calls, self._prices))
         return self._receipts.keep(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
 
     def stream(self, question: Question, caller: Caller, deadline: Deadline) -> Iterator[AskEvent]:
@@ -150,6 +154,7 @@ class Ask:
         """
         timer = Timer(self._tracer)
         prepared = self._prepare(question, caller, deadline)
+        calls = [*question.calls, *prepared.retrieval.calls]
         yield SourcesFound(prepared.retrieval, prepared.shown)
         if prepared.prompt is None:
             answer = _abstention("no_relevant_context", prepared.retrieval)
@@ -168,9 +173,10 @@ class Ask:
             yield from reader.finish()
             with timer.stage("check"):
                 answer = self._finished(prepared, prepared.prompt, reader, completion)
+                calls += _calls_of(completion, reader)
                 if not self._still_true(answer.citations, question, caller, deadline):
                     answer = replace(_abstention("insufficient_information", answer.retrieval), warnings=[CHANGED])
-        answer = replace(answer, timings_ms=timer.stages)
+        answer = replace(answer, timings_ms=timer.stages, **spent(calls, self._prices))
         yield self._receipts.keep(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
 
     def _finished(
@@ -178,12 +184,6 @@ class Ask:
     ) -> Answer:
         reader.finish()
         cited = reader.answer
-        spent = tuple(
-            None if count is None else count + of_the_check
-            for count, of_the_check in zip(
-                (completion.prompt_tokens, completion.completion_tokens), reader.tokens, strict=True
-            )
-        )
         return Answer(
             text=ABSTENTIONS[cited.reason] if cited.reason else cited.text,
             retrieval=prepared.retrieval,
@@ -195,17 +195,7 @@ class Ask:
             abstain_reason=cited.reason,
             model=completion.model,
             finish_reason=completion.finish_reason,
-            prompt_tokens=spent[0],
-            completion_tokens=spent[1],
-            cost=self._cost(completion.model, spent),
         )
-
-    def _cost(self, model: str, spent: tuple[int | None, ...]) -> float | None:
-        """Price of the tokens, the check's included; None without a price, or where the endpoint did not count."""
-        price = self._prices.get(model)
-        if price is None or None in spent:
-            return None
-        return round(sum((count or 0) * each for count, each in zip(spent, price, strict=True)) / 1_000_000, 6)
 
     def _still_true(self, citations: list[Citation], question: Question, caller: Caller, deadline: Deadline) -> bool:
         """Whether every cited revision still counts: the model takes seconds, a delete does not wait."""
@@ -215,6 +205,12 @@ class Ask:
         registry = self._registry_for(question.query, caller, deadline)
         heads = registry.heads(list(dict.fromkeys(hit.key for hit in hits)), deadline)
         return len(verified(hits, heads.found)) == len(hits)
+
+
+def _calls_of(completion: Completion, reader: AnswerReader) -> list[ModelCall]:
+    """The call that wrote an answer, and those that checked it."""
+    checked = [ModelCall(completion.model, *reader.tokens)] if any(reader.tokens) else []
+    return [completion.call, *checked]
 
 
 def _abstention(reason: AbstainReason, retrieval: Retrieval) -> Answer:

@@ -8,11 +8,12 @@ ask         search (from its fallback down, see query/pipeline.py), prompt, chat
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from ragdrop.domain.answers import Answer, Question
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.models import spent
 from ragdrop.domain.retrieval import Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.generate.ask import Answering, AskEvent, SourcesFound
@@ -20,10 +21,14 @@ from ragdrop.ports.metrics import Operation, QueryReport
 from ragdrop.query.pipeline import Observe, report_of
 from ragdrop.tenants.daily_budget import DailyBudget
 
+Prices = Mapping[str, tuple[float, float]]
 
-def ask_pipeline(ask: Answering, *, budget: DailyBudget, observe: Observe, operation: Operation = "ask") -> ObservedAsk:
+
+def ask_pipeline(
+    ask: Answering, *, budget: DailyBudget, observe: Observe, prices: Prices, operation: Operation = "ask"
+) -> ObservedAsk:
     """Wrap *ask*; *operation* is its name in metrics and logs."""
-    return ObservedAsk(BudgetedAsk(ask, budget), observe, operation=operation)
+    return ObservedAsk(BudgetedAsk(ask, budget), observe, prices=prices, operation=operation)
 
 
 class ObservedAsk:
@@ -32,6 +37,7 @@ class ObservedAsk:
     Args:
         ask: What is observed.
         observe: Is told of every question, once.
+        prices: By chat model, of a million tokens read and written.
         operation: What its reports are called.
         stopwatch: Seconds on a monotonic clock.
     """
@@ -41,11 +47,13 @@ class ObservedAsk:
         ask: Answering,
         observe: Observe,
         *,
+        prices: Prices,
         operation: Operation = "ask",
         stopwatch: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._ask = ask
         self._observe = observe
+        self._prices = prices
         self._operation = operation
         self._stopwatch = stopwatch
 
@@ -95,7 +103,11 @@ class ObservedAsk:
         taken_ms = (self._stopwatch() - start_s) * 1_000
         found = answer.retrieval if answer is not None else found
         report = report_of(self._operation, question.query, caller, taken_ms, found=found, error=error)
-        self._observe(report if answer is None else _with_answer(report, answer), question.query.text)
+        if answer is not None:
+            report = _with_answer(report, answer)
+        elif calls := (*question.calls, *(found.calls if found is not None else ())):
+            report = replace(report, **spent(calls, self._prices))
+        self._observe(report, question.query.text)
 
 
 def _with_answer(report: QueryReport, answer: Answer) -> QueryReport:

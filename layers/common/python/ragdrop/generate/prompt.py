@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ragdrop.domain.answers import Question, Shown
 from ragdrop.domain.deadlines import CONDENSE, Deadline
-from ragdrop.domain.models import chat_window_tokens
+from ragdrop.domain.models import ModelCall, chat_window_tokens
 from ragdrop.domain.retrieval import Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DependencyError, ForbiddenError, InvalidParamsError
@@ -144,14 +144,17 @@ class CondenseConversation:
     def __init__(self, chat: ChatModel) -> None:
         self._chat = chat
 
-    def __call__(self, turns: Sequence[Turn], deadline: Deadline) -> str:
-        """The question, 1 to 1,000 characters; *turns* end with one of the user's.  Never fails."""
+    def __call__(self, turns: Sequence[Turn], deadline: Deadline) -> tuple[str, tuple[ModelCall, ...]]:
+        """The question, 1 to 1,000 characters, and the model's calls for it; *turns* end with one of the user's.
+
+        Never fails.
+        """
         if is_standalone(turns):
-            return turns[0].text.strip()
+            return turns[0].text.strip(), ()
         messages = [Message("system", INSTRUCTIONS), Message("user", condensing_request(turns))]
         try:
             reply = self._chat.complete(messages, max_tokens=ANSWER_TOKENS, deadline=CONDENSE.of(deadline))
         except DependencyError as exc:
             logger.warning("a conversation could not be condensed", extra={"service": exc.service, "code": exc.code})
-            return last_words(turns)
-        return read_condensed(reply.text) or last_words(turns)
+            return last_words(turns), ()
+        return read_condensed(reply.text) or last_words(turns), (reply.call,)

@@ -9,7 +9,7 @@ from typing import Protocol
 from ragdrop.domain.answers import AnswerStyle, ClaimStatus, Source
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.models import EmbeddingSpace
+from ragdrop.domain.models import EmbeddingSpace, ModelCall
 
 
 class Embedder(Protocol):
@@ -42,6 +42,11 @@ class Completion:
     finish_reason: str | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+
+    @property
+    def call(self) -> ModelCall:
+        """What it used."""
+        return ModelCall(self.model, self.prompt_tokens, self.completion_tokens)
 
 
 class ChatModel(Protocol):

@@ -112,7 +112,9 @@ def counts_of(report: QueryReport) -> Counter[str]:
             "abstained": int(report.abstain_reason is not None),
             "failed": int(report.failed),
             "answers": int(report.answered),
-            "counted": int(report.prompt_tokens is not None and report.completion_tokens is not None),
+            "counted": int(
+                report.answered and report.prompt_tokens is not None and report.completion_tokens is not None
+            ),
             "prompt_tokens": report.prompt_tokens or 0,
             "completion_tokens": report.completion_tokens or 0,
             "priced": int(report.cost is not None),

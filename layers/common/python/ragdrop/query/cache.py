@@ -181,4 +181,4 @@ def _weight(found: Retrieval) -> int:
 
 def _again(found: Retrieval, tenant: Tenant, registry_ms: float) -> Retrieval:
     timings = dict.fromkeys(found.timings_ms, 0.0) | {"registry": registry_ms}
-    return replace(found, timings_ms=timings, total_indexed=tenant.documents, served_by="cache")
+    return replace(found, timings_ms=timings, total_indexed=tenant.documents, served_by="cache", calls=())

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from ragdrop.domain.chunks import Filters, Folder
 from ragdrop.domain.deadlines import FOLDERS, RERANK, Deadline
+from ragdrop.domain.models import ModelCall
 from ragdrop.errors import DependencyError
 from ragdrop.ports import ChatModel, Message, Registry
 from ragdrop.ports.models import Reranker
@@ -22,11 +23,15 @@ ALL_FOLDERS = "the folders could not be ranked, all count alike"
 
 @dataclass(frozen=True, slots=True)
 class RankedFolders:
-    """`selected` and `available` are `vault/folder`, the first best first; `warning` says why there is no selection."""
+    """`selected` and `available` are `vault/folder`, the first best first; `warning` says why there is no selection.
+
+    `calls` are those of the chat model.
+    """
 
     selected: tuple[str, ...] = ()
     available: tuple[str, ...] = ()
     warning: str | None = None
+    calls: tuple[ModelCall, ...] = field(default=(), compare=False)
 
     @property
     def folders(self) -> tuple[Folder, ...]:
@@ -59,8 +64,8 @@ class RankFolders:
             return RankedFolders((), available, ALL_FOLDERS)
         selected = read_ranking(reply.text, available)
         if selected is None:
-            return RankedFolders((), available, ALL_FOLDERS)
-        return RankedFolders(selected, available)
+            return RankedFolders((), available, ALL_FOLDERS, (reply.call,))
+        return RankedFolders(selected, available, calls=(reply.call,))
 
 
 def _within(name: str, filters: Filters) -> bool:

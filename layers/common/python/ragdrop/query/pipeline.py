@@ -10,10 +10,11 @@ search      candidates, fusion, ranking, links
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.models import spent
 from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.ports.metrics import Metrics, Operation, QueryReport, failure_of, filters_of
@@ -35,6 +36,7 @@ class SearchServices:
     """What the wrappers of a search use; `bucket` is the search of the bucket index."""
 
     observe: Observe
+    prices: Mapping[str, tuple[float, float]]
     bucket: BucketSearch
     metrics: Metrics
     breakers: Breakers
@@ -71,7 +73,7 @@ def search_pipeline(search: Searching, services: SearchServices) -> SearchPipeli
         clock=services.clock,
     )
     fallback = FallbackSearch(cached, metrics=services.metrics, bucket=services.bucket)
-    observed = ObservedSearch(fallback, services.observe)
+    observed = ObservedSearch(fallback, services.observe, prices=services.prices)
     return SearchPipeline(observed=observed, fallback=fallback, cached=cached, unless_open=unless_open, search=search)
 
 
@@ -86,12 +88,19 @@ class ObservedSearch:
     Args:
         search: What is observed.
         observe: Is told of every query, once.
+        prices: By chat model, of a million tokens read and written.
         stopwatch: Seconds on a monotonic clock.
     """
 
     def __init__(
-        self, search: Searching, observe: Observe, *, stopwatch: Callable[[], float] = time.perf_counter
+        self,
+        search: Searching,
+        observe: Observe,
+        *,
+        prices: Mapping[str, tuple[float, float]],
+        stopwatch: Callable[[], float] = time.perf_counter,
     ) -> None:
+        self._prices = prices
         self._search = search
         self._observe = observe
         self._stopwatch = stopwatch
@@ -108,7 +117,10 @@ class ObservedSearch:
             raise
         finally:
             taken_ms = (self._stopwatch() - start_s) * 1_000
-            self._observe(report_of("search", query, caller, taken_ms, found=found, error=error), query.text)
+            report = report_of("search", query, caller, taken_ms, found=found, error=error)
+            if found is not None and found.calls:
+                report = replace(report, **spent(found.calls, self._prices))
+            self._observe(report, query.text)
         return found
 
 
