@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -77,3 +78,37 @@ def test_another_time_range_is_refused(deployment: Deployment, time_range: str) 
     status, body = stats(deployment, time_range=time_range)
 
     assert (status, body["error"]["code"], body["error"]["details"]["field"]) == (400, "INVALID_PARAMS", "time_range")
+
+
+def test_requests_refused_by_validation_are_errors_by_code_on_every_function(deployment: Deployment) -> None:
+    assert deployment.post("query", {"query": "pump", "limit": 99})[0] == 400
+    assert deployment.post("generate", {"query": ""})[0] == 400
+    assert deployment.send("GET", "/documents", limit="0")[0] == 400
+    assert deployment.send("GET", "/documents/handbook/none.md")[0] == 404
+    for message in (
+        {"jsonrpc": "2.0", "id": None, "method": "ping"},
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "rag_query", "arguments": {}}},
+    ):
+        deployment.call("mcp", deployment.event("mcp-search", body=json.dumps(message)))
+
+    _, body = stats(deployment, detail="1")
+
+    assert body["errors_by_code"] == {"INVALID_PARAMS": 5, "DOCUMENT_NOT_FOUND": 1}
+    assert {each["operation"] for each in body["errors"]} == {"search", "ask", "documents", "mcp"}
+    assert (body["total_queries"], body["error_rate"]) == (0, None)
+
+
+def test_an_error_of_a_query_counts_once(deployment: Deployment) -> None:
+    deployment.post("query", {"query": "pump", "vaults": ["nowhere"]})
+    deployment.post("generate", {"query": "pump", "model": "nobody"})
+
+    assert stats(deployment)[1]["errors_by_code"] == {"INVALID_PARAMS": 2}
+
+
+def test_ranking_folders_counts_the_tokens_of_its_search(deployment: Deployment) -> None:
+    deployment.put_object("demo/handbook/pumps/a.md", "The pump's code is QX-5521.")
+    deployment.chat.reply = '["handbook/pumps"]'
+
+    deployment.post("query", {"query": "pump", "rank_folders": True})
+
+    assert stats(deployment)[1]["tokens"]["total"] > 0

@@ -1,4 +1,4 @@
-"""Uses of documents are counted in the environment and written within requests, a few milliseconds at a time."""
+"""Uses of documents are written before the reply ends, within a budget."""
 
 from __future__ import annotations
 
@@ -7,42 +7,66 @@ from ragdrop.domain.documents import DetailFilters
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DatabaseError
 from ragdrop.ports.telemetry import DocumentUsage
-from ragdrop.query.usage import FLUSH_EVERY_S, UsageCounter
+from ragdrop.query.usage import MAX_AT_ONCE, RETRY_S, UsageCounter
 from testing.memory_telemetry import MemoryTelemetry
 from tests.world import World
 
 KEYS = [DocumentKey("acme", "team", f"{number}.md") for number in range(5)]
 
 
-def test_answers_count_their_documents_at_most_every_ten_seconds(world: World) -> None:
+def used(world: World) -> DocumentUsage:
+    key = world.key("team/a.md")
+    return world.telemetry.usage([key])[key]
+
+
+def test_an_answer_counts_its_documents_before_it_is_sent(world: World) -> None:
     world.put("team/a.md", "alpha")
     world.search("alpha")
-    assert world.telemetry.calls.count("add_use") == 0
-    world.now_s += FLUSH_EVERY_S
+    world.now_s += 5
     world.search("alpha")
 
-    used = world.telemetry.usage([world.key("team/a.md")])[world.key("team/a.md")]
-
-    assert (used.query_count, used.last_retrieved) == (2, "2027-01-15T08:00:10Z")
+    assert used(world) == DocumentUsage(2, "2027-01-15T08:00:05Z")
 
 
-def test_a_store_that_hangs_takes_no_more_than_its_share_of_a_request() -> None:
+def test_environments_that_answer_once_and_freeze_have_counted() -> None:
+    store = MemoryTelemetry()
+    for second in range(5):
+        UsageCounter(store, clock=lambda at=second: float(at)).note(KEYS)  # type: ignore[misc]
+
+    assert {each.query_count for each in store.usage(KEYS).values()} == {5}
+
+
+def test_an_environment_writes_no_more_than_its_budget_and_the_rest_adds_up() -> None:
     store, now_s = MemoryTelemetry(), [0.0]
-    ticks = iter(range(100))
-    counter = UsageCounter(store, clock=lambda: now_s[0], stopwatch=lambda: next(ticks) * 0.008)
-    counter.note(KEYS)
+    counter = UsageCounter(store, clock=lambda: now_s[0])
+    many = [DocumentKey("acme", "team", f"{number}.md") for number in range(MAX_AT_ONCE + 3)]
 
-    counter.flush()
-    assert len(store.usage(KEYS)) == 2  # a tick before each write: 8 and 16 ms of 20
-    counter.flush()
-    counter.flush()
-    assert len(store.usage(KEYS)) == 5
+    counter.note(many)
+    counter.note(many[-3:])
+    assert len(store.usage(many)) == MAX_AT_ONCE  # each once, of 66 uses
+
+    now_s[0] = 2.0
+    counter.note([])
+    assert sum(each.query_count for each in store.usage(many).values()) == MAX_AT_ONCE + 6
+
+
+def test_after_a_failure_no_answer_waits_for_the_store_for_ten_seconds() -> None:
+    store, now_s = MemoryTelemetry(), [0.0]
+    counter = UsageCounter(store, clock=lambda: now_s[0])
+    store.fail_with = DatabaseError("down", service="telemetry")
+    counter.note(KEYS[:1])
+    tries = store.calls.count("add_use")
+    counter.note(KEYS[1:2])
+
+    assert store.calls.count("add_use") == tries
+    store.fail_with, now_s[0] = None, RETRY_S
+    counter.note([])
+    assert set(store.usage(KEYS)) == {KEYS[1]}
 
 
 def test_a_store_that_fails_does_not_fail_a_question(world: World) -> None:
     world.put("team/a.md", "alpha")
     world.telemetry.fail_with = DatabaseError("down", service="telemetry")
-    world.now_s += FLUSH_EVERY_S
 
     assert world.texts("alpha") == ["alpha"]
 

@@ -56,6 +56,7 @@ class RagdropError(Exception):
         super().__init__(message)
         self.message = message
         self.details: dict[str, Any] = details
+        self.counted = False  # whether the statistics have it
 
 
 class CallerError(RagdropError):

@@ -31,7 +31,9 @@ def generate_api(app: App) -> FastAPI:
         embeddings_router(lambda: app.ports.guarded_embedder, app.tenants.directory, reader),
         verify_router(lambda: app.generate.verify, reader),
     ]
-    return create_api(routers, allow_origins=app.ports.settings.cors_allow_origins)
+    return create_api(
+        routers, allow_origins=app.ports.settings.cors_allow_origins, observe=lambda: app.query.observe_queries
+    )
 
 
 CONTEXT_HEADER = b"x-amzn-lambda-context"

@@ -9,7 +9,7 @@ import time
 import traceback
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -26,6 +26,9 @@ from ragdrop.domain.deadlines import REQUEST_ID, Deadline
 from ragdrop.domain.tenants import Caller, Role
 from ragdrop.observability import logger
 from ragdrop.tenants.directory import TenantDirectory
+
+if TYPE_CHECKING:
+    from ragdrop.operate.observe import ObserveQueries
 
 GATEWAY_LIMIT_S = 29.0  # a REST API answers 504 by itself after this long
 STREAM_LIMIT_S = 900.0  # how long it lets a response stream
@@ -90,8 +93,9 @@ def authenticated(directory: TenantDirectory, role: Role) -> Authenticate:
     plain functions end with each request of a Lambda function.
     """
 
-    async def caller(secret: GivenSecret) -> Caller:
-        return allowed(await asyncio.to_thread(directory.caller, secret), role)
+    async def caller(request: Request, secret: GivenSecret) -> Caller:
+        request.state.caller = await asyncio.to_thread(directory.caller, secret)
+        return allowed(request.state.caller, role)
 
     return caller
 
@@ -148,10 +152,15 @@ def _spent_s(request: Request) -> float:
     return spent_s if 0 < spent_s < GATEWAY_LIMIT_S else 0.0
 
 
-def create_api(routers: Sequence[APIRouter], *, allow_origins: Collection[str] = ()) -> FastAPI:
+def create_api(
+    routers: Sequence[APIRouter],
+    *,
+    allow_origins: Collection[str] = (),
+    observe: Callable[[], ObserveQueries] | None = None,
+) -> FastAPI:
     """The ASGI application of *routers*: errors in one shape, request ids, HEAD and OPTIONS, no redirects.
 
-    Web pages of *allow_origins* may call it from a browser.
+    Web pages of *allow_origins* may call it from a browser.  *observe* counts the errors of callers that are known.
     """
     api = FastAPI(
         title="ragdrop",
@@ -162,6 +171,7 @@ def create_api(routers: Sequence[APIRouter], *, allow_origins: Collection[str] =
         openapi_url=None,  # api/openapi.py makes it whole
         redirect_slashes=False,
     )
+    api.state.observe = observe
     for router in routers:
         api.include_router(router)
     api.add_exception_handler(errors.RagdropError, _on_ragdrop_error)
@@ -269,6 +279,12 @@ def shown_of_error(exc: errors.RagdropError) -> tuple[str, dict[str, Any]]:
     return message, details
 
 
+def operation_of(request: Request) -> str:
+    """The first segment of the request's route, by which its errors are counted."""
+    route = request.scope.get("route")
+    return str(getattr(route, "path", "/unknown").split("/")[1])
+
+
 def _response(request: Request, exc: errors.RagdropError) -> JSONResponse:
     status = STATUS[exc.code]
     body = body_of_error(exc, request)
@@ -280,6 +296,9 @@ def _response(request: Request, exc: errors.RagdropError) -> JSONResponse:
         headers["www-authenticate"] = "Bearer"
     if status == STATUS["METHOD_NOT_ALLOWED"]:
         headers["allow"] = ", ".join(details["allowed"])
+    caller = getattr(request.state, "caller", None)
+    if caller is not None and request.app.state.observe is not None:
+        request.app.state.observe().note_error(caller.tenant, operation_of(request), exc)
     level = logger.info if isinstance(exc, errors.CallerError) else logger.warning
     level("a request was refused", extra={"request_id": request.state.request_id, "code": exc.code, "status": status})
     return JSONResponse(body, status, headers)

@@ -24,7 +24,13 @@ def search_first_api(app: App) -> OnDemand:
         return query_api(app)
 
     search = search_router(lambda: app.query.search, authenticated(app.tenants.directory, "reader"))
-    return OnDemand(create_api([search], allow_origins=app.ports.settings.cors_allow_origins), ["/search"], whole)
+    return OnDemand(
+        create_api(
+            [search], allow_origins=app.ports.settings.cors_allow_origins, observe=lambda: app.query.observe_queries
+        ),
+        ["/search"],
+        whole,
+    )
 
 
 class OnDemand:

@@ -85,4 +85,8 @@ def query_api(app: App) -> FastAPI:
             lambda: app.ports.documents.upload_form("-", media_type="-", metadata={}, max_bytes=1, expires_s=1).url
         ),
     ]
-    return documented(create_api(routers, allow_origins=app.ports.settings.cors_allow_origins))
+    return documented(
+        create_api(
+            routers, allow_origins=app.ports.settings.cors_allow_origins, observe=lambda: app.query.observe_queries
+        )
+    )

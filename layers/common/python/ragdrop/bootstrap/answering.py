@@ -154,7 +154,15 @@ class QueryParts:
         from ragdrop.operate.observe import ObserveQueries, QueryCounter
 
         counter = QueryCounter(self.ports.telemetry, clock=self.ports.clock)
-        return ObserveQueries(counter, self.ports.telemetry, metrics=self.ports.metrics, clock=self.ports.clock)
+        settings = self.ports.settings
+        return ObserveQueries(
+            counter,
+            self.ports.telemetry,
+            metrics=self.ports.metrics,
+            clock=self.ports.clock,
+            model=settings.chat_models[0],
+            prices=settings.chat_prices,
+        )
 
     @cached_property
     def bucket_search(self) -> BucketSearch:

@@ -52,10 +52,14 @@ class VerifiedSentence:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedAnswer:
-    """Every sentence of an answer, in order; `warnings` say what could not be asked."""
+    """Every sentence of an answer, in order; `warnings` say what could not be asked.
+
+    `tokens` counts what a chat model read and wrote for it.
+    """
 
     sentences: list[VerifiedSentence]
     warnings: list[str]
+    tokens: tuple[int, int] = (0, 0)
 
 
 class AskVerifier:
@@ -144,7 +148,7 @@ class VerifyAnswer:
             return VerifiedAnswer(checked(None), [])
         ask = AskVerifier(self._verifier, deadline)
         ask.all_at_once(checked)
-        return VerifiedAnswer(checked(ask), [ask.warning] if ask.warning else [])
+        return VerifiedAnswer(checked(ask), [ask.warning] if ask.warning else [], ask.tokens)
 
 
 @dataclass(frozen=True, slots=True)

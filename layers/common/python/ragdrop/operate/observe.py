@@ -6,14 +6,15 @@ import logging
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from threading import Lock
 
 from ragdrop.domain.deadlines import REQUEST_ID
-from ragdrop.errors import DatabaseError
-from ragdrop.ports.metrics import Metrics, QueryReport, metrics_of, query_hash
-from ragdrop.ports.telemetry import Counts, HourStore, counts_of, hour_of, with_few_agents
+from ragdrop.domain.models import ModelCall, spent
+from ragdrop.errors import DatabaseError, RagdropError
+from ragdrop.ports.metrics import Metrics, QueryReport, failure_of, metrics_of, query_hash
+from ragdrop.ports.telemetry import COST_UNIT, Counts, HourStore, counts_of, error_name, hour_of, with_few_agents
 from ragdrop.resilience.bounded_cache import BoundedCache
 from ragdrop.resilience.stages import before_reply
 
@@ -37,11 +38,22 @@ class ObserveQueries:
         store: Keeps the keys.
         metrics: Takes what a query adds to the metrics.
         clock: Seconds since 1970.
+        model: The default chat model.
+        prices: By chat model, of a million tokens read and written.
     """
 
     def __init__(
-        self, counter: QueryCounter, store: HourStore, *, metrics: Metrics, clock: Callable[[], float]
+        self,
+        counter: QueryCounter,
+        store: HourStore,
+        *,
+        metrics: Metrics,
+        clock: Callable[[], float],
+        model: str = "",
+        prices: Mapping[str, tuple[float, float]] | None = None,
     ) -> None:
+        self._model = model
+        self._prices = prices or {}
         self.counter = counter
         self._metrics = metrics
         self._store = store
@@ -64,6 +76,21 @@ class ObserveQueries:
         logger.info("a query was answered" if failure is None else "a query failed", extra=told)
         self._metrics.put(metrics_of(report))
         self.counter.note(report)
+
+    def note_error(self, tenant: str, operation: str, error: RagdropError) -> None:
+        """Count a request that failed outside of a query, such as one whose fields are wrong; each error counts once.
+
+        `operation` is the first segment of its path.
+        """
+        if not error.counted:
+            error.counted = True
+            self.counter.add(tenant, {error_name(failure_of(error, operation)): 1})
+
+    def note_tokens(self, tenant: str, read: int, written: int) -> None:
+        """Count tokens that the default chat model read and wrote outside of a query."""
+        used = spent([ModelCall(self._model, read, written)], self._prices)
+        priced = {} if used["cost"] is None else {"priced": 1, "cost_millionths": round(used["cost"] * COST_UNIT)}
+        self.counter.add(tenant, {"prompt_tokens": read, "completion_tokens": written, **priced})
 
     def _key(self, tenant: str) -> bytes:
         now_s = self._clock()
@@ -115,7 +142,11 @@ class QueryCounter:
     def note(self, report: QueryReport) -> None:
         """Count a query that has ended; a failed write fails no query."""
         place = report.tenant, hour_of(self._clock())
-        self._keep(place, with_few_agents(counts_of(report), self._agents_of(place)))
+        self.add(report.tenant, with_few_agents(counts_of(report), self._agents_of(place)))
+
+    def add(self, tenant: str, counts: Counts) -> None:
+        """Count what is no query of its own: a request that was refused, or tokens."""
+        self._keep((tenant, hour_of(self._clock())), {"queries": 0, **counts})  # every hour's item names its queries
         if self._clock() >= self._write_from_s:
             before_reply(self.flush)
 

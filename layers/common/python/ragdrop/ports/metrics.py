@@ -42,7 +42,7 @@ class QueryFailure:
     """
 
     component: str
-    operation: Operation
+    operation: str
     code: str
     stage: str
     by_caller: bool = False
@@ -95,7 +95,7 @@ def filters_of(query: Query) -> tuple[str, ...]:
     return tuple(name for name in FILTERS if getattr(query, name))
 
 
-def failure_of(exc: BaseException, operation: Operation) -> QueryFailure:
+def failure_of(exc: BaseException, operation: str) -> QueryFailure:
     """What *exc* says that failed; whatever nobody foresaw is INTERNAL_ERROR.
 
     >>> from ragdrop.errors import DatabaseError

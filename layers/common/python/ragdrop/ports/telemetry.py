@@ -11,7 +11,7 @@ from typing import Protocol
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.times import rfc3339
-from ragdrop.ports.metrics import LABEL_CHARACTERS, QueryReport
+from ragdrop.ports.metrics import LABEL_CHARACTERS, QueryFailure, QueryReport
 
 # ISO 3's R10 series: ten steps a decade of at most 28 %, so a percentile is off by less than that.
 _STEPS = (1.0, 1.25, 1.6, 2.0, 2.5, 3.15, 4.0, 5.0, 6.3, 8.0)
@@ -124,8 +124,17 @@ def counts_of(report: QueryReport) -> Counter[str]:
     if report.agent:
         found[AGENT + report.agent[:LABEL_CHARACTERS]] = 1
     if failure is not None:
-        found[ERROR + SEPARATOR.join((failure.component, failure.operation, failure.code, failure.stage))] = 1
+        found[error_name(failure)] = 1
     return +found
+
+
+def error_name(failure: QueryFailure) -> str:
+    """The name that counts a failure.
+
+    >>> error_name(QueryFailure("request", "documents", "INVALID_PARAMS", "request"))
+    'error:request|documents|INVALID_PARAMS|request'
+    """
+    return ERROR + SEPARATOR.join((failure.component, failure.operation, failure.code, failure.stage))
 
 
 def with_few_agents(counts: Counts, named: set[str]) -> Counter[str]:

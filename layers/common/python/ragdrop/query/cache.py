@@ -20,6 +20,7 @@ from ragdrop.resilience.bounded_cache import BoundedCache, HitCounts
 from ragdrop.resilience.known_heads import KnownHeads
 from ragdrop.tenants.directory import TenantDirectory
 
+SHARE_EVERY_S = 10.0
 MAX_CHARACTERS = 16_000_000  # of all cached texts together: about 64 MB at most, of the function's 1,024
 MAX_VERIFIED = 100  # documents that one batch read checks; an answer of more is not cached
 UNORDERED = (
@@ -61,7 +62,7 @@ class CachedSearch:
         search: Finds what is not remembered.
         remembered: Answers by `answer_name`, weighed in characters; None turns the cache off.
         usage: Counts the documents of every answer, cached or not.
-        query_vectors: What it has not shared yet is shared when counts are written.
+        query_vectors: What it has not shared yet is shared every ten seconds.
 
     `counts` counts the questions that could have been remembered.
     """
@@ -83,6 +84,7 @@ class CachedSearch:
         self._usage = usage
         self._query_vectors = query_vectors
         self._clock = clock
+        self._share_at_s = clock() + SHARE_EVERY_S
         self._remembered = remembered
         self.counts = HitCounts()
 
@@ -90,8 +92,8 @@ class CachedSearch:
         """Find what answers *query*; raises what Search raises."""
         found = self._found(query, caller, deadline)
         self._usage.note(revisions_of(found))
-        if self._usage.is_due():
-            self._usage.flush()
+        if self._clock() >= self._share_at_s:
+            self._share_at_s = self._clock() + SHARE_EVERY_S
             self._query_vectors.flush()
         return found
 

@@ -17,6 +17,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import spent
 from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.domain.tenants import Caller
+from ragdrop.errors import RagdropError
 from ragdrop.ports.metrics import Metrics, Operation, QueryReport, failure_of, filters_of
 from ragdrop.query.cache import MAX_CHARACTERS, CachedSearch, Searching
 from ragdrop.query.fallback import BucketSearch, FallbackSearch, UnlessOpen
@@ -136,6 +137,8 @@ def report_of(
     """What a query came to: what was *found*, or the *error*; one that is served by nothing says why."""
     error = error or (found.cause if found is not None else None)
     failure = None if error is None else failure_of(error, operation)
+    if isinstance(error, RagdropError):
+        error.counted = True
     who = {"operation": operation, "tenant": caller.tenant, "agent": query.agent, "filters": filters_of(query)}
     rest = {"latency_ms": round(latency_ms, 3), "failure": failure}
     if found is None:

@@ -1,72 +1,85 @@
-"""Count which documents answers used, in the environment, and write the counts in small batches."""
+"""Count which documents answers used: each answer's are written beside its reply, within a budget of writes."""
 
 from __future__ import annotations
 
+import contextvars
 import logging
-import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from threading import Lock
 
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DatabaseError
 from ragdrop.ports.telemetry import UsageStore
+from ragdrop.resilience.stages import before_reply
 
 logger = logging.getLogger(__name__)
 
-FLUSH_EVERY_S = 10.0
-FLUSH_BUDGET_S = 0.02  # a request gives no more to it; one write that hangs ends by the store's own time-out
+MAX_AT_ONCE = 60  # documents that an environment writes in a burst: those of ten answers or so
+WRITES_A_SECOND = 5.0  # documents in the long run; more wait for the next answer, and add up until then
+THREADS = 8  # most answers hold no more documents: one round trip
+RETRY_S = 10.0  # after a failure: no answer waits for a table that is down
 MAX_COUNTED = 1_000  # documents; beyond them new ones are not counted until the next flush
 
 
 class UsageCounter:
-    """Counts uses of documents, and writes them inside a request now and then, never after its answer.
+    """Counts uses of documents, and writes them before the reply ends, beside the making of the reply.
 
-    What an environment has not written when it is stopped is lost: ten seconds of counts.
+    A frozen environment writes nothing, so nothing waits that the budget has room for.
 
     Args:
         store: Where counts are added.
         clock: Seconds since 1970.
-        stopwatch: Seconds on a monotonic clock.
     """
 
-    def __init__(
-        self, store: UsageStore, *, clock: Callable[[], float], stopwatch: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, store: UsageStore, *, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
-        self._stopwatch = stopwatch
         self._counts: dict[DocumentKey, tuple[int, float]] = {}
         self._lock = Lock()
-        self._flushed_at_s = clock()
+        self._budget = float(MAX_AT_ONCE)
+        self._at_s = clock()
+        self._write_from_s = 0.0
 
     def note(self, keys: Iterable[DocumentKey]) -> None:
-        """An answer held the documents of *keys*."""
+        """An answer held the documents of *keys*; a failed write fails no answer."""
         now_s = self._clock()
         with self._lock:
             for key in set(keys):
                 if key in self._counts or len(self._counts) < MAX_COUNTED:
                     self._counts[key] = (self._counts.get(key, (0, 0.0))[0] + 1, now_s)
-
-    def is_due(self) -> bool:
-        """Whether the last flush is ten seconds ago; True once, to the one that then flushes."""
-        with self._lock:
-            if self._clock() < self._flushed_at_s + FLUSH_EVERY_S:
-                return False
-            self._flushed_at_s = self._clock()
-            return True
+            waits = bool(self._counts)
+        if waits:
+            before_reply(self.flush)
 
     def flush(self) -> None:
-        """Write counts until twenty milliseconds are used up; the rest waits for the next time."""
-        end_s = self._stopwatch() + FLUSH_BUDGET_S
-        while self._stopwatch() < end_s:
-            with self._lock:
-                if not self._counts:
-                    return
-                key = next(iter(self._counts))
-                count, used_at_s = self._counts.pop(key)
-            try:
-                self._store.add_use(key, count, rfc3339(used_at_s))
-            except DatabaseError as exc:
-                logger.warning("uses of documents could not be counted", extra={"service": exc.service})
+        """Write what the budget allows, all at once; the rest waits for the next answer."""
+        with self._lock:
+            now_s = self._clock()
+            if now_s < self._write_from_s:
                 return
+            grown = self._budget + (now_s - self._at_s) * WRITES_A_SECOND
+            self._budget, self._at_s = min(MAX_AT_ONCE, grown), now_s
+            keys = list(self._counts)[: int(self._budget)]
+            self._budget -= len(keys)
+            taken = {key: self._counts.pop(key) for key in keys}
+        writes = [
+            _pool().submit(contextvars.copy_context().run, partial(self._write, key, *use))
+            for key, use in taken.items()
+        ]
+        for each in writes:
+            each.result()
+
+    def _write(self, key: DocumentKey, count: int, used_at_s: float) -> None:
+        try:
+            self._store.add_use(key, count, rfc3339(used_at_s))
+        except DatabaseError as exc:
+            self._write_from_s = self._clock() + RETRY_S
+            logger.warning("uses of documents could not be counted", extra={"service": exc.service})
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(THREADS, thread_name_prefix="ragdrop-uses")

@@ -1,6 +1,8 @@
 """`POST /mcp`: the Model Context Protocol over streamable HTTP, stateless, answered as JSON."""
 
 import json
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, FastAPI, Request
@@ -15,6 +17,7 @@ from ragdrop.api.mcp.direct import DirectApi
 from ragdrop.api.mcp.messages import check_message, is_json, read_message, sent_id, usable_headers
 from ragdrop.api.mcp.server import Context, McpCaller, build
 from ragdrop.domain.tenants import Caller
+from ragdrop.errors import InvalidParamsError, RagdropError
 
 if TYPE_CHECKING:
     from ragdrop.bootstrap import App
@@ -28,7 +31,10 @@ def mcp_router(app: "App", caller: Authenticate) -> APIRouter:
     def agent(context: Context) -> McpCaller:
         request = cast("Request", context.request)  # what the transport was served with
         direct = DirectApi(app, request, request.scope[CALLER_IN_SCOPE])
-        return McpCaller(direct, deadline_of(request).remaining_s() - MARGIN_S)
+        return McpCaller(direct, deadline_of(request).remaining_s() - MARGIN_S, partial(note_error, direct.who))
+
+    def note_error(who: Caller, error: RagdropError) -> None:
+        app.query.observe_queries.note_error(who.tenant, "mcp", error)
 
     router = APIRouter(tags=["mcp"])
     server = build(agent)
@@ -36,7 +42,7 @@ def mcp_router(app: "App", caller: Authenticate) -> APIRouter:
     @router.post("/mcp", include_in_schema=False)
     def post_mcp(who: Annotated[Caller, Depends(caller)]) -> Response:
         """Serve one message of an agent's client."""
-        return _Exchange(server, who)
+        return _Exchange(server, who, partial(note_error, who))
 
     return router
 
@@ -44,8 +50,9 @@ def mcp_router(app: "App", caller: Authenticate) -> APIRouter:
 class _Exchange(Response):
     """One message of a client and its answer: nothing of it is kept."""
 
-    def __init__(self, server: Any, who: Caller) -> None:
+    def __init__(self, server: Any, who: Caller, note_error: Callable[[RagdropError], None]) -> None:
         super().__init__()
+        self._note_error = note_error
         self._server = server
         self._who = who
 
@@ -55,7 +62,7 @@ class _Exchange(Response):
         if not is_json(content_type):
             given = f"is {content_type.decode('latin-1')[:80]!r}" if content_type else "is missing"
             refusal = MCPError(INVALID_REQUEST, f"the Content-Type header {given}: send application/json")
-            await _refused(refusal, None, 415)(scope, receive, send)
+            await self._refused(refusal, None, 415)(scope, receive, send)
             return
         message: dict[str, Any] | None = None
         try:
@@ -64,7 +71,7 @@ class _Exchange(Response):
             check_message(message)
             headers = usable_headers(scope["headers"], message)
         except MCPError as exc:
-            await _refused(exc, message, 400)(scope, receive, send)
+            await self._refused(exc, message, 400)(scope, receive, send)
             return
         if isinstance(message.get("id"), float):
             body = json.dumps({**message, "id": sent_id(message)}).encode()
@@ -77,14 +84,16 @@ class _Exchange(Response):
         async with manager.run():  # one a request: a Lambda has an event loop only while it serves
             await manager.handle_request(scope, checked, send)
 
-
-def _refused(error: MCPError, message: dict[str, Any] | None, status: int) -> JSONResponse:
-    """An error of the protocol, under the id of *message* where it has a valid one."""
-    shown = error.error.model_dump(exclude_none=True)
-    return JSONResponse({"jsonrpc": "2.0", "id": sent_id(message), "error": shown}, status)
+    def _refused(self, error: MCPError, message: dict[str, Any] | None, status: int) -> JSONResponse:
+        """An error of the protocol, under the id of *message* where it has a valid one."""
+        self._note_error(InvalidParamsError(error.message))
+        shown = error.error.model_dump(exclude_none=True)
+        return JSONResponse({"jsonrpc": "2.0", "id": sent_id(message), "error": shown}, status)
 
 
 def mcp_api(app: "App") -> FastAPI:
     """The one route of agents; it checks the key."""
     route = mcp_router(app, authenticated(app.tenants.directory, "reader"))
-    return create_api([route], allow_origins=app.ports.settings.cors_allow_origins)
+    return create_api(
+        [route], allow_origins=app.ports.settings.cors_allow_origins, observe=lambda: app.query.observe_queries
+    )

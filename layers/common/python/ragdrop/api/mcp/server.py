@@ -48,10 +48,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class McpCaller:
-    """On whose behalf a request is served: a client with their key, and seconds that it may wait for an indexing."""
+    """On whose behalf a request is served: a client with their key, and seconds that it may wait for an indexing.
+
+    `note_error` counts an error of theirs.
+    """
 
     client: Backend
     wait_s: float
+    note_error: Callable[[RagdropError], None] = lambda _error: None
 
 
 def build(caller_of: Callable[[Context], McpCaller]) -> Server[Any]:
@@ -69,7 +73,7 @@ def build(caller_of: Callable[[Context], McpCaller]) -> Server[Any]:
         async def progress(done: float, words: str) -> None:
             await context.session.report_progress(done, None, words)
 
-        return await tool(Call(who.client, who.wait_s, progress), params.arguments or {})
+        return await tool(Call(who.client, who.wait_s, progress, who.note_error), params.arguments or {})
 
     async def list_resources(context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
         cursor = params.cursor if params else None
@@ -107,12 +111,12 @@ def build(caller_of: Callable[[Context], McpCaller]) -> Server[Any]:
     return server
 
 
-async def _name_wrong_params(context: Context, call_next: CallNext) -> HandlerResult:
+async def _name_wrong_params(ctx: Context, call_next: CallNext) -> HandlerResult:
     """Name the parameter that is missing or wrong; the SDK says no more than that one is."""
     try:
-        return await call_next(context)
+        return await call_next(ctx)
     except ValidationError as exc:
-        raise MCPError(INVALID_PARAMS, f"{context.method}: {wrong_params(exc)}") from exc
+        raise MCPError(INVALID_PARAMS, f"{ctx.method}: {wrong_params(exc)}") from exc
 
 
 async def _told(work: Awaitable[T]) -> T:

@@ -20,11 +20,12 @@ from ragdrop.errors import RagdropError
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a tool works with: a client, seconds that it may wait, and somebody to tell how far it is."""
+    """What a tool works with: a client, seconds that it may wait, its progress, and what counts its errors."""
 
     client: Backend
     wait_s: float
     progress: Progress
+    note_error: Callable[[RagdropError], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +61,10 @@ class RagTool:
         """Run the tool; whatever ragdrop raises on purpose is a result too, with its code."""
         try:
             result = await self.run(call, self.arguments.model_validate(arguments))
-        except ValidationError as exc:
-            return tool_error(invalid(exc))
-        except RagdropError as exc:
-            return tool_error(exc)
+        except (ValidationError, RagdropError) as exc:
+            error = invalid(exc) if isinstance(exc, ValidationError) else exc
+            call.note_error(error)
+            return tool_error(error)
         text = TextContent(type="text", text=self.words(result))
         return CallToolResult(content=[text], structured_content=results.as_structured(result))
 
