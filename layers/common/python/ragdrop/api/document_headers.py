@@ -122,6 +122,8 @@ def object_metadata(headers: Mapping[str, str], given: str | None) -> dict[str, 
 
     >>> object_metadata({"x-amz-meta-agent": "a"}, '{"tags": ["x, y"]}')
     {'agent': 'a', 'tags': '["x, y"]'}
+    >>> object_metadata({}, '{"attributes": {"version": 1.10}}')
+    {'attributes': '{"version": "1.10"}'}
     """
     found = {name.removeprefix(HEADER): value for name, value in headers.items() if name.startswith(HEADER)}
     if given is not None:
@@ -136,7 +138,7 @@ def object_metadata(headers: Mapping[str, str], given: str | None) -> dict[str, 
 
 def _parsed(given: str) -> dict[str, Any]:
     try:
-        parsed = json.loads(given)
+        parsed = json.loads(given, parse_float=str)  # 1.10 stays as it is written
     except (ValueError, RecursionError) as exc:
         raise InvalidParamsError("metadata: is not valid JSON", field="metadata", value=None, allowed=None) from exc
     if not isinstance(parsed, dict):

@@ -294,7 +294,7 @@ def plain(claim: str) -> str:
 
 def _about(segment: Segment) -> str:
     hit = segment.hit
-    return " ".join((hit.facts.title, *hit.chunk.heading_path, hit.chunk.context))
+    return " ".join((hit.facts.names, *hit.chunk.heading_path, hit.chunk.context))
 
 
 def _citation(segment: Segment, judged: _Judged, *, bucket: str) -> Citation:

@@ -22,6 +22,7 @@ TEXT_FIELDS = ("summary", "doc_type", "category", "session_id", "agent")
 CHOICES = ("content_type", "promotion_level", "date", "tags", "attributes")
 FIELDS = frozenset({"title", *TEXT_FIELDS, *CHOICES})
 SYNONYMS = {"tag": "tags", "keyword": "tags", "keywords": "tags", "description": "summary", "alias": ALIASES}
+RAGDROPS = "ragdrop-"  # how names of object metadata begin that ragdrop writes itself
 MAX_DEPTH = 6  # of maps in fields that become attributes
 PLAIN = (str, int, float, bool, datetime.date, datetime.time)
 _DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:(?:[Tt]|[ \t]+)(\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?)[ \t]*(\S*))?")
@@ -41,13 +42,13 @@ def facts_of(
 
     Later wins: headers of a mail, S3 object metadata (`tags` and `attributes` may be JSON), the sidecar, front matter;
     attributes one by one.  Names of fields count in any case, with `-` or a blank for `_`.  Fields that ragdrop has no
-    name for become attributes, except those of object metadata, which tools write for themselves.  A title that is not
-    stated is the first heading of level 1, else the file's name.  Where *categories* names some, another one is left
-    out.
+    name for become attributes.  A title that is not stated is the first heading of level 1, else the file's name.
+    Where *categories* names some, another one is left out.
     """
     warnings = list(document.warnings)
     own = named_fields(document.metadata, warnings, others=document.media_type == "text/markdown")
-    sources = [named_fields(object_metadata or {}, warnings, others=False), named_fields(sidecar or {}, warnings)]
+    kept = {name: value for name, value in (object_metadata or {}).items() if not name.startswith(RAGDROPS)}
+    sources = [named_fields(kept, warnings), named_fields(sidecar or {}, warnings)]
     sources.insert(2 if document.media_type == "text/markdown" else 0, own)
     attributes = {name: value for each in sources for name, value in _attributes(each, warnings).items()}
     stated = {name: value for each in sources for name, value in each.items() if value not in (None, "")}

@@ -195,7 +195,7 @@ def _by_words(
 
 
 def _text_of(hit: Hit) -> str:
-    return "\n".join((hit.chunk.in_context, *hit.chunk.heading_path, hit.facts.title, hit.key.path))
+    return "\n".join((hit.chunk.in_context, *hit.chunk.heading_path, hit.facts.names, hit.key.path))
 
 
 @lru_cache(maxsize=256)
