@@ -169,3 +169,9 @@ def test_the_coding_line_of_source_code_counts() -> None:
     code = "# -*- coding: koi8-r -*-\nname = 'ворота'\n"
 
     assert parse(code.encode("koi8-r"), "a.py").text == code
+
+
+def test_raw_bytes_of_rtf_are_of_its_code_page() -> None:
+    body = b"{\\rtf1\\ansi\\ansicpg1251 " + "Ворота закрыты".encode("cp1251") + b"}"
+
+    assert parse(body, "a.rtf").text == "Ворота закрыты\n"

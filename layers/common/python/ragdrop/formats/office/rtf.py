@@ -18,6 +18,7 @@ from ragdrop.formats.text_decoding import clean, marked_encoding
 REPLACED = "\ufffd"
 MAX_BYTES = 32 * 1024 * 1024  # striprtf reads two megabytes a second, and needs ten times the memory
 _BINARY = re.compile(rb"\\bin(\d{1,9}) ?")
+_RAW = re.compile(rb"[\x80-\xff]")
 _CHARACTER = re.compile(r"\\u-?(\d{5,})")
 _HEX = re.compile(r"[0-9a-fA-F\s]{400,}")
 _LEFT_OUT = (
@@ -40,7 +41,8 @@ def read_rtf(body: bytes) -> ParsedDocument:
         CorruptDocumentError: Its marks cannot be read.
     """
     encoding = marked_encoding(body)
-    source = body.decode(encoding, "replace") if encoding else _without_binary(body).decode("latin-1")
+    plain = _RAW.sub(lambda found: b"\\'%02x" % found.group()[0], _without_binary(body))  # read by its code page
+    source = body.decode(encoding, "replace") if encoding else plain.decode("ascii")
     source = _CHARACTER.sub(_in_unicode, _HEX.sub("", source)).lstrip("\ufeff \t\r\n")
     if len(source) > MAX_BYTES:
         message = f"the RTF document has {len(source)} bytes without its pictures, at most {MAX_BYTES} are read"
