@@ -136,6 +136,7 @@ def test_a_not_within_a_title_denies_nothing_around_it() -> None:
         ("The toll is ~~40~~ 30 crowns.", "The toll is ~~40~~ 30 crowns.", None),
         ("The toll is paid at the gate.", "~~The toll is paid at the gate.~~ It is paid online.", "words"),
         ("The dam holds 10^6 litres.", "The dam holds 10⁶ litres.", None),
+        ("The dam holds 10⁶ litres.", "The dam holds 10<sup>6</sup> litres.", None),
         ("The dam holds 10⁷ litres.", "The dam holds 10⁶ litres.", "number"),
         ("The dam holds 106 litres.", "The dam holds 10⁶ litres.", "number"),
     ],

@@ -64,7 +64,8 @@ def raised(text: str, before: str = "") -> str:
     text = one_line(text)
     if _SIGNED.fullmatch(text):
         return text.translate(_SUPERSCRIPTS)
-    if not any(map(str.isalnum, text)) and "∞" not in text:
+    is_cents = before[-1:].isdigit() and re.fullmatch(r"[.,][0-9]{2}", text) is not None
+    if is_cents or (not any(map(str.isalnum, text)) and "∞" not in text):
         return text
     if text in _LETTERED and re.search(r"\w\w$" if text.isupper() else r"[0-9Nn]\s?$", before):
         return _LETTERED[text]

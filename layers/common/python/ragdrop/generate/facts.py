@@ -141,6 +141,7 @@ _TOKEN = re.compile(
 )
 _IDENTIFIER = re.compile(r"(?<![\w.])(?=[\w./-]*[^\W\d_])(?=[\w./-]*\d)\w+(?:[./-]\w+)*")
 _RAISED = re.compile(r"(?<=\d)[⁺⁻]?[⁰¹²³⁴-⁹]+")
+_RAISED_TAG = re.compile(r"(?<=\d)<sup>([+-]?\d+)</sup>")  # of HTML within Markdown
 _RAISED_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 _HAS_DIGIT = re.compile(r"\d")
 _ORDINAL = re.compile(r"st|nd|rd|th", re.IGNORECASE)
@@ -246,9 +247,10 @@ def identifiers(text: str) -> list[str]:
 def with_carets(text: str) -> str:
     """*text* with the powers of numbers written by a caret: a pattern takes a raised digit for a letter.
 
-    >>> with_carets("10⁶ l of m²")
-    '10^6 l of m²'
+    >>> with_carets("10⁶ l of m²"), with_carets("10<sup>6</sup> l")
+    ('10^6 l of m²', '10^6 l')
     """
+    text = _RAISED_TAG.sub(r"^\1", text) if "<sup>" in text else text
     return text if text.isascii() else _RAISED.sub(lambda found: f"^{found[0].translate(_RAISED_DIGITS)}", text)
 
 

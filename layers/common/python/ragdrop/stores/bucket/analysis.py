@@ -15,6 +15,7 @@ from ragdrop.stores.index_queries import JOINED_TERM, MAX_TERMS, STOP_WORDS, TER
 ANALYZER = "words"  # as tantivy knows it, in the schema of every segment
 MAX_PARTS = 8  # of a joined term such as a path; longer ones are found by their parts alone
 _APART = re.compile(r"(?<=\d)(?=[⁰¹²³⁴-⁻₀-₋])|(?<=[^\W\d]{4})(?=[⁰¹²³⁴-⁹])|[™℠®©]")
+_RAISED_TAG, _TAG = re.compile(r"(?<=\d)<sup>"), re.compile(r"</?sub>|(?<!\d)<sup>|</sup>")
 _MARKS = re.compile("[\u0300-\u036f]+")
 
 
@@ -60,10 +61,12 @@ def query_terms(text: str) -> tuple[list[str], bool]:
 def _folded(text: str) -> str:
     """*text* in one case without accents; what is raised behind a number or a word is a word apart.
 
-    >>> _folded("10⁶ l of H₂O, 7 m², pump³, Seal™")
-    '10 6 l of h2o, 7 m2, pump 3, seal '
+    >>> _folded("10⁶ l of H₂O, 7 m², pump³, Seal™"), _folded("10<sup>6</sup> l of H<sub>2</sub>O")
+    ('10 6 l of h2o, 7 m2, pump 3, seal ', '10 6 l of h2o')
     """
     text = segmented(unicodedata.normalize("NFC", text))
+    if "<su" in text:  # of HTML within Markdown
+        text = _RAISED_TAG.sub(" ", _TAG.sub("", text))
     if text.isascii():
         return text.lower()
     return _MARKS.sub("", unicodedata.normalize("NFKD", _APART.sub(" ", text).casefold()))
