@@ -37,7 +37,7 @@ _INDEX = (
     ("cable, 13", "hose, 8", "seal, 6, 11"),
     ("drain, 9", "motor, 2", "shaft, 6"),
 )
-_MERGED = (("Pump", "Order", ""), ("", "Code", "Price"), ("P-100", "QX-5521", "450"), ("P-200", "QX-5522", "610"))
+_MERGED = (("Pump", "Order", ""), ("Pump", "Code", "Price"), ("P-100", "QX-5521", "450"), ("P-200", "QX-5522", "610"))
 _LONG = tuple((f"P-{number}00", f"{number} bar", f"QX-55{number:02}") for number in range(1, 13))
 
 
@@ -58,7 +58,7 @@ def _merged() -> str:
 
 def final() -> list[Case]:
     """What the finder is judged by; nothing of it was looked at while it was built."""
-    merged = (("Pump", "Order code and price", ""), *_MERGED[1:])
+    merged = (("Pump", "Order code and price", "Order code and price"), *_MERGED[1:])
     first, second = _LONG[:7], _LONG[7:]
     names = ("Ann Lee", "Bob Ray", "Cid Orr")
     striped = "".join(f"0.9 g 60 {690 - n * 16 - 4} 400 16 re f 0 g\n" for n in range(0, 6, 2))

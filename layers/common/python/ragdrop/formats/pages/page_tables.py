@@ -90,14 +90,18 @@ class PageTables:
             inside = [
                 w for w in words if grid.xs[0] < w.middle[0] < grid.xs[-1] and grid.ys[0] < w.middle[1] < grid.ys[-1]
             ]
-            bands = _without_empty(grid.cells(inside))
+            cells = grid.cells(inside)
+            bands = _without_empty(cells)
             filled = [len(cell) for band in bands for cell in band if cell]
             if len(bands) < 2 or len(bands[0]) < 2 or len(filled) < 0.4 * len(bands) * len(bands[0]):
                 continue
             if grid.crossed(inside) > 0.05 * len(inside) or mean(filled) > MAX_CELL_WORDS:
                 self.doubtful += 1
                 continue
-            found.append(FoundTable(_in_rows(bands), tuple(grid.xs[1:-1])))
+            rows = _in_rows(bands)
+            if rows is bands:
+                rows = _without_empty(grid.filled(cells), cells)
+            found.append(FoundTable(rows, tuple(grid.xs[1:-1])))
         return found
 
     def _between_lines(self, words: list[PlacedWord], rules: list[Rule]) -> list[FoundTable]:
@@ -318,11 +322,12 @@ def _merged(rows: list[Cells]) -> Cells:
     return [[word for row in rows for word in row[number]] for number in range(len(rows[0]))]
 
 
-def _without_empty(rows: list[Cells]) -> list[Cells]:
-    """Without rows and columns in which nothing stands."""
-    held = [row for row in rows if any(row)]
-    columns = [number for number in range(len(rows[0])) if any(row[number] for row in held)]
-    return [[row[number] for number in columns] for row in held]
+def _without_empty(rows: list[Cells], own: list[Cells] | None = None) -> list[Cells]:
+    """Without rows and columns in which nothing stands, or in which nothing stands of its *own*."""
+    own = own or rows
+    held = [number for number, row in enumerate(own) if any(row)]
+    columns = [column for column in range(len(own[0])) if any(own[number][column] for number in held)]
+    return [[rows[number][column] for column in columns] for number in held]
 
 
 def _beside(rows: list[Cells], prose: list[int]) -> list[list[PlacedWord]]:

@@ -161,12 +161,26 @@ class RuledGrid:
             row, column = bisect_right(self.ys, y) - 1, bisect_right(self.xs, x) - 1
             if not (0 <= row < len(self.ys) - 1 and 0 <= column < len(self.xs) - 1):
                 continue
-            while column and not self._parts(self.xs[column], self.ys[row], self.ys[row + 1], upright=True):
-                column -= 1
-            while row and not self._parts(self.ys[row], self.xs[column], self.xs[column + 1], upright=False):
-                row -= 1
+            row, column = self._owner(row, column)
             held[row][column].append(word)
         return held
+
+    def filled(self, cells: list[list[list[PlacedWord]]]) -> list[list[list[PlacedWord]]]:
+        """The same with the words of merged cells in each that they cover; those of a whole row in its first alone."""
+        rows = []
+        for number, row in enumerate(cells):
+            owners = [self._owner(number, column) for column in range(len(row))]
+            one = len(set(owners)) == 1
+            rows.append(row if one else [cell or cells[at][of] for cell, (at, of) in zip(row, owners, strict=True)])
+        return rows
+
+    def _owner(self, row: int, column: int) -> tuple[int, int]:
+        """The first of the cells that are merged with one."""
+        while column and not self._parts(self.xs[column], self.ys[row], self.ys[row + 1], upright=True):
+            column -= 1
+        while row and not self._parts(self.ys[row], self.xs[column], self.xs[column + 1], upright=False):
+            row -= 1
+        return row, column
 
     def crossed(self, words: Iterable[PlacedWord]) -> int:
         """How many words are struck through by an upright line."""
