@@ -67,6 +67,8 @@ class WordNumbers:
 
     def of(self, paragraph: Element) -> Numbered | None:
         """The number of the next paragraph; None where it has none."""
+        if not self._numbers:
+            return None
         number, level = self._place(child(paragraph, "pPr"))
         levels, overrides, name = self._levels(number)
         if level not in levels:
