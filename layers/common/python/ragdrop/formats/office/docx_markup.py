@@ -241,6 +241,13 @@ def _as_shown(paragraph: Element) -> list[str]:
     return parts
 
 
+def _write_symbols(run: Element, font: str) -> None:
+    """Write the private characters by which old fonts, such as Symbol, have their signs in a text."""
+    for node in run if font else ():
+        if local(node) == "t" and node.text and re.search("[\uf020-\uf0ff]", node.text):
+            node.text = re.sub("[\uf020-\uf0ff]", lambda at: _symbol(font, f"{ord(at[0]):X}") or at[0], node.text)
+
+
 class _Part:
     """Rewrites a part with paragraphs: the document, its footnotes or its endnotes."""
 
@@ -276,6 +283,7 @@ class _Part:
             moved = value(look.get("vertAlign")) or ("" if len(shifts) == 1 else _shift(own))
             is_struck = is_on(look.get("strike")) or is_on(look.get("dstrike"))
             if own is not None:
+                _write_symbols(run, attribute(fonts, "ascii") if (fonts := child(own, "rFonts")) is not None else "")
                 own[:] = []  # mammoth would part runs that differ in nothing that is read
             _set(run, "vertAlign", moved)
             _set(run, "strike", "true" if is_struck else "")
