@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
 
 from ragdrop.domain.chunks import Hit
 from ragdrop.query.coverage import content_words, held_words
@@ -41,7 +40,17 @@ _DASHES = dict.fromkeys([*range(0x2010, 0x2016), 0x2212, 0xFE58, 0xFE63, 0xFF0D]
 _BLANKS = dict.fromkeys([0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], " ")
 _NOTHING: dict[int, str] = dict.fromkeys([0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF], "")
 _SUBSCRIPTS = {0x2080 + digit: str(digit) for digit in range(10)}  # C₆H₁₂O₆
-_FOLDS = {**_DASHES, **_BLANKS, **_NOTHING, **_SUBSCRIPTS, 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x201E: '"'}
+_FOLDS = {
+    **_DASHES,
+    **_BLANKS,
+    **_NOTHING,
+    **_SUBSCRIPTS,
+    **{0x2080 + digit: str(digit) for digit in range(10)},
+    0x2019: "'",
+    0x201C: '"',
+    0x201D: '"',
+    0x201E: '"',
+}
 _ESCAPE = re.compile(r"\\(?=[^\w\s\\]|_)")  # of Markdown: retry\_after
 
 _CURRENCY = r"(?:[€$£¥]|eur(?:os?)?\b|usd\b|gbp\b|chf\b|dollars?\b)"
@@ -285,11 +294,26 @@ def _spelled(text: str) -> re.Pattern[str]:
 
 
 def _code(text: str, size: int) -> re.Pattern[str]:
-    """Letters and digits; between them a joint may be written otherwise, or not at all, unless the code is short."""
-    parts = _PARTS.findall(fold(text))
-    if size < LEAST_JOINED or any(part.isdigit() and after.isdigit() for part, after in pairwise(parts)):
+    """Letters and digits; the joints between them may be written otherwise, or not at all, unless the code is short.
+
+    >>> [_code("ISO9001:2015", 11).search(text) is not None for text in ("iso 9001:2015", "iso 9001 2015")]
+    [True, False]
+    """
+    if size < LEAST_JOINED:
         return _spelled(text)
-    return _bounded(r"[-_./ ]?".join(map(re.escape, parts)), text)
+    tokens = re.findall(r"\d+|[^\W\d_]+|[^\w\s]|_", fold(text))
+    inner, last = "", ""
+    for token, before in zip(tokens, ["", *tokens], strict=False):
+        if not token.isalnum():
+            continue
+        joint = before if before and not before.isalnum() else ""
+        if last.isdigit() and token.isdigit():
+            inner += "[-_ ]" if joint in "-_" else re.escape(joint)
+        elif last:
+            inner += "[-_./: ]?"
+        inner += re.escape(token)
+        last = token
+    return _bounded(inner, text)
 
 
 def _section(text: str) -> re.Pattern[str]:
@@ -311,9 +335,22 @@ def _amount(text: str) -> re.Pattern[str]:
     sign = (folded[: number.start()] + folded[number.end() :]).strip()
     euro = sign.startswith(("€", "eur"))
     money = "(?:€|eur(?:os?)?)" if euro else re.escape(sign)
-    digits = re.escape(number[0].rstrip(".,'"))
+    digits = _grouped(number[0].rstrip(".,'"))
     bare = rf"(?<![\w.,])(?:{money}\s*{digits}|{digits}\s*{money})"
     return re.compile(rf"{bare}(?![^\W_])(?![.,]\d)")
+
+
+def _grouped(number: str) -> str:
+    """A pattern for *number*, whose thousands may be set apart otherwise.
+
+    >>> [re.fullmatch(_grouped("1,250.00"), text) is not None for text in ("1250.00", "1.250,00", "1,250.50", "125000")]
+    [True, True, False, False]
+    """
+    decimals = re.search(r"[.,]\d\d?$", number)
+    digits = "".join(filter(str.isdigit, number[: decimals.start()] if decimals else number))
+    first = len(digits) % 3 or 3
+    groups = [digits[:first], *(digits[at : at + 3] for at in range(first, len(digits), 3))]
+    return "[,.' ]?".join(groups) + (f"[.,]{decimals[0][1:]}" if decimals else "")
 
 
 def _bounded(inner: str, text: str) -> re.Pattern[str]:
