@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.formats.text import TextParser
+from ragdrop.formats.text import MAX_WARNINGS, TextParser
 
 
 def read(text: str) -> ParsedDocument:
@@ -181,6 +181,10 @@ def test_anchors_that_multiply_end_soon_and_stay_in_the_text() -> None:
     assert time.process_time() - started < 2
     assert document.body_start == 0
     assert len(document.warnings) == 1
+
+
+def test_a_name_that_stands_a_thousand_times_is_named_a_few_times() -> None:
+    assert len(read("---\n" + "state: old\n" * 1_000 + "---\nText").warnings) == MAX_WARNINGS
 
 
 def test_an_anchor_that_holds_itself_ends() -> None:

@@ -32,6 +32,11 @@ def test_the_names_of_fields_count_in_any_spelling(world: World) -> None:
     assert (found.tags, found.date, found.attributes) == (("a", "b"), "2024-05-01", {})
 
 
+def test_a_field_under_two_names_is_a_warning(world: World) -> None:
+    assert facts_of(world, "title: Boat\nTitle: Ship").title == "Ship"
+    assert detail_of(world).warnings == ("title is stated under several names; the last value counts",)
+
+
 def test_usual_names_of_other_programs_are_understood(world: World) -> None:
     found = facts_of(world, "keywords: a, b\ndescription: All about pumps")
 

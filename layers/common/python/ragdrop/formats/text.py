@@ -17,6 +17,7 @@ from ragdrop.formats.text_decoder import decode
 from ragdrop.formats.text_decoding import is_chat, without_data_urls
 
 MAX_FRONT_MATTER_CHARACTERS = 65_536
+MAX_WARNINGS = 20  # about one front matter: they stand in the document's record
 MAX_VALUES = 10_000  # of a front matter, each counted as often as an alias repeats it: a few lines can make gigabytes
 _EOL = r"(?:\r\n?|\n)"
 _FENCED = re.compile(
@@ -208,7 +209,8 @@ class _YamlReader:
         return FrontMatter(fields, end, 0 if unread else end, tuple(self._warnings))
 
     def _warn(self, line: int, problem: str) -> None:
-        self._warnings.append(f"front matter, line {line}: {problem}")
+        if len(self._warnings) < MAX_WARNINGS:
+            self._warnings.append(f"front matter, line {line}: {problem}")
 
     def _map(self, node: yaml.MappingNode, above: str) -> dict[str, Any]:
         found: dict[str, Any] = {}

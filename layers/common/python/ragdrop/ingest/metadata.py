@@ -97,7 +97,7 @@ def named_fields(stated: Mapping[str, Any], warnings: list[str], *, others: bool
             rest[ALIASES if ALIASES in (folded, synonym) else name] = value
             continue
         if known in found:
-            warnings.append(f"{known} is stated twice, by {name[:40]!r} too; the last value counts")
+            warnings.append(f"{known} is stated under several names; the last value counts")
         found[known] = value
     return found | ({"others": rest} if rest and others else {})
 
