@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from threading import RLock
 
 from ragdrop.errors import RagdropError
-from ragdrop.ports.message_queue import Continuation, MergeRequest, QueueDepth, go_on, look_at, merge_segments
+from ragdrop.ports.message_queue import Continuation, Delivery, MergeRequest, QueueDepth, go_on, look_at, merge_segments
+
+BULK = "bulk"
 
 
 class MemoryMessageQueue:
@@ -16,7 +18,8 @@ class MemoryMessageQueue:
 
     `sent` holds the keys that were sent, in order; `continued` the large documents to go on with; `merges` the merges
     that were asked for; `dead` the keys of the dead-letter queue; `delays` the receipt handles with their seconds, in
-    order; `fail_with` is raised by every call while it is set; `calls` names the calls made.
+    order; `moved` the messages that went to the queue for bulk work, which exists where `has_bulk` is set; `fail_with`
+    is raised by every call while it is set; `calls` names the calls made.
     """
 
     def __init__(self) -> None:
@@ -25,9 +28,18 @@ class MemoryMessageQueue:
         self.merges: list[MergeRequest] = []
         self.dead: list[str] = []
         self.delays: list[tuple[str, int]] = []
+        self.has_bulk = False
+        self.moved: list[Delivery] = []
         self.fail_with: RagdropError | None = None
         self.calls: list[str] = []
         self._lock = RLock()
+
+    def is_bulk(self, delivery: Delivery) -> bool:
+        return delivery.queue == BULK
+
+    def move(self, deliveries: Sequence[Delivery]) -> None:
+        with self._call("move"):
+            self.moved += deliveries
 
     def send(self, key: str) -> None:
         with self._call("send"):
@@ -58,9 +70,9 @@ class MemoryMessageQueue:
             self.sent += moved
             return len(moved)
 
-    def retry_after(self, receipt_handle: str, delay_s: int) -> None:
+    def retry_after(self, delivery: Delivery, delay_s: int) -> None:
         with self._call("retry_after"):
-            self.delays.append((receipt_handle, delay_s))
+            self.delays.append((delivery.receipt_handle, delay_s))
 
     def receive(self) -> list[tuple[str, str]]:
         """Receipt handle and key of the messages that were sent and are not delayed, as a consumer sees them."""

@@ -6,8 +6,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-P95_MS, P99_MS, ERRORS, FALLBACKS = 300.0, 500.0, 0.01, 0.05  # the budget of issue 8, part 4
-DISTINCT_A_SECOND = 10  # different questions, on two cores
+P95_MS, P99_MS, ERRORS, FALLBACKS = 300.0, 500.0, 0.01, 0.05  # of 20 users with a pause of 1 s, and of their spike
 OK = 200
 Sample = dict[str, Any]
 
@@ -49,7 +48,7 @@ def figures(samples: Sequence[Sample]) -> dict[str, Any]:
 
 
 def missed(found: dict[str, Any]) -> list[str]:
-    """Which lines of the budget are not met.
+    """Which lines of the budget are not met, those of the spike too.
 
     >>> missed({"p95_ms": 301.0, "p99_ms": 400.0, "errors": 0.0, "fallbacks": 0.0})
     ['p95 301 ms']
@@ -60,7 +59,8 @@ def missed(found: dict[str, Any]) -> list[str]:
         (found["errors"] < ERRORS, f"errors {found['errors']:.1%} ({', '.join(found.get('codes', []))})"),
         (found["fallbacks"] < FALLBACKS, f"fallback {found['fallbacks']:.1%}"),
     ]
-    return [said for met, said in lines if not met]
+    spike = [f"spike {said}" for said in missed(found["spike"])] if "spike" in found else []
+    return [said for met, said in lines if not met] + spike
 
 
 def growth(memory: Sequence[tuple[float, float]]) -> float:

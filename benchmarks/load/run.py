@@ -1,12 +1,12 @@
-"""Load through the local stack: users that each ask a question every two seconds, then memory over many requests.
+"""Load through the local stack: users with a pause of a second after each answer, a spike, memory over many requests.
 
-    python -m benchmarks.load [--index bucket --users 20 --apart 2 --minutes 2 --requests 3000] [--repeated] [--write]
+    python -m benchmarks.load [--index bucket --users 20 --pause 1 --minutes 2 --spike 60] [--repeated] [--write]
 
 `POST /search` with defaults, in the words of the vault (the sample vault, or --vault).  All questions are different, so
 no cache of a function knows an answer or a vector; `--repeated` asks 500 in random order instead.  Locust drives it, in
 an environment of its own (`make load` makes it).  Beside the users one more sends the same request without a key: what
 gateway and emulator take alone.  `--write` puts table and plots into docs/evidence/performance.md; 1 where a line
-of the budget is missed.  Its phases take seven minutes at most, after the stack is up.
+of the budget is missed.  Its phases take eight minutes at most, after the stack is up.
 """
 
 from __future__ import annotations
@@ -54,26 +54,35 @@ class Load:
     stack: LiveStack
     asked: Sequence[str]
     folder: Path
-    apart_s: float
+    pause_s: float
     distinct: bool
     used: int
     """How many of *asked* were asked before; with *distinct* none is asked again."""
     samples: list[Sample] = field(default_factory=list)
 
-    def phase(self, users: int, seconds: float, *, paced: bool = True, until: int | None = None) -> list[Sample]:
-        """Let *users* ask for *seconds* after all have begun, or until so many requests were sent in all.
+    def phase(
+        self,
+        users: int,
+        seconds: float,
+        *,
+        paced: bool = True,
+        until: int | None = None,
+        spawn_a_second: int = SPAWN_A_SECOND,
+        settle_s: float = SETTLE_S,
+    ) -> list[Sample]:
+        """Let *users* ask for *seconds* after all have begun and settled, or until so many requests were sent in all.
 
         Raises:
             LaunchError: Locust could not be run.
         """
-        ramp_s = users / SPAWN_A_SECOND + SETTLE_S
+        ramp_s = users / spawn_a_second + settle_s
         file, plan = self.folder / "samples.jsonl", self.folder / "plan.json"
         file.unlink(missing_ok=True)
-        told = {"url": self.stack.api_url, "key": self.stack.key, "paced": paced, "apart_s": self.apart_s}
+        told = {"url": self.stack.api_url, "key": self.stack.key, "paced": paced, "pause_s": self.pause_s}
         told |= {"questions": list(self.asked[self.used if self.distinct else 0 :]), "distinct": self.distinct}
         plan.write_text(json.dumps(told | {"samples": str(file)}), "utf-8")
         command = [str(LOCUST), "-f", str(REPOSITORY / "benchmarks/load/users.py"), "--headless", "--only-summary"]
-        command += ["--users", str(users + paced), "--spawn-rate", str(SPAWN_A_SECOND), "--loglevel", "WARNING"]
+        command += ["--users", str(users + paced), "--spawn-rate", str(spawn_a_second), "--loglevel", "WARNING"]
         command += ["--run-time", f"{ramp_s + seconds:.0f}s", "--stop-timeout", "35"]
         begun_s = time.time()
         log = (self.folder / "locust.log").open("ab")
@@ -126,7 +135,7 @@ def run(stack: LiveStack, asked: Sequence[str], options: argparse.Namespace) -> 
     """All phases, and what they come to."""
     with tempfile.TemporaryDirectory(prefix="ragdrop-load-") as folder, watched(stack.pids) as watch:
         together = options.users + 1
-        load = Load(stack, asked, Path(folder), options.apart, not options.repeated, together)
+        load = Load(stack, asked, Path(folder), options.pause, not options.repeated, together)
         slowest_ms = start_functions(stack, asked, together)
         print(f"functions are started: the slowest answer took {slowest_ms:.0f} ms", flush=True)
         if options.warm_minutes:
@@ -134,8 +143,11 @@ def run(stack: LiveStack, asked: Sequence[str], options: argparse.Namespace) -> 
         with cores_watched() as busy:
             measured = load.phase(options.users, options.minutes * 60)
         found = figures(measured) | {"users": options.users, "minutes": options.minutes}
-        found |= {"index": options.index, "distinct": load.distinct}
+        found |= {"index": options.index, "distinct": load.distinct, "pause_s": options.pause}
         found |= {"samples": measured, "cpu": _cpu(watch, measured), "busy": busy.share}
+        if options.spike:
+            spike = load.phase(options.spike, options.spike_s, spawn_a_second=options.spike, settle_s=0.0)
+            found["spike"] = figures(spike) | {"users": options.spike, "seconds": options.spike_s}
         if len(load.samples) < options.requests:
             load.phase(UNPACED_USERS, UNPACED_LIMIT_S, paced=False, until=options.requests)
         return found | _memory(watch, load.samples)
@@ -163,7 +175,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and write the page if asked to; 1 where a line of the budget is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--users", type=int, default=20, help="how many ask at once")
-    parser.add_argument("--apart", type=float, default=2, help="seconds between two questions of a user, on average")
+    parser.add_argument("--pause", type=float, default=1, help="seconds after an answer, on average")
+    parser.add_argument("--spike", type=int, default=60, help="users that all begin at once afterwards; 0 for none")
+    parser.add_argument("--spike-s", type=float, default=30, help="seconds of the spike")
     parser.add_argument("--index", choices=("bucket", "opensearch"), default="bucket")
     parser.add_argument("--repeated", action="store_true", help="500 questions in random order, not all different")
     parser.add_argument("--minutes", type=float, default=2, help="after all have begun")

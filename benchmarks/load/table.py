@@ -35,6 +35,7 @@ def load_rows(found: Mapping[str, Any]) -> list[str]:
         ("searches a second", "", f"{found['a_second']:.1f}"),
         ("processor time a search, ms", "", _cpu(found["cpu"])),
         ("of that time both cores were busy", "", f"{found['busy']:.0%}"),
+        *_spike(found.get("spike")),
         (
             f"memory of a query function's process after {found['all_requests']:,} requests, MB",
             "flat",
@@ -42,8 +43,20 @@ def load_rows(found: Mapping[str, Any]) -> list[str]:
         ),
     ]
     asked = f", {found['index']} index, all questions different" if found.get("distinct") else ""
-    head = f"| {found['users']} users, {found['minutes']:g} minutes{asked} | budget | measured |"
+    pause = f" with a pause of {found['pause_s']:g} s" if "pause_s" in found else ""
+    head = f"| {found['users']} users{pause}, {found['minutes']:g} minutes{asked} | budget | measured |"
     return [head, "|---|---|---|", *(f"| {what} | {budget} | {value} |" for what, budget, value in said)]
+
+
+def _spike(found: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
+    if found is None:
+        return []
+    what = f"spike: {found['users']} users begin at once, {found['seconds']:g} s, {found['a_second']:.1f} a second"
+    return [
+        (f"{what}, p95, ms", f"< {P95_MS:.0f}", f"{found['p95_ms']:.0f}"),
+        ("spike, p99, ms", f"< {P99_MS:.0f}", f"{found['p99_ms']:.0f}"),
+        ("spike, errors", f"< {ERRORS:.0%}", f"{found['errors']:.1%}"),
+    ]
 
 
 def soak_table(record: BenchmarkRecord) -> str:

@@ -1,7 +1,7 @@
 """What locust runs: users that ask at a pace, and one that is refused, through the same gateway.
 
 It lives in an environment of its own (requirements/load.in) and imports nothing of ragdrop.  LOAD_PLAN names a JSON
-file: `url, key, questions, distinct, apart_s, paced, samples`; every reply is one line of `samples`.
+file: `url, key, questions, distinct, pause_s, paced, samples`; every reply is one line of `samples`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from locust import FastHttpUser, task
 PLAN: dict[str, Any] = json.loads(Path(os.environ["LOAD_PLAN"]).read_text("utf-8"))
 SAMPLES = Path(PLAN["samples"]).open("a", encoding="utf-8", buffering=1)  # noqa: SIM115 - open as long as locust runs
 TOLD = ("fallback", "fallback_level", "served_by", "latency_ms", "abstained")
-APART = (0.5, 1.5)  # shares of the time between two questions of a user
+PAUSE = (0.5, 1.5)  # shares of the pause between an answer and the next question of a user
 UNASKED = iter(PLAN["questions"])  # one process, so no two users take the same
 
 
@@ -38,19 +38,17 @@ class Person(FastHttpUser):
     abstract = True
     host = PLAN["url"]
     connection_timeout = network_timeout = 30.0
-    begun_s = 0.0
 
     def wait_time(self) -> float:
-        """Seconds to the next question: at a fixed pace, users whom one slow moment held up ask in step for ever."""
-        apart_s = random.uniform(*APART) * PLAN["apart_s"]
-        return max(0.0, self.begun_s + apart_s - time.perf_counter()) if PLAN["paced"] else 0.0
+        """Seconds to the next question: with equal pauses, users whom one slow moment held up ask in step for ever."""
+        return random.uniform(*PAUSE) * PLAN["pause_s"] if PLAN["paced"] else 0.0
 
     def post(self, kind: str, headers: dict[str, str], question: str) -> None:
         """One request, noted."""
         body = {"query": question}
-        at_s, self.begun_s = time.time(), time.perf_counter()
+        at_s, begun_s = time.time(), time.perf_counter()
         with self.client.post("/search", json=body, headers=headers, catch_response=True, name=kind) as response:
-            taken_s = time.perf_counter() - self.begun_s
+            taken_s = time.perf_counter() - begun_s
             try:
                 told = response.json()
             except (ValueError, TypeError):  # nothing came, or no JSON

@@ -145,13 +145,26 @@ def _new_key(home: Home) -> str:
 
 
 def sweep(stack: Mapping[str, Any]) -> None:
-    """Run the sweep function once.
+    """Run the sweep function once, as its hourly schedule does.
 
     Raises:
         LaunchError: It failed.
     """
+    _invoke_sweep(stack, b"{}")
+
+
+def check_index(stack: Mapping[str, Any]) -> None:
+    """Run the sweep function once as its schedule of ten minutes does.
+
+    Raises:
+        LaunchError: It failed.
+    """
+    _invoke_sweep(stack, b'{"check": "index"}')
+
+
+def _invoke_sweep(stack: Mapping[str, Any], event: bytes) -> None:
     functions = Emulated(stack["endpoint_url"], stack["environment"]).client("lambda")
-    answer = functions.invoke(FunctionName=stack["outputs"]["SweepFunctionName"], Payload=b"{}")
+    answer = functions.invoke(FunctionName=stack["outputs"]["SweepFunctionName"], Payload=event)
     if "FunctionError" in answer:
         raise LaunchError(f"the sweep failed: {answer['Payload'].read()[:500]!r}")
 

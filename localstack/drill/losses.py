@@ -19,7 +19,7 @@ import httpx
 from localstack.demo import VAULT
 from localstack.deploy import Emulated
 from localstack.drill.asking import DrillReply, ask, health, search
-from localstack.drill.harness import TENANT, Harness, on_another_port, sweep, with_settings
+from localstack.drill.harness import TENANT, Harness, check_index, on_another_port, sweep, with_settings
 from localstack.drill.round import wait_until_well
 from localstack.launch_options import BUCKET_URL
 from localstack.seed import ragdrop, ragdrop_json
@@ -29,6 +29,7 @@ RECOVERY_S = 60.0
 POLL_S = 0.2
 TIMEOUT_S = 30.0
 LEVEL_WITH_RESULTS = 2
+LARGEST, SMALLEST, EVERY = slice(0, 1), slice(-1, None), slice(None)
 
 
 @dataclass(frozen=True)
@@ -173,8 +174,8 @@ def _without_s3_with_copies(harness: Harness) -> Iterator[Harness]:
         yield harness
 
 
-def _segments_lost(*, every: bool, change: Callable[[bytes], bytes | None]) -> Callable[[Harness], Any]:
-    """The largest segment, or every one, is another object, or none; the sweep repairs that."""
+def _segments_lost(*, which: slice, change: Callable[[bytes], bytes | None]) -> Callable[[Harness], Any]:
+    """Some segments, the largest first, are other objects, or none; the check of the next ten minutes repairs that."""
 
     @contextmanager
     def within(harness: Harness) -> Iterator[Harness]:
@@ -182,9 +183,10 @@ def _segments_lost(*, every: bool, change: Callable[[bytes], bytes | None]) -> C
         bucket = harness.stack["environment"]["STATE_BUCKET"]
         listed = objects.list_objects_v2(Bucket=bucket, Prefix=f"index/{TENANT}/bucket-")["Contents"]
         retired = {each["Key"].removesuffix(".retired") for each in listed}
-        live = [each for each in listed if each["Key"].removesuffix(".seg") not in retired]
+        names = [each for each in listed if each["Key"].endswith(".seg")]
+        live = [each for each in names if each["Key"].removesuffix(".seg") not in retired]
         live.sort(key=lambda each: int(each["Size"]), reverse=True)
-        for each in live if every else live[:1]:
+        for each in live[which]:
             place = {"Bucket": bucket, "Key": each["Key"]}
             changed = change(objects.get_object(**place)["Body"].read())
             if changed is None:
@@ -192,9 +194,30 @@ def _segments_lost(*, every: bool, change: Callable[[bytes], bytes | None]) -> C
             else:
                 objects.put_object(**place, Body=changed)
         yield harness
-        sweep(harness.stack)
+        check_index(harness.stack)
 
     return within
+
+
+@contextmanager
+def _manifest_lost(harness: Harness) -> Iterator[Harness]:
+    """The manifest is gone from the registry table; the check of the next ten minutes writes it again."""
+    table = Emulated(harness.stack["endpoint_url"], harness.stack["environment"]).client("dynamodb")
+    name = harness.stack["environment"]["REGISTRY_TABLE"]
+    found = table.query(
+        TableName=name,
+        KeyConditionExpression="PK = :tenant AND begins_with(SK, :index)",
+        ExpressionAttributeValues={":tenant": {"S": f"T#{TENANT}"}, ":index": {"S": "I#bucket-"}},
+    )["Items"]
+    for item in found:
+        table.delete_item(TableName=name, Key={each: item[each] for each in ("PK", "SK")})
+    yield harness
+    check_index(harness.stack)
+
+
+def _one_byte(body: bytes) -> bytes:
+    middle = len(body) // 2
+    return body[:middle] + bytes([body[middle] ^ 0xFF]) + body[middle + 1 :]
 
 
 def _of_another_model(harness: Harness) -> AbstractContextManager[Harness]:
@@ -211,27 +234,42 @@ LOSSES = (
     Loss("bucket index: S3 refuses, local copies", _without_s3_with_copies, _on_bucket_index, level=1),
     Loss(
         "bucket index: a segment missing",
-        _segments_lost(every=False, change=lambda _: None),
+        _segments_lost(which=LARGEST, change=lambda _: None),
         _on_bucket_index,
         level=1,
         index="degraded",
     ),
     Loss(
         "bucket index: a segment cut short",
-        _segments_lost(every=False, change=lambda body: body[: len(body) // 2]),
+        _segments_lost(which=LARGEST, change=lambda body: body[: len(body) // 2]),
         _on_bucket_index,
         level=1,
         index="degraded",
     ),
     Loss(
+        "bucket index: one byte of a large segment damaged",
+        _segments_lost(which=LARGEST, change=_one_byte),
+        _on_bucket_index,
+        level=1,
+        index="degraded",
+    ),
+    Loss(
+        "bucket index: one byte of a small segment damaged",
+        _segments_lost(which=SMALLEST, change=_one_byte),
+        _on_bucket_index,
+        level=1,
+        index="degraded",
+    ),
+    Loss("bucket index: the manifest missing", _manifest_lost, _on_bucket_index, level=3),
+    Loss(
         "bucket index: every segment missing",
-        _segments_lost(every=True, change=lambda _: None),
+        _segments_lost(which=EVERY, change=lambda _: None),
         _on_bucket_index,
         level=3,
     ),
     Loss(
         "bucket index: every segment damaged",
-        _segments_lost(every=True, change=lambda body: bytes(len(body))),
+        _segments_lost(which=EVERY, change=lambda body: bytes(len(body))),
         _on_bucket_index,
         level=3,
     ),

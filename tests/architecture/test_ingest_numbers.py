@@ -11,8 +11,8 @@ TEMPLATE = (Path(__file__).parents[2] / "template.yaml").read_text("utf-8")
 
 
 def test_a_claims_lease_is_the_queues_visibility_timeout() -> None:
-    assert re.findall(r"VisibilityTimeout: (\d+)", TEMPLATE) == [str(LEASE_S)]
+    assert re.findall(r"VisibilityTimeout: (\d+)", TEMPLATE) == 2 * [str(LEASE_S)]  # of changes, and of bulk work
 
 
 def test_the_last_receive_is_the_one_before_the_dead_letter_queue() -> None:
-    assert re.findall(r"maxReceiveCount: (\d+)", TEMPLATE) == [str(MAX_RECEIVES)]
+    assert re.findall(r"maxReceiveCount: (\d+)", TEMPLATE) == 2 * [str(MAX_RECEIVES)]

@@ -28,7 +28,8 @@ def test_the_queue_hides_a_message_for_six_times_the_ingest_functions_timeout_an
     window_s = template["Parameters"]["IngestBatchWindowS"]["MaxValue"]
     timeout_s = resources["IngestFunction"]["Properties"]["Timeout"]
 
-    assert resources["IngestQueue"]["Properties"]["VisibilityTimeout"] == 6 * timeout_s + window_s
+    for queue in ("IngestQueue", "IngestBulkQueue"):
+        assert resources[queue]["Properties"]["VisibilityTimeout"] == 6 * timeout_s + window_s
 
 
 def test_a_message_is_tried_five_times_and_then_kept_for_fourteen_days(resources: dict[str, Resource]) -> None:
@@ -37,6 +38,14 @@ def test_a_message_is_tried_five_times_and_then_kept_for_fourteen_days(resources
     assert redrive["maxReceiveCount"] == 5
     assert redrive["deadLetterTargetArn"] == {"Fn::GetAtt": "IngestDeadLetterQueue.Arn"}
     assert resources["IngestDeadLetterQueue"]["Properties"]["MessageRetentionPeriod"] == 14 * 86_400
+
+
+def test_the_bulk_lane_is_as_the_first_one_but_for_what_s3_writes(resources: dict[str, Resource]) -> None:
+    first, bulk = (resources[name]["Properties"] for name in ("IngestQueue", "IngestBulkQueue"))
+    changes, work = (resources["IngestFunction"]["Properties"]["Events"][name] for name in ("Changes", "Bulk"))
+
+    assert bulk == first
+    assert {**work["Properties"], "Queue": None} == {**changes["Properties"], "Queue": None}
 
 
 def test_ingest_takes_five_messages_at_once_and_reports_each_failure(resources: dict[str, Resource]) -> None:

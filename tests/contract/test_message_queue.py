@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from ragdrop.errors import ConfigurationError, QueueError
-from ragdrop.ports.message_queue import Continuation, MergeRequest
+from ragdrop.ports.message_queue import Change, Continuation, Delivery, MergeRequest
 from ragdrop.stores.sqs.message_queue import SqsMessageQueue
 from testing.memory_message_queue import MemoryMessageQueue
 from tests.contract.aws_fixtures import ENGINES, QueueEngine, clients, queue_engine
@@ -17,6 +19,64 @@ from tests.contract.aws_fixtures import ENGINES, QueueEngine, clients, queue_eng
 def engine(request: pytest.FixtureRequest) -> Iterator[QueueEngine]:
     with queue_engine(request.param) as made:
         yield made
+
+
+def received(handle: str, queue: str = "", body: str = "") -> Delivery:
+    return Delivery("m", handle, 1, (Change("acme/team/a.md"),), body=body, queue=queue)
+
+
+@pytest.fixture(params=["aws", "emulator"])
+def two_queues(request: pytest.FixtureRequest) -> Iterator[tuple[SqsMessageQueue, Any, str]]:
+    """A queue with one for bulk work, their client, and the URL of the second."""
+    if request.param not in ENGINES:
+        pytest.skip("needs an emulator")
+    with clients(request.param) as make:
+        client = make("sqs")
+        name = uuid4().hex[:8]
+        first, bulk = (client.create_queue(QueueName=f"{each}-{name}")["QueueUrl"] for each in ("first", "bulk"))
+        yield SqsMessageQueue(first, client, bulk_url=bulk), client, bulk
+
+
+def test_bulk_work_goes_to_a_queue_of_its_own_with_the_group_of_its_vault(
+    two_queues: tuple[SqsMessageQueue, Any, str],
+) -> None:
+    queue, client, bulk = two_queues
+
+    queue.move([received("r", body='{"moved": 1}')])
+    queue.go_on(Continuation("acme/team/a.txt", 7, 2, 1))
+    queue.send_all([f"acme/other/{number}.md" for number in range(11)])
+
+    groups, bodies = [], []
+    while found := client.receive_message(QueueUrl=bulk, MaxNumberOfMessages=10, AttributeNames=["All"]).get(
+        "Messages"
+    ):
+        groups += [each.get("Attributes", {}).get("MessageGroupId") for each in found]
+        bodies += [each["Body"] for each in found]
+    assert (len(groups), len(set(groups)), None in groups) == (13, 2, False)
+    assert '{"moved": 1}' in bodies
+    assert queue.depth().in_flight == 13
+
+
+def test_a_few_keys_and_one_alone_do_not_wait_behind_bulk_work(two_queues: tuple[SqsMessageQueue, Any, str]) -> None:
+    queue, client, bulk = two_queues
+
+    queue.send("acme/team/a.md")
+    queue.send_all([f"acme/team/{number}.md" for number in range(10)])
+
+    assert "Messages" not in client.receive_message(QueueUrl=bulk)
+    assert queue.depth().waiting == 11
+
+
+def test_a_message_of_bulk_work_comes_again_to_its_own_queue(two_queues: tuple[SqsMessageQueue, Any, str]) -> None:
+    queue, client, bulk = two_queues
+    queue.move([received("r", body="{}")])
+    [message] = client.receive_message(QueueUrl=bulk)["Messages"]
+    delivery = received(message["ReceiptHandle"], queue=bulk.rpartition("/")[2])
+
+    queue.retry_after(delivery, 0)
+
+    assert queue.is_bulk(delivery)
+    assert len(client.receive_message(QueueUrl=bulk)["Messages"]) == 1
 
 
 def test_a_key_that_was_sent_arrives_as_it_was(engine: QueueEngine) -> None:
@@ -55,7 +115,7 @@ def test_a_message_stays_away_for_its_delay(engine: QueueEngine) -> None:
     engine.queue.send("acme/team/a.md")
     [(handle, _)] = engine.receive()
 
-    engine.queue.retry_after(handle, 600)
+    engine.queue.retry_after(received(handle), 600)
 
     assert engine.receive() == []
 
@@ -64,7 +124,7 @@ def test_a_message_without_delay_comes_back_at_once(engine: QueueEngine) -> None
     engine.queue.send("acme/team/a.md")
     [(handle, _)] = engine.receive()
 
-    engine.queue.retry_after(handle, 0)
+    engine.queue.retry_after(received(handle), 0)
 
     assert [key for _, key in engine.receive()] == ["acme/team/a.md"]
 
@@ -77,7 +137,7 @@ def test_many_keys_arrive_each_once(engine: QueueEngine) -> None:
     arrived: list[str] = []
     while len(arrived) < len(keys) and (seen := engine.receive()):
         for handle, key in seen:
-            engine.queue.retry_after(handle, 600)
+            engine.queue.retry_after(received(handle), 600)
             arrived.append(key)
     assert sorted(arrived) == sorted(keys)
 
@@ -126,7 +186,7 @@ def test_messages_of_a_batch_that_were_not_taken_are_an_error() -> None:
 
 def test_an_unknown_receipt_is_a_queue_error() -> None:
     with queue_engine("aws") as made, pytest.raises(QueueError) as caught:
-        made.queue.retry_after("no-such-receipt", 1)
+        made.queue.retry_after(received("no-such-receipt"), 1)
 
     assert caught.value.service == "queue"
 

@@ -33,6 +33,7 @@ LOGICAL = {
     "visited": "VisitedTable",
     "telemetry": "TelemetryTable",
     "ingest": "IngestQueue",
+    "bulk": "IngestBulkQueue",
     "dead-letters": "IngestDeadLetterQueue",
 }
 """What the template calls the buckets, tables and the queue of a Deployment."""
@@ -74,10 +75,12 @@ class Deployment:
         ].values()
         redrive = json.dumps({"deadLetterTargetArn": dead, "maxReceiveCount": 5})
         queue_url = self.sqs.create_queue(QueueName="ingest", Attributes={"RedrivePolicy": redrive})["QueueUrl"]
+        bulk_url = self.sqs.create_queue(QueueName="bulk", Attributes={"RedrivePolicy": redrive})["QueueUrl"]
         settings = {
             **ENVIRONMENT,
             "DOCUMENT_BUCKET": EXAMPLE_BUCKET,
             "QUEUE_URL": queue_url,
+            "BULK_QUEUE_URL": bulk_url,
             "AWS_DEFAULT_REGION": REGION,
             **changes,
         }

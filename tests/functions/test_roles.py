@@ -12,7 +12,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.rates import RateLimits
 from ragdrop.errors import DatabaseError
-from ragdrop.ports.message_queue import Continuation
+from ragdrop.ports.message_queue import Change, Continuation, Delivery
 from tests.functions.conftest import EXAMPLE_BUCKET, Deployment, LocalContext
 
 DAY_S = 86_400
@@ -126,7 +126,8 @@ def test_ingest_may_merge_segments_of_which_some_hold_what_was_replaced(deployme
     ingest = deployment.handlers["ingest"]
     for number in range(9):
         deployment.put_object(PUMP, f"# Pump\n\nThe pump's code is QX-{number}.")
-    message = json.loads(deployment.sqs.receive_message(QueueUrl=ingest.app.ports.queue.url)["Messages"][0]["Body"])
+    [sent] = deployment.sqs.receive_message(QueueUrl=ingest.app.ports.queue.bulk_url)["Messages"]
+    message = json.loads(sent["Body"])
     event = deployment.event("ingest-put")
     event["Records"][0]["body"] = json.dumps(message)
 
@@ -195,7 +196,29 @@ def test_ingest_may_hand_the_rest_of_a_large_document_over_to_itself(deployment:
     queue = deployment.handlers["ingest"].app.ports.queue
     deployment.roles.acting("ingest", lambda *_: queue.go_on(Continuation("demo/team/large.txt", 1, 2, 1)))({}, None)
 
-    assert ("IngestRole", "SendMessage", "IngestQueue") in deployment.roles.used
+    assert ("IngestRole", "SendMessage", "IngestBulkQueue") in deployment.roles.used
+
+
+def test_ingest_may_move_messages_of_a_vault_with_many_changes_and_give_them_back(deployment: Deployment) -> None:
+    queue = deployment.handlers["ingest"].app.ports.queue
+    moved = [Delivery("m", "r", 1, (Change(f"demo/team/{number}.md"),), body="{}") for number in range(3)]
+    deployment.roles.acting("ingest", lambda *_: queue.move(moved))({}, None)
+    [message, *_] = deployment.sqs.receive_message(QueueUrl=queue.bulk_url)["Messages"]
+    again = Delivery("m", message["ReceiptHandle"], 1, (), queue="bulk")
+
+    deployment.roles.acting("ingest", lambda *_: queue.retry_after(again, 0))({}, None)
+
+    assert ("IngestRole", "ChangeMessageVisibility", "IngestBulkQueue") in deployment.roles.used
+
+
+@pytest.mark.parametrize("function", ["query", "sweep"])
+def test_many_keys_may_be_sent_as_bulk_work(deployment: Deployment, function: str) -> None:
+    queue = deployment.handlers[function].app.ports.queue
+    keys = [f"demo/team/{number}.md" for number in range(11)]
+
+    deployment.roles.acting(function, lambda *_: queue.send_all(keys))({}, None)
+
+    assert (f"{function.capitalize()}Role", "SendMessage", "IngestBulkQueue") in deployment.roles.used
 
 
 def test_the_sweep_may_correct_counters(linked: Deployment) -> None:

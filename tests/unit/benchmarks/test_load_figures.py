@@ -48,6 +48,7 @@ def test_each_line_of_the_budget_that_is_missed_is_named(change: dict[str, Any],
 
     assert missed(good) == []
     assert missed(good | change) == [said]
+    assert missed(good | {"spike": good | change}) == [f"spike {said}"]
 
 
 def test_memory_that_stays_grows_by_nothing() -> None:

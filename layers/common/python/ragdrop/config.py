@@ -77,6 +77,7 @@ class Settings(BaseModel):
     visited_table: str
     telemetry_table: str
     queue_url: str
+    bulk_queue_url: str = ""
 
     cache_size: Annotated[int, Field(ge=0, le=100_000)] = 1_000
     cache_ttl_s: Annotated[int, Field(ge=0, le=86_400)] = 300

@@ -157,7 +157,7 @@ class Ports:
         """The queue that feeds ingest."""
         from ragdrop.stores.sqs.message_queue import SqsMessageQueue
 
-        return SqsMessageQueue(self.settings.queue_url)
+        return SqsMessageQueue(self.settings.queue_url, bulk_url=self.settings.bulk_queue_url)
 
     @cached_property
     def manifests(self) -> ManifestStore:

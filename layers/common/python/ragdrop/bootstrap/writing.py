@@ -154,6 +154,7 @@ class IngestParts:
     @cached_property
     def reconcile(self) -> ReconcileBatch:
         """Ingest."""
+        from ragdrop.ingest.bulk_lane import BulkLane
         from ragdrop.ingest.reconcile import ReconcileBatch, Upkeep
         from ragdrop.ingest.redelivery import Redelivery
 
@@ -170,7 +171,9 @@ class IngestParts:
             write_parts=self.write_parts,
             live=self.live,
             redelivery=redelivery,
-            upkeep=Upkeep(self.calibrate.if_due, self.merge_segments),
+            upkeep=Upkeep(
+                self.calibrate.if_due, self.merge_segments, BulkLane(self.ports.queue, clock=self.ports.clock)
+            ),
         )
 
 

@@ -12,6 +12,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.errors import DependencyError, DocumentError, InvalidParamsError, ScanUnfinishedError
 from ragdrop.ingest.activate import ActivateRevisions
+from ragdrop.ingest.bulk_lane import BulkLane
 from ragdrop.ingest.index_revision import IndexRevision, ParsedRevision
 from ragdrop.ingest.merge_segments import MergeSegments
 from ragdrop.ingest.reconcile_key import ReconcileKey, Work
@@ -54,10 +55,11 @@ class Begun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Upkeep:
-    """What an index needs behind a batch."""
+    """What a batch needs before and after its documents."""
 
     calibrate: CalibrateIfDue
     merge_segments: MergeSegments
+    bulk_lane: BulkLane
 
 
 class ReconcileBatch:
@@ -80,16 +82,19 @@ class ReconcileBatch:
         self._write_parts = write_parts
         self._live = live
         self._redelivery = redelivery
+        self._bulk_lane = upkeep.bulk_lane
         self._calibrate = upkeep.calibrate
         self._merge_segments = upkeep.merge_segments
 
     def __call__(self, deliveries: Sequence[Delivery], deadline: Deadline) -> list[Delivery]:
         """Reconcile all keys of a batch; the deliveries that failed and must come again.
 
+        Messages of vaults with many changes are moved to the queue for bulk work first.
         Documents that fit into one invocation share embedding requests and one refresh of the index.  Then each
         revision is activated; after them the large documents continue while there is time.  At last a tenant that grew
         enough is calibrated, so that its scores are worth something from its first twenty documents on.
         """
+        deliveries = self._bulk_lane.rest(deliveries)
         for name in {change.key.partition("/")[0] for delivery in deliveries for change in delivery.changes}:
             self._directory.forget(name)  # a reindex that has begun must be seen by every batch that begins after it
         begun = self._begin(deliveries, deadline)

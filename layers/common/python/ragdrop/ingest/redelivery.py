@@ -76,7 +76,7 @@ class Redelivery:
     def after(self, delivery: Delivery, delay_s: int) -> None:
         """Let the message come again after *delay_s*; never fails."""
         try:
-            self._queue.retry_after(delivery.receipt_handle, delay_s)
+            self._queue.retry_after(delivery, delay_s)
         except DependencyError as exc:  # then it comes back after the queue's own visibility timeout
             logger.warning("a message keeps its visibility", extra={"service": exc.service, "code": exc.code})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 from urllib.parse import unquote_plus
 
@@ -48,7 +48,7 @@ class Delivery:
     """One message as it was delivered.
 
     `receives` counts from 1; `merge` is set where the message asks for that alone; `understood` is False for a message
-    that has no known form.
+    that has no known form.  `body` is the message as it came, `queue` the name of the queue that it came from.
     """
 
     message_id: str
@@ -57,6 +57,22 @@ class Delivery:
     changes: tuple[Change, ...]
     understood: bool = True
     merge: MergeRequest | None = None
+    body: str = field(default="", repr=False)
+    queue: str = ""
+
+    @property
+    def group(self) -> str:
+        """What the order is fair between: tenant and vault of its first key, or the tenant of a merge."""
+        return group_of(self.changes[0].key) if self.changes else self.merge.tenant if self.merge else ""
+
+
+def group_of(key: str) -> str:
+    """Tenant and vault of an S3 key.
+
+    >>> group_of("acme/team/notes/a.md"), group_of("acme/a.md")
+    ('acme/team', 'acme/a.md')
+    """
+    return "/".join(key.split("/", 2)[:2])
 
 
 def deliveries(event: Mapping[str, Any]) -> list[Delivery]:
@@ -107,7 +123,16 @@ def _delivery(record: Mapping[str, Any]) -> Delivery:
     except (ValueError, KeyError, TypeError, AttributeError):
         changes = None
     receives = int(record.get("attributes", {}).get("ApproximateReceiveCount", 1))
-    return Delivery(record["messageId"], record["receiptHandle"], receives, changes or (), changes is not None, merge)
+    return Delivery(
+        record["messageId"],
+        record["receiptHandle"],
+        receives,
+        changes or (),
+        understood=changes is not None,
+        merge=merge,
+        body=record.get("body", ""),
+        queue=str(record.get("eventSourceARN", "")).rpartition(":")[2],
+    )
 
 
 def _changes(body: Mapping[str, Any]) -> tuple[Change, ...] | None:
@@ -138,13 +163,25 @@ class QueueDepth:
 
 
 class MessageQueue(Protocol):
-    """The queue that feeds ingest.  All methods raise QueueError."""
+    """The queues that feed ingest: one for changes, one for bulk work, where there is one.
+
+    All methods raise QueueError.
+    """
+
+    has_bulk: bool
+
+    def is_bulk(self, delivery: Delivery) -> bool:
+        """Whether a message came from the queue for bulk work."""
+        ...
+
+    def move(self, deliveries: Sequence[Delivery]) -> None:
+        """Send messages to the queue for bulk work, as they are; after an error some may have been sent."""
 
     def send(self, key: str) -> None:
         """Ask ingest to look at *key* (an S3 key)."""
 
     def send_all(self, keys: Sequence[str]) -> None:
-        """The same for many keys, with few requests; after an error some of them may have been sent."""
+        """The same for many keys, as bulk work, with few requests; after an error some may have been sent."""
 
     def go_on(self, continuation: Continuation) -> None:
         """Ask ingest to go on with a large document."""
@@ -152,7 +189,7 @@ class MessageQueue(Protocol):
     def merge(self, wanted: MergeRequest) -> None:
         """Ask ingest to merge segments of an index."""
 
-    def retry_after(self, receipt_handle: str, delay_s: int) -> None:
+    def retry_after(self, delivery: Delivery, delay_s: int) -> None:
         """Show a message again only after *delay_s* seconds."""
 
     def redrive(self) -> int:

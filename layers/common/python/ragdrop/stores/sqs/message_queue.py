@@ -1,13 +1,23 @@
-"""The SQS queue that feeds ingest."""
+"""The SQS queues that feed ingest."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from ragdrop.errors import ConfigurationError, QueueError
-from ragdrop.ports.message_queue import Continuation, MergeRequest, QueueDepth, go_on, look_at, merge_segments
+from ragdrop.ports.message_queue import (
+    Continuation,
+    Delivery,
+    MergeRequest,
+    QueueDepth,
+    go_on,
+    group_of,
+    look_at,
+    merge_segments,
+)
 from ragdrop.stores.aws.clients import AwsClient, translated
 from ragdrop.stores.aws.clients import client as aws_client
 
@@ -27,13 +37,24 @@ class SqsMessageQueue:
     """A MessageQueue.
 
     Args:
-        url: The queue's URL.
+        url: The URL of the queue that S3 writes to.
         client: A low-level SQS client; by default the environment's own, made at the first call.
+        bulk_url: The URL of the queue for bulk work; empty where one queue has both.
     """
 
-    def __init__(self, url: str, client: AwsClient = None) -> None:
+    def __init__(self, url: str, client: AwsClient = None, *, bulk_url: str = "") -> None:
         self.url = url
+        self.has_bulk = bool(bulk_url)
+        self.bulk_url = bulk_url or url
         self._given = client
+
+    def is_bulk(self, delivery: Delivery) -> bool:
+        """Whether a message came from the queue for bulk work."""
+        return self.has_bulk and delivery.queue == _name_of(self.bulk_url)
+
+    def move(self, deliveries: Sequence[Delivery]) -> None:
+        """Send messages to the queue for bulk work, ten a request."""
+        self._send_bulk([(each.group, each.body) for each in deliveries])
 
     def send(self, key: str) -> None:
         """Ask ingest to look at *key*."""
@@ -41,20 +62,20 @@ class SqsMessageQueue:
             self._client.send_message(QueueUrl=self.url, MessageBody=look_at(key))
 
     def send_all(self, keys: Sequence[str]) -> None:
-        """Ask ingest to look at *keys*, ten a request."""
-        for first in range(0, len(keys), BATCH):
-            bodies = [look_at(key) for key in keys[first : first + BATCH]]
-            self._send_batch(bodies)
+        """Ask ingest to look at *keys*, ten a request; as many as fit into one are no bulk work."""
+        messages = [(group_of(key), look_at(key)) for key in keys]
+        if len(messages) <= BATCH:
+            self._send_batch(self.url, [{"MessageBody": body} for _, body in messages])
+        else:
+            self._send_bulk(messages)
 
     def go_on(self, continuation: Continuation) -> None:
         """Ask ingest to go on with a large document."""
-        with self._translated():
-            self._client.send_message(QueueUrl=self.url, MessageBody=go_on(continuation))
+        self._send_bulk([(group_of(continuation.key), go_on(continuation))])
 
     def merge(self, wanted: MergeRequest) -> None:
         """Ask ingest to merge segments of an index."""
-        with self._translated():
-            self._client.send_message(QueueUrl=self.url, MessageBody=merge_segments(wanted))
+        self._send_bulk([(wanted.tenant, merge_segments(wanted))])
 
     def redrive(self) -> int:
         """Move up to ten messages of the dead-letter queue back, as they are.
@@ -70,33 +91,46 @@ class SqsMessageQueue:
                     break
             else:
                 return 0
-        self._send_batch([message["Body"] for message in messages])
+        self._send_batch(self.url, [{"MessageBody": message["Body"]} for message in messages])
         with self._translated():
             for message in messages:
                 self._client.delete_message(QueueUrl=dead_url, ReceiptHandle=message["ReceiptHandle"])
         return len(messages)
 
     def depth(self) -> QueueDepth:
-        """Ask for the attributes of the queue, and of its dead-letter queue if it has one."""
+        """Ask for the attributes of the queues, and of their dead-letter queue if they have one."""
         with self._translated():
             found = self._attributes(self.url, *DEPTHS, REDRIVE_POLICY)
+            bulk = self._attributes(self.bulk_url, *DEPTHS) if self.has_bulk else {}
             dead_url = self._dead_letter_url_of(found.get(REDRIVE_POLICY))
             dead = None if dead_url is None else int(self._attributes(dead_url, DEPTHS[0])[DEPTHS[0]])
-            waiting, in_flight, delayed = (int(found[name]) for name in DEPTHS)
+            waiting, in_flight, delayed = (int(found[name]) + int(bulk.get(name, 0)) for name in DEPTHS)
         return QueueDepth(waiting, in_flight, delayed, dead)
 
-    def retry_after(self, receipt_handle: str, delay_s: int) -> None:
+    def retry_after(self, delivery: Delivery, delay_s: int) -> None:
         """Show a message again only after *delay_s* seconds, at most 12 hours."""
+        url = self.bulk_url if self.is_bulk(delivery) else self.url
         delay_s = min(max(delay_s, 0), MAX_VISIBILITY_S)
         with self._translated():
             self._client.change_message_visibility(
-                QueueUrl=self.url, ReceiptHandle=receipt_handle, VisibilityTimeout=delay_s
+                QueueUrl=url, ReceiptHandle=delivery.receipt_handle, VisibilityTimeout=delay_s
             )
 
-    def _send_batch(self, bodies: Sequence[str]) -> None:
-        entries = [{"Id": str(number), "MessageBody": body} for number, body in enumerate(bodies)]
+    def _send_bulk(self, messages: Sequence[tuple[str, str]]) -> None:
+        """Send bodies with their groups, which a standard queue of SQS is fair between (a "fair queue")."""
+        entries = [
+            {"MessageBody": body} | ({"MessageGroupId": _group_id(group)} if self.has_bulk else {})
+            for group, body in messages
+        ]
+        for first in range(0, len(entries), BATCH):
+            self._send_batch(self.bulk_url, entries[first : first + BATCH])
+
+    def _send_batch(self, url: str, messages: Sequence[Mapping[str, str]]) -> None:
+        if not messages:
+            return
+        entries = [{"Id": str(number), **message} for number, message in enumerate(messages)]
         with self._translated():
-            answer = self._client.send_message_batch(QueueUrl=self.url, Entries=entries)
+            answer = self._client.send_message_batch(QueueUrl=url, Entries=entries)
         if failed := answer.get("Failed", []):
             message = f"{len(failed)} of {len(entries)} messages were not taken ({failed[0].get('Code', 'unknown')})"
             raise QueueError(message, service="queue", retryable=not failed[0].get("SenderFault", False))
@@ -124,3 +158,12 @@ class SqsMessageQueue:
 
     def _translated(self) -> AbstractContextManager[None]:
         return translated(QueueError, service="queue", resource=f"queue {self.url.rsplit('/', 1)[-1]}")
+
+
+def _name_of(url: str) -> str:
+    return url.rpartition("/")[2]
+
+
+def _group_id(group: str) -> str:
+    """A group's id: SQS takes no letters beyond ASCII, and at most 128."""
+    return hashlib.sha256(group.encode(errors="surrogatepass")).hexdigest()[:32]
