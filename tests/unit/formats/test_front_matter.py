@@ -183,6 +183,14 @@ def test_anchors_that_multiply_end_soon_and_stay_in_the_text() -> None:
     assert len(document.warnings) == 1
 
 
+def test_a_long_text_that_anchors_repeat_ends_soon_and_stays_in_the_text() -> None:
+    repeated = "".join(f"  b{number}: *long\n" for number in range(900))
+
+    document = read(f"---\nattributes:\n  a: &long {'x' * 40_000}\n{repeated}---\nText")
+
+    assert (document.metadata, document.body_start) == ({}, 0)
+
+
 def test_a_name_that_stands_a_thousand_times_is_named_a_few_times() -> None:
     assert len(read("---\n" + "state: old\n" * 1_000 + "---\nText").warnings) == MAX_WARNINGS
 

@@ -18,6 +18,7 @@ from ragdrop.formats.text_decoding import is_chat, without_data_urls
 
 MAX_FRONT_MATTER_CHARACTERS = 65_536
 MAX_WARNINGS = 20  # about one front matter: they stand in the document's record
+VALUE_CHARACTERS = 16  # of a text count as one value more
 MAX_VALUES = 10_000  # of a front matter, each counted as often as an alias repeats it: a few lines can make gigabytes
 _EOL = r"(?:\r\n?|\n)"
 _FENCED = re.compile(
@@ -231,7 +232,7 @@ class _YamlReader:
         return merged | found
 
     def _value(self, node: yaml.Node, name: str, *, inside: bool) -> Any:
-        self._left -= 1
+        self._left -= 1 + len(node.value) // VALUE_CHARACTERS
         if self._left < 0:
             raise yaml.YAMLError(f"there are over {MAX_VALUES} values")
         if isinstance(node, yaml.ScalarNode):
