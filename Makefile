@@ -28,7 +28,7 @@ setup: ## make the environments (the other targets do it themselves)
 demo: setup $(MODEL_ENV) ## start the stack, push the sample vault, ask a question; MODEL=multilingual for other languages than English, MODEL=ocr for scans
 	@$(STACK) demo --index $(INDEX)
 
-up: setup $(MODEL_ENV) ## build, start and deploy the local stack; safe to repeat
+up: setup $(MODEL_ENV) ## build, start and deploy the local stack, or attach to the emulator that AWS_ENDPOINT_URL or EDGE_PORT names; safe to repeat
 	@$(STACK) up --index $(INDEX)
 
 down: setup ## stop what "make up" started; data stays in .local
