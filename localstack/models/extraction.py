@@ -290,7 +290,9 @@ def _quoted(
     cosines = similarity(question, [f"{passage.above}: {unit}" for unit in units]) if similarity else None
     words = _by_words(passage, weights, question)
     scores = [_score(words[at], cosines[at] if cosines else None) for at in range(len(units))]
-    best = max(range(len(units)), key=scores.__getitem__)
+    exact = [*codes(question), *verbatim(question)]
+    holds = [bool(exact) and all(each.search(written(unit)) for each in exact) for unit in units]
+    best = max(range(len(units)), key=lambda at: (holds[at], scores[at]))
     wants_one = _asks(question, _NUMBER_ASKED) or _asks(question, _NAME_ASKED)
     if block.kind == "list" and not wants_one:
         chosen = _items(best, block)

@@ -28,6 +28,8 @@ _ENDINGS = (
 _QUOTED = re.compile(r"[\"“„«]([^\"“”«»\n]{3,200})[\"”“»]")
 _SECTION = re.compile(r"(?:§+|\b[Aa]rt(?:icle|ikel|\.)?)\s*\d+[a-z]?(?:\s*\(\w{1,4}\))*")
 _WRITTEN = re.compile(r"[^\W_]+(?:(?:[-./:@]|_+)[^\W_]+)*")
+_PHONE = re.compile(r"(?<!\w)(?:\+|\(?0)\d?[\d ()/.-]{5,}\d\b")
+PHONE_DIGITS = 7  # from the right: what stands before them is written in many ways
 _LONG_WORD = re.compile(r"[a-z]{4}")
 _NAME_IN_CODE = re.compile(r"(?:[\w-]{2,}\.)+[a-z]\w+|\w+_\w+|\w+@[\w.-]+|[a-z]+(?:[A-Z][a-z]+)+")
 _HYPHENS = dict.fromkeys([*range(0x2010, 0x2016), 0x2212], "-") | {0xA0: " ", 0x202F: " "}
@@ -52,11 +54,13 @@ def verbatim(question: str) -> list[re.Pattern[str]]:
     """
     plain = written(question)
     found = [*_QUOTED.findall(plain), *_SECTION.findall(plain)]
-    rest = _SECTION.sub(" ", _QUOTED.sub(" ", plain))
+    rest = _PHONE.sub(" ", _SECTION.sub(" ", _QUOTED.sub(" ", plain)))
     found += [
         word for word in _WRITTEN.findall(rest) if _NAME_IN_CODE.fullmatch(word) or sum(map(str.isdigit, word)) > 3
     ]
-    return [_bounded(word) for word in found if not _is_code(word)]
+    phones = ["".join(filter(str.isdigit, phone))[-PHONE_DIGITS:] for phone in _PHONE.findall(plain)]
+    spaced = [re.compile(rf"{'[ ()/.-]{0,3}'.join(digits)}(?!\d)") for digits in phones if len(digits) == PHONE_DIGITS]
+    return [*spaced, *(_bounded(word) for word in found if not _is_code(word))]
 
 
 def written(text: str) -> str:

@@ -8,6 +8,7 @@ from localstack.models.answerer import answer as local_answer
 from ragdrop.domain.answers import Citation
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.generate.citations import AnswerReader, CitedAnswer, cite
+from ragdrop.generate.claims import UNKNOWN_MARKER
 from ragdrop.generate.verify import GivenSource, VerifyAnswer
 from tests.unit.generate.test_ask import ask
 from tests.unit.generate.test_citations import segment
@@ -67,6 +68,14 @@ def test_a_bracket_of_the_question_is_text() -> None:
 
 def test_an_index_of_zero_is_never_a_marker() -> None:
     assert cite("The first is items[0].", [SOURCES[0]], bucket="b").text == "The first is items[0]."
+
+
+def test_a_bracket_of_a_source_that_names_none_of_the_sources_is_text_wherever_it_stands() -> None:
+    sources = [GivenSource("a", "The span [4, 9] holds at night.")]
+
+    found = VerifyAnswer(None)("The span that holds at night: [4, 9].", sources, Deadline.after(10))
+
+    assert [one.checked.reason for one in found.sentences if one.checked.reason == UNKNOWN_MARKER] == []
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])

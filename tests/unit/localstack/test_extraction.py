@@ -116,8 +116,14 @@ def test_a_code_that_no_source_holds_is_not_answered_from_a_near_one() -> None:
 
 
 def test_what_is_named_as_it_is_written_is_answered_whatever_the_words() -> None:
-    source = ShownSource(1, "Note", "", "It rains. By § 9 (3) the yard closes. Call palette.mix for a tone.")
+    source = ShownSource(
+        1,
+        "Note",
+        "",
+        "It rains. The yard is at +49 40 765 43 21. By § 9 (3) the yard closes. Call palette.mix for a tone.",
+    )
 
+    assert ask("Whose number is 040/7654321?", source)[0] == "The yard is at +49 40 765 43 21."
     assert ask("§ 9 (3)?", source) == ["By § 9 (3) the yard closes."]
     assert "Call palette.mix for a tone." in ask("What is palette.mix?", source)
 

@@ -37,6 +37,7 @@ def hit(name: str, text: str) -> Hit:
         ("What is max_wait_s?", "Set max\\_wait\\_s to 3.", "max wait"),
         ("What does getRotor return?", "getRotor() returns one", "get the rotor"),
         ("Whose number is +49 40 7654321?", "Tel. 040/765 43 21", "Tel. 040/765 43 22"),
+        ("Whose number is 0407654321?", "Tel. +49 (0)40 / 765 4321", "Tel. +49 40 765 43 21 5"),
         ("Which invoice is 2,480.00 EUR?", "Total: EUR 2,480.00", "Total: 12,480.00 EUR"),
         ("What costs € 35?", "A day costs 35 €.", "€ 350, and 35 litres"),
         ("What costs $1,200?", "It costs $1200.", "$12,001 and $1,200.50"),

@@ -68,8 +68,9 @@ class AnswerReader:
         question: str = "",
     ) -> None:
         self._ask = ask
-        self._markers = MarkerReader(prefix, [question, *(text for segment in segments for text in _shown(segment))])
         self._by_number = {segment.number: segment for segment in segments}
+        shown = [question, *(text for segment in segments for text in _shown(segment))]
+        self._markers = MarkerReader(prefix, shown, self._by_number)
         self._marker_of: dict[int, int] = {}  # number of a segment -> its number in the answer
         self._bucket = bucket
         self._policy = policy

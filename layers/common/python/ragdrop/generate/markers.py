@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -38,17 +38,19 @@ class MarkerReader:
     Args:
         prefix: What the prompt puts before the numbers of its sources (`ports.Prompt.prefix`); no source holds it.
         texts: What was shown to the model, the question too.
+        numbers: Of the sources.
     """
 
-    def __init__(self, prefix: str, texts: Sequence[str]) -> None:
+    def __init__(self, prefix: str, texts: Sequence[str], numbers: Container[int]) -> None:
         self._prefix = prefix
         self._one, self.group = _patterns(prefix)
         self._texts = texts
+        self._numbers = numbers
 
     def first(self, group: str, before: str) -> tuple[int, bool]:
         """Where the first part of a *group* ends, which is all marker or all text, and whether it is text.
 
-        >>> reader = MarkerReader("S", ["The first is colours[0], in [1] and [2]."])
+        >>> reader = MarkerReader("S", ["The first is colours[0], in [1] and [2]."], {1, 2})
         >>> reader.first("[0] [S1]", "It is colours"), reader.first(" [S1] [1]", "It is in"), reader.first("[7]", "A")
         ((3, True), (5, False), (3, False))
         """
@@ -60,9 +62,10 @@ class MarkerReader:
         return end, False
 
     def is_text(self, marker: str, before: str) -> bool:
-        """Whether a *marker* behind the text *before* is the documents' own: it stands there behind the same word.
+        """Whether a *marker* behind the text *before* is the documents' own.
 
-        What has the prompt's prefix is never, and 0 is no source's number.
+        It is where it stands there behind the same word, or stands there and no source has its number.  What has the
+        prompt's prefix never is, and 0 is no source's number.
         """
         numbered = not _is_by_name(marker)
         if numbered and any(int(number) == 0 for number in _NUMBER.findall(marker)):
@@ -70,7 +73,10 @@ class MarkerReader:
         if numbered and self._prefix and self._prefix.casefold() in marker.casefold():
             return False
         word = _LAST_WORD.search(before)
-        return _squeezed((word[0] if word else "") + marker) in self._shown
+        if _squeezed((word[0] if word else "") + marker) in self._shown:
+            return True
+        is_unknown = numbered and not any(int(number) in self._numbers for number in _NUMBER.findall(marker))
+        return is_unknown and _squeezed(marker) in self._shown
 
     @cached_property
     def _shown(self) -> str:
@@ -89,7 +95,7 @@ class MarkerReader:
     def held_back(self, text: str) -> int:
         """Where the end of *text* begins that may still become a marker: white space, an opening bracket.
 
-        >>> reader = MarkerReader("", [])
+        >>> reader = MarkerReader("", [], ())
         >>> [reader.held_back(text) for text in ("It is red. [1", "It is red.", "See (the figure) now ")]
         [10, 10, 20]
         """

@@ -176,7 +176,7 @@ def marked_sentences(answer: str, sources: Sequence[str]) -> list[MarkedSentence
     >>> marked_sentences("Take colours[1].", ["Take colours[1]."])[0].numbers
     ()
     """
-    groups = MarkerReader("", sources).spans(answer)
+    groups = MarkerReader("", sources, range(1, len(sources) + 1)).spans(answer)
     plain = list(answer)
     for start, end in groups:
         for place in range(start, end):

@@ -361,7 +361,7 @@ def _bounded(inner: str, text: str) -> re.Pattern[str]:
 
 
 def _national(phone: str) -> str:
-    return "".join(filter(str.isdigit, phone)).lstrip("0")
+    return "".join(filter(str.isdigit, phone.replace("(0)", ""))).lstrip("0")
 
 
 def _same_number(asked: str, written: str) -> bool:
