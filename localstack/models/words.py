@@ -28,6 +28,7 @@ _ENDINGS = (
 _QUOTED = re.compile(r"[\"“„«]([^\"“”«»\n]{3,200})[\"”“»]")
 _SECTION = re.compile(r"(?:§+|\b[Aa]rt(?:icle|ikel|\.)?)\s*\d+[a-z]?(?:\s*\(\w{1,4}\))*")
 _WRITTEN = re.compile(r"[^\W_]+(?:(?:[-./:@]|_+)[^\W_]+)*")
+_MONEY = re.compile(r"[€$£¥]\s*(\d[\d.,]*)|\b(\d[\d.,]*)\s*(?:[€$£¥]|EUR\b|USD\b|GBP\b|CHF\b)")
 _PHONE = re.compile(r"(?<!\w)(?:\+|\(?0)\d?[\d ()/.-]{5,}\d\b")
 PHONE_DIGITS = 7  # from the right: what stands before them is written in many ways
 _LONG_WORD = re.compile(r"[a-z]{4}")
@@ -58,6 +59,7 @@ def verbatim(question: str) -> list[re.Pattern[str]]:
     found += [
         word for word in _WRITTEN.findall(rest) if _NAME_IN_CODE.fullmatch(word) or sum(map(str.isdigit, word)) > 3
     ]
+    found += [(before or behind).rstrip(".,") for before, behind in _MONEY.findall(plain)]
     phones = ["".join(filter(str.isdigit, phone))[-PHONE_DIGITS:] for phone in _PHONE.findall(plain)]
     spaced = [re.compile(rf"{'[ ()/.-]{0,3}'.join(digits)}(?!\d)") for digits in phones if len(digits) == PHONE_DIGITS]
     return [*spaced, *(_bounded(word) for word in found if not _is_code(word))]

@@ -127,7 +127,7 @@ def test_a_sentence_that_stands_word_for_word_in_a_source_is_verified_with_its_b
     assert (one.checked.status, one.checked.reason, one.checked.text) == ("verified", None, sentence)
 
 
-def test_verify_tells_a_marker_from_a_bracket_of_a_source() -> None:
+def test_verify_separates_a_marker_from_a_bracket_of_a_source() -> None:
     sources = [GivenSource("a", "Glue dries slowly [1]."), GivenSource("b", "Tape holds at once.")]
 
     found = VerifyAnswer(None)("Glue dries slowly [1]. Tape holds at once [2].", sources, Deadline.after(10))

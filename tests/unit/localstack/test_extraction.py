@@ -124,6 +124,8 @@ def test_what_is_named_as_it_is_written_is_answered_whatever_the_words() -> None
     )
 
     assert ask("Whose number is 040/7654321?", source)[0] == "The yard is at +49 40 765 43 21."
+    fee = ShownSource(1, "Note", "", "It rains. The fee is 40 €. It was € 400 before.")
+    assert ask("What does € 40 stand for?", fee)[0] == "The fee is 40 €."
     assert ask("§ 9 (3)?", source) == ["By § 9 (3) the yard closes."]
     assert "Call palette.mix for a tone." in ask("What is palette.mix?", source)
 

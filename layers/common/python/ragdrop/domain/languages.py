@@ -92,7 +92,7 @@ def language_of(text: str) -> str | None:
     """The ISO 639-1 code of *text*'s language, by its script or its stop words; None where they do not tell.
 
     A short text is in English unless it has more stop words of another language, one of them a word that English
-    texts do not hold.  Codes, names of files and quotations tell nothing.
+    texts do not hold.  Codes, names of files and quotations are left out.
 
     >>> language_of("Wer hat am Wochenende Bereitschaft?"), language_of("Who is on call?"), language_of("糖尿病的症状")
     ('de', 'en', 'zh')

@@ -33,7 +33,7 @@ def _patterns(prefix: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 class MarkerReader:
-    """Tells the markers of an answer from brackets that the documents hold themselves.
+    """Separate the markers of an answer from brackets that the documents hold themselves.
 
     Args:
         prefix: What the prompt puts before the numbers of its sources (`ports.Prompt.prefix`); no source holds it.
