@@ -101,7 +101,7 @@ MAX_INPUTS = 256  # texts: eight requests to the embedding endpoint at its usual
 MAX_INPUT_CHARACTERS = 500_000  # of all texts together
 
 
-class EmbeddingRequest(BaseModel):
+class EmbeddingsRequest(BaseModel):
     """Texts to embed by the model of the index; other fields of the protocol are ignored."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
@@ -145,7 +145,7 @@ def embeddings_router(embedder: Callable[[], Embedder], directory: TenantDirecto
 
     @router.post("/embeddings", summary="Embed texts")
     def post_embeddings(
-        body: EmbeddingRequest, who: Annotated[Caller, Depends(caller)], deadline: RequestDeadline
+        body: EmbeddingsRequest, who: Annotated[Caller, Depends(caller)], deadline: RequestDeadline
     ) -> dict[str, Any]:
         """The vectors of texts by the model of the index, in the OpenAI protocol; nothing is stored.
 
