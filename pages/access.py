@@ -162,6 +162,8 @@ ROWS = (
     Row("POST /queue/redrive", "dead letters of all tenants", (403, 403, 200, 403, 200), "/queue/redrive", {}),
     Row("POST /app/links", "a link that signs itself in", (201,) * 5, "/app/links", {}),
     Row("POST /app/sign-in", "a link that was never made", (401,) * 5, "/app/sign-in", {"code": "x"}, open=True),
+    Row("GET /vaults", "every vault it may see", (200,) * 5, "/vaults"),
+    _opened("GET /", "where the web page is"),
     _opened("GET /app", "the web page"),
     Row("GET /app/", "the web page, with a slash", (307,) * 5, "/app/", open=True),
     Row("GET /app/{release}/{name}", "a file of the web page", (200,) * 5, "/app/any/main.js", open=True),

@@ -249,12 +249,14 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
     def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int, doc_type: str | None = None) -> None:
         with self._call("add_to_tenant"):
             if tenant := self._tenants.get(name):
+                before = tenant.counted.get(vault, (0, 0))
                 self._tenants[name] = replace(
                     tenant,
                     documents=tenant.documents + documents,
                     chunks=tenant.chunks + chunks,
                     generation=tenant.generation + 1,
                     vaults=tuple(sorted({*tenant.vaults, vault})),
+                    counted={**tenant.counted, vault: (before[0] + documents, before[1] + chunks)},
                     doc_types=tuple(sorted({*tenant.doc_types, *([f"{vault}/{doc_type}"] if doc_type else [])})),
                 )
 

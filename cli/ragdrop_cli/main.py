@@ -61,7 +61,7 @@ PANELS = {
     **dict.fromkeys(("stages", "promote", "discard"), "Staged changes"),
     **dict.fromkeys(("search", "ask", "verify", "replay", "eval", "mcp", "open"), "Questions"),
     **dict.fromkeys(("tenant", "key", "connect", "calibrate", "sweep", "restore", "reindex"), "Operating, with AWS"),
-    **dict.fromkeys(("stats", "doctor", "canary"), "How it is"),
+    **dict.fromkeys(("stats", "vaults", "doctor", "canary"), "How it is"),
     **dict.fromkeys(("invoke", "completion"), "At your desk"),
 }
 
@@ -146,6 +146,7 @@ def build() -> typer.Typer:
         (app, "doctor", doctor.doctor, "ragdrop doctor --skip-accuracy"),
         (app, "canary", golden.canary, "ragdrop canary --vault team"),
         (app, "stats", stats.stats, "ragdrop stats 7d"),
+        (app, "vaults", stats.vaults, "ragdrop vaults"),
         (app, "calibrate", calibrate.calibrate, "ragdrop calibrate --tenant acme --dry-run"),
         (app, "sweep", sweep.sweep, "ragdrop sweep --tenant acme --dry-run"),
         (app, "restore", restore.restore, "ragdrop restore"),

@@ -10,8 +10,8 @@ import typer
 
 from ragdrop.operate.stats import HOURS
 from ragdrop_cli.bars import bars
-from ragdrop_cli.options import AsJson
-from ragdrop_cli.output import say, say_reply, say_table
+from ragdrop_cli.options import AsJson, AsObject
+from ragdrop_cli.output import say, say_object, say_reply, say_table
 from ragdrop_cli.session import session_of
 
 TimeRange = Annotated[
@@ -40,6 +40,22 @@ def stats(
         _show_costs(reply)
     else:
         _show(reply)
+
+
+def vaults(context: typer.Context, *, as_json: AsObject = False) -> None:
+    """List the vaults that the key may read: documents by status, chunks, last change."""
+    with session_of(context).client() as client:
+        found = [vault for page in client.vaults() for vault in page["vaults"]]
+    if as_json:
+        say_object({"vaults": found})
+        return
+    columns = ("vault", "documents", "chunks", "last change")
+    say_table(columns, [(each["name"], _held(each), _known(each["chunks"]), each["last_change"]) for each in found])
+
+
+def _held(vault: Mapping[str, Any]) -> str:
+    counts = ", ".join(f"{count} {status}" for status, count in sorted(vault["documents"].items()))
+    return (counts or "empty") + ("" if vault["complete"] else " or more")
 
 
 def _show(body: Mapping[str, Any]) -> None:

@@ -65,3 +65,13 @@ def test_feedback_that_does_not_arrive_is_not_shown_as_given(world: World, open_
 
     expect(page.locator(".toast")).to_have_text("It could not be sent")
     expect(page.locator("[data-say=right]")).to_have_attribute("aria-pressed", "false")
+
+
+def test_an_upload_goes_to_the_vault_and_folder_that_the_list_shows(world: World, open_page: Opener) -> None:
+    world.put("wiki/notes/a.md", "# A")
+
+    page = open_page("#/documents?vault=team")
+    page.locator("#by-vault").select_option("wiki")
+    page.locator("#by-prefix").fill("notes/")
+    expect(page.locator("#upload-vault")).to_have_value("wiki")
+    expect(page.locator("#upload-folder")).to_have_value("notes")

@@ -84,3 +84,27 @@ def test_a_time_range_that_does_not_exist_is_refused_by_the_api(ragdrop: Command
     ragdrop.api.routes["GET", "/stats"] = lambda _request: httpx.Response(400, json={"error": error})
 
     assert ragdrop.run("stats", "2h").exit_code == 1
+
+
+def test_vaults_are_listed_with_their_documents_by_status(ragdrop: CommandLine) -> None:
+    vault = {
+        "name": "team",
+        "documents": {"indexed": 3, "failed": 1},
+        "chunks": 9,
+        "last_change": "2026-01-02T03:04:05Z",
+    }
+    pages = iter(
+        [
+            {"vaults": [{**vault, "complete": True}], "cursor": "team", "request_id": "r1"},
+            {"vaults": [{**vault, "name": "wiki", "complete": False}], "cursor": None, "request_id": "r2"},
+        ]
+    )
+    ragdrop.api.routes["GET", "/vaults"] = lambda _request: httpx.Response(200, json=next(pages))
+
+    found = ragdrop.run("vaults")
+
+    assert found.output.splitlines() == [
+        "team\t1 failed, 3 indexed\t9\t2026-01-02T03:04:05Z",
+        "wiki\t1 failed, 3 indexed or more\t9\t2026-01-02T03:04:05Z",
+    ]
+    assert ragdrop.api.requests[-1].url.params["cursor"] == "team"

@@ -44,6 +44,8 @@ Messages carry the offending value and the limit, never document text, another t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any, ClassVar
 
 
@@ -57,6 +59,17 @@ class RagdropError(Exception):
         self.message = message
         self.details: dict[str, Any] = details
         self.counted = False  # whether the statistics have it
+
+
+def did_you_mean(value: str, allowed: Iterable[str]) -> str:
+    """A question that names the nearest of *allowed*, to end a message with; empty if none is near.
+
+    >>> did_you_mean("handbok", ["handbook", "hr"])
+    '; did you mean handbook?'
+    """
+    names = {name.casefold(): name for name in allowed}
+    near = get_close_matches(value.casefold(), names, n=1)
+    return f"; did you mean {names[near[0]]}?" if near else ""
 
 
 class CallerError(RagdropError):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, Literal
+from urllib.parse import quote
 
 from fastapi import Request
 from pydantic import BaseModel, Field
 
+from ragdrop.api.http import base_of
 from ragdrop.api.search import DebugShape, Flags, NearestShape, debug_shape, flags, nearest_shapes
 from ragdrop.domain.answers import STANDING, Answer, CheckedSentence, Citation, ClaimStatus, Shown
 from ragdrop.domain.chunks import Hit
@@ -35,6 +37,7 @@ class CitationShape(BaseModel):
     support: float
     status: ClaimStatus
     attributed: bool
+    url: str | None = Field(default=None, description="The evidence in the web page, as a browser opens it.")
 
 
 class ReferenceShape(BaseModel):
@@ -157,7 +160,7 @@ def ask_response(answer: Answer, request: Request, start_s: float) -> AskRespons
         optional["debug"] = AskDebugShape(**debug_shape(explanation).model_dump(), claims=claims)
     return AskResponse(
         answer=answer.text,
-        citations=[citation_shape(citation) for citation in answer.citations],
+        citations=[citation_shape(citation, request) for citation in answer.citations],
         references=[_reference(hits[chunk_id]) for chunk_id in cited or hits if chunk_id in hits],
         references_basis="cited" if cited else "all",
         **shown_fields(answer.shown),
@@ -206,9 +209,17 @@ def shown_fields(shown: Shown) -> dict[str, Any]:
     }
 
 
-def citation_shape(citation: Citation) -> CitationShape:
+def citation_shape(citation: Citation, request: Request) -> CitationShape:
     """A citation on the wire."""
-    return CitationShape(**citation_fields(citation))
+    return CitationShape(**citation_fields(citation), url=evidence_url(citation, request))
+
+
+def evidence_url(citation: Citation, request: Request) -> str:
+    """Where a browser shows the evidence: the cited version in the web page, at the cited passage."""
+    key, facts = citation.hit.key, citation.hit.facts
+    place = f"documents/{quote(key.vault)}/{quote(key.path)}"
+    version = quote(facts.version_id, safe="")
+    return f"{base_of(request)}/app#/{place}?version={version}&span={citation.start}-{citation.end}"
 
 
 def _source(document: FoundDocument) -> SourceShape:

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from ragdrop.api.http import base_of
 from ragdrop.documents.purge import Purged
 from ragdrop.documents.service import FORM_EXPIRES_S, KnownDocument, LiveChunks
 from ragdrop.domain.documents import ContentType, Head, PromotionLevel, Status
@@ -318,7 +319,7 @@ def accepted(request: Request, key: DocumentKey, version_id: str, status: Status
         key=key.s3_key,
         version_id=version_id,
         status=status,
-        status_url=f"{str(request.base_url).rstrip('/')}{status_path(key, version_id)}",
+        status_url=f"{base_of(request)}{status_path(key, version_id)}",
     )
 
 

@@ -1,5 +1,6 @@
 """`PUT`, `GET` and `DELETE /documents/{vault}/{path}`, its `retry`, `GET /documents` and `POST /uploads`."""
 
+import mimetypes
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -45,9 +46,10 @@ from ragdrop.domain.documents import ContentType, DetailFilters, Status, lowered
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Caller
 from ragdrop.domain.times import rfc3339
-from ragdrop.errors import ForbiddenError, InvalidParamsError
+from ragdrop.errors import ForbiddenError, InvalidParamsError, did_you_mean
 
 ATTRIBUTE = "attributes."
+FORM = "application/x-www-form-urlencoded"
 MAX_CONTENT_CHARACTERS = 1_000_000  # of four bytes each at most: under the 6 MB of a Lambda response
 PATH = "/documents/{vault}/{path:path}"
 _SPAN = re.compile(r"(\d{1,9})-(\d{1,9})")
@@ -208,7 +210,7 @@ def _add_writing(
         _only(request, {"metadata"})
         key = DocumentKey.checked(write.who.tenant, vault, path)
         kept = object_metadata(request.headers, metadata)
-        media_type = request.headers.get("content-type", "application/octet-stream")
+        media_type = media_type_of(request.headers.get("content-type"), path)
         only_if = precondition(if_match, if_none_match)
 
         def put() -> Accepted:
@@ -330,10 +332,26 @@ def _unless_known(
     return not_modified(etag, if_none_match) or shown
 
 
+def media_type_of(header: str | None, path: str) -> str:
+    """The media type of a body: as its header says, else by the name; ingest looks at the bytes of what has neither.
+
+    curl names every body a form where it is given no type, and no document is one.
+
+    >>> media_type_of("text/plain", "a.md"), media_type_of(None, "a.md"), media_type_of(FORM, "a")
+    ('text/plain', 'text/markdown', 'application/octet-stream')
+    """
+    given = (header or "").strip()
+    if given and given.partition(";")[0].lower() != FORM:
+        return given
+    return mimetypes.guess_type(path)[0] or "application/octet-stream"
+
+
 def _only(request: Request, known: set[str]) -> None:
     """Refuse query parameters that this route does not have."""
     for name in request.query_params:
         if name not in known:
             raise InvalidParamsError(
-                f"{name[:80]}: is not a parameter of this request", field=name[:80], allowed=sorted(known)
+                f"{name[:80]}: is not a parameter of this request{did_you_mean(name[:80], known)}",
+                field=name[:80],
+                allowed=sorted(known),
             )

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, Field
@@ -12,7 +12,7 @@ from ragdrop.api.http import Authenticate
 from ragdrop.api.past.canaries import CanaryShape, canary_shapes
 from ragdrop.domain.tenants import Caller
 from ragdrop.operate.canaries import Canaries
-from ragdrop.operate.health import CheckHealth
+from ragdrop.operate.health import CheckHealth, DependencyHealth
 from ragdrop.ports import MessageQueue
 from ragdrop.tenants.directory import TenantDirectory
 
@@ -134,9 +134,17 @@ def health_of(
     return HealthShape.model_validate(
         {
             **brief,
-            "dependencies": {name: asdict(each) for name, each in found.dependencies.items()},
-            "indexed_documents": None if tenant is None else tenant.documents,
+            "dependencies": {name: _dependency(name, each, who) for name, each in found.dependencies.items()},
+            "indexed_documents": None if tenant is None else tenant.count_in(who.vaults)[0],
             **({"canaries": runs} if runs else {}),
             "latency_ms": found.latency_ms,
         }
     )
+
+
+def _dependency(name: str, found: DependencyHealth, who: Caller) -> dict[str, Any]:
+    """A dependency; the detail of the index counts documents of all vaults, so a key limited to some gets no figure."""
+    shown = asdict(found)
+    if name == "index" and who.vaults and found.status != "healthy":
+        shown["detail"] = "it is not whole"
+    return shown

@@ -9,13 +9,14 @@ import time
 import traceback
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from fastapi.security import APIKeyHeader, HTTPBearer
 from fastapi.security.http import HTTPAuthorizationCredentials
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -298,7 +299,7 @@ def _response(request: Request, exc: errors.RagdropError) -> JSONResponse:
         headers["allow"] = ", ".join(details["allowed"])
     caller = getattr(request.state, "caller", None)
     if caller is not None and request.app.state.observe is not None:
-        request.app.state.observe().note_error(caller.tenant, operation_of(request), exc)
+        request.app.state.observe().note_error(caller, operation_of(request), exc)
     level = logger.info if isinstance(exc, errors.CallerError) else logger.warning
     level("a request was refused", extra={"request_id": request.state.request_id, "code": exc.code, "status": status})
     return JSONResponse(body, status, headers)
@@ -321,10 +322,39 @@ async def _on_validation_error(request: Request, exc: Exception) -> JSONResponse
         "allowed": first.get("ctx", {}) or None,
     }
     if first["type"] == "extra_forbidden":
-        reason, details["allowed"] = "is not a field of this request", None
+        allowed = _fields_of(request, first["loc"])
+        reason = "is not a field of this request" + errors.did_you_mean(place[-1] if place else "", allowed)
+        details["allowed"] = allowed or None
     return _response(
         request, errors.InvalidParamsError(f"{field}: {reason}", **json.loads(json.dumps(details, default=str)))
     )
+
+
+def _fields_of(request: Request, place: Sequence[int | str]) -> list[str]:
+    """The names of the fields that the body of *request* may have beside the one at *place*."""
+    field = getattr(request.scope.get("route"), "body_field", None)
+    kind = field.field_info.annotation if field is not None else None
+    for part in place[1:-1]:
+        if isinstance(part, str) and isinstance(kind, type) and issubclass(kind, BaseModel):
+            kind = kind.model_fields[part].annotation if part in kind.model_fields else None
+        kind = next((each for each in get_args(kind) if each is not type(None)), kind)
+    return sorted(kind.model_fields) if isinstance(kind, type) and issubclass(kind, BaseModel) else []
+
+
+def base_of(request: Request) -> str:
+    """The address of the API as the caller of *request* reaches it, with its stage, without a slash at the end."""
+    event = request.scope.get("aws.event") or {}
+    context = event.get("requestContext") or {}
+    base = str(request.base_url).rstrip("/")
+    stage = f"/{context.get('stage', '')}"
+    if "apiId" not in context:
+        return base
+    if "domainName" not in context:  # an emulator, which has all APIs under one host
+        return f"http://{request.headers.get('host', 'localhost')}/restapis/{context['apiId']}{stage}/_user_request_"
+    whole, own = str(context.get("path", "")), str(event.get("path", ""))
+    if whole.endswith(own):
+        return base + whole.removesuffix(own)
+    return base + stage if whole.startswith(f"{stage}/") else base
 
 
 async def _on_http_exception(request: Request, exc: Exception) -> Response:

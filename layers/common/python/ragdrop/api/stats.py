@@ -11,7 +11,7 @@ from ragdrop.api.http import Authenticate
 from ragdrop.api.past.canaries import CanaryShape, canary_shapes
 from ragdrop.domain.tenants import Caller
 from ragdrop.operate.costs import Basis, CostLine, ReadCosts
-from ragdrop.operate.stats import ReadStats, TenantStats, TimeRange
+from ragdrop.operate.stats import ReadStats, ReadVaults, TenantStats, TimeRange
 
 
 class TokensShape(BaseModel):
@@ -99,8 +99,48 @@ def stats_router(stats: Callable[[], ReadStats], costs: Callable[[], ReadCosts],
     ) -> StatsShape:
         """What the tenant holds, and what its queries came to; counts of the last ten seconds may be missing."""
         found = stats()(who, time_range)
-        lines = costs()(who, time_range, found) if cost else None
+        lines = costs()(who, time_range, found) if cost and not who.vaults else None
         return stats_shape(found, request.state.request_id, time_range, detail=detail, costs=lines)
+
+    return router
+
+
+class VaultShape(BaseModel):
+    """A vault and what it holds."""
+
+    name: str = Field(description="Its name.")
+    documents: dict[str, int] = Field(description="Documents by `status`, without the deleted.")
+    chunks: int | None = Field(description="Chunks of its live documents; null while that is not known.")
+    last_change: str | None = Field(description="When one of its documents changed last, RFC 3339.")
+    complete: bool = Field(description="False for a vault of over 10,000 documents: then only those are counted.")
+
+
+class VaultList(BaseModel):
+    """A page of vaults by name."""
+
+    request_id: str
+    vaults: list[VaultShape] = Field(description="In the order of their names.")
+    cursor: str | None = Field(description="Give it back for the next page; null at the end.")
+
+
+def vaults_router(vaults: Callable[[], ReadVaults], caller: Authenticate) -> APIRouter:
+    """The route over a use case that is made at the first request."""
+    router = APIRouter(tags=["documents"])
+
+    @router.get("/vaults", response_model=VaultList, summary="List vaults")
+    def get_vaults(
+        request: Request,
+        who: Annotated[Caller, Depends(caller)],
+        cursor: Annotated[str, Query(max_length=63, description="The last vault of the page before.")] = "",
+        limit: Annotated[int, Query(ge=1, le=100, description="Vaults of a page.")] = 20,
+    ) -> VaultList:
+        """The vaults that the key may read, each with its documents by status, chunks and last change."""
+        found = vaults()(who, after=cursor, limit=limit)
+        return VaultList(
+            request_id=request.state.request_id,
+            vaults=[VaultShape(**asdict(each)) for each in found],
+            cursor=found[-1].name if len(found) == limit else None,
+        )
 
     return router
 

@@ -121,7 +121,7 @@ def events(stream: Iterator[AskEvent], request: Request, start_s: float) -> Gene
             if isinstance(event, str):
                 yield sse("token", {"text": event})
             elif isinstance(event, Citation):
-                yield sse("citation", citation_shape(event))
+                yield sse("citation", citation_shape(event, request))
             elif isinstance(event, CheckedSentence):
                 yield sse("sentence", claim_shape(event))
             elif isinstance(event, SourcesFound):

@@ -108,7 +108,7 @@ def verified(verify: VerifyAnswer, body: VerifyRequest, request: Request, deadli
     start = time.perf_counter()
     found = verify(body.answer, [GivenSource(each.id, each.text) for each in body.sources], deadline)
     if any(found.tokens) and request.app.state.observe is not None:
-        request.app.state.observe().note_tokens(request.state.caller.tenant, *found.tokens)
+        request.app.state.observe().note_tokens(request.state.caller, *found.tokens)
     return VerifyResponse(
         sentences=[_sentence(each) for each in found.sentences],
         warnings=found.warnings,

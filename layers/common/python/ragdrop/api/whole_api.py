@@ -20,7 +20,7 @@ from ragdrop.api.past.rollback import rollback_router
 from ragdrop.api.past.stages import stages_router
 from ragdrop.api.receipts import answers_router
 from ragdrop.api.search import search_router
-from ragdrop.api.stats import stats_router
+from ragdrop.api.stats import stats_router, vaults_router
 from ragdrop.api.verify import verify_router
 from ragdrop.api.web.page import page_router
 from ragdrop.api.web.session import session_router
@@ -58,6 +58,7 @@ def core_routes(
             writer,
         ),
         stats_router(lambda: app.operate.read_stats, lambda: app.operate.read_costs, reader),
+        vaults_router(lambda: app.operate.read_vaults, reader),
         health_router(lambda: app.operate.check_health, lambda: app.operate.canaries, app.tenants.directory, anyone),
         queue_router(lambda: app.ports.queue, reader, admin),
     ]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ragdrop.operate.rebuild_index import RebuildIndex
     from ragdrop.operate.reindex import Reindex
     from ragdrop.operate.restore import Restore
-    from ragdrop.operate.stats import ReadStats
+    from ragdrop.operate.stats import ReadStats, ReadVaults
     from ragdrop.operate.sweep import Sweep
     from ragdrop.operate.sweep_tenants import SweepTenants
     from ragdrop.ports import ChunkIndex, MessageQueue, Registry
@@ -114,6 +114,13 @@ class OperateParts:
             canaries=self.canaries,
             clock=self.ports.clock,
         )
+
+    @cached_property
+    def read_vaults(self) -> ReadVaults:
+        """Vaults and what they hold."""
+        from ragdrop.operate.stats import ReadVaults
+
+        return ReadVaults(directory=self.tenants.directory, registry=self.ports.guarded_registry)
 
     @cached_property
     def read_costs(self) -> ReadCosts:

@@ -290,6 +290,16 @@ class RagdropClient:
         """A `code` that signs a browser in to the web page once, until `expires_at`."""
         return self._post("/app/links", {})
 
+    def vaults(self) -> Iterator[Reply]:
+        """Pages of the vaults that the key may read: name, documents by status, chunks, last change."""
+        cursor: str | None = None
+        while True:
+            page = self._connection.send("GET", "/vaults", params=given(cursor=cursor))
+            yield page
+            cursor = page["cursor"]
+            if cursor is None:
+                return
+
     def stats(self, time_range: str = "24h", *, detail: bool = False, cost: bool = False) -> Reply:
         """Figures of the last `1h`, `24h`, `7d` or `30d`; with `detail` `errors` and `hours`, with `cost` `costs`."""
         params = given(time_range=time_range, detail="1" if detail else None, cost="1" if cost else None)

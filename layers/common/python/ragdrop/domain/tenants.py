@@ -142,7 +142,8 @@ class Tenant:
     until it is dropped.  `moves` counts these changes: each is a write conditional on it.  `calibration` is the last
     fit, of whatever embedding space: `shipped_calibrations.in_force` says what holds.  `settings` holds what the
     settings files say, by vault; the tenant's own by an empty name.  `doc_types` are `vault/doc_type` of all
-    documents that were ever live.  `rates` bounds its requests.  `promoted` has the stages that count for every search
+    documents that were ever live.  `rates` bounds its requests.  `counted` has the live documents
+    and chunks of each vault.  `promoted` has the stages that count for every search
     until all that waits in them is live, `vault/stage`, with seconds since 1970.
     """
 
@@ -162,6 +163,21 @@ class Tenant:
     settings: Mapping[str, KeptSettings] = field(default_factory=dict)
     rates: RateLimits = NO_RATES
     promoted: Mapping[str, float] = field(default_factory=dict)
+    counted: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def count_in(self, vaults: Collection[str]) -> tuple[int | None, int | None]:
+        """Live documents and chunks in *vaults*, in all where it is empty; None while a vault's are not known.
+
+        >>> tenant = Tenant("acme", None, documents=3, chunks=9, counted={"team": (1, 4), "hr": (2, 5)})
+        >>> tenant.count_in(["team"]), tenant.count_in([]), tenant.count_in(["none"])
+        ((1, 4), (3, 9), (0, 0))
+        """
+        if not vaults:
+            return self.documents, self.chunks
+        if sum(documents for documents, _ in self.counted.values()) != self.documents:
+            return None, None  # documents that an older version counted
+        found = [self.counted.get(vault, (0, 0)) for vault in vaults]
+        return sum(documents for documents, _ in found), sum(chunks for _, chunks in found)
 
     def settings_of(self, vault: str | None) -> Mapping[str, Any]:
         """What the settings file of *vault*, or of the tenant where it is None, says; empty where there is none."""

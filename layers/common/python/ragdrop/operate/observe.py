@@ -12,9 +12,19 @@ from threading import Lock
 
 from ragdrop.domain.deadlines import REQUEST_ID
 from ragdrop.domain.models import ModelCall, spent
+from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DatabaseError, RagdropError
 from ragdrop.ports.metrics import Metrics, QueryReport, failure_of, metrics_of, query_hash
-from ragdrop.ports.telemetry import COST_UNIT, Counts, HourStore, counts_of, error_name, hour_of, with_few_agents
+from ragdrop.ports.telemetry import (
+    COST_UNIT,
+    Counts,
+    HourStore,
+    counts_of,
+    error_name,
+    hour_of,
+    scope_of,
+    with_few_agents,
+)
 from ragdrop.resilience.bounded_cache import BoundedCache
 from ragdrop.resilience.stages import before_reply
 
@@ -77,20 +87,21 @@ class ObserveQueries:
         self._metrics.put(metrics_of(report))
         self.counter.note(report)
 
-    def note_error(self, tenant: str, operation: str, error: RagdropError) -> None:
+    def note_error(self, caller: Caller, operation: str, error: RagdropError) -> None:
         """Count a request that failed outside of a query, such as one whose fields are wrong; each error counts once.
 
         `operation` is the first segment of its path.
         """
         if not error.counted:
             error.counted = True
-            self.counter.add(tenant, {error_name(failure_of(error, operation)): 1})
+            self.counter.add(caller.tenant, {error_name(failure_of(error, operation)): 1}, scope_of(caller.vaults))
 
-    def note_tokens(self, tenant: str, read: int, written: int) -> None:
+    def note_tokens(self, caller: Caller, read: int, written: int) -> None:
         """Count tokens that the default chat model read and wrote outside of a query."""
         used = spent([ModelCall(self._model, read, written)], self._prices)
         priced = {} if used["cost"] is None else {"priced": 1, "cost_millionths": round(used["cost"] * COST_UNIT)}
-        self.counter.add(tenant, {"prompt_tokens": read, "completion_tokens": written, **priced})
+        counts = {"prompt_tokens": read, "completion_tokens": written, **priced}
+        self.counter.add(caller.tenant, counts, scope_of(caller.vaults))
 
     def _key(self, tenant: str) -> bytes:
         now_s = self._clock()
@@ -142,18 +153,20 @@ class QueryCounter:
     def note(self, report: QueryReport) -> None:
         """Count a query that has ended; a failed write fails no query."""
         place = report.tenant, hour_of(self._clock())
-        self.add(report.tenant, with_few_agents(counts_of(report), self._agents_of(place)))
+        self.add(report.tenant, with_few_agents(counts_of(report), self._agents_of(place)), report.scope)
 
-    def add(self, tenant: str, counts: Counts) -> None:
-        """Count what is no query of its own: a request that was refused, or tokens."""
-        self._keep((tenant, hour_of(self._clock())), {"queries": 0, **counts})  # every hour's item names its queries
+    def add(self, tenant: str, counts: Counts, scope: str = "") -> None:
+        """Count for the tenant, and for the keys of *scope*: a query, a request that was refused, or tokens."""
+        for place in dict.fromkeys(("", scope)):  # every hour's item names its queries
+            self._keep((tenant, place + hour_of(self._clock())), {"queries": 0, **counts})
         if self._clock() >= self._write_from_s:
             before_reply(self.flush)
 
     def flush(self) -> None:
         """Write what waits until twenty milliseconds are used up; the rest waits for the next time."""
-        end_s = self._stopwatch() + FLUSH_BUDGET_S
-        while self._stopwatch() < end_s:
+        end_s, written = self._stopwatch() + FLUSH_BUDGET_S, 0
+        while self._stopwatch() < end_s or written == 1:  # a query of a limited key is two writes
+            written += 1
             with self._lock:
                 if not self._waiting:
                     return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -9,6 +10,7 @@ from typing import Literal
 from ragdrop.domain.golden import CanaryRun
 from ragdrop.domain.tenants import Caller
 from ragdrop.operate.canaries import Canaries
+from ragdrop.ports.registry import DocumentRegistry
 from ragdrop.ports.telemetry import (
     AGENT,
     BUCKET,
@@ -22,8 +24,10 @@ from ragdrop.ports.telemetry import (
     HourStore,
     hour_of,
     percentile_ms,
+    scope_of,
     summed,
 )
+from ragdrop.query.scopes import visible_vaults
 from ragdrop.tenants.directory import TenantDirectory
 
 
@@ -51,18 +55,76 @@ class ReadStats:
     def __call__(self, caller: Caller, time_range: TimeRange) -> TenantStats:
         """The figures of *time_range* up to now, in whole hours, with every query that has been answered.
 
+        A key that is limited to vaults gets the documents of these, and the queries of keys with the same limit.
+
         Raises:
             DatabaseError: The registry or the telemetry table did not answer.
         """
         now_s = self._clock()
         tenant = self._directory.tenant(caller.tenant)
-        hours = self._store.counts(caller.tenant, hour_of(first_hour_s(now_s, time_range)), hour_of(now_s))
+        scope = scope_of(caller.vaults)
+        first, last = hour_of(first_hour_s(now_s, time_range)), hour_of(now_s)
+        hours = self._store.counts(caller.tenant, scope + first, scope + last)
+        documents, chunks = (None, None) if tenant is None else tenant.count_in(caller.vaults)
         return TenantStats(
-            documents=None if tenant is None else tenant.documents,
-            chunks=None if tenant is None else tenant.chunks,
-            queries=statistics(hours),
+            documents=documents,
+            chunks=chunks,
+            queries=statistics({name.removeprefix(scope): counts for name, counts in hours.items()}),
             canaries=self._canaries.last(caller),
         )
+
+
+MAX_HEADS = 10_000  # that one request looks at: ten pages
+
+
+@dataclass(frozen=True, slots=True)
+class VaultFigures:
+    """A vault; `documents` counts its records by status, and `last_change` is the latest of theirs (RFC 3339).
+
+    `complete` is False where it has more records than one request looks at: then both are of the first of them.
+    """
+
+    name: str
+    documents: Mapping[str, int]
+    chunks: int | None
+    last_change: str | None
+    complete: bool
+
+
+class ReadVaults:
+    """The vaults that a caller may see."""
+
+    def __init__(self, *, directory: TenantDirectory, registry: DocumentRegistry) -> None:
+        self._directory = directory
+        self._registry = registry
+
+    def __call__(self, caller: Caller, *, after: str, limit: int) -> list[VaultFigures]:
+        """Up to *limit* vaults by name, behind *after*.
+
+        Raises:
+            DatabaseError: The registry did not answer.
+        """
+        tenant = self._directory.tenant(caller.tenant)
+        if tenant is None:
+            return []
+        names = [name for name in visible_vaults(tenant.vaults, caller.vaults) if name > after][:limit]
+        left = MAX_HEADS
+        found = []
+        for name in names:
+            counts, last, cursor = Counter[str](), "", None
+            while left > 0:
+                page = self._registry.page(
+                    tenant.name, vault=name, prefix="", status=None, cursor=cursor, limit=min(left, 1_000)
+                )
+                counts.update(head.status.value for head in page.heads)
+                last = max([last, *(head.updated_at for head in page.heads)])
+                left -= max(1, len(page.heads))
+                cursor = page.cursor
+                if cursor is None:
+                    break
+            chunks = tenant.count_in([name])[1]
+            found.append(VaultFigures(name, dict(counts), chunks, last or None, cursor is None and left > 0))
+        return found
 
 
 TimeRange = Literal["1h", "24h", "7d", "30d"]

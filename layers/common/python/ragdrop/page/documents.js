@@ -45,10 +45,12 @@ export async function view(main, { me, params, signal }) {
     followed = Date.now() + FOLLOWED_MS;
     watch();
   };
+  const folder = () => asked.prefix.replace(/\/?[^/]*$/, "");
+  let aim;
   if (writes) {
     const { uploads } = await loaded(import("./upload.js"));
     if (signal.aborted) return;
-    uploads(upload, main, { me, signal, vault: asked.vault, folder: asked.prefix.replace(/\/?[^/]*$/, ""), changed: follow });
+    aim = uploads(upload, main, { me, signal, vault: asked.vault, folder: folder(), changed: follow });
   }
   await load();
 
@@ -62,6 +64,7 @@ export async function view(main, { me, params, signal }) {
       control.value = asked[name];
       control.addEventListener("input", () => {
         asked[name] = control.value.trim();
+        if (name in { vault: 0, prefix: 0 }) aim?.(asked.vault, folder());
         history.replaceState(null, "", `#/documents${query(asked)}`);
         clearTimeout(timer);
         timer = setTimeout(load, 250);

@@ -1,4 +1,4 @@
-// Uploads: a queue that outlives the view, three files at once, each followed until it is indexed or failed.
+// Uploads: a queue that outlives the view, each followed until it is indexed or failed.
 
 import { ApiError, base, call, credential, documentPath, query } from "./api.js";
 import { announce, button, h, show } from "./dom.js";
@@ -8,7 +8,7 @@ import { bytes, number, t, when } from "./strings.js";
 const AT_ONCE = 3;
 const TRIES = 6;
 const ROWS = 200;            // of the queue, on the page
-const LOOK_MS = 500;         // at most three questions for a status each time
+const LOOK_MS = 500;         // at most three questions each time
 const LAST_LOOK_MS = 8_000;
 const DAY_MS = 86_400_000;
 const MAX_KEY_BYTES = 900;
@@ -26,7 +26,7 @@ let me = null;
 const those = (...states) => items.filter(({ state }) => states.includes(state));
 const isOpen = () => those("waiting", "sending", "pending").length > 0;
 
-// Fill *element* with the place to drop files and the queue; files may be dropped anywhere on *zone*.
+// Fill *element*; files may be dropped on all of *zone*. Gives what aims at another vault and folder.
 export function uploads(element, zone, { me: who, signal, vault, folder, changed }) {
   me = who;
   const into = h("input[list=vaults][required][spellcheck=false][autocapitalize=none][aria-describedby=upload-problem]", { pattern: "[a-z0-9\\-]{2,63}", value: vault || me.vaults[0] || "documents" });
@@ -83,9 +83,10 @@ export function uploads(element, zone, { me: who, signal, vault, folder, changed
     if (shown?.queue === queue) shown = null;
   });
   draw();
+  return (name, above) => [into.value, below.value] = [name || into.value, above];
 }
 
-// All files below *entry* as [path, file]; the file is null where it cannot be read.
+// All files below *entry* as [path, file]; null where it cannot be read.
 async function walk(entry, found) {
   const given = (method, object, otherwise) => new Promise((resolve) => { object[method](resolve, () => resolve(otherwise)); });
   const path = entry.fullPath.slice(1);
@@ -100,7 +101,7 @@ function add(vault, path, file) {
   items.push({ vault, path, file, key: newKey(), state: reason ? "left_out" : "waiting", sent: 0, tries: 0, error: { text: reason }, version: null });
 }
 
-// Why a file is not sent at all, null where it is.
+// Why a file is not sent, or null.
 function refusal(vault, path, file) {
   const { max_upload_bytes: most, tenant } = me;
   if (HIDDEN.test(path)) return t("up.hidden");

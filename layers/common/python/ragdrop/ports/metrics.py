@@ -55,6 +55,7 @@ class QueryReport:
     `latency_ms` is that of the use case; `timings_ms` the same by stage.  `filters` are the names of those that were
     used, never their values.  Token counts and `cost` (in the currency of the price table) are None where nobody told
     them, and `answered` says that a chat model answered.  `open_breakers` names the dependencies that were not asked.
+    `scope` is that of a key which is limited to vaults: its figures are counted apart, too.
     """
 
     operation: Operation
@@ -74,6 +75,7 @@ class QueryReport:
     completion_tokens: int | None = None
     cost: float | None = None
     failure: QueryFailure | None = None
+    scope: str = ""
 
     @property
     def fallback(self) -> bool:

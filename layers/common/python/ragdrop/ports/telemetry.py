@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -84,6 +85,16 @@ COST_UNIT = 1_000_000  # cost is counted in millionths, as sums of whole numbers
 Counts = Mapping[str, int]
 AGENT, ERROR, BUCKET = "agent:", "error:", "at:"
 SEPARATOR = "|"
+
+
+def scope_of(vaults: Iterable[str]) -> str:
+    """What stands before the hours of keys that are limited to *vaults*; empty for keys that are not.
+
+    >>> scope_of([]), scope_of(["hr", "team"]) == scope_of(["team", "hr"])
+    ('', True)
+    """
+    names = "\n".join(sorted(set(vaults)))
+    return f"@{hashlib.sha256(names.encode()).hexdigest()[:16]}/" if names else ""
 
 
 def hour_of(now_s: float) -> str:
@@ -196,7 +207,7 @@ class HourStore(Protocol):
     """What queries came to, one item a tenant and hour.  All methods raise DatabaseError."""
 
     def add_counts(self, tenant: str, hour: str, counts: Counts) -> None:
-        """Add whole numbers to those of an hour (`YYYY-MM-DDTHH`, UTC), in one write; quick to give up."""
+        """Add whole numbers to those of an hour (`YYYY-MM-DDTHH`, UTC, behind its scope), in one write; it is quick."""
 
     def counts(self, tenant: str, first: str, last: str) -> dict[str, Counts]:
         """What was counted from hour *first* to hour *last*, both included, by hour; empty hours are not in it."""

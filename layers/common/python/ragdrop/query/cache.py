@@ -109,7 +109,7 @@ class CachedSearch:
             if self._holds(held, deadline):
                 self.counts.hits += 1
                 taken = round((time.perf_counter() - start) * 1_000, 3)
-                return _again(held, tenant, taken)
+                return _again(held, tenant.count_in(caller.vaults)[0], taken)
             remembered.drop(name)
         self.counts.misses += 1
         found = self._search(query, caller, deadline)
@@ -181,6 +181,6 @@ def _weight(found: Retrieval) -> int:
     return sum(len(document.text) for document in documents) + chunks + len(found.context or "")
 
 
-def _again(found: Retrieval, tenant: Tenant, registry_ms: float) -> Retrieval:
+def _again(found: Retrieval, total_indexed: int | None, registry_ms: float) -> Retrieval:
     timings = dict.fromkeys(found.timings_ms, 0.0) | {"registry": registry_ms}
-    return replace(found, timings_ms=timings, total_indexed=tenant.documents, served_by="cache", calls=())
+    return replace(found, timings_ms=timings, total_indexed=total_indexed, served_by="cache", calls=())

@@ -19,6 +19,7 @@ from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import RagdropError
 from ragdrop.ports.metrics import Metrics, Operation, QueryReport, failure_of, filters_of
+from ragdrop.ports.telemetry import scope_of
 from ragdrop.query.cache import MAX_CHARACTERS, CachedSearch, Searching
 from ragdrop.query.fallback import BucketSearch, FallbackSearch, UnlessOpen
 from ragdrop.query.query_vectors import QueryVectors
@@ -139,7 +140,13 @@ def report_of(
     failure = None if error is None else failure_of(error, operation)
     if isinstance(error, RagdropError):
         error.counted = True
-    who = {"operation": operation, "tenant": caller.tenant, "agent": query.agent, "filters": filters_of(query)}
+    who = {
+        "operation": operation,
+        "tenant": caller.tenant,
+        "agent": query.agent,
+        "filters": filters_of(query),
+        "scope": scope_of(caller.vaults),
+    }
     rest = {"latency_ms": round(latency_ms, 3), "failure": failure}
     if found is None:
         return QueryReport(**who, **rest)  # type: ignore[arg-type]

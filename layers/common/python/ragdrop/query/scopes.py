@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from ragdrop.domain.chunks import Filters, Folder
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.queries import FAST_LIMIT, Query
-from ragdrop.errors import InvalidDocTypeError, InvalidParamsError
+from ragdrop.errors import InvalidDocTypeError, InvalidParamsError, did_you_mean
 
 MAX_PREFERRED = 10  # each is asked by itself; the weights 1.0, 0.9 … have ended at 0.1 by then
 WEIGHT_STEP = 0.1
@@ -91,7 +91,10 @@ def resolve(
     for vault in query.vaults:
         if vault not in visible:
             raise InvalidParamsError(
-                f"there is no vault named {vault[:80]!r}", field="vaults", value=vault[:80], allowed=list(visible)
+                f"there is no vault named {vault[:80]!r}{did_you_mean(vault[:80], visible)}",
+                field="vaults",
+                value=vault[:80],
+                allowed=list(visible),
             )
     limited = tuple(dict.fromkeys(query.vaults)) or (tuple(allowed) if allowed else ())
     preferred = [_folder(folder, visible, "prefer_folders") for folder in query.prefer_folders]
@@ -125,7 +128,7 @@ def _spellings(asked: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
         spelled = [each for each in known if each.casefold() == doc_type.casefold()]
         if not spelled:
             raise InvalidDocTypeError(
-                f"there is no doc_type {doc_type[:80]!r}",
+                f"there is no doc_type {doc_type[:80]!r}{did_you_mean(doc_type[:80], known)}",
                 field="doc_types",
                 value=doc_type[:80],
                 allowed=sorted(known),

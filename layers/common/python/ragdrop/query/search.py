@@ -93,7 +93,8 @@ class Search:
             retrieval, firsts = self._retrieval(question, found, critical_keys, embedded, timer, deadline)
         with timer.stage("links"):
             followed = self._linked(question, embedded.vector, retrieval, firsts, caller, deadline)
-        return _with_links(retrieval, followed, query)
+        found_in_all = _with_links(retrieval, followed, query)
+        return replace(found_in_all, total_indexed=question.tenant.count_in(caller.vaults)[0])
 
     def _beforehand(
         self, question: ResolvedQuery, deadline: Deadline
@@ -235,7 +236,7 @@ class Search:
             critical=assembled.critical,
             nearest=[one.found() for one in ranking.nearest],
             total_matches=len(ranked),
-            total_indexed=question.tenant.documents,
+            total_indexed=None,
             timings_ms=timer.stages,
             warnings=[*missing, *notes],
             degraded=bool(missing),

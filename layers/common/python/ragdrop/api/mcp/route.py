@@ -34,7 +34,7 @@ def mcp_router(app: "App", caller: Authenticate) -> APIRouter:
         return McpCaller(direct, deadline_of(request).remaining_s() - MARGIN_S, partial(note_error, direct.who))
 
     def note_error(who: Caller, error: RagdropError) -> None:
-        app.query.observe_queries.note_error(who.tenant, "mcp", error)
+        app.query.observe_queries.note_error(who, "mcp", error)
 
     router = APIRouter(tags=["mcp"])
     server = build(agent)

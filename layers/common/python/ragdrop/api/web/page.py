@@ -15,9 +15,10 @@ from typing import Annotated
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Header, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from ragdrop.api.document_headers import not_modified
+from ragdrop.api.http import base_of
 from ragdrop.errors import NotFoundError
 
 FOLDER = Path(__file__).parents[2] / "page"
@@ -103,6 +104,14 @@ def page_router(upload_url: Callable[[], str]) -> APIRouter:
     @cache
     def headers() -> Mapping[str, str]:
         return {**FIXED_HEADERS, "content-security-policy": content_security_policy(origin_of(upload_url()))}
+
+    @router.get("/")
+    def get_root(request: Request, accept: Annotated[str | None, Header()] = None) -> Response:
+        """The page for a browser; for others where the page, the documentation and the OpenAPI document are."""
+        base = base_of(request)
+        if "text/html" in (accept or ""):
+            return RedirectResponse(f"{base}/app", 307)
+        return JSONResponse({"name": "ragdrop"} | {each: f"{base}/{each}" for each in ("app", "docs", "openapi.json")})
 
     @router.get("/app")
     def get_page(if_none_match: Annotated[str | None, Header()] = None) -> Response:

@@ -25,6 +25,7 @@ HEAD_SK = "H"
 LISTING_SHARDS = 2  # a partition takes 1,000 writes a second: two let a bulk load of one tenant pass
 MAX_LINKS_BYTES = 200_000  # an item holds at most 400 KB
 TENANT_SK = "T"
+VAULT_DOCUMENTS, VAULT_CHUNKS = "d/", "c/"  # before the name of a vault: attributes of the tenant's item
 STAGE_SK = "G#"  # and vault and stage, while a promoted stage counts
 SETTINGS_SK = "S#"  # and the vault: items beside the tenant's, read with it in one query
 TENANT_LIST_PK = "TENANTS"  # one item a tenant: listing tenants reads one partition, never the table
@@ -136,7 +137,7 @@ def checkpoint_of(item: Item) -> Checkpoint | None:
 def tenant_item(tenant: Tenant) -> Item:
     """A tenant as plain values; vaults and doc_types are sets, which a write can add to."""
     values = asdict(tenant) | {name: set(getattr(tenant, name)) or None for name in ("vaults", "doc_types")}
-    del values["settings"], values["promoted"]  # they have items of their own
+    del values["settings"], values["promoted"], values["counted"]  # in items, and attributes, of their own
     values["rates"] = values["rates"] if tenant.rates.any else None
     return {"PK": f"T#{tenant.name}", "SK": TENANT_SK} | values
 
@@ -173,6 +174,8 @@ def tenant_of(item: Item, others: Iterable[Item] = ()) -> Tenant:
         known["calibration"] = _calibration_of(known["calibration"])
     if "rates" in known:
         known["rates"] = RateLimits(**_known(RateLimits, known["rates"]))
+    inside = {name.removeprefix(VAULT_DOCUMENTS): count for name, count in item.items() if name[:2] == VAULT_DOCUMENTS}
+    known["counted"] = {vault: (count, item.get(VAULT_CHUNKS + vault, 0)) for vault, count in inside.items()}
     others = list(others)
     known["promoted"] = {
         each["SK"].removeprefix(STAGE_SK): float(each["promoted_at_s"])

@@ -69,7 +69,7 @@ class DynamoDbTelemetry:
         names = {f"#n{place}": name for place, name in enumerate(counts)}
         adds = ", ".join(f"#n{place} :n{place}" for place in range(len(counts)))
         values = {f":n{place}": count for place, count in enumerate(counts.values())}
-        ends_at = int(datetime.fromisoformat(f"{hour}:00:00+00:00").timestamp()) + HOUR_S
+        ends_at = int(datetime.fromisoformat(f"{hour.rpartition('/')[2]}:00:00+00:00").timestamp()) + HOUR_S
         request = {
             "UpdateExpression": f"SET #expires_at = :expires_at ADD {adds}",
             "ExpressionAttributeNames": {"#expires_at": "expires_at", **names},

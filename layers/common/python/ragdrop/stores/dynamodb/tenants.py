@@ -14,6 +14,8 @@ from ragdrop.ports.registry import MAX_FOLDERS
 from ragdrop.stores.dynamodb.items import (
     TENANT_LIST_PK,
     TENANT_SK,
+    VAULT_CHUNKS,
+    VAULT_DOCUMENTS,
     Item,
     api_key_item,
     api_key_of,
@@ -131,7 +133,13 @@ class DynamoDbTenants(DynamoDbKeys):
         added: dict[str, Any] = {"documents": documents, "chunks": chunks, "generation": 1, "vaults": {vault}}
         if doc_type is not None:
             added["doc_types"] = {f"{vault}/{doc_type}"}
-        self._table.update((f"T#{name}", "T"), Update(additions=added), returning="NONE")
+        request = Update(additions=added).request()
+        request["UpdateExpression"] += ", #in_vault :documents, #of_vault :chunks"
+        request["ExpressionAttributeNames"] |= {
+            "#in_vault": f"{VAULT_DOCUMENTS}{vault}",
+            "#of_vault": f"{VAULT_CHUNKS}{vault}",
+        }
+        self._table.conditional((f"T#{name}", "T"), request, returning="NONE")
 
     def keep_settings(self, name: str, vault: str, settings: KeptSettings) -> bool:
         """Keep what a settings file says, in an item beside the tenant's; False where a newer one is kept."""
