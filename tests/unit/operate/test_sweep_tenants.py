@@ -36,6 +36,20 @@ def test_the_schedule_sweeps_every_active_tenant_and_one_that_fails_does_not_sto
     assert not done.sound
 
 
+def test_each_hour_the_schedule_begins_with_another_tenant_whatever_their_number() -> None:
+    world = World()
+    names = [TENANT, *(f"tenant{number}" for number in range(5))]
+    for name in names[1:]:
+        world.app.operate.operator.create_tenant(name)
+
+    begun_with = []
+    for _ in names:
+        begun_with.append(world.app.operate.sweep_tenants(Deadline.after(600)).reports[0].tenant)
+        world.now_s += 3_600
+
+    assert sorted(begun_with) == sorted(names)
+
+
 def test_a_tenant_that_has_doubled_since_its_fit_is_calibrated_again_after_its_sweep() -> None:
     world = World()
     fill(world, 0, 20)

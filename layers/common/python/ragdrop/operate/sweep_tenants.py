@@ -26,7 +26,7 @@ from ragdrop.ports.chunk_index import NAMES_ALONE, SOME_BYTES, Reading
 logger = logging.getLogger(__name__)
 
 CALIBRATION_S = 120.0  # with less time left the next run calibrates
-TURN_S = 600  # the shorter schedule's period: each run begins with the next tenant, so that a large one starves nobody
+SWEEP_S, CHECK_S = 3_600, 600  # periods of the schedules: each run begins with the next tenant, so that none starves
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class SweepTenants:
     def __call__(self, deadline: Deadline) -> Round:
         """Sweep as many tenants as the time allows; each report is logged by its counts."""
         done = Round([], {})
-        for name in self._names():
+        for name in self._names(SWEEP_S):
             try:
                 report = self.one(name, deadline)
             except DependencyError as exc:
@@ -111,7 +111,7 @@ class SweepTenants:
     def check_indexes(self, deadline: Deadline) -> dict[str, str]:
         """Rebuild what indexes lost, found by names and ETags, and read their share; codes of failures by tenant."""
         failures = {}
-        for name in self._names():
+        for name in self._names(CHECK_S):
             tenant = self.registry.tenant(name)
             if tenant is None or deadline.remaining_s() <= 0:
                 continue
@@ -123,10 +123,10 @@ class SweepTenants:
                 logger.warning("an index could not be checked", extra=extra)
         return failures
 
-    def _names(self) -> list[str]:
-        """Active tenants, each time another one first."""
+    def _names(self, period_s: int) -> list[str]:
+        """Active tenants, in each period another one first."""
         names = [tenant.name for tenant in self.registry.tenants() if tenant.enabled]
-        first = int(self.clock() // TURN_S) % len(names) if names else 0
+        first = int(self.clock() // period_s) % len(names) if names else 0
         return names[first:] + names[:first]
 
     def _rebuilt(self, tenant: Tenant, deadline: Deadline, reading: Reading, *, dry_run: bool) -> Rebuilt:
