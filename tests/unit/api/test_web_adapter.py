@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import Request
 
 from ragdrop.api.generate_api import BehindWebAdapter
-from ragdrop.api.http import deadline_of
+from ragdrop.api.http import base_of, deadline_of
 
 NOW_S = 1_800_000_000.0
 
@@ -44,3 +44,17 @@ def test_a_header_that_cannot_be_read_changes_nothing() -> None:
 
 def test_without_the_adapter_the_header_is_a_callers_word_and_not_read() -> None:
     assert left_s(context(120.5), behind=False) == 28
+
+
+def test_links_behind_the_adapter_name_the_stage_of_the_gateway() -> None:
+    found: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        found.append(base_of(Request(scope)))
+
+    said = b'{"apiId": "a1", "domainName": "api.example", "stage": "prod", "path": "/prod/ask"}'
+    headers = [(b"x-amzn-lambda-context", context(10)), (b"x-amzn-request-context", said), (b"host", b"api.example")]
+    scope = {"type": "http", "scheme": "https", "path": "/ask", "headers": headers, "query_string": b""}
+    asyncio.run(BehindWebAdapter(app, clock=lambda: NOW_S)(scope, None, None))  # type: ignore[arg-type]
+
+    assert found == ["https://api.example/prod"]

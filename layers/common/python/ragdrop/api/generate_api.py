@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -69,8 +69,18 @@ class BehindWebAdapter:
             known = [deadline_ms for deadline_ms in found if deadline_ms is not None]
             if known:
                 context = AdapterContext(min(known), self._clock)
-                scope = {**scope, "aws.context": context, "ragdrop.streams": True}
+                event = {"requestContext": _gateways_words(scope["headers"]), "path": scope.get("path", "")}
+                scope = {**scope, "aws.context": context, "aws.event": event, "ragdrop.streams": True}
         await self._app(scope, receive, send)
+
+
+def _gateways_words(headers: list[tuple[bytes, bytes]]) -> dict[str, Any]:
+    """What the gateway says of a request, as the adapter hands it on: links name its stage."""
+    try:
+        found = json.loads(dict(headers).get(b"x-amzn-request-context", b"{}"))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _deadline_ms(value: bytes) -> float | None:
