@@ -49,7 +49,7 @@ def bucket_month(chunks: int, questions: int) -> dict[str, float]:
     Every ten minutes the prefix is listed; every hour, of a large index every 40 minutes, all bytes are read.
 
     >>> {name: round(usd, 3) for name, usd in bucket_month(100_000, 0).items()}
-    {'storage': 0.007, 'hourly check': 0.043, 'searches': 0.0, 'copies': 0.0}
+    {'storage': 0.007, 'hourly check': 0.088, 'searches': 0.0, 'copies': 0.0}
     """
     segments = max(SEGMENTS, ceil(chunks / SEGMENT_CHUNKS))
     size = chunks * BYTES_A_CHUNK
@@ -72,7 +72,7 @@ def opensearch_month(chunks: int, questions: int) -> float:
     """USD a month for the smallest single node that bears up to LARGE_QUESTIONS, and for the bucket index behind it.
 
     >>> round(opensearch_month(1_000, 0), 2), round(opensearch_month(1_000_000, 0), 2)
-    (27.5, 96.03)
+    (27.53, 96.57)
     """
     is_small = chunks <= SIZES[1] and questions <= SMALL_QUESTIONS
     nodes, rate, disk_gb = SMALL if is_small else LARGE

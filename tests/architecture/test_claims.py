@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from pages.screenshots import FOLDER, STAMP, page_digest
 from ragdrop import errors
 from ragdrop.formats.registry import FORMATS
 from tests.e2e.documented import ROOT
@@ -71,3 +72,8 @@ def test_troubleshooting_explains_every_code_of_an_error() -> None:
     codes = {held.code for held in vars(errors).values() if isinstance(held, type) and hasattr(held, "code")}
 
     assert sorted(code for code in codes if f"`{code}`" not in TROUBLESHOOTING) == []
+
+
+def test_the_pictures_of_the_page_are_no_older_than_its_files() -> None:
+    assert STAMP.read_text("utf-8").strip() == page_digest(), "run: make demo, then python -m pages.screenshots"
+    assert sorted(path.name for path in FOLDER.glob("*.png"))
