@@ -77,7 +77,7 @@ class Home:
 
     @property
     def attached_file(self) -> Path:
-        """Which emulator that was already running this stack is on; missing where it has one of its own."""
+        """Which emulator that was already running this stack is on; missing where it started its own."""
         return self.root / "attached.json"
 
     @property

@@ -114,7 +114,7 @@ def local_model_of(environment: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class LaunchOptions:
-    """Addresses that the caller named; None means the local stand-in: for the index, an OpenSearch node of its own.
+    """Addresses that the caller named; None means the local stand-in: for the index, a new OpenSearch node.
 
     *bind* is where local servers listen, *models_host* how functions name this machine, where the caller says so.
     """

@@ -82,7 +82,7 @@ class Launcher:
             return self._deploy(digest, endpoint_url, ports, index_url, machine=machine)
 
     def _attach(self) -> Attached | None:
-        """The running emulator that the caller named, checked; None where the stack gets one of its own."""
+        """The running emulator that the caller named, checked; None where the stack starts its own."""
         if self.options.emulator_url is None:
             return None
         secrets = any(value.startswith("ssm:") for value in self.options.passed_on.values())

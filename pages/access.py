@@ -93,7 +93,7 @@ ROWS = (
     ),
     Row(
         "POST /v1/verify",
-        "texts of its own",
+        "the given texts",
         (200,) * 5,
         "/v1/verify",
         {"answer": "It runs.", "sources": [{"id": "a", "text": "It runs."}]},
@@ -101,7 +101,7 @@ ROWS = (
     Row("GET /v1/models", "every vault it may see", (200,) * 5, "/v1/models"),
     Row("GET /v1/models/{model}", OWN, (200, 200, 200, 200, 404), "/v1/models/vault:team"),
     Row("GET /v1/models/{model}", ANOTHERS, (404,) * 5, "/v1/models/vault:theirs"),
-    Row("POST /v1/embeddings", "texts of its own", (200,) * 5, "/v1/embeddings", {"input": "plan"}),
+    Row("POST /v1/embeddings", "the given texts", (200,) * 5, "/v1/embeddings", {"input": "plan"}),
     Row("GET /documents", "every vault it may see", (200,) * 5, "/documents"),
     Row("GET /documents", ANOTHERS, (200,) * 5, "/documents?vault=theirs"),
     Row(f"GET {PLAN}", OWN, (200, 200, 200, 200, 404), "/documents/team/keep/plan.md"),

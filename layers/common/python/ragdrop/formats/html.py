@@ -284,7 +284,7 @@ class _Page:
 
     @contextmanager
     def _apart(self) -> Iterator[list[str]]:
-        """Gather text in a buffer of its own."""
+        """Gather text in a separate buffer."""
         outer = self._buffer, self._struck_from, self._flat
         self._buffer, self._struck_from, self._flat = [], None, True
         try:

@@ -72,7 +72,7 @@ def read_message(body: bytes) -> dict[str, Any]:
         where = f" at character {exc.pos}" if isinstance(exc, json.JSONDecodeError) else ""
         raise MCPError(PARSE_ERROR, f"the body is not valid JSON{where}") from exc
     if isinstance(message, list):
-        raise MCPError(INVALID_REQUEST, "batches are not supported: send each message in a POST of its own")
+        raise MCPError(INVALID_REQUEST, "batches are not supported: send each message in its own POST")
     if not isinstance(message, dict):
         raise MCPError(INVALID_REQUEST, "a message must be a JSON object")
     return message
@@ -93,8 +93,8 @@ def check_message(message: Mapping[str, Any]) -> None:
         raise MCPError(INVALID_REQUEST, 'jsonrpc must be "2.0"')
     if "id" in message and sent_id(message) is None and "error" not in message:
         shown = json.dumps(message["id"])[:40]
-        wanted = "a request needs a string or an integer, a notification has no id"
-        raise MCPError(INVALID_REQUEST, f"id is {shown}: {wanted}")
+        expected = "a request needs a string or an integer, a notification has no id"
+        raise MCPError(INVALID_REQUEST, f"id is {shown}: {expected}")
     if "method" not in message:
         if "result" not in message and "error" not in message:
             raise MCPError(INVALID_REQUEST, "method is missing")
