@@ -9,7 +9,8 @@ from typing import Any
 
 from ragdrop.client import RagdropClient
 from ragdrop.client.replies import Reply
-from ragdrop.errors import DependencyError, RagdropError, RateLimitedError
+from ragdrop.domain.keys import SIDECAR_SUFFIX
+from ragdrop.errors import DependencyError, DocumentNotFoundError, RagdropError, RateLimitedError
 from ragdrop_cli.failures import code_of
 from ragdrop_cli.pushing import AT_ONCE, PushOutcome, at_once, failed, problem_of, several
 
@@ -92,12 +93,14 @@ class Waiting:
             paths = self._worth_asking() or ([] if len(self._settled) > before[0] else paths[:AT_ONCE])
         for outcome in several(self._ask, paths, workers=at_once(self._client)):
             del self._open[outcome.path]
-            settled = outcome.reply is None or outcome.status != "pending"
+            settled = outcome.reply is None or outcome.problem or outcome.status != "pending"
             (self._settled if settled else self._open)[outcome.path] = outcome  # at the end: the others' turn is next
         return before != (len(self._settled), sum(self._claimed.values()))
 
     def _ask(self, path: str) -> PushOutcome:
-        """The outcome of a file as its record tells it; as it was where the record could not be read just now."""
+        """The outcome of a file as its record shows it; as it was where the record could not be read just now."""
+        if path.endswith(SIDECAR_SUFFIX):
+            return self._ask_document_of(path)
         try:
             reply = self._client.status(str(self._sent[path].get("status_url")))
         except PASSING as exc:
@@ -107,6 +110,22 @@ class Waiting:
             return failed(path, exc)
         self._look(path, reply)
         return PushOutcome(path, reply, problem_of(reply))
+
+    def _ask_document_of(self, sidecar: str) -> PushOutcome:
+        """The outcome of a metadata file, which has no record: that of its document, once it was read with it."""
+        path, outcome = sidecar.removesuffix(SIDECAR_SUFFIX), self._open[sidecar]
+        try:
+            record = self._client.get_document(self._vault, path)
+        except DocumentNotFoundError:
+            is_coming = path in self._open
+            return outcome if is_coming else PushOutcome(sidecar, outcome.reply, ("NO_DOCUMENT", f"there is no {path}"))
+        except PASSING as exc:
+            self._trouble = exc
+            return outcome
+        except RagdropError as exc:
+            return failed(sidecar, exc)
+        was_read = record.get("sidecar_etag") == outcome.md5 and record.get("status") != "pending"
+        return PushOutcome(sidecar, record, problem_of(record)) if was_read else outcome
 
     def _worth_asking(self) -> list[str]:
         """Settle what the list shows as indexed; the files whose records are worth asking for.
@@ -119,6 +138,8 @@ class Waiting:
             for page in self._client.documents(self._vault, shared_start(self._open) or None, page_size=PAGE_SIZE):
                 for record in page.get("documents") or []:
                     reached = str(record.get("path"))
+                    if reached + SIDECAR_SUFFIX in self._open and record.get("status") != "pending":
+                        wanted.append(reached + SIDECAR_SUFFIX)
                     if reached in self._open and self._look(reached, record):
                         if not self._whole and self._shows_indexed(reached, record):
                             reply = Reply(record, raw=json.dumps(record).encode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 
 import httpx
@@ -195,3 +196,28 @@ def test_a_vault_with_far_more_documents_is_not_listed_to_its_end(thirty: Comman
     lists, _ = asked(thirty)
     assert result.exit_code == 0
     assert len(lists) == 4  # one page for each ten files and one more; the others are asked one by one
+
+
+def test_a_metadata_file_is_settled_once_its_document_was_read_with_it(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+    ragdrop.write("in/a.md.metadata.json", "{}")
+    turns = itertools.count(1)
+
+    def record(_request: httpx.Request) -> httpx.Response:
+        etag = hashlib.md5(b"{}", usedforsecurity=False).hexdigest() if next(turns) > 3 else None
+        return httpx.Response(200, json={"status": "indexed", "version_id": "v1", "sidecar_etag": etag})
+
+    ragdrop.api.routes["GET", "/documents/team/a.md"] = record
+
+    result = push(ragdrop)
+
+    assert (result.exit_code, result.stdout) == (0, "2 files to vault team: 2 indexed\n")
+
+
+def test_a_metadata_file_without_its_document_is_reported(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md.metadata.json", "{}")
+
+    result = push(ragdrop)
+
+    assert result.exit_code == 1
+    assert result.stderr == "a.md.metadata.json\tNO_DOCUMENT\tthere is no a.md\n"

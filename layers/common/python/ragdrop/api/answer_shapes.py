@@ -211,15 +211,16 @@ def shown_fields(shown: Shown) -> dict[str, Any]:
 
 def citation_shape(citation: Citation, request: Request) -> CitationShape:
     """A citation on the wire."""
-    return CitationShape(**citation_fields(citation), url=evidence_url(citation, request))
+    shape = CitationShape(**citation_fields(citation))
+    return with_url(shape, request)
 
 
-def evidence_url(citation: Citation, request: Request) -> str:
-    """Where a browser shows the evidence: the cited version in the web page, at the cited passage."""
-    key, facts = citation.hit.key, citation.hit.facts
-    place = f"documents/{quote(key.vault)}/{quote(key.path)}"
-    version = quote(facts.version_id, safe="")
-    return f"{base_of(request)}/app#/{place}?version={version}&span={citation.start}-{citation.end}"
+def with_url(shape: CitationShape, request: Request) -> CitationShape:
+    """*shape* with the address at which a browser shows the cited version in the web page, at the cited passage."""
+    _tenant, _, place = shape.key.partition("/")
+    version = quote(shape.version_id, safe="")
+    url = f"{base_of(request)}/app#/documents/{quote(place)}?version={version}&span={shape.start}-{shape.end}"
+    return shape.model_copy(update={"url": url})
 
 
 def _source(document: FoundDocument) -> SourceShape:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, Field
 
-from ragdrop.api.answer_shapes import CitationShape, ClaimShape, UnsupportedShape, UsageShape
+from ragdrop.api.answer_shapes import CitationShape, ClaimShape, UnsupportedShape, UsageShape, with_url
 from ragdrop.api.http import Authenticate, RequestDeadline
 from ragdrop.domain.receipts import FeedbackKind, Receipt
 from ragdrop.domain.tenants import Caller
@@ -99,7 +99,9 @@ def answers_router(receipts: Callable[[], StoreReceipts], caller: Authenticate) 
         """What the answer was asked, said and stood on; for 30 days, unless a document of it is purged before."""
         found = receipts().read(who, answer_id, deadline)
         more = {"request_id": request.state.request_id, "feedback": said_of(found, who)}
-        return ReceiptShape.model_validate({**found.body, **more})
+        receipt = ReceiptShape.model_validate({**found.body, **more})
+        receipt.citations = [with_url(citation, request) for citation in receipt.citations]
+        return receipt
 
     return router
 

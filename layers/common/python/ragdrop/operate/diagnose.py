@@ -15,7 +15,6 @@ from ragdrop.errors import RagdropError
 from ragdrop.operate.probes import faults_of
 from ragdrop.operate.restore import names_under
 from ragdrop.ports import ChunkIndex, Embedder, ObjectStore, Registry
-from ragdrop.ports.chunk_index import IndexFaults
 from ragdrop.ports.models import ModelList
 from ragdrop.ports.wiring import Verdict, Wiring, embedding_verdict, prefix_verdict, wiring_verdict
 from ragdrop.tenants.admission import ADMITTED
@@ -90,9 +89,9 @@ class Diagnose:
             fix = "use an OpenSearch domain, or a cluster of your own, 2.19 or 3.x"
             return Verdict("failed", "OpenSearch Serverless takes no ids of ours and no refresh", fix)
         self.index.check(deadline)
-        for tenant in self.registry.tenants():
+        for tenant in (each for each in self.registry.tenants() if each.enabled and each.documents):
             deadline.timeout_s(STEP_S, stage="index")
-            faults = faults_of(self.index, self.registry, tenant, deadline) if tenant.documents else IndexFaults()
+            faults = faults_of(self.index, self.registry, tenant, deadline)
             if faults.found:
                 fix = f"ragdrop sweep --tenant {tenant.name} rebuilds it now, the schedule within ten minutes"
                 return Verdict("failed", f"{tenant.name}: {'; '.join(faults.found)}", fix)
