@@ -50,7 +50,9 @@ def vaults(context: typer.Context, *, as_json: AsObject = False) -> None:
         say_object({"vaults": found})
         return
     columns = ("vault", "documents", "chunks", "last change")
-    say_table(columns, [(each["name"], _held(each), _known(each["chunks"]), each["last_change"]) for each in found])
+    say_table(
+        columns, [(each["name"], _held(each), _known(each["chunks"]), each["last_change"] or "") for each in found]
+    )
 
 
 def _held(vault: Mapping[str, Any]) -> str:
