@@ -47,13 +47,13 @@ status: setup ## show what runs and where
 	@$(STACK) status
 
 PYTEST = RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bin/python -m pytest
-test: setup ## tests of every kind, live stacks on both indexes included; about thirteen minutes on two cores
+test: setup ## tests of every kind, live stacks on both indexes included; about half an hour on two cores
 	@$(PYTEST) -n 3 -m "not long"
 
 test-rest: setup .local/env/peer-langchain/.ready .local/env/peer-llama_index/.ready .local/adapter/.ready ## what "make test" leaves out: stacks with other settings, outages, large files, 500 random histories
 	@RAGDROP_STATEFUL_EXAMPLES=500 $(PYTEST) -n 3 -m "long or histories"
 
-test-all: test test-rest ## both, under half an hour
+test-all: test test-rest ## both, under an hour
 
 test-long: setup .local/env/llamacpp/.ready .local/env/load/.ready ## what takes too long for every day: OpenSearch 2.19 (JDK 17), 10,000 random histories, whole outages, soak, load
 	@RAGDROP_LLAMA_CPP_PYTHON="$(CURDIR)/.local/env/llamacpp/bin/python" .venv/bin/python -m pytest tests/integration/test_llama_cpp.py
@@ -66,7 +66,7 @@ test-long: setup .local/env/llamacpp/.ready .local/env/load/.ready ## what takes
 test-unit: setup ## the quick tests, under a minute: no stack, no network
 	@.venv/bin/python -m pytest -n 2 tests/unit tests/architecture
 
-drill: setup ## fail every dependency in every way, about seven minutes; DRILL=--write keeps the table in docs/operations.md
+drill: setup ## fail every dependency in every way, about eleven minutes; DRILL=--write keeps the table in docs/operations.md
 	@.venv/bin/python -m localstack.drill $(DRILL)
 
 lint: setup .local/env/audit/.ready .local/env/checkov/.ready ## ruff, mypy strict, the template, secrets, known vulnerabilities
