@@ -98,8 +98,9 @@ def test_every_variable_that_is_passed_on_is_in_force_in_every_function(changed:
         environment = _in_force(changed, function)
         wanted = {name: value for name, value in OTHER.items() if name not in NOT_OF_FUNCTIONS}
         assert {name: environment.get(name) for name in wanted} == wanted
-    [source] = changed.client("lambda").list_event_source_mappings()["EventSourceMappings"]
-    assert source["ScalingConfig"] == {"MaximumConcurrency": int(OTHER["INGEST_CONCURRENCY"])}
+    lanes = changed.client("lambda").list_event_source_mappings()["EventSourceMappings"]
+    concurrency = {"MaximumConcurrency": int(OTHER["INGEST_CONCURRENCY"])}
+    assert [lane["ScalingConfig"] for lane in lanes] == [concurrency] * 2
 
 
 def test_a_document_is_ingested_and_answered_by_the_second_chat_server(changed: LocalStack) -> None:
