@@ -65,7 +65,8 @@ class Queue:
     @contextmanager
     def spent(self, attempts: int) -> Iterator[None]:
         """After the block every message was given out *attempts* times already: as if ingest had tried so often."""
-        [source] = self._lambda.list_event_source_mappings()["EventSourceMappings"]
+        lanes, name = self._lambda.list_event_source_mappings()["EventSourceMappings"], self._url.rpartition("/")[2]
+        [source] = [lane for lane in lanes if lane["EventSourceArn"].endswith(f":{name}")]
         self._lambda.update_event_source_mapping(UUID=source["UUID"], Enabled=False)
         try:
             yield
