@@ -45,7 +45,6 @@ _FOLDS = {
     **_BLANKS,
     **_NOTHING,
     **_SUBSCRIPTS,
-    **{0x2080 + digit: str(digit) for digit in range(10)},
     0x2019: "'",
     0x201C: '"',
     0x201D: '"',
@@ -218,7 +217,7 @@ def exact_terms(question: str) -> tuple[ExactTerm, ...]:
     >>> exact_terms("Is the red pump on, and/or the e.g. blue one?")
     ()
     """
-    plain = question.translate({**_FOLDS})
+    plain = question.translate(_FOLDS)
     found = [_term(match) for match in _TERMS.finditer(plain)]
     return tuple({term.text: term for term in found if term is not None}.values())
 
