@@ -9,12 +9,12 @@ from pathlib import Path
 
 from benchmarks.bucket_folder import FolderManifests, FolderObjectStore
 from benchmarks.generated_chunks import CENTRES, CHUNKS_A_DOCUMENT, DIMENSION, LIMIT, WORDS_A_CHUNK, near
+from bucketindex.chunk_index import BucketChunkIndex
 from ragdrop.domain.chunks import CandidateQuery, Chunk, Filters, Folder, Hit, IndexedChunk, Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 
 TENANT, INDEX = "bench", "bucket-bench"
 REF = IndexRef(TENANT, INDEX, DIMENSION)

@@ -22,9 +22,9 @@ from typing import Any
 from benchmarks.bucket_corpus import FILTERS, REF, clustered, corpus, index_over, number_of, questions, soon, uniform
 from benchmarks.bucket_folder import FolderManifests, FolderObjectStore, PacedObjectStore
 from benchmarks.exact_search import unit
+from bucketindex.chunk_index import BucketChunkIndex
+from bucketindex.manifest import Manifest, decoded
 from ragdrop.domain.chunks import CandidateQuery
-from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
-from ragdrop.stores.bucket.manifest import Manifest, decoded
 
 VECTORS = {"clustered": clustered, "uniform": uniform}
 BATCH = 500  # chunks of one call: what a batch of messages comes to

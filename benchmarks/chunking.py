@@ -18,8 +18,8 @@ from pathlib import Path
 
 from benchmarks.grids import Grid, tell
 from benchmarks.local_embeddings import LocalEmbeddings
-from ragdrop.formats.splitter import SemanticSplitter
-from ragdrop.formats.text import TextParser
+from ragdrop.models.splitter import SemanticSplitter
+from readers.text import TextParser
 
 TOP = 5  # chunks a question, the evaluation's own choice
 BUDGET_CHARACTERS = 9_000  # 5 chunks of the plain splitter: the same amount of text for both

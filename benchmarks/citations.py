@@ -15,13 +15,13 @@ from benchmarks.collections import data_folder
 from benchmarks.grids import Grid, tell
 from benchmarks.perturbations import PerturbedCase, SourcePassage, false_cases, true_cases
 from benchmarks.rewordings import reworded_cases
+from groundcheck.claims import SecondOpinion
+from groundcheck.sentences import sentences
 from ragdrop.domain.answers import Segment
 from ragdrop.domain.chunks import Chunk, Hit
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.generate.citations import cite
-from ragdrop.generate.claims import SecondOpinion
-from ragdrop.generate.sentences import sentences
 
 CASES = 500
 SEED = 20261122

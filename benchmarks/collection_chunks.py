@@ -12,9 +12,9 @@ from ragdrop.domain.chunks import Chunk, IndexedChunk
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.formats.splitter import SemanticSplitter
-from ragdrop.formats.text import TextParser
 from ragdrop.ingest.metadata import facts_of
+from ragdrop.models.splitter import SemanticSplitter
+from readers.text import TextParser
 
 CHUNK_TOKENS, OVERLAP_TOKENS = 240, 24  # the local default: the model's window of 256 less 16
 REVISION = 1

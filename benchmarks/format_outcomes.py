@@ -15,7 +15,7 @@ from platform import python_version
 from typing import Any
 
 from benchmarks import records
-from ragdrop.formats.isolated_reader import IsolatedReader
+from readers.isolated_reader import IsolatedReader
 from tests.outcomes import mixed
 from tests.outcomes.case import outcome_of
 from tests.outcomes.cases import CASES

@@ -7,7 +7,7 @@ from typing import Any
 
 from opensearchpy import OpenSearch
 
-from ragdrop.stores.opensearch.client import QuietConnection
+from ragdrop_opensearch.client import QuietConnection
 
 Call = Callable[[], object]
 Notes = list[tuple[str, Call]]

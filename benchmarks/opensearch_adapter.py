@@ -34,8 +34,8 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
-from ragdrop.stores.opensearch.mapping import source_of
+from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop_opensearch.mapping import source_of
 
 DIMENSION = 384
 LIMIT = 30

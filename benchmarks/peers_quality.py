@@ -26,7 +26,7 @@ from benchmarks.significance import p_value
 from localstack.opensearch.releases import HYBRID_RELEASE, RELEASES
 from ragdrop import __version__
 from ragdrop.operate.evaluation import mean, ndcg, recall
-from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
 
 LIMIT = 10
 OWN = ("ragdrop, bucket index", "ragdrop, OpenSearch")

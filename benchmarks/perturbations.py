@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ragdrop.generate.polarity import denials
-from ragdrop.generate.sentences import sentences
+from groundcheck.polarity import denials
+from groundcheck.sentences import sentences
 
 MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
 UNITS = {

@@ -19,7 +19,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.queries import Query
 from ragdrop.domain.tenants import Caller
-from ragdrop.formats.splitter import SemanticSplitter
+from ragdrop.models.splitter import SemanticSplitter
 from ragdrop.ports import ChunkIndex
 from ragdrop.ports.message_queue import Change, Delivery
 from testing.memory_object_store import MemoryObjectStore

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from benchmarks.perturbations import MONTHS, PerturbedCase, SourcePassage, told_sentences
-from ragdrop.generate.sentences import sentences
+from groundcheck.sentences import sentences
 
 SPELLINGS = {
     "km": "kilometres", "kilometers": "km", "kilometres": "km", "metres": "m", "meters": "m", "feet": "ft",

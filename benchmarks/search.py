@@ -33,7 +33,7 @@ from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.queries import Query
-from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
 from testing.memory_registry import MemoryRegistry
 from tests.world import World
 

@@ -26,14 +26,14 @@ from benchmarks.grids import Grid, tell
 from benchmarks.local_embeddings import LocalEmbeddings
 from benchmarks.perturbations import false_cases, true_cases
 from benchmarks.rewordings import reworded_cases
+from groundcheck.claims import SecondOpinion, check
+from groundcheck.sentences import content_words
 from ragdrop.domain.answers import ClaimStatus, Segment
 from ragdrop.domain.chunks import Chunk, Hit, Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.models import EmbeddingSpace
-from ragdrop.generate.claims import SecondOpinion, check
-from ragdrop.generate.sentences import content_words
 from ragdrop.generate.verify import AskVerifier
 from ragdrop.models.verifiers import SentenceVectorVerifier
 from ragdrop.query.relevance import for_space

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from bucketindex.chunk_index import BucketChunkIndex
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import Retrieval
 from ragdrop.domain.tenants import Caller, IndexRef
 from ragdrop.errors import CircuitOpenError, DatabaseError, DependencyError
-from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 from ragdrop.stores.routed_index import RoutedIndex
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_manifests import MemoryManifests

@@ -31,7 +31,7 @@ from benchmarks.quality_pipeline import SETTINGS, TENANT
 from benchmarks.stores_in_memory import stores_in_memory
 from ragdrop.bootstrap import Ports, compose
 from ragdrop.config import Settings
-from ragdrop.formats.splitter import SemanticSplitter
+from ragdrop.models.splitter import SemanticSplitter
 from testing.memory_object_store import MemoryObjectStore
 
 NAME = "change"

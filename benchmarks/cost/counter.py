@@ -31,7 +31,7 @@ MANIFEST = ("GetItem", "registry: T/I")
 """What a search reads again where its steps are more than a second apart: counted once."""
 WITH_SORT_KEY = {"D", "T"}  # partitions that hold items of several kinds
 IN_TRANSACTION = 2  # each write is prepared and then committed, those of the index too
-OPENSEARCH = logging.getLogger("ragdrop.stores.opensearch.client")
+OPENSEARCH = logging.getLogger("ragdrop_opensearch.client")
 
 
 @dataclass(frozen=True)

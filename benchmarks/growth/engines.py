@@ -20,12 +20,12 @@ from benchmarks.opensearch_adapter import soon
 from benchmarks.peers.node import pid_of
 from benchmarks.stack_processes import cpu_s_of
 from benchmarks.stores_in_memory import MAX_COPIES_BYTES
+from bucketindex.chunk_index import BucketChunkIndex
+from bucketindex.manifest import decoded
 from localstack.opensearch import start, stop
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.ports import ChunkIndex
-from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
-from ragdrop.stores.bucket.manifest import decoded
-from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
 
 MERGE_S = 900
 

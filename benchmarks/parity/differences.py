@@ -278,7 +278,7 @@ DIFFERENCES = (
     Difference(
         "The index: words",
         "as on AWS: tantivy over one tenant's words, or Lucene over a whole shard",
-        "the same two; one suite holds that they match the same words (`stores/bucket/analysis.py`)",
+        "the same two; one suite holds that they match the same words (`bucketindex/analysis.py`)",
         "BM25 in OpenSearch",
         "https://docs.opensearch.org/latest/search-plugins/keyword-search/",
         ("tests/contract/test_chunk_index_words.py", "tests/contract/test_exact_text.py"),

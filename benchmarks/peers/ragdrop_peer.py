@@ -33,8 +33,8 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.queries import Query
 from ragdrop.domain.tenants import Caller, IndexRef
-from ragdrop.formats.splitter import SemanticSplitter
-from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop.models.splitter import SemanticSplitter
+from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
 from testing.memory_object_store import MemoryObjectStore
 from testing.memory_services import MemoryMetrics
 

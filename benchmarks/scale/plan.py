@@ -22,7 +22,7 @@ from ragdrop.operate.unit_costs import (
 )
 
 GIB = 2**30
-M = 16  # of HNSW, stores/opensearch/mapping.py
+M = 16  # of HNSW, ragdrop_opensearch/mapping.py
 SHARD_GIB = 25  # of the 10 to 30 that AWS gives for search
 OVERHEAD = 1.45  # of the disk: AWS's simplified rule for merges, the system and the service
 BUSY = 0.5  # of the processors at the planned rate: half is room for peaks, merges and a lost zone

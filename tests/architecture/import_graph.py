@@ -10,31 +10,35 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "layers/common/python/ragdrop"
+LAYER = ROOT / "layers/common/python"
+PACKAGE = LAYER / "ragdrop"
+LIBRARIES = ("groundcheck", "readers", "bucketindex", "ragdrop_opensearch")
 
 # Bottom to top: a package imports only packages of the lines before its own, those of one line never each other.
 LAYERS = (
+    ("groundcheck", "readers"),
     ("errors", "observability", "prompts"),
     ("domain",),
     ("ports",),
+    ("bucketindex", "ragdrop_opensearch"),
     ("resilience",),
     ("tenants",),
     ("ingest", "query"),
     ("history",),
     ("generate", "documents", "operate"),
-    ("formats", "models", "stores"),
+    ("models", "stores"),
     ("config",),
     ("bootstrap",),
     ("client",),
     ("api",),
 )
 CAPABILITIES = {"ingest", "query", "history", "generate", "documents", "tenants", "operate", "resilience"}
-ADAPTERS = {"formats", "models", "stores"}
+ADAPTERS = {"models", "stores", "bucketindex", "ragdrop_opensearch"}
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Modules by dotted name below `ragdrop`, and what each imports of ragdrop, inside functions too."""
+    """Modules by dotted name, those of ragdrop without its own, and what each imports of the others."""
 
     modules: Mapping[str, Path]
     imports: Mapping[str, frozenset[str]]
@@ -85,9 +89,10 @@ class Graph:
         return found
 
 
-def read_graph(package: Path = PACKAGE) -> Graph:
-    """Read the import graph of the package in *package*, whose root is called `ragdrop`."""
-    modules = {name: path for path in sorted(package.rglob("*.py")) if (name := _name_of(path, package))}
+def read_graph(layer: Path = LAYER) -> Graph:
+    """Read the import graph of ragdrop and the libraries beside it, all of them folders in *layer*."""
+    paths = [path for name in ("ragdrop", *LIBRARIES) for path in sorted((layer / name).rglob("*.py"))]
+    modules = {name: path for path in paths if (name := _name_of(path, layer))}
     imports = {
         name: frozenset(target for target in _targets(path, modules) if target != name)
         for name, path in modules.items()
@@ -115,14 +120,15 @@ def rank_of(package: str) -> int:
     return next(rank for rank, names in enumerate(LAYERS) if package in names)
 
 
-def _name_of(path: Path, package: Path) -> str:
-    parts = path.relative_to(package).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+def _name_of(path: Path, layer: Path) -> str:
+    parts = path.relative_to(layer).with_suffix("").parts
+    name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    return "" if name == "ragdrop" else name.removeprefix("ragdrop.")
 
 
 def _targets(path: Path, modules: Mapping[str, Path]) -> Iterator[str]:
     for name in imported(path):
-        if name.startswith("ragdrop."):
+        if name.partition(".")[0] in {"ragdrop", *LIBRARIES}:
             inner = name.removeprefix("ragdrop.")
             target = inner if inner in modules else inner.rpartition(".")[0]
             if target in modules:

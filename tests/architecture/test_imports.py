@@ -237,7 +237,7 @@ def _with(folder: Path, modules: dict[str, str]) -> Graph:
     for name, source in {**dict.fromkeys(known, ""), **modules}.items():
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text(source)
-    return read_graph(package)
+    return read_graph(folder)
 
 
 def _modules(*more: str) -> list[Path]:

@@ -33,10 +33,17 @@ def told(wheel: zipfile.ZipFile) -> email.message.Message:
     return email.message_from_bytes(wheel.read(name))
 
 
-def test_it_holds_the_two_packages_with_their_types_and_no_others(wheel: zipfile.ZipFile) -> None:
+def test_it_holds_every_package_with_its_types_and_no_others(wheel: zipfile.ZipFile) -> None:
     names = set(wheel.namelist())
 
-    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"ragdrop", "ragdrop_cli"}
+    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {
+        "bucketindex",
+        "groundcheck",
+        "ragdrop",
+        "ragdrop_cli",
+        "ragdrop_opensearch",
+        "readers",
+    }
     assert {
         "ragdrop/py.typed",
         "ragdrop/client/__init__.py",

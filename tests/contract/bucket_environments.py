@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
-from ragdrop.stores.bucket.manifest import decoded, prefix_of
+from bucketindex.chunk_index import BucketChunkIndex
+from bucketindex.manifest import decoded, prefix_of
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
 from tests.contract.chunk_index_suite import Engine, new_ref

@@ -19,7 +19,7 @@ from ragdrop.domain.chunks import Chunk, IndexedChunk, Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.stores.opensearch.client import QuietConnection
+from ragdrop_opensearch.client import QuietConnection
 from tests.endings import AT_THE_END
 
 

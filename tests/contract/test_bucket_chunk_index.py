@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from bucketindex.chunk_index import REWRITTEN_CHUNKS, BucketChunkIndex
+from bucketindex.manifest import MERGE_ABOVE, decoded
 from ragdrop.domain.chunks import CandidateQuery, Filters
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DeadlineError, ObjectStoreError
-from ragdrop.stores.bucket.chunk_index import REWRITTEN_CHUNKS, BucketChunkIndex
-from ragdrop.stores.bucket.manifest import MERGE_ABOVE, decoded
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
 from tests.contract.chunk_index_suite import Engine, bucket_index, new_ref, now, paths
@@ -242,7 +242,7 @@ def test_a_merge_is_due_once_above_seven_segments_and_makes_them_fewer(bucket: B
 
 def test_importing_the_index_brings_no_numpy_and_no_sdk() -> None:
     code = (
-        "import sys, ragdrop.stores.bucket.chunk_index;"
+        "import sys, bucketindex.chunk_index;"
         "print(sorted({'numpy', 'boto3', 'botocore', 'pydantic', 'opensearchpy'} & set(sys.modules)))"
     )
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import pytest
 
 from ragdrop.errors import DocumentError
-from ragdrop.formats.content import ContentParser
-from ragdrop.formats.isolated_reader import IsolatedReader
-from ragdrop.formats.registry import read_here
+from readers.content import ContentParser
+from readers.isolated_reader import IsolatedReader
+from readers.registry import read_here
 from tests import office_files
 from tests.compound_files import outlook_message
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, UnsafeDocumentError
-from ragdrop.formats.content import ContentParser
-from ragdrop.formats.isolated_reader import IsolatedReader
-from ragdrop.formats.registry import read_here
+from readers.content import ContentParser
+from readers.isolated_reader import IsolatedReader
+from readers.registry import read_here
 from tests import document_files
 from tests.interpreters import printed
 
@@ -96,8 +96,8 @@ def test_reading_markdown_imports_no_reader_of_another_format() -> None:
         "email.message",
     ]
     program = (
-        "import sys\nfrom ragdrop.formats.content import ContentParser\n"
-        "from ragdrop.formats.isolated_reader import IsolatedReader\n"
+        "import sys\nfrom readers.content import ContentParser\n"
+        "from readers.isolated_reader import IsolatedReader\n"
         "ContentParser(IsolatedReader()).parse(b'# Pump', name='a.md')\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )
@@ -131,7 +131,7 @@ def test_closing_leaves_no_process_behind() -> None:
 def test_the_process_can_open_no_connection_and_start_no_program(line: str) -> None:
     program = (
         "import sys\nfrom ragdrop.errors import UnsafeDocumentError\n"
-        "from ragdrop.formats.reader_process import refuse_connections\nsys.addaudithook(refuse_connections)\n"
+        "from readers.reader_process import refuse_connections\nsys.addaudithook(refuse_connections)\n"
         f"try:\n    {line}\nexcept UnsafeDocumentError:\n    print('refused')"
     )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ragdrop.formats.isolated_reader import IsolatedReader
+from readers.isolated_reader import IsolatedReader
 from tests.outcomes.case import INDEXED, MAX_BYTES, MAX_SECONDS, Case, outcome_of
 from tests.outcomes.cases import CASES
 

@@ -27,6 +27,7 @@ from hypothesis.stateful import (
 )
 from moto import mock_aws
 
+from bucketindex.chunk_index import BucketChunkIndex
 from ragdrop.bootstrap import compose
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Status
@@ -37,7 +38,6 @@ from ragdrop.ingest.reconcile_rules import LEASE_S
 from ragdrop.ingest.revision_store import PART_CHARACTERS, RevisionStore
 from ragdrop.ports.message_queue import Delivery
 from ragdrop.ports.registry import HopLimits
-from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 from tests.faults import Countdown, Crash, Fragile
 from tests.functions.history_backends import InMemory, InMoto
 from tests.world import World

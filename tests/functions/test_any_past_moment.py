@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
+from bucketindex.chunk_index import BucketChunkIndex
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.times import rfc3339
-from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bucketindex.chunk_index import BucketChunkIndex
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore

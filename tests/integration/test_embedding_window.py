@@ -6,6 +6,7 @@ from pathlib import Path
 
 import httpx
 
+from bucketindex.chunk_index import BucketChunkIndex
 from ragdrop.config import Settings
 from ragdrop.domain.chunks import CandidateQuery, Chunk, Filters, IndexedChunk
 from ragdrop.domain.deadlines import Deadline
@@ -13,10 +14,9 @@ from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.formats.splitter import SemanticSplitter
 from ragdrop.models.embedder import OpenAiEmbedder
 from ragdrop.models.http import OpenAiHttp
-from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
+from ragdrop.models.splitter import SemanticSplitter
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
 from tests.stacks import LocalStack

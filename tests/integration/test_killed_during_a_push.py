@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from ragdrop.stores.bucket.manifest import MAX_SEGMENTS, decoded
+from bucketindex.manifest import MAX_SEGMENTS, decoded
 from tests.integration.commands import Tenant, within
 from tests.integration.ingest_workers import limited_ingest
 from tests.stacks import LocalStack

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragdrop.formats.isolated_reader import IsolatedReader
+from readers.isolated_reader import IsolatedReader
 from tests.outcomes import mixed
 from tests.outcomes.case import MAX_BYTES, MAX_SECONDS, outcome_of
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragdrop.errors import DocumentError
-from ragdrop.formats.content import ContentParser
-from ragdrop.formats.isolated_reader import IsolatedReader
+from readers.content import ContentParser
+from readers.isolated_reader import IsolatedReader
 
 MAX_SECONDS = 30
 MAX_BYTES = 512 * 1024 * 1024

@@ -10,8 +10,8 @@ import pytest
 from ragdrop.domain.documents import Detail, DetailFilters, Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import reference
-from ragdrop.formats.text import TextParser
 from ragdrop.ports import Claim
+from readers.text import TextParser
 from tests.world import World
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from bucketindex.chunk_index import BucketChunkIndex
 from ragdrop.documents.purge import Purged
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DocumentNotFoundError
-from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
 from tests.fallback_world import FallbackWorld

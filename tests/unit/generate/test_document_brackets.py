@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from groundcheck.claims import UNKNOWN_MARKER
 from localstack.models.answerer import answer as local_answer
 from ragdrop.domain.answers import Citation
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.generate.citations import AnswerReader, CitedAnswer, cite
-from ragdrop.generate.claims import UNKNOWN_MARKER
 from ragdrop.generate.verify import GivenSource, VerifyAnswer
 from tests.unit.generate.test_ask import ask
 from tests.unit.generate.test_citations import segment

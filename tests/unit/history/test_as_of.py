@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bucketindex.chunk_index import BucketChunkIndex
 from ragdrop.domain.answers import Question
 from ragdrop.domain.calibration import Curve
 from ragdrop.domain.deadlines import Deadline
@@ -16,7 +17,6 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import InvalidParamsError
 from ragdrop.history.as_of import PastViews
-from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore

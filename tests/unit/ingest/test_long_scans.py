@@ -10,12 +10,12 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DatabaseError, DependencyError
-from ragdrop.formats.content import ContentParser
-from ragdrop.formats.pages.page_recognition import BUDGET_S, PageRecognition
-from ragdrop.formats.registry import read_here
 from ragdrop.ingest.kept_pages import KeptPages, pages_name
 from ragdrop.ports import RecognizedText
 from ragdrop.ports.message_queue import Change, Delivery
+from readers.content import ContentParser
+from readers.pages.page_recognition import BUDGET_S, PageRecognition
+from readers.registry import read_here
 from tests import document_files
 from tests.world import World
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from bucketindex.chunk_index import BucketChunkIndex
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Heads, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, EmbeddingServiceError, ObjectStoreError, QueueError
 from ragdrop.ports.message_queue import Delivery, MergeRequest
-from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
 from testing.memory_registry import MemoryRegistry

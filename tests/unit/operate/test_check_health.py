@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from bucketindex.chunk_index import BucketChunkIndex
 from ragdrop.errors import ConfigurationError, DatabaseError, EmbeddingServiceError, GenerationError, ObjectStoreError
 from ragdrop.operate.health import DEPENDENCIES, HELD_S, CheckHealth, Health, Look, ProbeResult
-from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
 from tests.world import World

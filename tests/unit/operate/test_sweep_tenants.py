@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
+from bucketindex.chunk_index import BucketChunkIndex
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import EmbeddingServiceError, ObjectStoreError
 from ragdrop.operate.sweep_tenants import Round
 from ragdrop.ports.object_store import ListedObject
-from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
 from tests.world import COPIES, TENANT, World

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from bucketindex.chunk_index import BucketChunkIndex
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import language_of
-from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
 from tests.world import TENANT, World

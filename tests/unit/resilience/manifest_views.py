@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from bucketindex.manifest import Manifest
+from bucketindex.view import Lost, View
+from bucketindex.views import Views
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.stores.bucket.manifest import Manifest
-from ragdrop.stores.bucket.view import Lost, View
-from ragdrop.stores.bucket.views import Views
 from tests.contract.registry_examples import NOW_S
 
 INDEX, NEVER = IndexRef("acme", "bucket-v1-m-8-1", 8), Deadline.after(3_600)

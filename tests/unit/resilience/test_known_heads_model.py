@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from bucketindex.manifest import SegmentEntry
+from bucketindex.view import View
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Heads
 from ragdrop.domain.history import ChangeCounts, LiveChange
@@ -21,8 +23,6 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.pointers import Name
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.resilience.known_heads import KnownHeads
-from ragdrop.stores.bucket.manifest import SegmentEntry
-from ragdrop.stores.bucket.view import View
 from testing.memory_manifests import MemoryManifests
 from testing.memory_registry import MemoryRegistry
 from tests.contract.registry_examples import NOW_S, claim_of, detail_of

@@ -13,12 +13,12 @@ from ragdrop.config import TEXTRACT, Settings
 from ragdrop.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from bucketindex.chunk_index import BucketChunkIndex
     from ragdrop.models.http import OpenAiHttp
     from ragdrop.ports import ChatModel, ChunkIndex, Embedder, ObjectStore, Parser, TextRecognizer
     from ragdrop.ports.manifests import ManifestStore
     from ragdrop.ports.models import ClaimVerifier, Reranker
     from ragdrop.resilience.retrying import Retries
-    from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 
 RERANK_TIMEOUT_S = 10
 OCR_TIMEOUT_S = 60  # a page takes a small CPU seconds
@@ -42,7 +42,7 @@ def bucket_index(
     state: ObjectStore, manifests: ManifestStore, folder: Path, *, clock: Callable[[], float]
 ) -> BucketChunkIndex:
     """Make the bucket index, with local copies as large as the disk for temporary files lets them be."""
-    from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
+    from bucketindex.chunk_index import BucketChunkIndex
 
     room = shutil.disk_usage(tempfile.gettempdir()).total * SHARE_OF_DISK
     return BucketChunkIndex(state, manifests, folder, max_bytes=int(min(room, MAX_COPIES_BYTES)), clock=clock)
@@ -54,7 +54,7 @@ def opensearch(settings: Settings) -> Callable[[], ChunkIndex] | None:
         return None
 
     def connect() -> ChunkIndex:
-        from ragdrop.stores.opensearch.chunk_index import OpenSearchChunkIndex
+        from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
 
         password = _secret(settings.index_password)()
         return OpenSearchChunkIndex.from_url(settings.index_url, password=password, retries=_retries(settings))
@@ -93,13 +93,13 @@ def reranker(settings: Settings) -> Reranker | None:
 
 def parser(settings: Settings) -> Parser:
     """Make the parser, with a recogniser of text in pictures if OCR_URL names one."""
-    from ragdrop.formats.content import ContentParser
-    from ragdrop.formats.isolated_reader import IsolatedReader
+    from readers.content import ContentParser
+    from readers.isolated_reader import IsolatedReader
 
     reader, recognizer = IsolatedReader(), text_recognizer(settings)
     if recognizer is None:
         return ContentParser(reader)
-    from ragdrop.formats.pages.page_recognition import PageRecognition
+    from readers.pages.page_recognition import PageRecognition
 
     return ContentParser(reader, PageRecognition(recognizer, reader))
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Unpack
 from ragdrop.config import Settings
 
 if TYPE_CHECKING:
+    from bucketindex.chunk_index import BucketChunkIndex
     from ragdrop.bootstrap.given import GivenPorts
     from ragdrop.ingest.revision_store import RevisionStore
     from ragdrop.models.http import OpenAiHttp
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from ragdrop.ports.visited import VisitedCache
     from ragdrop.ports.wiring import WiringProbe
     from ragdrop.resilience.breakers import Breakers
-    from ragdrop.stores.bucket.chunk_index import BucketChunkIndex
 
 
 class Ports:
@@ -320,7 +320,7 @@ class Ports:
     def splitter(self) -> Splitter:
         """The splitter, counting in the embedding model's own tokens where EMBEDDING_TOKENIZER names its file."""
         from ragdrop.bootstrap.connections import read_tokenizer
-        from ragdrop.formats.splitter import SemanticSplitter
+        from ragdrop.models.splitter import SemanticSplitter
 
         name = self.settings.embedding_tokenizer
         return SemanticSplitter(lambda: read_tokenizer(self.state, name) if name else None)

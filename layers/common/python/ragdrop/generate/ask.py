@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from groundcheck.claims import SecondOpinion
 from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, CheckedSentence, Citation, Question, Shown
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import ModelCall, spent
@@ -15,7 +16,6 @@ from ragdrop.domain.retrieval import Retrieval, verified
 from ragdrop.domain.tenants import Caller
 from ragdrop.generate.budget import CUT
 from ragdrop.generate.citations import AnswerReader
-from ragdrop.generate.claims import SecondOpinion
 from ragdrop.generate.prompt import PreparedPrompt, PreparePrompt
 from ragdrop.generate.receipts import StoreReceipts
 from ragdrop.generate.verify import AskVerifier

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ragdrop.domain.answers import SENTINELS, AbstainReason, CheckedSentence, Citation, Segment, sentinel
-from ragdrop.generate.claims import (
+from groundcheck.claims import (
     UNKNOWN_MARKER,
     Checked,
     SecondOpinion,
@@ -18,8 +17,9 @@ from ragdrop.generate.claims import (
     check,
     known_words,
 )
+from groundcheck.sentences import Span, units
+from ragdrop.domain.answers import SENTINELS, AbstainReason, CheckedSentence, Citation, Segment, sentinel
 from ragdrop.generate.markers import MAY_BE_LINK, MarkerReader, in_code, resolve
-from ragdrop.generate.sentences import Span, units
 
 CitationPolicy = Literal["mark", "drop", "abstain"]
 LONGEST_SENTINEL = max(len(word) for word in SENTINELS) + 8  # with the marks that models put around it

@@ -6,15 +6,15 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from groundcheck.claims import UNKNOWN_MARKER, Checked, SecondOpinion, asserts, known_words, nearest_evidence
+from groundcheck.sentences import sentences, units
 from ragdrop.domain.answers import CheckedSentence, Segment
 from ragdrop.domain.chunks import Chunk, Hit
 from ragdrop.domain.deadlines import VERIFY, Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DependencyError
-from ragdrop.generate.claims import UNKNOWN_MARKER, Checked, SecondOpinion, asserts, known_words, nearest_evidence
 from ragdrop.generate.markers import MarkerReader, resolve
-from ragdrop.generate.sentences import sentences, units
 from ragdrop.ports.models import ClaimVerifier, OpenClaim, Opinion
 
 logger = logging.getLogger(__name__)

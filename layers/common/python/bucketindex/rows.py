@@ -1,0 +1,138 @@
+"""A chunk as a segment keeps it: bytes that are written once and copied when segments are merged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any
+
+from pydantic_core import from_json
+
+from bucketindex.vectors import norm, quantised, signs
+from ragdrop.domain.chunks import Chunk, Hit, IndexedChunk
+from ragdrop.domain.documents import Facts
+from ragdrop.domain.keys import DocumentKey, chunk_id
+from ragdrop.domain.links import Link
+from ragdrop.domain.parsed.places import chunk_places
+from ragdrop.errors import IndexLostError
+from ragdrop.stores.index_queries import has_direction
+
+_FACTS = tuple(each.name for each in fields(Facts))
+RevisionKey = tuple[str, str, int]
+"""Vault, path and revision: what segments are ordered by."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """One revision with its facts, as the chunks that follow each other in a segment share it."""
+
+    key: DocumentKey
+    revision: int
+    facts: Facts
+
+    @property
+    def order(self) -> RevisionKey:
+        """What documents are ordered by."""
+        return self.key.vault, self.key.path, self.revision
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """One chunk on its way into a segment: the bytes that are kept, and the length of its vector.
+
+    `numbers` is the quantised vector, `signs` its signs, `norm` its length: 0 of one without direction.
+    """
+
+    order: RevisionKey
+    ordinal: int
+    document: bytes
+    body: bytes
+    numbers: bytes
+    signs: bytes
+    norm: float
+
+
+def row_of(chunk: IndexedChunk) -> StoredChunk:
+    """The row of a chunk; a vector without direction is kept as zeros."""
+    key, piece = chunk.key, chunk.chunk
+    facts = {name: getattr(chunk.facts, name) for name in _FACTS}
+    document = {"vault": key.vault, "path": key.path, "revision": chunk.revision, "facts": facts}
+    links = [[link.target, link.text] for link in chunk.links]
+    body: list[Any] = [piece.ordinal, piece.start, piece.end, piece.page, piece.heading_path, piece.context]
+    body += [piece.after, links, piece.text]
+    if piece.places:  # a row without any is as readers of older versions know it
+        body.append(piece.places)
+    numbers = quantised(chunk.vector) if has_direction(chunk.vector) else bytes(len(chunk.vector))
+    return StoredChunk(
+        (key.vault, key.path, chunk.revision),
+        piece.ordinal,
+        _encoded(document),
+        _encoded(body),
+        numbers,
+        signs(numbers),
+        norm(numbers),
+    )
+
+
+def in_order(chunks: Sequence[IndexedChunk]) -> Iterator[StoredChunk]:
+    """The rows of *chunks* in the order of a segment, the last of each id alone."""
+    last = {(each.key.vault, each.key.path, each.revision, each.chunk.ordinal): each for each in chunks}
+    return (row_of(last[place]) for place in sorted(last))
+
+
+def _encoded(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
+
+
+@lru_cache(maxsize=2_048)
+def document_of(tenant: str, encoded: bytes) -> StoredDocument:
+    """Read the bytes of a document.
+
+    Raises:
+        IndexLostError: They are damaged.
+    """
+    try:
+        found = json.loads(encoded)
+        facts = found["facts"]
+        key = DocumentKey(tenant, found["vault"], found["path"])
+        return StoredDocument(key, int(found["revision"]), Facts(**{**facts, "tags": tuple(facts["tags"])}))
+    except (ValueError, KeyError, TypeError) as exc:
+        raise IndexLostError("a segment of the index is damaged: a document cannot be read") from exc
+
+
+def chunk_of(body: bytes) -> tuple[Chunk, tuple[Link, ...]]:
+    """Read the bytes of a chunk: itself, and the links that stand with it.
+
+    Raises:
+        IndexLostError: They are damaged.
+    """
+    try:
+        fields_: list[Any] = from_json(body) if b"\xed" not in body else json.loads(body)  # a lone surrogate begins so
+        ordinal, start, end, page, headings, context, after, links, text, *later = fields_
+        places = chunk_places(later[0]) if later else ()
+        chunk = Chunk(ordinal, start, end, text, tuple(headings), page, context, after, places=places)
+        return chunk, tuple(Link(*link) for link in links)
+    except (ValueError, TypeError) as exc:
+        raise IndexLostError("a segment of the index is damaged: a chunk cannot be read") from exc
+
+
+def hit_of(document: StoredDocument, body: bytes) -> Hit:
+    """The chunk *body* of *document* as one that was read and not searched."""
+    chunk, links = chunk_of(body)
+    id_ = chunk_id(document.key, document.revision, chunk.ordinal)
+    return Hit(document.key, document.revision, chunk, document.facts, 0.0, () if chunk.ordinal else links, id_)
+
+
+def as_found(hit: Hit, score: float, cosine: float | None) -> Hit:
+    """*hit* as a search found it; `dataclasses.replace` takes three times as long, and each search has sixty."""
+    if score == hit.score and cosine is None:
+        return hit
+    return Hit(hit.key, hit.revision, hit.chunk, hit.facts, score, hit.links, hit.stored_id, cosine)
+
+
+def searched_texts(document: StoredDocument, chunk: Chunk) -> tuple[str, ...]:
+    """What of a chunk is found by words."""
+    facts = document.facts
+    return chunk.in_context, facts.names, *chunk.heading_path, *facts.tags

@@ -1,0 +1,242 @@
+"""An opened segment: its documents and chunks by number, and which of them filters leave."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from bucketindex.facets import Ranges, admitted
+from bucketindex.layout import LITTLE, Header
+from bucketindex.lexical import FacetFilter
+from bucketindex.manifest import Removal
+from bucketindex.rows import RevisionKey, StoredDocument, document_of, hit_of
+from ragdrop.domain.chunks import Hit
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.errors import IndexLostError
+from ragdrop.resilience.bounded_cache import BoundedCache
+
+ReadTexts = Callable[[Sequence[tuple[int, int]], Deadline], list[bytes]]
+"""The bytes of some ranges of the section `texts`; raises DatabaseError where they cannot be had."""
+MASKS = 64  # kept of a segment, one for each filter that was asked for
+KnownChunks = BoundedCache[tuple[object, int], Hit]
+"""Chunks that were read, by their segment and number: a segment never changes."""
+
+
+class OpenSegment:
+    """One segment, read from a local copy.
+
+    Args:
+        name, tag, sequence: Its own, as the manifest has them.
+        header: What it says of itself.
+        core: Its file up to `lexical`.
+        read_texts: Reads ranges of `texts`.
+        known: Keeps chunks that were read.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tag: int,
+        sequence: int,
+        *,
+        header: Header,
+        core: memoryview,
+        read_texts: ReadTexts,
+        known: KnownChunks,
+    ) -> None:
+        self.name = name
+        self.tag = tag
+        self.sequence = sequence
+        self.header = header
+        self._core = core
+        self._read_texts = read_texts
+        self._known = known
+        self._own = object()  # no other segment's chunks are taken for its own, whatever their names
+        self._document_starts = self._numbers("document_starts", "Q")
+        self._first_chunks = self._numbers("first_chunks", "I")
+        self._ordinals = self._numbers("ordinals", "I")
+        self._digests = self._numbers("digests", "Q")
+        self._digest_documents = self._numbers("digest_documents", "I")
+        self._text_starts = self._numbers("text_starts", "Q")
+        self.norms = self._numbers("norms", "f")
+        self.signs = self._section("signs")
+        self.vectors = self._section("vectors")
+        self._documents = self._section("documents")
+        self._masks: BoundedCache[FacetFilter, tuple[int, int]] = BoundedCache(size=MASKS)
+
+    @property
+    def chunks(self) -> int:
+        """How many it has."""
+        return self.header.chunks
+
+    @cached_property
+    def facets(self) -> Mapping[str, Sequence[int]]:
+        """What filters ask for, with the documents that have it."""
+        try:
+            found: dict[str, list[int]] = json.loads(bytes(self._section("facets")))
+        except ValueError as exc:
+            raise IndexLostError("a segment of the index is damaged: its facets cannot be read") from exc
+        return found
+
+    def document(self, number: int) -> StoredDocument:
+        """A document by its number."""
+        start, end = self._document_starts[number], self._document_starts[number + 1]
+        return document_of(self.header.tenant, bytes(self._documents[start:end]))
+
+    def document_bytes(self, number: int) -> bytes:
+        """The bytes of a document, as another segment takes them."""
+        return bytes(self._documents[self._document_starts[number] : self._document_starts[number + 1]])
+
+    def document_of_chunk(self, number: int) -> int:
+        """The number of the document that a chunk is of."""
+        return bisect_right(self._first_chunks, number) - 1
+
+    def chunk_range(self, document: int) -> tuple[int, int]:
+        """The number of a document's first chunk, and that behind its last."""
+        return self._first_chunks[document], self._first_chunks[document + 1]
+
+    def ordinals(self, first: int, behind: int) -> Sequence[int]:
+        """The ordinals of some chunks, rising within a document."""
+        found: Sequence[int] = self._ordinals[first:behind]
+        return found
+
+    def documents_of(self, vault: str, path: str, first: int, before: int) -> range:
+        """The documents that are a path's revisions from *first* to below *before*."""
+        low = self._place((vault, path, first))
+        return range(low, max(low, self._place((vault, path, before))))
+
+    def chunks_of(self, vault: str, path: str, revision: int) -> range:
+        """The numbers of a revision's chunks."""
+        found = self.documents_of(vault, path, revision, revision + 1)
+        return range(self._first_chunks[found.start], self._first_chunks[found.stop])
+
+    def documents_from(self, order: RevisionKey) -> Iterator[tuple[RevisionKey, int]]:
+        """Documents behind *order*, in order, with their numbers."""
+        vault, path, revision = order
+        for number in range(self._place((vault, path, revision + 1)), self.header.documents):
+            yield self.document(number).order, number
+
+    def digests(self) -> Iterator[int]:
+        """The digests of its revisions."""
+        return iter(self._digests)
+
+    def documents_with(self, digest: int) -> Iterator[int]:
+        """Documents of that digest: of one revision, but for a chance of one in 2 to the 64th."""
+        at = bisect_left(self._digests, digest)
+        while at < len(self._digests) and self._digests[at] == digest:
+            yield self._digest_documents[at]
+            at += 1
+
+    def bodies(self, numbers: Sequence[int], deadline: Deadline) -> list[bytes]:
+        """The bytes of some chunks."""
+        return self._read_texts([(self._text_starts[each], self._text_starts[each + 1]) for each in numbers], deadline)
+
+    def hits(self, numbers: Iterable[int], deadline: Deadline) -> dict[int, Hit]:
+        """Some chunks by their numbers, as read and not searched."""
+        found = {each: self._known.get((self._own, each), now_s=0.0) for each in numbers}
+        hits = {each: hit for each, hit in found.items() if hit is not None}
+        missing = [each for each in found if each not in hits]
+        if missing:
+            for each, body in zip(missing, self.bodies(missing, deadline), strict=True):
+                hits[each] = hit_of(self.document(self.document_of_chunk(each)), body)
+                self._known.put((self._own, each), hits[each], now_s=0.0, weight=len(body))
+        return hits
+
+    def left_out(self, wanted: FacetFilter) -> tuple[int, int]:
+        """Which chunks a filter and what has no direction leave out, 255 a byte, as one number; how many are left."""
+        held = self._masks.get(wanted, now_s=0.0)
+        if held is None:
+            held = self._mask(self.ranges(wanted))
+            self._masks.put(wanted, held, now_s=0.0)
+        return held
+
+    def ranges(self, wanted: FacetFilter) -> Ranges:
+        """The chunks that a filter leaves, as ranges of numbers."""
+        if not wanted.groups:
+            return [(0, self.chunks)]
+        found = admitted(self.facets, wanted, self.header.documents)
+        return [(self._first_chunks[first], self._first_chunks[behind]) for first, behind in found]
+
+    @cached_property
+    def without_direction(self) -> frozenset[int]:
+        """Chunks that no vector search finds."""
+        if not self.header.without_direction:
+            return frozenset()
+        return frozenset(number for number, length in enumerate(self.norms) if length == 0.0)
+
+    def rows(self, numbers: Sequence[int]) -> bytes:
+        """The vectors of some chunks, one after another."""
+        size, vectors = self.header.dimension, self.vectors
+        return b"".join([vectors[start : start + size] for start in [number * size for number in numbers]])
+
+    def rows_within(self, ranges: Ranges) -> bytes | memoryview:
+        """The vectors of all chunks in *ranges*, one after another."""
+        size, vectors = self.header.dimension, self.vectors
+        if len(ranges) == 1:  # mostly all of them, which are not copied
+            return vectors[ranges[0][0] * size : ranges[0][1] * size]
+        return b"".join([vectors[first * size : behind * size] for first, behind in ranges])
+
+    def _mask(self, ranges: Ranges) -> tuple[int, int]:
+        mask = bytearray(b"\xff") * self.chunks
+        for first, behind in ranges:
+            mask[first:behind] = bytes(behind - first)
+        for number in self.without_direction:
+            mask[number] = 255
+        return int.from_bytes(mask, "little"), mask.count(0)
+
+    def _place(self, order: RevisionKey) -> int:
+        """How many documents come before *order*."""
+        low, high = 0, self.header.documents
+        while low < high:
+            middle = (low + high) // 2
+            if self.document(middle).order < order:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _section(self, name: str) -> memoryview:
+        section = self.header.sections[name]
+        return self._core[section.start : section.start + section.size]
+
+    def _numbers(self, name: str, kind: Any) -> Any:
+        """A section of numbers: a view of the file, or a copy on a machine with the other order of bytes."""
+        found = self._section(name).cast(kind)
+        if LITTLE:
+            return found
+        swapped = array(kind, found)
+        swapped.byteswap()
+        return swapped
+
+
+def gone_from(segment: OpenSegment, segments: Sequence[OpenSegment], removals: Iterable[Removal]) -> frozenset[int]:
+    """Chunks of a segment that a later one replaces, or that were removed since."""
+    found: set[int] = set()
+    for removal in removals:
+        if removal.sequence > segment.sequence:
+            documents = segment.documents_of(
+                removal.vault, removal.path, removal.from_revision, removal.before_revision
+            )
+            for document in documents:
+                found.update(range(*segment.chunk_range(document)))
+    for later in segments:
+        if later.sequence > segment.sequence:
+            found.update(_replaced(segment, later))
+    return frozenset(found)
+
+
+def _replaced(segment: OpenSegment, later: OpenSegment) -> Iterator[int]:
+    """Chunks of *segment* whose id *later* has too."""
+    one, other = (segment, later) if segment.header.documents < later.header.documents else (later, segment)
+    for digest in one.digests():
+        if any(True for _ in other.documents_with(digest)):
+            for number in segment.documents_with(digest):
+                order = segment.document(number).order
+                held = {later.ordinals(each, each + 1)[0] for each in later.chunks_of(*order)}
+                first, behind = segment.chunk_range(number)
+                ordinals = segment.ordinals(first, behind)
+                yield from (first + place for place, ordinal in enumerate(ordinals) if ordinal in held)

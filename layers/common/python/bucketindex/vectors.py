@@ -1,0 +1,127 @@
+"""Vectors of a segment: quantised to a byte a number, and to a sign a number; the nearest of them.
+
+Up to some thousands are compared by their bytes.  Of more than that signs first name some thousands.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any
+
+import simsimd
+
+from bucketindex.layout import SIGN_BITS, sign_bytes
+from ragdrop.domain.chunks import Vector
+from ragdrop.stores.index_queries import has_direction
+
+SCANNED = 20_000  # vectors at most that are all compared by their bytes, which is exact
+COMPARED = 2_048  # of more than that so many at least, those that are nearest by their signs
+COMPARED_SHARE = 50  # and one in so many of all
+TIED = 1e-6  # how far two ways of computing one cosine may be apart
+BYTES: Any = "uint8"  # of a distance; the package has these two, its stub does not
+INT8: Any = "int8"
+_TOO_FAR = 255
+_MARK = re.compile(b"\x01")
+_UP_TO = [bytes(range(value + 1)) for value in range(256)]
+
+
+def quantised(vector: Vector) -> bytes:
+    """*vector* as signed bytes, the largest number at 127: no cosine notices the scale.
+
+    >>> list(array("b", quantised(array("f", [0.5, -0.25, 0.0]))))
+    [127, -64, 0]
+    """
+    scale = 127.0 / max(map(abs, vector))
+    return array("b", [round(number * scale) for number in vector]).tobytes()
+
+
+def norm(numbers: bytes) -> float:
+    """The length of a quantised vector.
+
+    >>> norm(bytes([3, 252]))
+    5.0
+    """
+    found: Any = simsimd.dot(memoryview(numbers).cast("b"), memoryview(numbers).cast("b"), INT8)
+    return math.sqrt(float(found))
+
+
+_DIGITS = b"0" + b"1" * 127 + b"0" * 128  # of each byte as a signed number: whether it is above zero
+
+
+@lru_cache(maxsize=8)
+def _sampled(dimension: int) -> Callable[[bytes], tuple[int, ...]]:
+    """Takes the numbers of a vector whose sign is kept, where there are too many."""
+    return itemgetter(*(place * dimension // SIGN_BITS for place in range(SIGN_BITS)))
+
+
+def signs(numbers: bytes) -> bytes:
+    """The signs of a quantised vector, a bit each.
+
+    >>> signs(bytes([1, 255, 0, 127])).hex()
+    '90'
+    """
+    size = sign_bytes(len(numbers))
+    kept = numbers if len(numbers) <= SIGN_BITS else bytes(_sampled(len(numbers))(numbers))
+    return int(kept.translate(_DIGITS).ljust(8 * size, b"0"), 2).to_bytes(size, "big")
+
+
+class WantedVector:
+    """A question's vector, as segments compare it; `there` is False where a cosine with it is not defined."""
+
+    def __init__(self, vector: Vector | None) -> None:
+        self.there = vector is not None and has_direction(vector)
+        if vector is not None and self.there:
+            self._numbers = quantised(vector)
+            self._norm = norm(self._numbers)
+            self._signs = signs(self._numbers)
+
+    def distances(self, rows: memoryview, count: int) -> bytes:
+        """The Hamming distance of each of *count* rows of signs, a byte each."""
+        size = len(self._signs)
+        asked = memoryview(self._signs).cast("B", shape=[1, size])
+        found: Any = simsimd.cdist(asked, rows.cast("B", shape=[count, size]), "hamming", dtype="bin8", out_dtype=BYTES)
+        return bytes(memoryview(found).cast("B"))
+
+    def from_bytes(self, rows: bytes | memoryview) -> list[float]:
+        """1 less the cosine of each of *rows*, vectors one after another, within TIED; 1 of one without direction."""
+        return self._compared(rows, "cos")
+
+    def cosines(self, rows: bytes, norms: Sequence[float]) -> list[float]:
+        """The cosine of each of *rows*, whose lengths are *norms*; equal vectors have equal ones."""
+        own = self._norm
+        products = self._compared(rows, "dot")
+        return [max(-1.0, min(1.0, product / (own * norm))) for product, norm in zip(products, norms, strict=True)]
+
+    def _compared(self, rows: bytes | memoryview, metric: Any) -> list[float]:
+        size = len(self._numbers)
+        if not rows:
+            return []
+        asked = memoryview(self._numbers).cast("b", shape=[1, size])
+        shaped = memoryview(rows).cast("B").cast("b", shape=[len(rows) // size, size])
+        found: Any = simsimd.cdist(asked, shaped, metric, dtype="int8")
+        return list(memoryview(found).cast("B").cast("d"))
+
+
+def closest(distances: bytes, wanted: int) -> list[int]:
+    """The places of the smallest *distances*, *wanted* of them and those that are as small as the last; in order.
+
+    A distance of 255 is never among them.
+
+    >>> closest(bytes([9, 3, 255, 4, 3]), 2)
+    [1, 4]
+    """
+    total = len(distances)
+    low, high = 0, _TOO_FAR - 1
+    while low < high:  # the smallest distance up to which there are enough
+        middle = (low + high) // 2
+        if total - len(distances.translate(None, _UP_TO[middle])) >= wanted:
+            high = middle
+        else:
+            low = middle + 1
+    marks = distances.translate(bytes([1]) * (low + 1) + bytes(255 - low))
+    return [found.start() for found in _MARK.finditer(marks)]

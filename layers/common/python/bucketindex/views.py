@@ -1,0 +1,249 @@
+"""Views of indexes: the manifest as it is now, its segments opened, and what changes it."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from bucketindex.local_files import SegmentFiles
+from bucketindex.manifest import Manifest, SegmentEntry, decoded
+from bucketindex.segment import OpenSegment
+from bucketindex.texts import MISSING, CopyGoneError
+from bucketindex.view import Lost, View
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.history import ChangeCounts
+from ragdrop.domain.tenants import IndexRef
+from ragdrop.errors import DatabaseError, IndexLostError
+from ragdrop.ports.manifests import ManifestStore
+
+MAX_VIEWS = 64  # kept open
+AT_ONCE = 4  # segments that are opened at once
+ATTEMPTS = 4  # to open a view, while its segments are merged or its copies removed
+HELD_S = 300.0  # a manifest is read again after this, whatever the counts say; merged segments stay an hour
+FRESH_S = 1.0  # how old a view may be that one search shares between its calls, since `ready` made it
+WAIT_S = 0.02  # before a change that another writer overtook is tried again; up to 32 times as long
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenView:
+    """A view that is open.
+
+    Args:
+        view: Of the manifest at some moment.
+        read_at_s: When the manifest was read, in seconds since 1970.
+        fresh_at_s: When it was last known to be what answers, on a monotonic clock.
+        counts: Change counts that were read before the manifest was; None where nobody gave any.
+    """
+
+    view: View
+    read_at_s: float
+    fresh_at_s: float
+    counts: ChangeCounts | None
+
+    def answers_at(self, counts: ChangeCounts | None, now_s: float) -> bool:
+        """Whether all that answers at *counts* is in the view: a segment is listed before its change is counted."""
+        return (
+            counts is not None
+            and self.counts == counts
+            and now_s < self.read_at_s + HELD_S
+            and not self.view.lost.segments
+        )
+
+
+class Views:
+    """The views that this environment has open, the one that was not used for longest goes first.
+
+    Args:
+        manifests: Where the manifest of each index is.
+        files: The local copies of segments.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(
+        self, manifests: ManifestStore, files: SegmentFiles, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._clock = clock
+        self._manifests = manifests
+        self._files = files
+        self._views: OrderedDict[IndexRef, OpenView] = OrderedDict()
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="views")  # checks one while others are fetched
+
+    def held(self, index: IndexRef) -> View | None:
+        """The view that is open; it may be of an older manifest."""
+        with self._lock:
+            found = self._views.get(index)
+        return None if found is None else found.view
+
+    def forget(self, index: IndexRef) -> None:
+        """Open it again at the next call."""
+        with self._lock:
+            self._views.pop(index, None)
+
+    def delete(self, index: IndexRef) -> None:
+        """Remove the manifest: the index is empty."""
+        self._manifests.delete(index.tenant, index.name)
+        self.forget(index)
+
+    def manifest(self, index: IndexRef) -> Manifest:
+        """The manifest as it is now; IndexLostError where it cannot be read."""
+        return decoded(self._manifests.read(index.tenant, index.name))
+
+    def current(
+        self,
+        index: IndexRef,
+        deadline: Deadline,
+        *,
+        fresh_s: float = 0.0,
+        may_be_lost: bool = False,
+        counts: ChangeCounts | None = None,
+    ) -> View:
+        """The view of the manifest as it is now, or was less than *fresh_s* ago, or at the same *counts* of changes.
+
+        Raises:
+            IndexLostError: None of its segments can be read, unless the view *may_be_lost*.
+        """
+        deadline.timeout_s(1.0, stage="index")
+        begun_s = time.monotonic()
+        with self._lock:
+            held = self._views.get(index)
+            if held is not None and held.answers_at(counts, self._clock()):
+                held = self._views[index] = replace(held, fresh_at_s=begun_s)
+                self._views.move_to_end(index)
+                return held.view
+        if held is not None and begun_s - held.fresh_at_s < fresh_s:
+            view = held.view
+        else:
+            view = self._read(index, held, begun_s, counts, deadline)
+        if view.lost.why is not None and not view.segments and not may_be_lost:
+            raise view.lost.why
+        return view
+
+    def ask(self, index: IndexRef, question: Callable[[View], Found], deadline: Deadline) -> tuple[View, Found]:
+        """The view of one search and what it answers; again by a new one where a segment has left the bucket.
+
+        Raises:
+            IndexLostError: A segment that is live cannot be read.
+        """
+        view = self.current(index, deadline, fresh_s=FRESH_S)
+        try:
+            return view, question(view)
+        except IndexLostError as exc:
+            if exc.message != MISSING:
+                raise
+        self.forget(index)
+        view = self.current(index, deadline)
+        return view, question(view)
+
+    def layered(
+        self, index: IndexRef, held: View | None, open_layer: Callable[[], OpenSegment], deadline: Deadline
+    ) -> View:
+        """The view of the manifest as it is now with one more segment, the latest; *held* where nothing has changed.
+
+        Args:
+            index: Whose it is.
+            held: The last such view with the same layer.
+            open_layer: Opens the segment, which is in no bucket.
+            deadline: When it must be open.
+
+        Raises:
+            DatabaseError: The index changes faster than it can be opened.
+            IndexLostError: None of its segments can be read.
+        """
+        for _ in range(ATTEMPTS):
+            below = self.current(index, deadline)
+            if held is not None and held.manifest == below.manifest and not below.lost.segments:
+                return held
+            layer = open_layer()
+            try:
+                segments = [*below.segments, layer]
+                return View(
+                    index, below.manifest, segments, lexical=self._files.open_view(index, segments), lost=below.lost
+                )
+            except CopyGoneError:
+                self.forget(index)
+        raise DatabaseError("the index changes faster than it can be opened", service="index")
+
+    def change(self, index: IndexRef, change: Callable[[Manifest], Manifest | None], deadline: Deadline) -> Manifest:
+        """Change the manifest by a conditional write, again and again where others are faster; as it is then."""
+        wait_s = WAIT_S
+        while True:
+            before = self.manifest(index)
+            after = change(before)
+            if after is None or after == before or self._wrote(index, before, after):
+                with self._lock:  # the view held may be of before
+                    if index in self._views:
+                        self._views[index] = replace(self._views[index], fresh_at_s=float("-inf"), counts=None)
+                return before if after is None else after
+            time.sleep(deadline.timeout_s(random.uniform(0, wait_s), stage="index"))  # noqa: S311 - no secret
+            wait_s = min(2 * wait_s, 32 * WAIT_S)
+
+    def _read(
+        self, index: IndexRef, held: OpenView | None, begun_s: float, counts: ChangeCounts | None, deadline: Deadline
+    ) -> View:
+        """The view of the manifest as it is now: the one that is held, if nothing has changed."""
+        read_at_s, manifest = self._clock(), self.manifest(index)
+        view = held.view if held is not None and held.view.manifest == manifest else None
+        if view is None or view.lost.segments:
+            view = self._opened(index, manifest, held.view.segments if held is not None else (), deadline)
+        if counts is None and held is not None:
+            counts = held.counts  # read before this manifest, too
+        with self._lock:
+            self._views[index] = OpenView(view, read_at_s, begun_s, counts)
+            self._views.move_to_end(index)
+            if len(self._views) > MAX_VIEWS:
+                self._views.popitem(last=False)
+        return view
+
+    def _opened(self, index: IndexRef, manifest: Manifest, held: Sequence[OpenSegment], deadline: Deadline) -> View:
+        """Open what *manifest* lists; again where it has changed meanwhile, or local copies went."""
+        for _ in range(ATTEMPTS):
+            segments, lost, why = self._segments(index, manifest, held, deadline)
+            if why is not None and why.message == MISSING and (later := self.manifest(index)) != manifest:
+                manifest = later
+                continue
+            try:
+                lexical = self._files.open_view(index, segments) if segments else None
+            except CopyGoneError:
+                held = ()
+                continue
+            self._files.forget_others(index, segments)
+            told = Lost(tuple(lost), len(manifest.segments), why)
+            return View(index, manifest, segments, lexical=lexical, lost=told)
+        raise DatabaseError("the index changes faster than it can be opened", service="index")
+
+    def _segments(
+        self, index: IndexRef, manifest: Manifest, held: Sequence[OpenSegment], deadline: Deadline
+    ) -> tuple[list[OpenSegment], list[str], IndexLostError | None]:
+        """The segments that could be opened, the names of those that could not, and why the last of them could not."""
+        by_name = {each.name: each for each in held if self._files.has(index, each.name)}
+        names = [each.name for each in manifest.segments]
+
+        def opened(entry: SegmentEntry) -> OpenSegment | IndexLostError:
+            try:
+                return by_name.get(entry.name) or self._files.open(index, entry, names, deadline)
+            except IndexLostError as exc:
+                return exc
+
+        missing = sum(entry.name not in by_name for entry in manifest.segments)
+        if missing > 1:
+            opening = [self._pool.submit(opened, entry) for entry in manifest.segments]
+            wait(opening)  # one that fails does not leave others behind, which hold room of the disk
+            found = [each.result() for each in opening]
+        else:
+            found = [opened(entry) for entry in manifest.segments]
+        segments = [each for each in found if isinstance(each, OpenSegment)]
+        lost = [name for name, each in zip(names, found, strict=True) if isinstance(each, IndexLostError)]
+        why = next((each for each in reversed(found) if isinstance(each, IndexLostError)), None)
+        return segments, lost, why
+
+    def _wrote(self, index: IndexRef, before: Manifest, after: Manifest) -> bool:
+        return self._manifests.write(index.tenant, index.name, after.encoded(), after.sequence, before.sequence)

@@ -1,0 +1,1 @@
+"""Is a sentence supported by these passages?"""

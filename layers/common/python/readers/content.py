@@ -1,0 +1,180 @@
+"""Choose the reader of a file, by its bytes and, if these leave a choice, by its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ragdrop.domain.parsed import ParsedDocument
+from ragdrop.errors import (
+    CorruptDocumentError,
+    EmptyDocumentError,
+    EncryptedDocumentError,
+    UnsafeDocumentError,
+    UnsupportedMediaTypeError,
+)
+from ragdrop.ports import Scan
+from readers.code import MAX_LEXED_CHARACTERS, language_of
+from readers.csv import looks_like_csv
+from readers.media_types import (
+    ATOM,
+    DOCX,
+    EML,
+    ENCRYPTED_OFFICE,
+    EPUB,
+    JSON_FEED,
+    MBOX,
+    MSG,
+    ODP,
+    ODS,
+    ODT,
+    PDF,
+    PPTX,
+    RSS,
+    RTF,
+    VTT,
+    XLS,
+    XLSX,
+    binary_format,
+    declares_entities,
+    looks_like_html,
+    looks_like_markdown,
+    other_text_format,
+    starts_as_named,
+    suffix_of,
+)
+from readers.registry import BY_SUFFIX, Kind, titles
+from readers.text import TextParser
+from readers.text_decoder import decode, decode_head
+from readers.text_decoding import encoding_of_label, has_mark, holds_controls, looks_binary
+
+if TYPE_CHECKING:  # Markdown does not wait for it
+    from readers.pages.page_recognition import PageRecognition
+
+READ = f"{titles()} are read"
+HEAD_BYTES = 65_536
+_CHARSET = re.compile(r"\A(?!message/).*;\s*charset\s*=\s*[\"']?([^\s;\"']+)", re.IGNORECASE)
+BY_MEDIA_TYPE: dict[str, Kind] = {
+    PDF: "pdf",
+    DOCX: "docx",
+    **dict.fromkeys((XLSX, XLS, ODS), "spreadsheet"),
+    PPTX: "presentation",
+    **dict.fromkeys((ODT, ODP), "opendocument"),
+    EPUB: "epub",
+    RTF: "rtf",
+    EML: "mail",
+    MBOX: "mailbox",
+    MSG: "outlook",
+    VTT: "subtitles",
+    **dict.fromkeys((RSS, ATOM, JSON_FEED), "feed"),
+}
+PICTURES = {"a PNG image": "image/png", "a JPEG image": "image/jpeg", "a TIFF image": "image/tiff"}
+BY_NAME: frozenset[Kind] = frozenset({"markdown", "text", "json", "jsonl", "csv"})
+MARKED: frozenset[Kind] = frozenset({"mail", "mailbox", "subtitles"})
+BINARY: frozenset[Kind] = frozenset({"pdf", "docx", "spreadsheet", "presentation", "opendocument", "epub", "outlook"})
+
+
+def kind_of(body: bytes, name: str) -> Kind:
+    r"""The kind of *body*; *name* is its path.
+
+    Raises:
+        CorruptDocumentError: Its name is that of a binary format, its bytes are not.
+        EmptyDocumentError: There is nothing but white space.
+        EncryptedDocumentError: It is an Office document that wants a password.
+        UnsafeDocumentError: It is XML that defines entities out of entities.
+        UnsupportedMediaTypeError: It is of a format that is not read; the message names it.
+
+    >>> kind_of(b"%PDF-1.7", "a.md"), kind_of(b"# Pump", "a.md"), kind_of(b"x = 1", "a.py"), kind_of(b"Hello.", "a")
+    ('pdf', 'markdown', 'code', 'text')
+    """
+    if not body.strip():
+        raise EmptyDocumentError("the object is empty")
+    known = binary_format(body, name)
+    if known == ENCRYPTED_OFFICE:
+        raise EncryptedDocumentError("the document wants a password")
+    named_binary = BY_SUFFIX.get(suffix_of(name)) in BINARY
+    if known is None and (looks_binary(body) or (named_binary and holds_controls(body[:HEAD_BYTES]))):
+        if named_binary:
+            raise CorruptDocumentError(f"its name ends in {suffix_of(name)}, its bytes are of no such file")
+        known = "binary data"
+    text = "" if known else decode_head(body, HEAD_BYTES)
+    known = known or other_text_format(text)
+    if known in BY_MEDIA_TYPE:
+        return BY_MEDIA_TYPE[known]
+    if known:
+        raise UnsupportedMediaTypeError(f"the object is {known}" + ("" if ":" in known else f"; {READ}"), format=known)
+    if declares_entities(text):
+        raise UnsafeDocumentError("its XML defines entities out of entities")
+    return _kind_of_text(text, name, len(body))
+
+
+def _kind_of_text(text: str, name: str, size_bytes: int) -> Kind:
+    if looks_like_html(text, name):
+        return "html"
+    by_suffix = BY_SUFFIX.get(suffix_of(name))
+    if by_suffix is not None and (by_suffix in BY_NAME or (by_suffix in MARKED and starts_as_named(text, by_suffix))):
+        return by_suffix
+    if language_of(name, text):
+        return "code" if size_bytes <= 4 * MAX_LEXED_CHARACTERS else "text"
+    start = text[:1_000].lstrip("\ufeff \t\r\n")
+    if start.startswith(("{", '["', "[{", "[[")) and suffix_of(name) == "":
+        first = start.split("\n", 1)[0].rstrip()
+        return "jsonl" if first.startswith("{") and first.endswith("}") and "\n" in start else "json"
+    if looks_like_csv(text):
+        return "csv"
+    return "markdown" if looks_like_markdown(text) else "text"
+
+
+def _in_utf8(body: bytes, name: str, media_type: str) -> bytes:
+    """A text in UTF-8, marked as such, whose media type names another encoding that all its bytes are valid in."""
+    named = _CHARSET.search(media_type)
+    encoding = encoding_of_label(named[1]) if named else None
+    if encoding is None or encoding == "utf-8" or binary_format(body, name) or looks_binary(body) or has_mark(body):
+        return body
+    text, warnings = decode(body, charset=encoding)
+    return body if warnings else b"\xef\xbb\xbf" + text.encode("utf-8", "replace")
+
+
+Reader = Callable[[Kind, bytes, str], ParsedDocument]
+"""Reads bytes of a kind; the last argument is the document's path.  Raises DocumentError."""
+
+
+class ContentParser:
+    """A Parser.
+
+    Args:
+        reader: What reads all that is neither plain text nor Markdown: an IsolatedReader, or `read_here` in tests.
+        recognition: What reads pictures and pages without text; without it pictures are refused.
+    """
+
+    def __init__(self, reader: Reader, recognition: PageRecognition | None = None) -> None:
+        self._reader = reader
+        self._recognition = recognition
+        self._text = TextParser()
+
+    def parse(self, body: bytes, *, name: str, media_type: str = "", scan: Scan | None = None) -> ParsedDocument:
+        """Read *body* as what it is; of its *media_type* only a `charset` counts.
+
+        Raises:
+            EmptyDocumentError: There is no text in it.
+            UnsupportedMediaTypeError: Its format is not read; the message names it.
+            EncryptedDocumentError: It wants a password.
+            UnsafeDocumentError: It took too much time or memory, or unpacks to too much.
+            DocumentTooLargeError: It has too many pages.
+            CorruptDocumentError: It is damaged and no text could be read.
+            ScanUnfinishedError: The time of *scan* was too short for its pages; what was read of them is kept.
+        """
+        try:
+            body = _in_utf8(body, name, media_type)
+            kind = kind_of(body, name)
+        except UnsupportedMediaTypeError as exc:
+            picture = PICTURES.get(exc.details.get("format", ""))
+            if self._recognition is None or picture is None:
+                raise
+            return self._recognition.of_picture(body, picture, scan)
+        if kind in {"text", "markdown"}:
+            return self._text.read(body, markdown=kind == "markdown")
+        if kind == "pdf" and self._recognition is not None:
+            return self._recognition.of_pdf(body, lambda: self._reader("pdf", body, name), scan)
+        return self._reader(kind, body, name)

@@ -1,0 +1,106 @@
+"""EPUB: the chapters in reading order, each read as the page of HTML that it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from posixpath import dirname, join, normpath
+from urllib.parse import unquote
+from xml.etree.ElementTree import Element
+
+from ragdrop.domain.parsed import ParsedDocument
+from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, EmptyDocumentError, EncryptedDocumentError
+from readers.html import read_html
+from readers.markdown_writer import MarkdownWriter, first_twenty, one_line
+from readers.media_types import EPUB
+from readers.office.package import Package, attribute, below, child
+
+MAX_CHAPTERS = 5_000
+_FONTS = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"})
+_PAGES = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+xml", "application/xml"})
+
+
+def read_epub(body: bytes) -> ParsedDocument:
+    """Read a book; its title is its first heading, and every file of it a chapter.
+
+    Raises:
+        EmptyDocumentError: There is no text in it.
+        EncryptedDocumentError: Its chapters are encrypted.
+        UnsafeDocumentError: It unpacks to too much, or its XML defines entities.
+        DocumentTooLargeError: It has over 5,000 chapters.
+        CorruptDocumentError: It cannot be read.
+    """
+    package = Package(body, "the book")
+    _refuse_encrypted(package)
+    root, folder = _contents(package)
+    parts = list(_chapters(root, folder))
+    if not parts:
+        raise CorruptDocumentError("the book lists no chapters")
+    if len(parts) > MAX_CHAPTERS:
+        message = f"the book has {len(parts)} chapters, at most {MAX_CHAPTERS} are read"
+        raise DocumentTooLargeError(message, limit_chapters=MAX_CHAPTERS, chapters=len(parts))
+    writer = MarkdownWriter()
+    title = (
+        one_line(" ".join(next(below(root, "title"), root).itertext())) if child(root, "metadata") is not None else ""
+    )
+    authors = [one_line("".join(each.itertext())) for each in below(root, "creator")]
+    writer.heading(1, title)
+    writer.block(", ".join(filter(None, authors)))
+    start = writer.length
+    warnings: list[str] = []
+    missing: list[int] = []
+    for number, part in enumerate(parts, start=1):
+        page = package.read(part)
+        if page is None:
+            missing.append(number)
+            continue
+        try:
+            chapter = read_html(page)
+        except EmptyDocumentError:
+            continue
+        warnings += chapter.warnings
+        writer.place(f"chapter {number}")
+        writer.add(chapter, below=1)
+    if missing and writer.length == start:
+        raise CorruptDocumentError("no chapter of the book can be read")
+    if writer.length == start:
+        raise EmptyDocumentError("there is no text in this book")
+    if missing:
+        shown = first_twenty(missing)
+        warnings.append(f"{len(missing)} of {len(parts)} chapters cannot be read and are left out: {shown}")
+    return writer.document(EPUB, warnings=[*warnings, *_left_out(package)])
+
+
+def _contents(package: Package) -> tuple[Element, str]:
+    """The package document that lists the chapters, and its folder."""
+    container = package.xml("META-INF/container.xml")
+    named = [attribute(each, "full-path") for each in below(container, "rootfile")] if container is not None else []
+    named += sorted(name for name in package.names if name.endswith(".opf"))
+    for name in named:
+        root = package.xml(name)
+        if root is not None:
+            return root, dirname(name)
+    raise CorruptDocumentError("the book has no readable list of its contents; export it again")
+
+
+def _chapters(root: Element, folder: str) -> Iterator[str]:
+    """The parts of the spine in order."""
+    manifest, spine = child(root, "manifest"), child(root, "spine")
+    items = {attribute(each, "id"): each for each in manifest} if manifest is not None else {}
+    for each in spine if spine is not None else ():
+        item = items.get(attribute(each, "idref"))
+        if item is not None and attribute(item, "media-type") in _PAGES and attribute(item, "properties") != "nav":
+            yield normpath(join(folder, unquote(attribute(item, "href").partition("#")[0])))
+
+
+def _refuse_encrypted(package: Package) -> None:
+    """Fonts may be disguised; anything else that is encrypted is the book itself."""
+    root = package.xml("META-INF/encryption.xml")
+    methods = {attribute(each, "Algorithm") for each in below(root, "EncryptionMethod")} if root is not None else set()
+    if "META-INF/rights.xml" in package.names or methods - _FONTS:
+        raise EncryptedDocumentError("the book is protected against copying; ask its publisher for a copy that is not")
+
+
+def _left_out(package: Package) -> Iterator[str]:
+    pictures = sum(name.lower().endswith((".jpg", ".jpeg", ".png", ".gif", ".svg", ".webp")) for name in package.names)
+    if pictures:
+        yield f"{pictures} pictures of the book are left out"

@@ -1,0 +1,153 @@
+"""Read documents in a child process with limits of time and memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import weakref
+from typing import IO, Any
+
+from ragdrop import errors
+from ragdrop.domain.parsed import ParsedDocument, document_of
+from ragdrop.errors import CorruptDocumentError, DocumentError, UnsafeDocumentError
+from readers.registry import Kind
+
+TIMEOUT_S = 20.0
+MEMORY_BYTES = 512 * 1024 * 1024
+_PROGRAM = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from readers.reader_process import main
+main(int(sys.argv[2]), float(sys.argv[3]))
+"""
+
+
+class IsolatedReader:
+    """A Reader over one child process, started at first use and again whenever it had to be stopped.
+
+    The child is a fresh interpreter, not a fork: the parent may have threads, and its memory must not count.  They talk
+    over pipes, as Lambda has no shared memory.  One document at a time; other threads wait.
+
+    Args:
+        timeout_s: Wall time a document may take.
+        memory_bytes: Address space of the child, libraries included.
+    """
+
+    def __init__(self, *, timeout_s: float = TIMEOUT_S, memory_bytes: int = MEMORY_BYTES) -> None:
+        self._timeout_s = timeout_s
+        self._memory_bytes = memory_bytes
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __call__(self, kind: Kind, body: bytes, name: str) -> ParsedDocument:
+        """Read *body*; raises DocumentError, and UnsafeDocumentError where the limits were passed."""
+        head, text = self._asked({"kind": kind, "name": name}, kind, body)
+        if "error" in head:
+            known: type[DocumentError] = getattr(errors, head["error"])
+            raise known(head["message"], **head["details"])
+        return document_of({**head["document"], "text": text.decode()})
+
+    def picture(self, body: bytes, page: int) -> bytes | None:
+        """A PNG of a page of a PDF, by its number from 0; None where the page shows no picture, or cannot be drawn.
+
+        Raises:
+            UnsafeDocumentError: The limits were passed.
+        """
+        return self._asked({"page": page}, "pdf", body)[1] or None
+
+    def _asked(self, asked: dict[str, Any], kind: Kind, body: bytes) -> tuple[dict[str, Any], bytes]:
+        with self._lock:
+            process = self._running()
+            timer = threading.Timer(self._timeout_s, process.kill)
+            timer.start()
+            try:
+                reply = _exchange(process, asked, body)
+            finally:
+                in_time = timer.is_alive()
+                timer.cancel()
+            if reply is None:
+                raise self._died(process, kind, in_time=in_time)
+            if reply[0].get("last"):
+                self.close()
+            return reply
+
+    def close(self) -> None:
+        """Stop the child; the next document starts a new one."""
+        if self._process is not None:
+            _stop(self._process)
+            self._process = None
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self.close()
+            limits = (str(self._memory_bytes), str(self._timeout_s))
+            self._process = subprocess.Popen(  # noqa: S603
+                [sys.executable, "-I", "-S", "-c", _PROGRAM, json.dumps(sys.path), *limits],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+            weakref.finalize(self, _stop, self._process)
+        return self._process
+
+    def _died(self, process: subprocess.Popen[bytes], kind: Kind, *, in_time: bool) -> DocumentError:
+        _stop(process)
+        self._process = None
+        if not in_time:
+            message = f"reading the {kind} took longer than {self._timeout_s:g} s and was stopped; split it"
+            return UnsafeDocumentError(message, limit_s=self._timeout_s)
+        if process.returncode < 0:
+            return UnsafeDocumentError(
+                f"reading the {kind} took too much memory or broke its reader (signal {-process.returncode}); "
+                "save it again in its program, or split it"
+            )
+        return CorruptDocumentError(
+            f"the {kind} is damaged in a way that its reader does not know; save it again in its program"
+        )
+
+
+def _exchange(
+    process: subprocess.Popen[bytes], asked: dict[str, Any], body: bytes
+) -> tuple[dict[str, Any], bytes] | None:
+    """Send a document, wait for what it says: a head and the text; None where the process ended before."""
+    if process.stdin is None or process.stdout is None:
+        return None
+    try:
+        send(process.stdin, json.dumps(asked).encode(), body)
+    except BrokenPipeError:
+        return None
+    reply = receive(process.stdout)
+    return None if reply is None else (json.loads(reply[0]), reply[1])
+
+
+def send(pipe: IO[bytes], *parts: bytes) -> None:
+    """Write parts to a pipe, each after its length."""
+    for part in parts:
+        pipe.write(len(part).to_bytes(8, "big"))
+        pipe.write(part)
+    pipe.flush()
+
+
+def receive(pipe: IO[bytes]) -> tuple[bytes, bytes] | None:
+    """Read two parts from a pipe; None at its end."""
+    parts: list[bytes] = []
+    for _ in range(2):
+        size = int.from_bytes(pipe.read(8).ljust(8, b"\0"), "big")
+        part = pipe.read(size)
+        if len(part) < size or (not parts and size == 0):
+            return None
+        parts.append(part)
+    return parts[0], parts[1]
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            try:
+                pipe.close()
+            except BrokenPipeError:
+                continue

@@ -1,0 +1,202 @@
+"""Read pictures, and pages of a PDF that have no text layer, by a TextRecognizer; what was recognised is marked."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Protocol
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.parsed import ParsedDocument
+from ragdrop.domain.parsed.places import Place
+from ragdrop.errors import DeadlineError, EmptyDocumentError, ScanUnfinishedError
+from ragdrop.ports import RecognizedPages, RecognizedText, Scan, TextRecognizer
+from readers.markdown_writer import first_twenty
+from readers.text_decoding import clean
+
+MAX_PAGES = 500  # of a document
+BUDGET_S = 45.0  # of one invocation for one document: ingest has 120 s for five
+RESERVE_S = 40.0  # of an invocation with less left no page is begun: half for that page, half to write what is read
+SAVE_EVERY_S = 5.0  # what a crash may lose
+MIN_CONFIDENCE = 0.8  # below it a warning says so
+
+Draw = Callable[[int], bytes | None]
+"""Gives the picture of a page by its number from 0; None where it shows none."""
+
+
+class PageDrawer(Protocol):
+    """Draws a page of a PDF."""
+
+    def picture(self, body: bytes, page: int) -> bytes | None:
+        """A PNG of a page, by its number from 0; None where it shows no picture."""
+        ...
+
+
+class PageRecognition:
+    """Adds recognised text to what a reader found.
+
+    Args:
+        recognizer: Reads pictures.
+        drawer: Draws pages; an IsolatedReader.
+    """
+
+    def __init__(self, recognizer: TextRecognizer, drawer: PageDrawer) -> None:
+        self._recognizer, self._drawer = recognizer, drawer
+
+    def of_picture(self, body: bytes, media_type: str, scan: Scan | None) -> ParsedDocument:
+        """Read a picture.
+
+        Raises:
+            EmptyDocumentError: No text was recognised.
+            ScanUnfinishedError: The time was too short for it.
+            DependencyError: The recogniser did not answer.
+        """
+        found = self._recognized([0], lambda _: body, scan).get(0)
+        if found is None:
+            raise EmptyDocumentError("no text was recognised in this picture")
+        place = Place(0, f"picture, {mark(found)}")
+        text = clean(found.text).strip() + "\n"
+        return ParsedDocument(text, "text", media_type, warnings=_warnings({0: found}), places=(place,))
+
+    def of_pdf(self, body: bytes, read: Callable[[], ParsedDocument], scan: Scan | None) -> ParsedDocument:
+        """Read a PDF by *read*, and its pages without text by the recogniser.
+
+        Raises:
+            EmptyDocumentError: There is no text, and none was recognised.
+            ScanUnfinishedError: The time was too short for all its pages; what was read of them is kept.
+            DependencyError: The recogniser did not answer; what was read before is kept.
+        """
+
+        def draw(page: int) -> bytes | None:
+            return self._drawer.picture(body, page)
+
+        try:
+            document = read()
+        except EmptyDocumentError as exc:
+            pages = int(exc.details.get("pages", 0))
+            blank = list(range(pages))
+            found = self._recognized(blank, draw, scan)
+            if not found:
+                raise
+            document = ParsedDocument("\n\n" * pages, "text", "application/pdf", pages=tuple(range(0, 2 * pages, 2)))
+        else:
+            starts = [*document.pages, len(document.text)]
+            blank = [n for n in range(len(document.pages)) if not document.text[starts[n] : starts[n + 1]].strip()]
+            found = self._recognized(blank, draw, scan)
+        if not found:
+            return document
+        left_out = _not_tried(len(blank) - MAX_PAGES)
+        told = [warning for warning in document.warnings if "without a text layer" not in warning]
+        warnings = (*told, *_warnings(found), *([left_out] if left_out else []))
+        return replace(with_pages(document, found), warnings=warnings)
+
+    def _recognized(self, pages: list[int], draw: Draw, scan: Scan | None) -> dict[int, RecognizedText]:
+        """The pages that hold recognised text, by number from 0; those that are known already are not read again."""
+        scan = scan or Scan(RecognizedPages(), Deadline.after(float("inf")))
+        wanted, known = pages[:MAX_PAGES], scan.pages.pages
+        left = [page for page in wanted if page not in known]
+        if left:
+            try:
+                self._recognize(left, draw, scan)
+            finally:
+                scan.pages.save()
+        found = ((page, known[page]) for page in wanted)
+        return {page: text for page, text in found if text is not None and clean(text.text).strip()}
+
+    def _recognize(self, pages: list[int], draw: Draw, scan: Scan) -> None:
+        """Recognise pages, as many at a time as the service allows, while there is time."""
+        budget, slowest_s, done = scan.deadline.within(BUDGET_S), 0.0, 0
+        saved_at_s = budget.remaining_s()
+        while done < len(pages):
+            begun_at_s = budget.remaining_s()
+            if min(begun_at_s, scan.deadline.remaining_s() - RESERVE_S) <= slowest_s:
+                raise _unfinished(done, len(pages))
+            together = pages[done : done + self._recognizer.at_once]
+            try:
+                self._recognize_together(together, draw, scan)
+            except DeadlineError as exc:
+                raise _unfinished(done, len(pages)) from exc
+            done += len(together)
+            slowest_s = max(slowest_s, begun_at_s - budget.remaining_s())
+            if saved_at_s - budget.remaining_s() >= SAVE_EVERY_S:
+                scan.pages.save()
+                saved_at_s = budget.remaining_s()
+
+    def _recognize_together(self, pages: Sequence[int], draw: Draw, scan: Scan) -> None:
+        """Recognise some pages at the same time; where one fails, the others are kept."""
+        waiting = []
+        deadline = scan.deadline.within(scan.deadline.remaining_s() - RESERVE_S / 2)
+        with ThreadPoolExecutor(len(pages), thread_name_prefix="ocr") as pool:
+            for page in pages:
+                picture = draw(page)
+                text = scan.pages.known(picture) if picture is not None else None
+                if picture is None or text is not None:
+                    scan.pages.keep(page, picture, text)
+                else:
+                    waiting.append((page, picture, pool.submit(self._recognizer.recognize, picture, deadline)))
+        failed = None
+        for page, picture, answer in waiting:
+            failed = answer.exception() or failed
+            if answer.exception() is None:
+                scan.pages.keep(page, picture, answer.result())
+        if failed is not None:
+            raise failed
+
+
+def _unfinished(done: int, pages: int) -> ScanUnfinishedError:
+    message = f"{pages - done} pages of a scan are left to recognise, {done} were recognised now"
+    return ScanUnfinishedError(message, service="ocr", stage="ocr", recognized=done)
+
+
+def _not_tried(count: int) -> str:
+    return f"{count} pages without a text layer were not read by OCR: too many for one document" if count > 0 else ""
+
+
+def mark(found: RecognizedText) -> str:
+    """How citations say that a text was recognised.
+
+    >>> mark(RecognizedText("It leaks.", 0.934))
+    'read by OCR (93 %)'
+    """
+    return f"read by OCR ({round(found.confidence * 100)} %)"
+
+
+def with_pages(document: ParsedDocument, found: dict[int, RecognizedText]) -> ParsedDocument:
+    r"""*document* with the recognised text of its blank pages in their places.
+
+    >>> blank = ParsedDocument("\n\nTwo\n\n", "text", "application/pdf", pages=(0, 2))
+    >>> whole = with_pages(blank, {0: RecognizedText("One", 0.9)})
+    >>> whole.text, whole.pages, [place.name for place in whole.places]
+    ('One\n\nTwo\n\n', (0, 5), ['page 1, read by OCR (90 %)', 'page 2'])
+    """
+    starts = [*document.pages, len(document.text)]
+    pieces, places, length = [], [], 0
+    for page in range(len(document.pages)):
+        text = document.text[starts[page] : starts[page + 1]]
+        name = f"page {page + 1}"
+        if page in found:
+            text, name = clean(found[page].text).strip() + "\n\n", f"{name}, {mark(found[page])}"
+        places.append(Place(length, name))
+        pieces.append(text)
+        length += len(text)
+    grown = tuple(place.start for place in places)
+    headings = tuple(
+        replace(heading, start=heading.start + grown[page] - starts[page])
+        for heading in document.headings
+        for page in [max(bisect_right(document.pages, heading.start) - 1, 0)]
+    )
+    return replace(document, text="".join(pieces), pages=grown, places=tuple(places), headings=headings)
+
+
+def _warnings(found: dict[int, RecognizedText]) -> tuple[str, ...]:
+    pages = first_twenty([page + 1 for page in found])
+    mean = sum(text.confidence for text in found.values()) / len(found)
+    unsure = [
+        f"{page + 1} ({round(text.confidence * 100)} %)"
+        for page, text in found.items()
+        if text.confidence < MIN_CONFIDENCE
+    ]
+    told = (f"{len(found)} pages are read by OCR, with a confidence of {round(mean * 100)} %: {pages}",)
+    return (*told, f"OCR is unsure of pages {first_twenty(unsure)}: check quotes of them") if unsure else told

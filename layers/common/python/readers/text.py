@@ -1,0 +1,255 @@
+"""Markdown and plain text: the parsed text is the decoded object but for embedded files, so quotes are verbatim."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from ragdrop.domain.parsed import ParsedDocument
+from ragdrop.errors import EmptyDocumentError, UnsupportedMediaTypeError
+from readers.markdown import links_of, markdown_parser, outline
+from readers.text_decoder import decode
+from readers.text_decoding import is_chat, without_data_urls
+
+MAX_FRONT_MATTER_CHARACTERS = 65_536
+MAX_WARNINGS = 20  # about one front matter: they stand in the document's record
+VALUE_CHARACTERS = 16  # of a text count as one value more
+MAX_VALUES = 10_000  # of a front matter, each counted as often as an alias repeats it: a few lines can make gigabytes
+_EOL = r"(?:\r\n?|\n)"
+_FENCED = re.compile(
+    rf"\A\ufeff?(---|\+\+\+)[ \t]*{_EOL}(.*?)(?<=[\r\n])(---|\.\.\.|\+\+\+)[ \t]*(?:{_EOL}|\Z)", re.DOTALL
+)
+_FIELD = re.compile(r"""^(["']?)([^\W\d][\w .-]{0,100})\1[ \t]*:(?=\s|\Z)""", re.MULTILINE)
+_GOES_ON = re.compile(r"[ \t\r\n#\]}]|-\s")  # how a line may begin that is not the first one of a field
+_TABS = re.compile(r"^[ \t]*\t[ \t]*|(?<=[:,-])[ \t]*\t[ \t]*", re.MULTILINE)
+_REST_OF_LINE = re.compile(r"[ \t]+#([^\r\n]*)")
+_FREE_TEXT = frozenset({"title", "summary", "description"})
+_EMPTY = frozenset({""})
+_NOTHING = _EMPTY | {"~", "null"}  # of a field: in lists and maps these words stay as they are written
+_TELLING = frozenset({"title", "tags", "date", "summary", "description", "category"})
+
+
+class TextParser:
+    """Reads Markdown (front matter, headings, tables, links) and plain text.  Not a port: ContentParser is."""
+
+    def __init__(self) -> None:
+        self._markdown = markdown_parser()
+
+    def read(self, body: bytes, *, markdown: bool) -> ParsedDocument:
+        """Decode and read the structure.
+
+        Raises:
+            EmptyDocumentError: There is no text.
+            UnsupportedMediaTypeError: It decodes to NULs.
+        """
+        text, warnings = decode(body)
+        if not text.strip():
+            raise EmptyDocumentError("there is no text in this document")
+        if "\0" in text:
+            raise UnsupportedMediaTypeError("the object holds NULs and is not text")
+        text, left_out = without_data_urls(text)
+        warnings += left_out
+        if markdown:
+            return self._markdown_document(text, warnings)
+        kind = "chat" if is_chat(text) else "documentation"
+        return ParsedDocument(text, "text", "text/plain", content_type=kind, warnings=warnings)  # type: ignore[arg-type]
+
+    def _markdown_document(self, text: str, warnings: tuple[str, ...]) -> ParsedDocument:
+        front = front_matter(text)
+        headings, tables, code = outline(text, front.end, self._markdown)
+        return ParsedDocument(
+            text=text,
+            syntax="markdown",
+            media_type="text/markdown",
+            body_start=front.body_start,
+            headings=tuple(headings),
+            metadata=front.fields,
+            content_type="chat" if is_chat(text[front.end :]) else "documentation",
+            links=links_of(text, front.end, code),
+            warnings=(*warnings, *front.warnings),
+            tables=tuple(tables),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """What a document states before its text: texts as they are written, lists and maps of them, None where empty.
+
+    `end` is where the Markdown begins, `body_start` where the text that is indexed begins: a front matter of which
+    a part could not be read stays in the text.
+    """
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    end: int = 0
+    body_start: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+def front_matter(text: str) -> FrontMatter:
+    r"""The front matter of a Markdown text: a map in YAML between `---`, in TOML between `+++`, or in JSON.
+
+    What stands between two rules and is no map is text.
+
+    >>> front_matter("---\ncountry: NO\nzip: 0123\n---\nText").fields
+    {'country': 'NO', 'zip': '0123'}
+    >>> front_matter("---\n- a list\n---\nText").end
+    0
+    """
+    head = text[:MAX_FRONT_MATTER_CHARACTERS]
+    found = _FENCED.match(head)
+    if found is None:
+        return _json_front_matter(head)
+    opener, inner, closer = found.groups()
+    if (opener == "+++") != (closer == "+++"):
+        return FrontMatter()
+    return _toml_front_matter(inner, found.end()) if opener == "+++" else _YamlReader(inner).read(found.end())
+
+
+def _json_front_matter(head: str) -> FrontMatter:
+    if not head.startswith("{"):
+        return FrontMatter()
+    try:
+        fields, end = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode(head)
+    except (ValueError, RecursionError):
+        return FrontMatter()
+    after = re.compile(rf"[ \t]*{_EOL}").match(head, end)
+    if after is None or _TELLING.isdisjoint(name.lower() for name in fields):
+        return FrontMatter()  # a text that begins with an example of JSON
+    return FrontMatter(fields, after.end(), after.end())
+
+
+def _toml_front_matter(inner: str, end: int) -> FrontMatter:
+    try:
+        fields = tomllib.loads(inner.replace("\r\n", "\n"), parse_float=str)
+    except (tomllib.TOMLDecodeError, RecursionError) as exc:
+        if "=" not in inner:
+            return FrontMatter()
+        reason = str(exc)[:100]
+        return FrontMatter(warnings=(f"the front matter between +++ is not valid TOML ({reason}) and is read as text",))
+    return FrontMatter(fields, end, end) if fields or not inner.strip() else FrontMatter()
+
+
+class _YamlReader:
+    """Reads one front matter in YAML; scalars stay as written, so that `NO`, `0123` and `1.10` mean what they say."""
+
+    def __init__(self, inner: str) -> None:
+        self._inner = inner
+        self._line = 2  # of the document, where the text that is read begins: the fence is its first line
+        self._text = inner
+        self._left = MAX_VALUES
+        self._warnings: list[str] = []
+
+    def read(self, end: int) -> FrontMatter:
+        """The front matter, which ends at *end*; an empty one where it is text."""
+        try:
+            root = self._composed(self._inner)
+            if root is None:  # nothing, or comments alone, which may be headings
+                return FrontMatter() if self._inner.strip() else FrontMatter(end=end, body_start=end)
+            if not isinstance(root, yaml.MappingNode) or not self._is_meant(root):
+                return FrontMatter()
+            fields = self._map(root, "")
+        except (yaml.YAMLError, ValueError, RecursionError) as exc:
+            return self._field_by_field(end, exc)
+        return FrontMatter(fields, end, end, tuple(self._warnings))
+
+    def _is_meant(self, root: yaml.MappingNode) -> bool:
+        """Whether a map is front matter: behind a blank line a rule is meant, and a name with a colon may be prose."""
+        names = {str(name.value).lower() for name, _ in root.value}
+        return bool(self._inner.lstrip(" \t")[:1] not in {"\r", "\n"} or names & _TELLING)
+
+    def _composed(self, text: str) -> yaml.Node | None:
+        self._text = text
+        try:
+            return yaml.compose(text, Loader=yaml.SafeLoader)
+        except yaml.YAMLError:
+            self._text = _TABS.sub(lambda found: " " * max(len(found.group().expandtabs(2)), 1), text)
+            if self._text == text:
+                raise
+            return yaml.compose(self._text, Loader=yaml.SafeLoader)
+
+    def _field_by_field(self, end: int, exc: Exception) -> FrontMatter:
+        """The fields that can be read, each for itself; what cannot stays in the text, and a warning names it."""
+        matches = list(_FIELD.finditer(self._inner))
+        lines = self._inner.splitlines()
+        apart = next(
+            (n for n, line in enumerate(lines) if line and not (_FIELD.match(line) or _GOES_ON.match(line))), None
+        )
+        if not matches or (apart is not None and not _FIELD.match(lines[0])):
+            return FrontMatter()
+        if apart is not None:
+            reason = str(getattr(exc, "problem", None) or "no field begins there")[:100]
+            return FrontMatter(
+                warnings=(f"the front matter is not valid YAML (line {apart + 2}: {reason}) and is read as text",)
+            )
+        fields: dict[str, Any] = {}
+        unread: list[str] = []
+        self._warnings, ends = [], [match.start() for match in matches[1:]] + [len(self._inner)]
+        for match, stop in zip(matches, ends, strict=True):
+            name, self._line = match.group(2), self._inner.count("\n", 0, match.start()) + 2
+            try:
+                node = self._composed(self._inner[match.start() : stop])
+                if isinstance(node, yaml.MappingNode):
+                    fields |= self._map(node, "")
+                    continue
+            except (yaml.YAMLError, ValueError, RecursionError):
+                pass
+            value = self._inner[match.end() : stop].strip()
+            if value and value[0] not in "[{|>&\"'" and "\n" not in value and "\r" not in value:
+                fields[name] = value
+                self._warn(self._line, f"the value of {name[:40]!r} is not valid YAML and is read as written: quote it")
+            else:
+                unread.append(f"{name[:40]!r} (line {self._line})")
+        if unread:
+            named = ", ".join(unread[:5])
+            self._warnings.append(f"fields of the front matter are not valid YAML and are left in the text: {named}")
+        return FrontMatter(fields, end, 0 if unread else end, tuple(self._warnings))
+
+    def _warn(self, line: int, problem: str) -> None:
+        if len(self._warnings) < MAX_WARNINGS:
+            self._warnings.append(f"front matter, line {line}: {problem}")
+
+    def _map(self, node: yaml.MappingNode, above: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        for name_node, value_node in node.value:
+            line = self._line + name_node.start_mark.line
+            if not isinstance(name_node, yaml.ScalarNode):
+                self._warn(line, "a name that is no plain text is left out")
+                continue
+            name = str(name_node.value)
+            value = self._value(value_node, f"{above}{name}", inside=bool(above))
+            if name == "<<" and isinstance(value, dict):  # a merge: what the map itself states wins
+                merged |= value
+                continue
+            if name in found:
+                self._warn(line, f"{above + name!r} stands there twice; the last value counts"[:200])
+            found[name] = value
+        return merged | found
+
+    def _value(self, node: yaml.Node, name: str, *, inside: bool) -> Any:
+        self._left -= 1 + len(node.value) // VALUE_CHARACTERS
+        if self._left < 0:
+            raise yaml.YAMLError(f"there are over {MAX_VALUES} values")
+        if isinstance(node, yaml.ScalarNode):
+            return self._written(node, name, inside=inside)
+        if isinstance(node, yaml.MappingNode):
+            return self._map(node, f"{name}.")
+        return [self._value(item, name, inside=True) for item in node.value]
+
+    def _written(self, node: yaml.ScalarNode, name: str, *, inside: bool) -> str | None:
+        """A scalar as it is written; of a title with ` #` in it the whole line."""
+        if node.style is not None:
+            return str(node.value)
+        rest = _REST_OF_LINE.match(self._text, node.end_mark.index)
+        if rest is not None:
+            line = self._line + node.end_mark.line
+            if name.lower() in _FREE_TEXT and node.value and not rest.group(1).startswith((" ", "#")):
+                return f"{node.value}{rest.group()}".rstrip()
+            if name.lower() in _FREE_TEXT or not rest.group(1).startswith((" ", "#")):
+                self._warn(line, f"what follows ' #' in {name[:40]!r} counts as a comment: quote the value to keep it")
+        return None if node.value in (_EMPTY if inside else _NOTHING) else str(node.value)

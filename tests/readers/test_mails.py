@@ -1,0 +1,325 @@
+"""Mails: headers, text, quoted history, attachments, mailboxes, and Outlook's own files."""
+
+from __future__ import annotations
+
+import base64
+import struct
+from email.message import EmailMessage
+
+import pytest
+
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.links import Link
+from ragdrop.domain.parsed import ParsedDocument
+from ragdrop.errors import DocumentError, EncryptedDocumentError, UnsafeDocumentError
+from ragdrop.ingest.metadata import facts_of
+from ragdrop.models.splitter import SemanticSplitter
+from readers.content import ContentParser
+from readers.registry import read_here
+from tests import document_files, office_files
+from tests.compound_files import outlook_message
+
+HEAD = "# The pump\n\nFrom: Ann <ann@example.com>\nTo: bob@example.com\nDate: Fri, 01 May 2026 10:00:00 +0000\n\n"
+
+
+def parse(body: bytes | str, name: str = "a.eml") -> ParsedDocument:
+    return ContentParser(read_here).parse(body.encode() if isinstance(body, str) else body, name=name)
+
+
+def place_of(document: ParsedDocument, words: str) -> str | None:
+    (chunk,) = SemanticSplitter(lambda: None).split(document, max_tokens=2_000, overlap_tokens=0)
+    start = document.text.index(words)
+    return chunk.place_at(start, start + len(words))
+
+
+def test_a_mail_is_its_headers_and_its_text() -> None:
+    document = parse(office_files.mail("It leaks.\n"), "mails/one")
+
+    assert document.text == HEAD + "It leaks.\n"
+    assert document.media_type == "message/rfc822"
+
+
+def test_headers_become_metadata_that_a_sidecar_may_override() -> None:
+    document = parse(office_files.mail("It leaks.\n"))
+
+    facts, warnings, _ = facts_of(
+        DocumentKey("acme", "team", "a.eml"),
+        document,
+        version_id="v",
+        indexed_at="2026-05-02T00:00:00Z",
+        sidecar={"date": "2026-01-01", "attributes": {"project": "x", "to": "all"}},
+    )
+
+    assert (facts.title, facts.date, warnings) == ("The pump", "2026-01-01", ())
+    assert facts.attributes == {"from": "Ann <ann@example.com>", "to": "all", "project": "x"}
+
+
+def test_quoted_history_stands_under_a_heading_of_its_own() -> None:
+    document = parse(
+        office_files.mail("Since May.\n\nOn 1 May 2026 at 9:00 Bob wrote:\n> Since when\n> does it leak?\n")
+    )
+
+    assert document.text.endswith(
+        "Since May.\n\n## Quoted history\n\nOn 1 May 2026 at 9:00 Bob wrote:\n> Since when\n> does it leak?\n"
+    )
+    assert (place_of(document, "Since May"), place_of(document, "does it")) == ("message", "message, quoted history")
+
+
+def test_a_page_is_read_where_there_is_no_plain_text_and_its_links_are_kept() -> None:
+    page = "<html><h1>Leak</h1><p>See <a href='https://example.com/a.pdf'>this</a>.</p><script>x</script></html>"
+
+    document = parse(office_files.mail("", html=page))
+
+    assert document.text == HEAD + "## Leak\n\nSee this.\n"
+    assert document.links == (Link("https://example.com/a.pdf", "this"),)
+    assert parse(office_files.mail("plain\n", html=page)).text == HEAD + "plain\n"
+
+
+def test_attachments_are_read_by_their_own_readers_with_places_of_their_own() -> None:
+    attached = {
+        "prices.xlsx": office_files.xlsx({"Parts": [["part", "price"], ["seal", 3.5]]}),
+        "manual.pdf": document_files.pdf(["The pump leaks."], ["Call Ann."]),
+        "../../etc/notes.txt": b"Bob knows.",
+        "picture.png": b"\x89PNG\r\n\x1a\n",
+        "broken.docx": b"PK\x03\x04 word/ broken",
+    }
+
+    document = parse(office_files.mail("See below.\n", attachments=attached))
+
+    assert place_of(document, "seal") == "attachment prices.xlsx: Parts!A2:B2"
+    assert place_of(document, "Call Ann") == "attachment manual.pdf: page 2"
+    assert place_of(document, "Bob knows") == "attachment notes.txt"
+    assert document.heading_path(document.text.index("seal")) == ("The pump", "Attachment: prices.xlsx", "Parts")
+    assert [warning[:46] for warning in document.warnings] == [
+        "the attachment 'picture.png' is left out: the ",
+        "the attachment 'broken.docx' is left out: the ",
+    ]
+
+
+def test_a_mail_in_a_mail_is_read_and_one_in_too_many_is_left_out_with_a_warning() -> None:
+    inner: EmailMessage | None = None
+    for number in range(8):
+        outer = office_files.mail_message(f"This is level {number}.\n", subject=f"Level {number}")
+        if inner is not None:
+            outer.add_attachment(inner)
+        inner = outer
+    assert inner is not None
+
+    document = parse(inner.as_bytes())
+
+    assert "This is level 7." in document.text
+    assert "This is level 5." in document.text
+    assert "This is level 0." not in document.text
+    assert any("inside too many others" in warning for warning in document.warnings)
+    assert place_of(document, "This is level 6") == "attached mail Level 6"
+
+
+def test_a_mailbox_is_read_mail_by_mail() -> None:
+    mails = [office_files.mail(f"Number {number}.\n>From here on.\n", subject=f"Mail {number}") for number in range(3)]
+    body = b"".join(b"From ann@example.com Fri May  1 10:00:00 2026\n" + mail + b"\n" for mail in mails)
+
+    document = parse(body, "a.mbox")
+
+    assert [heading.text for heading in document.headings] == ["Mail 0", "Mail 1", "Mail 2"]
+    assert place_of(document, "Number 2") == "message 3"
+    assert "\nFrom here on." in document.text
+
+
+def test_words_in_any_encoding_are_decoded() -> None:
+    body = (
+        "From: =?iso-8859-1?q?Andr=E9?= <a@b.c>\r\nTo: d@e.f\r\nSubject: =?utf-8?b?R3LDvMOfZQ==?=\r\n"
+        "MIME-Version: 1.0\r\n"
+        "Content-Type: text/plain; charset=windows-1252\r\n"
+        "Content-Transfer-Encoding: quoted-printable\r\n\r\nK=E4se\r\n"
+    )
+
+    document = parse(body)
+
+    assert document.text == "# Grüße\n\nFrom: André <a@b.c>\nTo: d@e.f\n\nKäse\n"
+    assert parse(body.encode("utf-16"), "b").text == document.text
+
+
+def test_a_truncated_mail_is_read_with_a_warning() -> None:
+    whole = office_files.mail("It leaks.\n", attachments={"a.txt": b"Call Ann. " * 50})
+
+    document = parse(whole[:-200])
+
+    assert "It leaks." in document.text
+    assert "truncated" in document.warnings[0]
+
+
+def test_an_encrypted_mail_says_so() -> None:
+    body = (
+        "From: a@b.c\nTo: d@e.f\nSubject: x\nMIME-Version: 1.0\n"
+        "Content-Type: application/pkcs7-mime; smime-type=enveloped-data\nContent-Transfer-Encoding: base64\n\nMIAG\n"
+    )
+
+    with pytest.raises(EncryptedDocumentError):
+        parse(body)
+
+
+@pytest.mark.parametrize("many", [2_000, 100_000])
+def test_parts_nested_too_deep_are_refused(many: int) -> None:
+    parts = "".join(f"Content-Type: multipart/mixed; boundary=b{number}\n\n--b{number}\n" for number in range(many))
+
+    with pytest.raises(DocumentError):
+        parse("From: a@b.c\nTo: d@e.f\nMIME-Version: 1.0\n" + parts + "\nx\n")
+
+
+def test_too_many_parts_are_refused() -> None:
+    parts = "--b\nContent-Type: text/plain\n\nx\n" * 1_100
+    head = "From: a@b.c\nTo: d@e.f\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"
+
+    with pytest.raises(UnsafeDocumentError):
+        parse(head + parts)
+
+
+def test_an_outlook_message_is_read_with_its_attachments() -> None:
+    body = outlook_message(
+        {"0037": "The pump", "1000": "It leaks.\r\n", "0C1A": "Ann", "5D01": "ann@example.com", "0E04": "Bob"},
+        sent=struct.pack("<Q", 133_802_000_000_000_000),
+        attachments={"notes.txt": b"Call Ann."},
+    )
+
+    document = parse(body, "a.msg")
+
+    assert document.text == (
+        "# The pump\n\nFrom: Ann <ann@example.com>\nTo: Bob\nDate: 2025-01-01T10:13:20+00:00\n\nIt leaks.\n\n"
+        "## Attachment: notes.txt\n\nCall Ann.\n"
+    )
+    assert document.metadata["date"] == "2025-01-01T10:13:20+00:00"
+    assert place_of(document, "Call") == "attachment notes.txt"
+
+
+def test_a_truncated_outlook_message_fails_or_is_read_but_never_breaks() -> None:
+    body = outlook_message({"0037": "The pump", "1000": "It leaks."}, attachments={"notes.txt": b"Call Ann." * 900})
+
+    for share in range(1, 20):
+        try:
+            outcome = parse(body[: len(body) * share // 20], "a.msg").text
+        except DocumentError as exc:
+            outcome = exc.code
+        assert outcome.startswith(("# The pump", "From", "CORRUPT_DOCUMENT"))
+
+
+MAIL = b"Message-ID: <1@example.org>\nFrom: %s\nTo: bob@example.org\nSubject: %s\n%s\nThe gate is shut.\n"
+
+
+def test_headers_of_eight_bits_are_utf8_before_anything_else() -> None:
+    document = parse(MAIL % ("Zoë Größ <z@example.org>".encode(), "Grüße, Łódź".encode(), b""), "mails/1")
+
+    assert document.text.startswith("# Grüße, Łódź\n\nFrom: Zoë Größ <z@example.org>\n")
+    assert document.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("label", "encoding", "subject"),
+    [("iso-8859-1", "cp1252", "Schlüssel für 7 €"), ("koi8-r", "koi8-r", "Ключ"), ("shift_jis", "cp932", "髙い門②")],
+)
+def test_headers_of_eight_bits_are_in_the_charset_of_the_text(label: str, encoding: str, subject: str) -> None:
+    head = f"Content-Type: text/plain; charset={label}\n".encode()
+
+    document = parse(MAIL % (b"ann@example.org", subject.encode(encoding), head))
+
+    assert document.headings[0].text == subject
+    assert document.warnings == ()
+
+
+def test_a_header_whose_encoding_is_guessed_names_the_guess() -> None:
+    document = parse(MAIL % (b"ann@example.org", "Schlüssel".encode("cp1252"), b""))
+
+    assert document.headings[0].text == "Schlüssel"
+    assert "the header Subject" in document.warnings[0]
+    assert "windows-1252" in document.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("label", "encoding", "subject"),
+    [("gb2312", "gb18030", "陶喆的门"), ("iso-8859-1", "cp1252", "“7 €”"), ("ks_c_5601-1987", "cp949", "똠방각하")],
+)
+def test_encoded_words_are_read_as_browsers_read_their_charset(label: str, encoding: str, subject: str) -> None:
+    word = base64.b64encode(subject.encode(encoding)).decode()
+
+    assert parse(MAIL % (b"a@example.org", f"=?{label}?B?{word}?=".encode(), b"")).headings[0].text == subject
+
+
+def test_an_encoded_word_that_is_split_within_a_character_is_joined() -> None:
+    subject = b"=?utf-8?q?Gr=C3?=\n =?utf-8?q?=BC=C3=9Fe?="
+
+    assert parse(MAIL % (b"a@example.org", subject, b"")).headings[0].text == "Grüße"
+
+
+def test_an_attached_file_keeps_its_name_and_its_charset() -> None:
+    body = (
+        b"From: a@example.org\nSubject: x\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"
+        b"--b\n\nSee.\n--b\nContent-Type: text/csv; charset=gb2312\n"
+        b"Content-Disposition: attachment; filename*=gb2312''%CC%D5%86%B4.csv\n\n"
+    )
+
+    document = parse(body + "门,锁\n陶喆,2\n".encode("gb18030") + b"--b--\n")
+
+    assert document.headings[-1].text == "Attachment: 陶喆.csv"
+    assert document.text.endswith("| 门 | 锁 |\n| --- | --- |\n| 陶喆 | 2 |\n")
+
+
+@pytest.mark.parametrize("name", ["a.eml", "a.mbox", "a"])
+@pytest.mark.parametrize(
+    "start",
+    [b"From ann@example.org Sat May  2 09:00:00 2026\n", b"From ann@example.org\n", b"\n\n>From ann@example.org x\n"],
+)
+def test_one_mail_behind_a_line_that_separates_mails_is_a_mail(start: bytes, name: str) -> None:
+    body = start + MAIL % (b"Ann <ann@example.org>", b"The gate", b"Date: Sat, 2 May 2026 09:00:00 +0200\n")
+
+    document = parse(body, name)
+
+    assert document.text.startswith("# The gate\n\nFrom: Ann")
+    assert document.metadata["date"] == "2026-05-02T09:00:00+02:00"
+
+
+def test_prose_that_begins_with_from_separates_no_mails() -> None:
+    start = b"From ann@example.org Sat May  2 09:00:00 2026\n"
+    body = start + MAIL % (b"a@example.org", b"Test", b"") + b"\nFrom 10:30 to 12:00 we test.\nNote: bring the key.\n"
+
+    assert "From 10:30 to 12:00 we test.\nNote: bring the key." in parse(body).text
+
+
+@pytest.mark.parametrize("field", [b"X-Get_mail_default: a", b"X.Odd+Name!: a", b"X Mail Id: a", b"Thread Topic : a"])
+def test_a_field_with_an_odd_name_ends_no_head(field: bytes) -> None:
+    extra = field + b"\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n"
+
+    document = parse((MAIL % (b"a@example.org", b"Test", extra)).replace(b"shut", b"gr=C3=BCn"), "mails/1")
+
+    assert document.text == "# Test\n\nFrom: a@example.org\nTo: bob@example.org\n\nThe gate is grün.\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("2026-05-02T09:08:07Z", "2026-05-02T09:08:07+00:00"),
+        ("2026-05-02T09:08:07.25+02:00", "2026-05-02T09:08:07+02:00"),
+        ("2026-05-02 09:08", "2026-05-02T09:08:00"),
+        ("Saturday, 02-May-26 09:08:07 GMT", "2026-05-02T09:08:07+00:00"),
+        ("Sat May  2 09:08:07 2026", "2026-05-02T09:08:07"),
+        ("Sat May  2 09:08:07 CEST 2026", "2026-05-02T09:08:07+02:00"),
+        ("2 May 26 09:08 EST", "2026-05-02T09:08:00-05:00"),
+        ("Sat, 2 May 2026 9:08:07 PM -0700", "2026-05-02T21:08:07-07:00"),
+        ("May 2, 2026 09:08", "2026-05-02T09:08:00"),
+        ("Sa, 2. Mai 2026 09:08:07 +0200 (MESZ)", "2026-05-02T09:08:07+02:00"),
+        ("sam. 2 août 2026 09h08", "2026-08-02T09:08:00"),
+        ("02.05.2026 09:08", "2026-05-02T09:08:00"),
+        ("Sat, 2 May 2026", "2026-05-02"),
+    ],
+)
+def test_a_date_is_read_in_any_common_form(written: str, read: str) -> None:
+    document = parse(MAIL % (b"a@example.org", b"Test", f"Date: {written}\n".encode()))
+
+    assert document.metadata["date"] == read
+    assert document.warnings == ()
+
+
+@pytest.mark.parametrize("written", ["some day in May", "Sat, 32 May 2026 09:08:07 +0000", "05/06/2026 09:08"])
+def test_a_date_that_cannot_be_read_is_named(written: str) -> None:
+    document = parse(MAIL % (b"a@example.org", b"Test", f"Date: {written}\n".encode()))
+
+    assert document.metadata["date"] is None
+    assert document.warnings == (f"the date of the mail, {written!r}, cannot be read and is left out",)

@@ -1,0 +1,76 @@
+"""Links as they are written in Markdown, and nothing that only looks like one."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ragdrop.domain.links import Link
+from readers.text import TextParser
+
+
+def links(text: str) -> list[tuple[str, str]]:
+    return [(link.target, link.text) for link in TextParser().read(text.encode(), markdown=True).links]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[a](b.md)", [("b.md", "a")]),
+        ('[a *b*](<b c.md> "a title")', [("b c.md", "a *b*")]),
+        ("[a](b(1).md) [c](d\\_e.md)", [("b(1).md", "a"), ("d_e.md", "c")]),
+        ("[a][B  c] [b C][] [b c]\n\n[b c]: ../d.md 'x'", [("../d.md", "a"), ("../d.md", "b C"), ("../d.md", "b c")]),
+        ("[[a]] [[b|B]] [[c#d]] ![[e]]", [("[[a]]", "a"), ("[[b]]", "B"), ("[[c#d]]", "c#d"), ("![[e]]", "e")]),
+        ('<a class="x" href="b.md#top">to <b>b</b></a>', [("b.md#top", "to b")]),
+        ("<../b.md> <https://a.example/x.md>", [("../b.md", "../b.md")]),
+        ("[![badge](b.svg)](c.md)", [("c.md", "badge")]),
+        ("[a](https://a.example/b)", [("https://a.example/b", "a")]),
+        ("| [[a\\|b]] | [[c#d\\|e]] |\n|---|---|\n", [("[[a]]", "b"), ("[[c#d]]", "e")]),
+        ("![[a\\|100]] [[b|c\\|d]]", [("![[a]]", "100"), ("[[b]]", "c|d")]),
+        ("[a](R&amp;D.md) [b](caf&eacute;.md) [c](x&#43;y.md)", [("R&D.md", "a"), ("café.md", "b"), ("x+y.md", "c")]),
+        ("[a](r\\&amp;d.md) [b](c.md?x=1&copy=2)", [("r&amp;d.md", "a"), ("c.md?x=1&copy=2", "b")]),
+        ("[a][R]\n\n[r]: R&amp;D.md", [("R&D.md", "a")]),
+        ('<a href="R&amp;D.md">a</a>', [("R&D.md", "a")]),
+        ("Text.[^1]\n\n[^1]: Look at [[b]] and [c](c.md).", [("[[b]]", "b"), ("c.md", "c")]),
+        ("[a][b]\n\n[b]:\n  c.md 'title'", [("c.md", "a")]),
+        ("[a \\] b](c.md)", [("c.md", "a \\] b")]),
+    ],
+)
+def test_every_form_of_link_is_found_with_its_text(text: str, expected: list[tuple[str, str]]) -> None:
+    assert links(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "![a](b.png)",
+        "`[a](b.md)` and ``[[c]]``",
+        "```\n[a](b.md)\n```\ntext",
+        "text\n\n    [a](b.md)\n",
+        "<!-- [a](b.md) -->",
+        r"\[a](b.md)",
+        r"\[[a]]",
+        "Text.[^1]\n\n[^1]: Look there.\n[^note]: pump.md",
+        "[note]\n\n[note]: look at the pump",
+        "[a](#top) [b](javascript:alert) [[]]",
+        "---\nrelated: '[[a]]'\n---\n[b] and [c][d]",
+    ],
+)
+def test_images_code_comments_escapes_and_anchors_are_no_links(text: str) -> None:
+    assert links(text) == []
+
+
+@pytest.mark.parametrize("piece", ["[", "[a](", "![[", "`", "<a href=", "[a]: ", "<!--", "[[a|", "``` \n", "[]("])
+def test_hostile_text_of_a_million_characters_takes_seconds_and_not_hours(piece: str) -> None:
+    started = time.process_time()
+
+    TextParser().read((piece * (1_000_000 // len(piece))).encode(), markdown=True)
+
+    assert time.process_time() - started < 20
+
+
+def test_links_are_taken_from_a_text_too_long_for_the_markdown_parser() -> None:
+    text = "filler words\n" * 20_000 + "```\n[no](no.md)\n```\n[a](b.md)\n"
+
+    assert TextParser().read(text.encode(), markdown=True).links == (Link("b.md", "a"),)

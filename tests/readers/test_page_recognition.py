@@ -1,0 +1,171 @@
+"""Scans: pages without text are read by a recogniser, marked as such, and all others keep their text."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.parsed import ParsedDocument
+from ragdrop.errors import DependencyError, EmptyDocumentError, UnsupportedMediaTypeError
+from ragdrop.models.http import OpenAiHttp
+from ragdrop.models.splitter import SemanticSplitter
+from ragdrop.models.text_recognizers import HttpTextRecognizer, TextractRecognizer
+from ragdrop.ports import RecognizedText, TextRecognizer
+from readers.content import ContentParser
+from readers.isolated_reader import IsolatedReader
+from readers.pages.page_pictures import picture_of
+from readers.pages.page_recognition import MAX_PAGES, PageRecognition
+from readers.registry import read_here
+from tests import document_files
+
+PNG = b"\x89PNG\r\n\x1a\n rest"
+
+
+class Draws:
+    """Draws in this process."""
+
+    def picture(self, body: bytes, page: int) -> bytes | None:
+        return picture_of(body, page)
+
+
+class Says:
+    """Recognises the same text in every picture."""
+
+    at_once = 1
+
+    def __init__(self, text: str = "The pump leaks.", confidence: float = 0.93) -> None:
+        self.said, self.pictures = RecognizedText(text, confidence), list[bytes]()
+
+    def recognize(self, picture: bytes, deadline: Deadline) -> RecognizedText:
+        self.pictures.append(picture)
+        return self.said
+
+
+def parser_of(recognizer: TextRecognizer) -> ContentParser:
+    return ContentParser(read_here, PageRecognition(recognizer, Draws()))
+
+
+def place_of(document: ParsedDocument, words: str) -> tuple[str | None, int | None]:
+    (chunk,) = SemanticSplitter(lambda: None).split(document, max_tokens=500, overlap_tokens=0)
+    start = document.text.index(words)
+    return chunk.place_at(start, start + len(words)), chunk.page_at(start, start + len(words))
+
+
+def test_only_pages_without_text_are_recognised_and_their_places_say_so() -> None:
+    says = Says()
+
+    document = parser_of(says).parse(document_files.pdf(["Call Ann."], document_files.SCAN, ["Bye."]), name="a.pdf")
+
+    assert document.text == "Call Ann.\n\nThe pump leaks.\n\nBye.\n\n"
+    assert [picture[:8] for picture in says.pictures] == [b"\x89PNG\r\n\x1a\n"]
+    assert place_of(document, "leaks") == ("page 2, read by OCR (93 %)", 2)
+    assert place_of(document, "Bye") == ("page 3", 3)
+    assert document.warnings == ("1 pages are read by OCR, with a confidence of 93 %: 2",)
+
+
+def test_a_scan_is_read_whole_and_low_confidence_is_told() -> None:
+    pages = [document_files.SCAN] * 2
+
+    document = parser_of(Says(confidence=0.61)).parse(document_files.pdf(*pages), name="a.pdf")
+
+    assert document.text == "The pump leaks.\n\n" * 2
+    assert document.warnings[1] == "OCR is unsure of pages 1 (61 %), 2 (61 %): check quotes of them"
+
+
+def test_a_scan_in_which_nothing_is_recognised_is_empty() -> None:
+    with pytest.raises(EmptyDocumentError):
+        parser_of(Says("")).parse(document_files.pdf(document_files.SCAN), name="a.pdf")
+
+
+class DrawsTheSame:
+    """Draws no page, as that takes its time."""
+
+    def picture(self, body: bytes, page: int) -> bytes | None:
+        return PNG
+
+
+def test_pages_over_the_limit_are_named() -> None:
+    says = Says()
+    body = document_files.pdf(*[document_files.SCAN] * (MAX_PAGES + 5))
+
+    document = ContentParser(read_here, PageRecognition(says, DrawsTheSame())).parse(body, name="a.pdf")
+
+    assert len(says.pictures) == MAX_PAGES
+    assert document.warnings[-1].startswith("5 pages without a text layer were not read by OCR")
+
+
+def test_a_picture_is_read_where_there_is_a_recogniser_and_refused_where_there_is_none() -> None:
+    document = parser_of(Says()).parse(PNG, name="a.png")
+
+    assert (document.text, document.media_type) == ("The pump leaks.\n", "image/png")
+    assert place_of(document, "leaks") == ("picture, read by OCR (93 %)", None)
+    with pytest.raises(UnsupportedMediaTypeError):
+        ContentParser(read_here).parse(PNG, name="a.png")
+
+
+def test_the_child_process_draws_as_this_one_does() -> None:
+    reader = IsolatedReader()
+    body = document_files.pdf(["Call Ann."], document_files.SCAN)
+    try:
+        assert reader.picture(body, 0) is None
+        assert reader.picture(body, 1) == picture_of(body, 1) is not None
+        assert reader.picture(b"%PDF-1.4 broken", 0) is None
+        assert reader("csv", b"a,b\n1,2\n", "a.csv").tables
+    finally:
+        reader.close()
+
+
+def service(status: int, body: object) -> HttpTextRecognizer:
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert request.url.path == "/v1/recognize"
+        return httpx.Response(status, json=body)
+
+    client = httpx.Client(transport=httpx.MockTransport(answer))
+    return HttpTextRecognizer(OpenAiHttp("http://ocr.example", api_key=lambda: None, timeout_s=5, client=client))
+
+
+def test_a_service_gives_lines_with_their_confidence() -> None:
+    lines = [{"text": "The pump", "confidence": 1.0}, {"text": "leaks.", "confidence": 0.5}]
+
+    found = service(200, {"lines": lines}).recognize(PNG, Deadline.after(5))
+
+    assert (found.text, round(found.confidence, 2)) == ("The pump\nleaks.", 0.79)
+    assert service(422, {}).recognize(PNG, Deadline.after(5)).text == ""
+
+
+@pytest.mark.parametrize(("status", "body"), [(400, {}), (200, {"lines": [{}]}), (200, [])])
+def test_a_service_that_fails_is_a_dependency_that_fails(status: int, body: object) -> None:
+    with pytest.raises(DependencyError):
+        service(status, body).recognize(PNG, Deadline.after(5))
+
+
+class RefusedError(Exception):
+    """As botocore raises it."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.response = {"Error": {"Code": code}}
+
+
+class Textract:
+    def __init__(self, reply: dict[str, object] | RefusedError) -> None:
+        self.reply = reply
+
+    def detect_document_text(self, **asked: dict[str, bytes]) -> dict[str, object]:
+        assert asked == {"Document": {"Bytes": PNG}}
+        if isinstance(self.reply, RefusedError):
+            raise self.reply
+        return self.reply
+
+
+def test_textract_gives_its_lines_and_what_it_refuses_is_without_text() -> None:
+    blocks = [{"BlockType": "PAGE"}, {"BlockType": "LINE", "Text": "It leaks.", "Confidence": 98.0}]
+
+    def recognized(reply: dict[str, object] | RefusedError) -> RecognizedText:
+        return TextractRecognizer(Textract(reply), failures=(RefusedError,)).recognize(PNG, Deadline.after(5))
+
+    assert recognized({"Blocks": blocks}) == RecognizedText("It leaks.", 0.98)
+    assert recognized(RefusedError("UnsupportedDocumentException")).text == ""
+    with pytest.raises(DependencyError):
+        recognized(RefusedError("ThrottlingException"))

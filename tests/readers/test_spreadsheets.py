@@ -1,0 +1,172 @@
+"""Workbooks: sheets as tables, values as they are shown, and cells as places."""
+
+from __future__ import annotations
+
+import datetime
+from itertools import pairwise
+
+import pytest
+
+from ragdrop.domain.parsed import ParsedDocument, document_of, part_of, part_places
+from ragdrop.errors import CorruptDocumentError, EmptyDocumentError, EncryptedDocumentError, UnsafeDocumentError
+from ragdrop.models.splitter import SemanticSplitter
+from readers.content import ContentParser
+from readers.registry import read_here
+from tests import office_files
+
+ROWS = [["part", "price"], ["seal", 3.5], ["rotor", 12]]
+
+
+def parse(body: bytes, name: str = "a.xlsx") -> ParsedDocument:
+    return ContentParser(read_here).parse(body, name=name)
+
+
+def place_of(document: ParsedDocument, words: str) -> str:
+    """The place of *words* in a citation of the chunk that is all of the document."""
+    chunks = SemanticSplitter(lambda: None).split(document, max_tokens=200, overlap_tokens=0)
+    (chunk,) = [chunk for chunk in chunks if words in chunk.text]
+    start = document.text.index(words)
+    return chunk.place_at(start, start + len(words)) or ""
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        (office_files.xlsx({"Parts": ROWS}), "a.xlsx"),
+        (office_files.xls({"Parts": ROWS}), "a.xls"),
+        (office_files.ods({"Parts": ROWS}), "a.ods"),
+        (office_files.xlsx({"Parts": ROWS}), "no name that tells"),
+    ],
+)
+def test_a_sheet_is_a_table_under_its_name(body: bytes, name: str) -> None:
+    document = parse(body, name)
+
+    assert document.text == "## Parts\n\n| part | price |\n| --- | --- |\n| seal | 3.5 |\n| rotor | 12 |\n"
+    assert document.heading_path(40) == ("Parts",)
+    assert place_of(document, "12") == "Parts!A3:B3"
+    assert place_of(document, "part | price") == "Parts!A1:B1"
+
+
+def test_values_are_shown_as_a_sheet_shows_them() -> None:
+    row = [
+        0.19,
+        datetime.date(2026, 3, 1),
+        datetime.datetime.fromisoformat("2026-03-01 09:30"),
+        True,
+        1e6,
+        0.1 + 0.2,
+        "a\nb|c",
+    ]
+    document = parse(office_files.xlsx({"S": [list("abcdefg"), row]}, formats={"A2": "0.0%"}))
+
+    assert document.text.endswith("| 19% | 2026-03-01 | 2026-03-01 09:30 | TRUE | 1000000 | 0.3 | a b\\|c |\n")
+
+
+def test_titles_above_a_table_stand_before_it_and_its_header_is_the_first_row_of_more_cells() -> None:
+    rows = [["Budget 2026"], [], *ROWS, [], ["seal 2", 4]]
+    document = parse(office_files.xlsx({"Q1 2026": rows}))
+
+    assert "Budget 2026\n\n| part | price |" in document.text
+    assert document.text.endswith("| rotor | 12 |\n| seal 2 | 4 |\n")
+    assert place_of(document, "seal 2") == "'Q1 2026'!A7:B7"
+
+
+def test_a_second_header_behind_an_empty_row_begins_a_second_table() -> None:
+    document = parse(office_files.xlsx({"S": [*ROWS, [], ["name", "town"], ["Ann", "Graz"]]}))
+
+    assert len(document.tables) == 2
+    assert place_of(document, "Graz") == "S!A6:B6"
+
+
+def test_a_table_that_does_not_start_at_the_corner_keeps_the_names_of_its_cells() -> None:
+    document = parse(office_files.xlsx({"S": [[], [], [None, None, "part", "price"], [None, None, "seal", 1]]}))
+
+    assert place_of(document, "seal") == "S!C4:D4"
+
+
+def test_a_hidden_sheet_is_read_and_named() -> None:
+    document = parse(office_files.xlsx({"S": ROWS, "Secret": [["a", "b"], ["x", 1]]}, hidden=["Secret"]))
+
+    assert "## Secret (hidden sheet)" in document.text
+    assert document.warnings == ("1 hidden sheets are read: Secret",)
+
+
+def test_a_long_table_is_split_by_rows_with_its_header_repeated_and_its_cells_named() -> None:
+    rows = [["part", "price"], *([f"part {number}", number] for number in range(1_000))]
+    document = parse(office_files.xlsx({"S": rows}))
+
+    chunks = SemanticSplitter(lambda: None).split(document, max_tokens=120, overlap_tokens=10)
+
+    assert len(chunks) > 20
+    assert {chunk.context for chunk in chunks[2:]} == {"| part | price |\n| --- | --- |"}
+    assert chunks[0].place == "S"
+    assert str(chunks[1].place).startswith("S!A1:B")
+    for before, after in pairwise(chunks[1:]):
+        assert str(before.place).rpartition("B")[2] == str(
+            int(str(after.place).partition("!A")[2].partition(":")[0]) - 1
+        )
+    assert str(chunks[-1].place).endswith(":B1001")
+    one = next(chunk for chunk in chunks if "part 777 " in chunk.text)
+    at = document.text.index("| part 777 ")
+    assert one.place_at(at, at + 12) == "S!A779:B779"
+
+
+def test_parts_of_a_long_workbook_name_the_same_cells() -> None:
+    rows = [["part", "price"], *([f"part {number}", number] for number in range(1_000))]
+    whole = parse(office_files.xlsx({"S": rows}))
+    names = {}
+
+    for start, end in part_places(whole, 4_000):
+        part = part_of(whole, start, end, lambda begin, stop: whole.text[begin:stop])
+        for chunk in SemanticSplitter(lambda: None).split(part, max_tokens=120, overlap_tokens=0):
+            for line in chunk.text.split("\n"):
+                if line.startswith("| part ") and "price" not in line:
+                    at = chunk.start + chunk.text.index(line)
+                    names[line] = chunk.place_at(at, at + len(line))
+
+    assert names == {f"| part {number} | {number} |": f"S!A{number + 2}:B{number + 2}" for number in range(1_000)}
+
+
+def test_places_survive_their_way_through_json() -> None:
+    document = parse(office_files.xlsx({"S": ROWS}))
+
+    assert document_of(document.fields()) == document
+
+
+def test_a_workbook_without_cells_is_empty() -> None:
+    with pytest.raises(EmptyDocumentError):
+        parse(office_files.xlsx({"S": []}))
+
+
+def test_a_truncated_workbook_says_what_to_do() -> None:
+    body = office_files.xlsx({"S": ROWS})
+
+    with pytest.raises(CorruptDocumentError, match="save it again"):
+        parse(body[: len(body) // 2])
+
+
+def test_a_workbook_with_a_password_is_told_apart() -> None:
+    book = office_files.xls({"S": ROWS})
+    start = book.index(b"\x09\x08\x10\x00")
+    locked = book[: start + 20] + b"\x2f\x00\x04\x00\0\0\0\0" + book[start + 28 :]
+
+    with pytest.raises(EncryptedDocumentError):
+        parse(locked, "a.xls")
+
+
+def test_a_bomb_in_a_sheet_is_refused() -> None:
+    body = office_files.xlsx({"S": ROWS})
+    bomb = office_files.repacked(body, {"xl/worksheets/sheet1.xml": b"<a>" + b" " * 70_000_000 + b"</a>"})
+    entities = office_files.repacked(body, {"xl/sharedStrings.xml": b'<!DOCTYPE a [<!ENTITY b "x">]><sst>&b;</sst>'})
+
+    for hostile in (bomb, entities):
+        with pytest.raises(UnsafeDocumentError):
+            parse(hostile)
+
+
+def test_a_damaged_sheet_costs_itself_alone() -> None:
+    body = office_files.xlsx({"S": ROWS, "T": ROWS})
+    document = parse(office_files.repacked(body, {"xl/worksheets/sheet1.xml": b"<worksheet><sheetData><row"}))
+
+    assert "## T" in document.text
+    assert any("S" in warning and "cannot be read" in warning for warning in document.warnings)
