@@ -83,7 +83,7 @@ def drill(harness: Harness, case: FaultCase) -> Seen:
     return Seen((*first, *more), then, all_asks, answer, missing, reached, recovered_s, restarted, unwell)
 
 
-def problems(seen: Seen, wanted: Expected) -> list[str]:
+def problems(seen: Seen, wanted: Expected) -> list[str]:  # noqa: C901
     """What is not as it should be, in words."""
     found = []
     searches = (*seen.first, seen.then)

@@ -48,7 +48,7 @@ class ReconcileKey:
         self._apply_settings = apply_settings
         self._clock = clock
 
-    def __call__(
+    def __call__(  # noqa: C901
         self, key: DocumentKey, change: Change, delivery: Delivery, tenant: Tenant, deadline: Deadline
     ) -> Work | None:
         """The work that is left; None where the registry agrees with the bucket.

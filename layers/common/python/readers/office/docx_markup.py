@@ -141,7 +141,7 @@ def unwrapped(root: Element) -> None:
             node[:] = [each for each in node if local(each) in kept]
 
 
-def _content(node: Element, parent: Element) -> Iterator[Element]:
+def _content(node: Element, parent: Element) -> Iterator[Element]:  # noqa: C901
     """What stands for *node* in its *parent*."""
     name = local(node)
     if name == "AlternateContent":

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 from readers.office.package import local
 
 
-def linear(node: Element) -> str:
+def linear(node: Element) -> str:  # noqa: C901
     """A formula on one line.
 
     >>> from xml.etree import ElementTree
