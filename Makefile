@@ -41,7 +41,7 @@ deploy: setup ## deploy what make build made to AWS with a new release: make dep
 	@.venv/bin/python -m localstack.aws_deploy $(or $(ENV),dev)
 
 rehearse: setup .local/env/awscli/.ready ## run every command of docs/deploy.md against the emulator, under ten minutes
-	@.venv/bin/python -m localstack.rehearsal
+	@.venv/bin/python -m tests.faults.rehearsal
 
 status: setup ## show what runs and where
 	@$(STACK) status
@@ -67,7 +67,7 @@ test-unit: setup ## the quick tests, under a minute: no stack, no network
 	@.venv/bin/python -m pytest -n 2 tests/unit tests/architecture
 
 drill: setup ## fail every dependency in every way, about eleven minutes; DRILL=--write keeps the table in docs/operations.md
-	@.venv/bin/python -m localstack.drill $(DRILL)
+	@.venv/bin/python -m tests.faults $(DRILL)
 
 lint: setup .local/env/audit/.ready .local/env/checkov/.ready ## ruff, mypy strict, the template, secrets, known vulnerabilities
 	@.venv/bin/ruff check .

@@ -30,7 +30,7 @@ def found_by_lint(path: str, source: str) -> bool:
         "cli/ragdrop_cli/new.py",
         "localstack/models/extraction.py",
         "localstack/new.py",
-        "localstack/drill/new.py",
+        "localstack/opensearch/new.py",
         "checks/new.py",
         "pages/new.py",
         "testing/new.py",
@@ -41,7 +41,7 @@ def test_lint_finds_a_print_where_printing_is_not_the_modules_job(path: str, lin
     assert found_by_lint(path, f'"""A module."""\n\n{line}\n')
 
 
-@pytest.mark.parametrize("path", ["localstack/drill/__main__.py", "benchmarks/new.py", "tests/unit/new.py"])
+@pytest.mark.parametrize("path", ["localstack/opensearch/__main__.py", "benchmarks/new.py", "tests/unit/new.py"])
 def test_lint_allows_a_print_where_it_is_the_result(path: str) -> None:
     assert not found_by_lint(path, '"""A module."""\n\nprint(1)\n')
 

@@ -244,6 +244,13 @@ def _modules(*more: str) -> list[Path]:
     return [path for folder in (*PRODUCT, *more) for path in (ROOT / folder).rglob("*.py")]
 
 
+def test_nothing_that_is_shipped_or_started_imports_tests() -> None:
+    folders = [folder for folder in PRODUCT if folder != "benchmarks"]
+    paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+
+    assert [path for path in paths for name in imported(path) if name.partition(".")[0] == "tests"] == []
+
+
 def test_the_graph_is_of_the_package_that_is_shipped() -> None:
     assert {"query.search", "ingest.reconcile", "generate.ask"} <= set(GRAPH.modules)
     assert PACKAGE.is_dir()

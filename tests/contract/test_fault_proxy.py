@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx
 import pytest
 
-from localstack.drill.proxy import SLOW_S, FaultProxies, FaultProxy
+from tests.faults.proxy import SLOW_S, FaultProxies, FaultProxy
 
 
 class Echo(BaseHTTPRequestHandler):

@@ -38,7 +38,7 @@ from ragdrop.ingest.reconcile_rules import LEASE_S
 from ragdrop.ingest.revision_store import PART_CHARACTERS, RevisionStore
 from ragdrop.ports.message_queue import Delivery
 from ragdrop.ports.registry import HopLimits
-from tests.faults import Countdown, Crash, Fragile
+from tests.faults.crashes import Countdown, Crash, Fragile
 from tests.functions.history_backends import InMemory, InMoto
 from tests.world import World
 

@@ -11,7 +11,7 @@ from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ports.message_queue import Delivery
 from ragdrop.ports.registry import HopLimits
 from testing.memory_object_store import MemoryObjectStore
-from tests.faults import Countdown, Crash, Fragile
+from tests.faults.crashes import Countdown, Crash, Fragile
 from tests.large_documents import PARTS, PATH, again, finish, large_world, one_part_at_a_time, text_of
 from tests.world import World
 

@@ -8,7 +8,7 @@ from ragdrop.domain.documents import Status
 from ragdrop.errors import EmbeddingServiceError
 from ragdrop.ingest.reconcile_rules import LEASE_S
 from ragdrop.ports.message_queue import Change
-from tests.faults import Crash
+from tests.faults.crashes import Crash
 from tests.world import World
 
 LONG = "\n\n".join(f"Paragraph {n}: the quick brown fox jumps over the lazy dog near gate {n}." for n in range(200))

@@ -1,7 +1,7 @@
-"""What the drill takes away behind ragdrop's back: an index, its chunks, segments or credentials, its model, its port.
+"""Losses that ragdrop does not see: an index, its chunks, segments or credentials, its model, its port.
 
 The losses of OpenSearch come first.  Then the tenant is moved to the bucket index, and apps without local copies are
-asked.
+asked.  Last, a stack attaches to an emulator that somebody else started.
 """
 
 from __future__ import annotations
@@ -18,11 +18,21 @@ import httpx
 
 from localstack.demo import VAULT
 from localstack.deploy import Emulated
-from localstack.drill.asking import DrillReply, ask, health, search
-from localstack.drill.harness import TENANT, Harness, check_index, on_another_port, sweep, with_settings
-from localstack.drill.round import wait_until_well
 from localstack.launch_options import BUCKET_URL
 from localstack.seed import ragdrop, ragdrop_json
+from tests.faults.harness import (
+    TENANT,
+    DrillReply,
+    Harness,
+    ask,
+    check_index,
+    health,
+    on_another_port,
+    search,
+    sweep,
+    with_settings,
+)
+from tests.faults.round import wait_until_well
 
 INDEXES = "ragdrop-*"
 RECOVERY_S = 60.0

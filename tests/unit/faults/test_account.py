@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from localstack.drill.account import account
-from localstack.drill.asking import DrillReply
-from localstack.drill.openings import BreakerLine
-from localstack.drill.round import Seen
+from tests.faults.breakers import BreakerLine
+from tests.faults.harness import DrillReply
+from tests.faults.round import Seen, account
 
 BEGUN_S = 1_000.0
 

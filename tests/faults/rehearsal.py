@@ -35,7 +35,7 @@ from localstack.services import INHERITED, answerer, aws_environment, embedding,
 GUIDE = REPOSITORY / "docs/deploy.md"
 TOOLS = {"sam": "sam", "aws": "awscli"}  # each in its environment
 STACK, SECOND, TENANT = "ragdrop-dev", "ragdrop-two", "acme"
-SECRET = "ssm:/ragdrop/openai"  # noqa: S105 - a name
+SECRET = "ssm:/ragdrop/openai"
 QUESTION = {"question": "What is the code of the pump?", "document": "team/pump.md"}
 CODE = "QX-5521"
 NOTE = f"# Pump\n\nThe code of the pump is {CODE}.\n"

@@ -1,4 +1,4 @@
-"""`python -m localstack.drill [--write] [--only TEXT]`: run the drill, print its table; 1 on a mismatch."""
+"""`python -m tests.faults [--write] [--only TEXT]`: run the drill, print its table; 1 on a mismatch."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from localstack.drill import attaching
-from localstack.drill.account import account
-from localstack.drill.behind_breakers import lines_since
-from localstack.drill.expectations import FaultCase, cases, expected
-from localstack.drill.harness import Harness, harness
-from localstack.drill.losses import LOSSES, suffered
-from localstack.drill.round import drill, problems, warm_up
-from localstack.drill.verifying import VERIFIER_FAULTS, judged
 from localstack.home import REPOSITORY
 from localstack.opensearch import UnavailableError
 from localstack.processes import LaunchError
 from localstack.progress import Progress
+from tests.faults import attaching
+from tests.faults.breakers import lines_since
+from tests.faults.cases import FaultCase, cases, expected
+from tests.faults.harness import Harness, harness
+from tests.faults.losses import LOSSES, suffered
+from tests.faults.round import account, drill, problems, warm_up
+from tests.faults.verifier import VERIFIER_FAULTS, judged
 
 PAGE = REPOSITORY / "docs/operations.md"
-MARKS = ("<!-- drill: written by localstack/drill -->", "<!-- end of drill -->")
+MARKS = ("<!-- drill: written by tests/faults -->", "<!-- end of drill -->")
 HEAD = ("| fault | expected | seen |", "|---|---|---|")
 
 
@@ -32,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the drill; 1 where a fault was not as expected."""
     parser = argparse.ArgumentParser(description="Fail every dependency in every way, and see what callers see.")
     parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.relative_to(REPOSITORY)}")
-    parser.add_argument("--only", default="", help="only faults whose name holds this text")
+    parser.add_argument("--only", default="", help="only faults whose name contains this text")
     options = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # then what was started is stopped too
     rows: list[str] = []
@@ -46,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 rows.append(row)
                 wrong += happened
         except (LaunchError, UnavailableError) as exc:
-            sys.exit(f"the drill could not be held: {exc}")
+            sys.exit(f"the drill could not run: {exc}")
     taken_s = time.monotonic() - begun
     print(*wrong, sep="\n", end="\n" if wrong else "")  # once more, where the end of a long log shows them
     print(f"{len(rows)} faults, {sum(row in wrong for row in rows)} not as expected, {taken_s:.0f} s")
@@ -56,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def rows_of(folder: Path, only: str) -> Iterator[tuple[str, list[str]]]:
-    """Each row of the table whose name holds *only*, with what is printed again where it was not as expected.
+    """Each row of the table whose name contains *only*, with what is printed again on a mismatch.
 
     Raises:
         LaunchError: A part of a stack did not come up.
@@ -93,13 +92,13 @@ def checked(name: str, expected: str, seen: object, *, as_expected: bool) -> tup
 def one_row(made: Harness, case: FaultCase) -> tuple[str, list[str]]:
     """One round as a row of the table; where it was not as expected, all that happened in it, line by line."""
     begun_s = time.time()
-    wanted, seen = expected(case), drill(made, case)
-    found = problems(seen, wanted)
+    required, seen = expected(case), drill(made, case)
+    found = problems(seen, required)
     if not found:
-        return f"| {case.name} | {wanted} | {seen} |", []
+        return f"| {case.name} | {required} | {seen} |", []
     arrivals = {name: made.proxies[name].arrivals for name in case.dependencies}
     happened = account(seen, lines_since(made, begun_s), arrivals, begun_s)
-    row = f"| {case.name} | {wanted} | {seen}: **{'; '.join(found)}** |"
+    row = f"| {case.name} | {required} | {seen}: **{'; '.join(found)}** |"
     return row, [row, *happened]
 
 

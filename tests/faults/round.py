@@ -1,19 +1,18 @@
-"""One round of the drill: a fault is set, what callers see is noted, the fault goes, and they must be well again."""
+"""One round of the drill: set a fault, note what callers see, remove it, and wait until the answers are complete."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import httpx
 
-from localstack.drill.asking import LIMIT_S, DrillReply, ask, search
-from localstack.drill.behind_breakers import POLL_S, await_shared, late, touched, while_open
-from localstack.drill.expectations import OUTAGES, Expected, FaultCase, opens_for_questions, opens_for_searches
-from localstack.drill.harness import OPEN_S, Harness
 from localstack.processes import LaunchError
+from tests.faults.breakers import POLL_S, BreakerLine, await_shared, late, touched, while_open
+from tests.faults.cases import OUTAGES, Expected, FaultCase, opens_for_questions, opens_for_searches
+from tests.faults.harness import LIMIT_S, OPEN_S, DrillReply, Harness, ask, search
 
 TOGETHER = 5  # questions at once: as many failures as open a breaker
 BATCHES = 6  # at most: calls that went well just before keep a breaker closed until they are less than half
@@ -83,37 +82,30 @@ def drill(harness: Harness, case: FaultCase) -> Seen:
     return Seen((*first, *more), then, all_asks, answer, missing, reached, recovered_s, restarted, unwell)
 
 
-def problems(seen: Seen, wanted: Expected) -> list[str]:  # noqa: C901
+def problems(seen: Seen, required: Expected) -> list[str]:
     """What is not as it should be, in words."""
-    found = []
     searches = (*seen.first, seen.then)
-    if any(each.status != httpx.codes.OK for each in searches):
-        found.append(f"search answered {sorted({each.status for each in searches})}")
-    if not {each.level for each in seen.first} <= wanted.first:
-        found.append("another level at first")
-    if (seen.then.level, seen.then.breaker) != (wanted.then, wanted.breaker):
-        found.append("another level or flag then")
-    if any((each.level > 1) != bool(each.body.get("fallback")) for each in searches):
-        found.append("fallback does not go with the level")
-    if any(bool(each.body.get("results")) != (each.level <= 2) for each in searches):
-        found.append("results do not go with the level")
-    if any((each.level >= 3) != each.retry_after for each in searches):
-        found.append("Retry-After does not go with the level")
-    if not {each.status for each in (*seen.asks, seen.ask)} <= wanted.ask:
-        found.append("another status of ask")
-    if seen.ask.status == httpx.codes.SERVICE_UNAVAILABLE and not seen.ask.retry_after:
-        found.append("ask has no Retry-After")
-    if seen.slowest_s > LIMIT_S:
-        found.append("later than the deadline")
-    if seen.late:
-        found.append(f"no {' and no '.join(seen.late)} came while the breaker was open")
-    if seen.touched:
-        found.append(f"{seen.touched} requests reached what is behind an open breaker")
-    if seen.recovered_s is None:
-        found.append(f"not well again within {RECOVERY_S:.0f} s")
-    if seen.restarted:
-        found.append("a function ended")
-    return found
+    statuses = sorted({each.status for each in searches})
+    all_found = {
+        f"search answered {statuses}": statuses != [httpx.codes.OK],
+        "another level at first": not {each.level for each in seen.first} <= required.first,
+        "another level or flag then": (seen.then.level, seen.then.breaker) != (required.then, required.breaker),
+        "fallback does not go with the level": any(
+            (each.level > 1) != bool(each.body.get("fallback")) for each in searches
+        ),
+        "results do not go with the level": any(
+            bool(each.body.get("results")) != (each.level <= 2) for each in searches
+        ),
+        "Retry-After does not go with the level": any((each.level >= 3) != each.retry_after for each in searches),
+        "another status of ask": not {each.status for each in (*seen.asks, seen.ask)} <= required.ask,
+        "ask has no Retry-After": seen.ask.status == httpx.codes.SERVICE_UNAVAILABLE and not seen.ask.retry_after,
+        "later than the deadline": seen.slowest_s > LIMIT_S,
+        f"no {' and no '.join(seen.late)} came while the breaker was open": bool(seen.late),
+        f"{seen.touched} requests reached what is behind an open breaker": bool(seen.touched),
+        f"not well again within {RECOVERY_S:.0f} s": seen.recovered_s is None,
+        "a function ended": seen.restarted,
+    }
+    return [problem for problem, is_so in all_found.items() if is_so]
 
 
 def warm_up(harness: Harness) -> None:
@@ -167,3 +159,33 @@ def _recovery(harness: Harness) -> tuple[float | None, tuple[DrillReply, ...]]:
         unwell.append(reply)
         time.sleep(POLL_S)
     return None, tuple(unwell)
+
+
+def account(
+    seen: Seen, told: Iterable[BreakerLine], arrivals: Mapping[str, Sequence[float]], begun_s: float
+) -> list[str]:
+    """Replies, what logs *told* of breakers, and when each failed dependency was reached; seconds after *begun_s*."""
+    replies = {
+        "search": (*seen.first, seen.then),
+        "question": (*seen.asks, seen.ask),
+        "after the fault": seen.unwell,
+    }
+    events = [(reply.sent_at_s, f"{kind}: {_reply(reply)}") for kind, found in replies.items() for reply in found]
+    events += [(line.at_s, f"log: {' '.join(filter(None, (line.message, line.dependency)))}") for line in told]
+    events += [(at_s, f"{name}: reached") for name, times in arrivals.items() for at_s in times if at_s >= begun_s]
+    return [f"  {at_s - begun_s:6.2f} s  {what}" for at_s, what in sorted(events)]
+
+
+def _reply(reply: DrillReply) -> str:
+    """Status, code, level and flags of a reply, and how long it took.
+
+    >>> _reply(DrillReply(503, 0.25, {"fallback_level": 3, "error": {"code": "INDEX_UNAVAILABLE"}}, retry_after=True))
+    '503 INDEX_UNAVAILABLE level 3, Retry-After, took 0.25 s'
+    """
+    head = " ".join(filter(None, (str(reply.status), reply.code, f"level {reply.level}" if reply.level else "")))
+    flags = {
+        "breaker open": reply.breaker,
+        f"degraded: {reply.body.get('degraded')}": bool(reply.body.get("degraded")),
+        "Retry-After": reply.retry_after,
+    }
+    return ", ".join([head, *(flag for flag, on in flags.items() if on), f"took {reply.taken_s:.2f} s"])

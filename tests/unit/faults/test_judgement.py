@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from localstack.drill.asking import LIMIT_S, DrillReply
-from localstack.drill.expectations import FaultCase, cases, expected
-from localstack.drill.losses import LOSSES, SeenLoss
-from localstack.drill.round import RECOVERY_S, Seen, problems
+from tests.faults.cases import FaultCase, cases, expected
+from tests.faults.harness import LIMIT_S, DrillReply
+from tests.faults.losses import LOSSES, SeenLoss
+from tests.faults.round import RECOVERY_S, Seen, problems
 
 INDEX_CUT = FaultCase("refuse", ("index",))
 REGISTRY_CUT = FaultCase("refuse", ("dynamodb",))

@@ -1,4 +1,4 @@
-"""The verifier's faults: what `POST /v1/verify` says of a sentence in other words while the verifier fails."""
+"""The verifier's faults: what `POST /v1/verify` returns for a paraphrased sentence while the verifier fails."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from localstack.drill.asking import DrillReply, verify
-from localstack.drill.harness import Harness, with_settings
-from localstack.drill.proxy import Fault
+from tests.faults.harness import DrillReply, Harness, verify, with_settings
+from tests.faults.proxy import Fault
 
 ANSWER = "The crossing was shut since the water level was too high."
 SOURCE = "The bridge was closed because the river had risen."

@@ -7,7 +7,6 @@ from pathlib import Path
 import httpx
 
 from localstack.demo import QUESTION
-from localstack.drill.harness import SAMPLE, TENANT, VAULT
 from localstack.home import Home
 from localstack.launch_options import home_for
 from localstack.launcher import down, up
@@ -16,6 +15,7 @@ from localstack.processes import stop
 from localstack.progress import Progress
 from localstack.seed import push
 from localstack.services import await_service, emulator, launch
+from tests.faults.harness import SAMPLE, TENANT, VAULT
 
 NAME = "emulator: attach to a foreign one"
 EXPECTED = "attached; ask 200; running after down"

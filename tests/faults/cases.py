@@ -1,4 +1,4 @@
-"""Expected outcome of each fault (docs/operations.md). Pure: the table is tested without injecting faults."""
+"""Faults, and the expected outcome of each (docs/operations.md). Pure: the table is tested without injecting faults."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from localstack.drill.proxy import Fault
+from tests.faults.proxy import Fault
 
 DEPENDENCIES = ("index", "embedding", "chat", "dynamodb", "s3")
 FAULTS: tuple[Fault, ...] = ("refuse", "hang", "slow", "429", "500", "garbage")

@@ -1,4 +1,4 @@
-"""A loopback proxy for one dependency that passes requests on, or fails them in the way that it is told."""
+"""A loopback proxy for one dependency that passes requests on, or fails them in the way that is set."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class FaultProxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - a coroutine of start_server runs in one
+        assert task is not None
         self._under_way.add(task)
         with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             await self._answer(reader, writer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from localstack.drill.openings import (
+from tests.faults.breakers import (
     SHARED_AGAIN_S,
     UNSHARED,
     OpenSpan,

@@ -1,1 +1,0 @@
-"""The failure drill: real processes behind fault proxies, cut off, hung, slowed and garbled one by one and in pairs."""
