@@ -23,11 +23,10 @@ from benchmarks.local_embeddings import LocalEmbeddings
 from benchmarks.stores_in_memory import bucket_index
 from ragdrop.domain.chunks import CandidateQuery, Filters, IndexedChunk, Vector
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Head, Heads, Status
+from ragdrop.domain.documents import Head, Heads, Name, Status, folded_name
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import Link, followable
 from ragdrop.domain.models import EmbeddingSpace
-from ragdrop.domain.pointers import Name, folded_name
 from ragdrop.domain.retrieval import FoundChunk, FoundDocument, candidate_limit
 from ragdrop.domain.tenants import ActiveIndex, Caller, ChunkingPlan, Tenant
 from ragdrop.ingest.mentions import mentions

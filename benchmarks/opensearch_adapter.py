@@ -34,7 +34,8 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
-from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop.resilience.retrying import Retries
+from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from ragdrop_opensearch.mapping import source_of
 
 DIMENSION = 384
@@ -66,7 +67,10 @@ def main() -> None:
 def run(url: str, small: int, rounds: int) -> list[Grid]:
     """All measurements against the node at *url*; *small* and ten times *small* chunks are compared."""
     source = random.Random(384)
-    index, client = OpenSearchChunkIndex.from_url(url), OpenSearch(url)  # raw: the library's client as it comes
+    index, client = (
+        OpenSearchChunkIndex.from_url(url, retries=Retries()),
+        OpenSearch(url),
+    )  # raw: the library's client as it comes
     refs = {
         name: IndexRef("acme", f"ragdrop-v1-bench-{name}-1", DIMENSION) for name in ("small", "large", "shared", "raw")
     }

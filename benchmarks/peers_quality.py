@@ -26,7 +26,8 @@ from benchmarks.significance import p_value
 from localstack.opensearch.releases import HYBRID_RELEASE, RELEASES
 from ragdrop import __version__
 from ragdrop.operate.evaluation import mean, ndcg, recall
-from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop.resilience.retrying import Retries
+from ragdrop_opensearch.engine import OpenSearchChunkIndex
 
 LIMIT = 10
 OWN = ("ragdrop, bucket index", "ragdrop, OpenSearch")
@@ -57,7 +58,7 @@ def scores(collection: Collection, found: Mapping[str, list[str]]) -> Scores:
 def own(collection: Collection, model: LocalEmbeddings, url: str) -> dict[str, Scores]:
     """The default of ragdrop over both of its indexes."""
     measured = {}
-    for name, index in zip(OWN, (None, OpenSearchChunkIndex.from_url(url, shards=1)), strict=True):
+    for name, index in zip(OWN, (None, OpenSearchChunkIndex.from_url(url, shards=1, retries=Retries())), strict=True):
         with pushed(collection, model, index=index) as place:
             found = {id_: place.search(question, LIMIT) for id_, question in collection.questions.items()}
         measured[name] = scores(collection, found)

@@ -33,7 +33,8 @@ from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.queries import Query
-from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop.resilience.retrying import Retries
+from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from testing.memory_registry import MemoryRegistry
 from tests.world import World
 
@@ -130,7 +131,9 @@ def opensearch_index() -> tuple[MeasuredSearch, str]:
         Path(folder).chmod(0o755)  # the node of a root user runs as another one
         node = start(Path(folder))
         try:
-            index = OpenSearchChunkIndex.from_url(node.url, shards=1, connection_class=noting(node.url, notes))
+            index = OpenSearchChunkIndex.from_url(
+                node.url, shards=1, connection_class=noting(node.url, notes), retries=Retries()
+            )
             measured = measure("OpenSearch", index, notes)
             return measured, OpenSearch(node.url).info()["version"]["number"]
         finally:

@@ -22,6 +22,8 @@ from ragdrop.domain.chunks import (
     RevisionPage,
     Vector,
     best_first,
+    check_dimension,
+    has_direction,
 )
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
@@ -31,7 +33,6 @@ from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, RagdropError
 from ragdrop.ports import SearchableIndex
 from ragdrop.ports.chunk_index import SOME_BYTES, IndexFaults, Reading
-from ragdrop.stores.index_queries import check_dimension, has_direction
 
 _BM25_K1, _BM25_B = 1.2, 0.75  # the usual ones, those of Lucene and FTS5 too
 

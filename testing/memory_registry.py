@@ -11,11 +11,10 @@ from typing import Any
 
 from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
+from ragdrop.domain.documents import Detail, Failure, Head, Heads, Name, Page, Status
 from ragdrop.domain.golden import CanaryRun
 from ragdrop.domain.history import LiveChange, change_of, milliseconds
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.pointers import Name
 from ragdrop.domain.rates import RateLimits
 from ragdrop.domain.tenants import ActiveIndex, KeptSettings, Tenant
 from ragdrop.errors import DatabaseError, RagdropError

@@ -9,17 +9,19 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Detail, Head, PromotionLevel
-from ragdrop.domain.history import ChangeCounts, LiveChange, shard_of, slot_of
-from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.pointers import (
+from ragdrop.domain.documents import (
     MAX_PATHS_OF_A_NAME,
+    Detail,
+    Head,
     Name,
     Promoted,
+    PromotionLevel,
     name_of,
     nothing_answers_until,
     nothing_is_promoted_until,
 )
+from ragdrop.domain.history import ChangeCounts, LiveChange, shard_of, slot_of
+from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import ApiKey
 
 

@@ -20,12 +20,13 @@ from benchmarks.opensearch_adapter import soon
 from benchmarks.peers.node import pid_of
 from benchmarks.stack_processes import cpu_s_of
 from benchmarks.stores_in_memory import MAX_COPIES_BYTES
-from bucketindex.chunk_index import BucketChunkIndex
+from bucketindex.engine import BucketChunkIndex
 from bucketindex.manifest import decoded
 from localstack.opensearch import start, stop
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.ports import ChunkIndex
-from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop.resilience.retrying import Retries
+from ragdrop_opensearch.engine import OpenSearchChunkIndex
 
 MERGE_S = 900
 
@@ -97,7 +98,7 @@ class NodeEngine:
     name = "opensearch"
 
     def __init__(self, url: str) -> None:
-        self.index: ChunkIndex = OpenSearchChunkIndex.from_url(url)
+        self.index: ChunkIndex = OpenSearchChunkIndex.from_url(url, retries=Retries())
         self._client = OpenSearch(url, timeout=MERGE_S)
         self._pid = pid_of(url) or 0
 

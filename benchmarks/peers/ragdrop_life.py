@@ -11,7 +11,7 @@ from benchmarks.peers.serving import ServedDocument, serve
 from benchmarks.quality_pipeline import TENANT, soon
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.ports.message_queue import Change, Delivery
-from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop_opensearch.engine import OpenSearchChunkIndex
 
 VAULT = "bench"
 BATCH, CONCURRENCY = 5, 5  # messages of one invocation, and invocations at a time, as in the template

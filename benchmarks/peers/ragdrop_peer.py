@@ -34,7 +34,8 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.queries import Query
 from ragdrop.domain.tenants import Caller, IndexRef
 from ragdrop.models.splitter import SemanticSplitter
-from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop.resilience.retrying import Retries
+from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from testing.memory_object_store import MemoryObjectStore
 from testing.memory_services import MemoryMetrics
 
@@ -138,7 +139,9 @@ class Ragdrop(Peer):
         )
         if self.over_opensearch:
             connection = noting(place.opensearch_url, self._notes)
-            index = self.index_type.from_url(place.opensearch_url, shards=1, connection_class=connection)
+            index = self.index_type.from_url(
+                place.opensearch_url, shards=1, connection_class=connection, retries=Retries()
+            )
             ports = ports.replace(index=index)
         self._app = ragdrop.bootstrap.compose(ports)
         self._app.operate.operator.create_tenant(TENANT)

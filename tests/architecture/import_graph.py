@@ -33,7 +33,8 @@ LAYERS = (
     ("api",),
 )
 CAPABILITIES = {"ingest", "query", "history", "generate", "documents", "tenants", "operate", "resilience"}
-ADAPTERS = {"models", "stores", "bucketindex", "ragdrop_opensearch"}
+ENGINES = {"bucketindex", "ragdrop_opensearch"}
+ADAPTERS = {"models", "stores", *ENGINES}
 
 
 @dataclass(frozen=True, slots=True)

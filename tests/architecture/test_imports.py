@@ -14,6 +14,7 @@ import pytest
 from tests.architecture.import_graph import (
     ADAPTERS,
     CAPABILITIES,
+    ENGINES,
     PACKAGE,
     ROOT,
     Graph,
@@ -72,6 +73,26 @@ def sdks(graph: Graph) -> list[str]:
         if package_of(module) in CAPABILITIES | {"domain", "ports"}
         for name in imported(path)
         if name.partition(".")[0] in SDKS
+    )
+
+
+def beyond_ports(graph: Graph) -> list[str]:
+    """Imports of the index engines from other packages of ragdrop than ports, domain and errors."""
+    return sorted(
+        f"{module} imports {name}"
+        for module, names in graph.imports.items()
+        for name in names
+        if package_of(module) in ENGINES and package_of(name) not in {package_of(module), "ports", "domain", "errors"}
+    )
+
+
+def ragdrop_in_libraries(graph: Graph) -> list[str]:
+    """Imports of ragdrop, or of an engine, from the libraries that know nothing of it."""
+    return sorted(
+        f"{module} imports {name}"
+        for module, names in graph.imports.items()
+        for name in names
+        if package_of(module) in {"groundcheck", "readers"} and package_of(name) != package_of(module)
     )
 
 
@@ -137,6 +158,10 @@ def test_capabilities_import_no_sdk_no_driver_and_no_web_framework() -> None:
     assert sdks(GRAPH) == []
 
 
+def test_the_index_engines_import_ports_domain_and_errors_alone() -> None:
+    assert beyond_ports(GRAPH) == []
+
+
 def test_only_bootstrap_imports_stores_models_and_formats() -> None:
     assert adapters_elsewhere(GRAPH) == []
 
@@ -199,6 +224,9 @@ def test_one_class_name_means_one_thing() -> None:
         ("query/planted.py", "from ragdrop.generate.ask import Ask", upward),
         ("domain/planted.py", "from ragdrop.ports import Registry", upward),
         ("query/planted.py", "import boto3", sdks),
+        ("../bucketindex/planted.py", "from ragdrop.query.search import Search", beyond_ports),
+        ("../ragdrop_opensearch/planted.py", "from bucketindex.engine import BucketChunkIndex", beyond_ports),
+        ("../readers/planted.py", "from ragdrop.ports import Parser", ragdrop_in_libraries),
         ("operate/planted.py", "from ragdrop.stores.s3.object_store import S3ObjectStore", adapters_elsewhere),
         ("domain/planted.py", "import time", impure),
         ("generate/planted.py", "import os\n\nregion = os.environ['AWS_REGION']", readers_of_the_environment),
@@ -233,7 +261,13 @@ def test_a_planted_short_module_is_reported(tmp_path: Path) -> None:
 def _with(folder: Path, modules: dict[str, str]) -> Graph:
     """A package of the modules that the planted ones name, empty, and of these."""
     package = folder / "ragdrop"
-    known = ("query/search.py", "generate/ask.py", "ports/__init__.py", "stores/s3/object_store.py")
+    known = (
+        "query/search.py",
+        "generate/ask.py",
+        "ports/__init__.py",
+        "stores/s3/object_store.py",
+        "../bucketindex/engine.py",
+    )
     for name, source in {**dict.fromkeys(known, ""), **modules}.items():
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text(source)

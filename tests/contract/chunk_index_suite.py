@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from bucketindex.chunk_index import BucketChunkIndex
+from bucketindex.engine import BucketChunkIndex
 from ragdrop.domain.chunks import CandidateQuery, Chunk, ChunkRange, Filters, Hit, IndexedChunk, Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.ports import ChunkIndex, ObjectStore
-from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from tests.contract.chunk_index_suite import bucket_index
 from tests.contract.opensearch_node import opensearch_url
 from tests.world import World

@@ -14,8 +14,8 @@ from ragdrop.domain.chunks import CandidateQuery, ChunkRange, Filters, Folder, V
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import ConfigurationError
-from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
 from ragdrop_opensearch.client import connect
+from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from tests.contract.opensearch_node import counting_connection, opensearch_url, piece, soon
 
 A = DocumentKey("acme", "team", "a.md")

@@ -13,8 +13,8 @@ import pytest
 from ragdrop.domain.chunks import CandidateQuery, ChunkRange, Filters, vector
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
-from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
 from ragdrop_opensearch.client import connect
+from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from tests.architecture.cloudformation import allowed_statements, listed, read_template, roles_of
 from tests.contract.opensearch_node import counting_connection, opensearch_url, piece, soon
 from tests.functions.conftest import EXAMPLE_BUCKET, Deployment, LocalContext, deployed

@@ -13,7 +13,7 @@ from ragdrop.domain.calibration import Curve
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Retrieval
 from ragdrop.errors import EmbeddingServiceError, InvalidDocTypeError, InvalidParamsError
-from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from tests.contract.chunk_index_suite import ENGINES, bucket_index
 from tests.contract.opensearch_node import opensearch_url
 from tests.world import World

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from tests.contract.opensearch_node import CountingConnection, counting_connection, opensearch_url
 from tests.world import World
 

@@ -21,7 +21,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError
 from ragdrop.resilience.retrying import Retries, RetryRules
-from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from tests.contract.opensearch_node import opensearch_url, piece, soon
 
 ACCESS_KEY, SECRET_KEY, REGION = "AKEXAMPLE", "not/a+real=secret", "eu-central-1"

@@ -11,8 +11,8 @@ import pytest
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Tenant
-from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
 from ragdrop_opensearch.client import QuietConnection
+from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from testing.memory_registry import MemoryRegistry
 from tests.contract.opensearch_node import opensearch_url
 from tests.functions.wall import Wall, before_and_after_another_tenant_came

@@ -22,7 +22,7 @@ from moto.dynamodb.models.dynamo_type import DynamoType
 from benchmarks.cost.capacity import Item
 from benchmarks.cost.counter import RequestCounter, Usage
 from ragdrop.domain.deadlines import Deadline
-from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from tests.functions.conftest import EXAMPLE_BUCKET, REGION, Deployment
 from tests.functions.roles import IN_FORCE
 

@@ -27,12 +27,11 @@ from hypothesis.stateful import (
 )
 from moto import mock_aws
 
-from bucketindex.chunk_index import BucketChunkIndex
+from bucketindex.engine import BucketChunkIndex
 from ragdrop.bootstrap import compose
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Status
+from ragdrop.domain.documents import Status, name_of
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.pointers import name_of
 from ragdrop.domain.queries import Query
 from ragdrop.ingest.reconcile_rules import LEASE_S
 from ragdrop.ingest.revision_store import PART_CHARACTERS, RevisionStore

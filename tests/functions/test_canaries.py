@@ -11,13 +11,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from ragdrop.api.whole_api import query_api
+from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.domain.tenants import Caller, Role
 from ragdrop.errors import EmbeddingServiceError
 from ragdrop.operate.canaries import DUE_S, MAX_QUESTIONS
 from ragdrop.query.cache import Searching
-from ragdrop.resilience.bounded_cache import BoundedCache
 from tests.world import World
 
 DOWN = EmbeddingServiceError("down", service="embedding")

@@ -15,7 +15,7 @@ import pytest
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
-from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from tests.contract.opensearch_node import opensearch_url
 from tests.functions.conftest import Deployment, deployed
 

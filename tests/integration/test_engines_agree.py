@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bucketindex.chunk_index import BucketChunkIndex
+from bucketindex.engine import BucketChunkIndex
 from ragdrop.domain.deadlines import Deadline
-from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
 from tests.contract.opensearch_node import opensearch_url

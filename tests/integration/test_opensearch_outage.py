@@ -15,7 +15,7 @@ from localstack.ports import choose_port
 from ragdrop.domain.chunks import IndexedChunk
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
-from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
+from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from tests.contract.opensearch_node import private_folder, skip_or_fail, soon
 from tests.world import World
 

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Heads
+from ragdrop.domain.documents import Heads, name_of
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.pointers import name_of
 from ragdrop.errors import DatabaseError
 from ragdrop.resilience.known_heads import HELD_S, KnownHeads
 from testing.memory_registry import MemoryRegistry

@@ -17,10 +17,9 @@ import pytest
 from bucketindex.manifest import SegmentEntry
 from bucketindex.view import View
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Head, Heads
+from ragdrop.domain.documents import Head, Heads, Name
 from ragdrop.domain.history import ChangeCounts, LiveChange
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.pointers import Name
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.resilience.known_heads import KnownHeads
 from testing.memory_manifests import MemoryManifests

@@ -9,8 +9,7 @@ from functools import lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from ragdrop.domain.languages import segmented
-from ragdrop.stores.index_queries import JOINED_TERM, MAX_TERMS, STOP_WORDS, TERM_PART
+from ragdrop.domain.languages import JOINED_TERM, LUCENE_STOP_WORDS, MAX_TERMS, TERM_PART, segmented
 
 ANALYZER = "words"  # as tantivy knows it, in the schema of every segment
 MAX_PARTS = 8  # of a joined term such as a path; longer ones are found by their parts alone
@@ -40,8 +39,8 @@ def spaced(texts: Iterable[str]) -> tuple[str, str]:
     ('pump s pump_s code qx 5521 qx_5521 grosse', 'the')
     """
     words = [word for text in texts for word in _words(_folded(text))]
-    return " ".join([word for word in words if word not in STOP_WORDS]), " ".join(
-        [word for word in words if word in STOP_WORDS]
+    return " ".join([word for word in words if word not in LUCENE_STOP_WORDS]), " ".join(
+        [word for word in words if word in LUCENE_STOP_WORDS]
     )
 
 
@@ -54,7 +53,7 @@ def query_terms(text: str) -> tuple[list[str], bool]:
     ((['to', 'be', 'or', 'not'], True), ([], True))
     """
     words = list(dict.fromkeys(_words(_folded(text), least_part=2)))
-    asked = [word for word in words if word not in STOP_WORDS]
+    asked = [word for word in words if word not in LUCENE_STOP_WORDS]
     return list(dict.fromkeys(analyzer().analyze(" ".join((asked or words)[:MAX_TERMS])))), not asked
 
 

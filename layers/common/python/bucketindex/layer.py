@@ -17,13 +17,12 @@ from bucketindex.segment import OpenSegment
 from bucketindex.segment_writer import SegmentWriter
 from bucketindex.view import View
 from bucketindex.views import Views
-from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, Vector
+from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, Vector, check_dimension
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, IndexLostError, IndexMovedError
-from ragdrop.stores.index_queries import check_dimension
 
 LAYER = "layer-"
 LATEST = 1 << 62  # above the sequence of any manifest: of two chunks of one id that of the layer counts

@@ -11,13 +11,12 @@ from typing import Any
 from pydantic_core import from_json
 
 from bucketindex.vectors import norm, quantised, signs
-from ragdrop.domain.chunks import Chunk, Hit, IndexedChunk
+from ragdrop.domain.chunks import Chunk, Hit, IndexedChunk, has_direction
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey, chunk_id
 from ragdrop.domain.links import Link
 from ragdrop.domain.parsed.places import chunk_places
 from ragdrop.errors import IndexLostError
-from ragdrop.stores.index_queries import has_direction
 
 _FACTS = tuple(each.name for each in fields(Facts))
 RevisionKey = tuple[str, str, int]

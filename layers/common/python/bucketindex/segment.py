@@ -14,10 +14,10 @@ from bucketindex.layout import LITTLE, Header
 from bucketindex.lexical import FacetFilter
 from bucketindex.manifest import Removal
 from bucketindex.rows import RevisionKey, StoredDocument, document_of, hit_of
+from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import IndexLostError
-from ragdrop.resilience.bounded_cache import BoundedCache
 
 ReadTexts = Callable[[Sequence[tuple[int, int]], Deadline], list[bytes]]
 """The bytes of some ranges of the section `texts`; raises DatabaseError where they cannot be had."""

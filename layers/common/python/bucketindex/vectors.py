@@ -16,8 +16,7 @@ from typing import Any
 import simsimd
 
 from bucketindex.layout import SIGN_BITS, sign_bytes
-from ragdrop.domain.chunks import Vector
-from ragdrop.stores.index_queries import has_direction
+from ragdrop.domain.chunks import Vector, has_direction
 
 SCANNED = 20_000  # vectors at most that are all compared by their bytes, which is exact
 COMPARED = 2_048  # of more than that so many at least, those that are nearest by their signs

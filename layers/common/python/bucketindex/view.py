@@ -18,6 +18,7 @@ from bucketindex.manifest import Manifest
 from bucketindex.rows import RevisionKey, as_found
 from bucketindex.segment import OpenSegment, gone_from
 from bucketindex.vectors import COMPARED, COMPARED_SHARE, SCANNED, TIED, WantedVector, closest
+from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.chunks import (
     CandidateQuery,
     Candidates,
@@ -33,7 +34,6 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey, Order, order_of
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, IndexLostError
-from ragdrop.resilience.bounded_cache import BoundedCache
 
 AHEAD = 64  # questions of one view whose words were looked for, and whose vectors are not there yet
 _VAULT, _DATE = facet("vault", ""), facet(DATE, "")

@@ -16,7 +16,7 @@ from opensearchpy.connection import Urllib3HttpConnection
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import ConfigurationError
-from ragdrop.resilience.retrying import Retries
+from ragdrop.ports.breakers import RetryPolicy
 from ragdrop_opensearch.auth import Credentials, region_of, signer
 from ragdrop_opensearch.errors import is_busy, translated
 
@@ -137,17 +137,13 @@ class FastJson(opensearchpy.serializer.JSONSerializer):
 class RepeatableCalls:
     """Sends calls that may be repeated without harm, again where the server was busy or gone; safe between threads.
 
-    Every call of ragdrop is one: chunks are written under their own ids, and deleting twice deletes once.
+    Every call of ragdrop is one: chunks are written under their own ids, and deleting twice deletes once.  Without
+    *retries* each call is tried once.
     """
 
-    def __init__(
-        self,
-        client: opensearchpy.OpenSearch,
-        *,
-        retries: Retries | None = None,
-    ) -> None:
+    def __init__(self, client: opensearchpy.OpenSearch, *, retries: RetryPolicy | None = None) -> None:
         self._client = client
-        self._retries = retries or Retries()
+        self._retries = retries
 
     def call(
         self,
@@ -185,7 +181,8 @@ class RepeatableCalls:
         """As `call`, with the client library's own errors, for callers that tell them apart."""
         headers = {"content-type": "application/x-ndjson"} if isinstance(body, bytes) else None
         attempt = 1
-        self._retries.begin()
+        if self._retries is not None:
+            self._retries.begin()
         while True:
             timeout_s = deadline.timeout_s(cap_s, stage=stage)
             _refused.retry_after = None
@@ -194,10 +191,13 @@ class RepeatableCalls:
                     method, path, params=dict(params or {}), body=body, headers=headers, timeout=timeout_s
                 )
             except opensearchpy.OpenSearchException as exc:
-                if not is_busy(exc) or not self._retries.again(attempt, deadline, _refused.retry_after):
+                if not is_busy(exc) or not self._try_again(attempt, deadline, _refused.retry_after):
                     raise
             attempt += 1
 
     def pause(self, attempt: int, deadline: Deadline) -> bool:
         """Wait before what was refused within an answer is sent again; False where there is no further try."""
-        return self._retries.again(attempt, deadline)
+        return self._try_again(attempt, deadline)
+
+    def _try_again(self, attempt: int, deadline: Deadline, retry_after: str | None = None) -> bool:
+        return self._retries is not None and self._retries.again(attempt, deadline, retry_after)

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.chunks import ChunkRange, Hit, held_of
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.resilience.bounded_cache import BoundedCache
 from ragdrop_opensearch.candidates import tenants_hit
 from ragdrop_opensearch.mapping import Documents, revision_term
 from ragdrop_opensearch.nearest import Found

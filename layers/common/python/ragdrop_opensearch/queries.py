@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragdrop.domain.chunks import ChunkRange, Filters, Folder
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.stores.index_queries import STOP_WORDS
+from ragdrop.domain.languages import JOINED_TERM, LUCENE_STOP_WORDS, MAX_TERMS
 from ragdrop_opensearch.mapping import (
     SHARDS,
     attribute_term,
@@ -31,8 +30,6 @@ PLAIN = ("text.plain", "title.plain", "headings.plain", "tags.plain")
 WEIGHTED_PLAIN = ("text.plain^2", "title.plain^1", "headings.plain^1", "tags.plain^1")
 PLAIN_BOOST = 0.5
 BEST_FIRST = [{"_score": "desc"}, {"document": "asc"}, {"ordinal": "asc"}, {"revision": "asc"}]
-MAX_WORDS = 128  # a question of 1,000 characters has fewer; OpenSearch takes 1,024 clauses
-_WORD = re.compile(r"[^\W_]+(?:[-_./:@+'\u2019][^\W_]+)*")  # letters and digits of any script, joined as in QX-5521
 
 
 def routing_value(key: DocumentKey, routes: int) -> str:
@@ -111,8 +108,8 @@ def words_of(text: str) -> list[str]:
     >>> words_of('What is the "pump" code QX-5521?'), words_of("to be?"), words_of("?!")
     (['What', 'pump', 'code', 'QX-5521'], ['to', 'be'], [])
     """
-    found = list(dict.fromkeys(_WORD.findall(unicodedata.normalize("NFC", text))))
-    return ([word for word in found if word.casefold() not in STOP_WORDS] or found)[:MAX_WORDS]
+    found = list(dict.fromkeys(JOINED_TERM.findall(unicodedata.normalize("NFC", text))))
+    return ([word for word in found if word.casefold() not in LUCENE_STOP_WORDS] or found)[:MAX_TERMS]
 
 
 def lexical_search(words: Sequence[str], clause: Clause, limit: int, *, combined: bool = True) -> str:

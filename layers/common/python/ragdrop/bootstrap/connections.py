@@ -13,7 +13,7 @@ from ragdrop.config import TEXTRACT, Settings
 from ragdrop.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from bucketindex.chunk_index import BucketChunkIndex
+    from bucketindex.engine import BucketChunkIndex
     from ragdrop.models.http import OpenAiHttp
     from ragdrop.ports import ChatModel, ChunkIndex, Embedder, ObjectStore, Parser, TextRecognizer
     from ragdrop.ports.manifests import ManifestStore
@@ -42,7 +42,7 @@ def bucket_index(
     state: ObjectStore, manifests: ManifestStore, folder: Path, *, clock: Callable[[], float]
 ) -> BucketChunkIndex:
     """Make the bucket index, with local copies as large as the disk for temporary files lets them be."""
-    from bucketindex.chunk_index import BucketChunkIndex
+    from bucketindex.engine import BucketChunkIndex
 
     room = shutil.disk_usage(tempfile.gettempdir()).total * SHARE_OF_DISK
     return BucketChunkIndex(state, manifests, folder, max_bytes=int(min(room, MAX_COPIES_BYTES)), clock=clock)
@@ -54,7 +54,7 @@ def opensearch(settings: Settings) -> Callable[[], ChunkIndex] | None:
         return None
 
     def connect() -> ChunkIndex:
-        from ragdrop_opensearch.chunk_index import OpenSearchChunkIndex
+        from ragdrop_opensearch.engine import OpenSearchChunkIndex
 
         password = _secret(settings.index_password)()
         return OpenSearchChunkIndex.from_url(settings.index_url, password=password, retries=_retries(settings))

@@ -30,7 +30,7 @@ from ragdrop.ports.visited import VisitedCache
 from ragdrop.ports.wiring import WiringProbe
 
 if TYPE_CHECKING:
-    from bucketindex.chunk_index import BucketChunkIndex
+    from bucketindex.engine import BucketChunkIndex
 
 
 class GivenPorts(TypedDict, total=False):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Detail
+from ragdrop.domain.documents import Detail, folded_name
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.linked import targets_of
 from ragdrop.domain.links import Link, reference
-from ragdrop.domain.pointers import folded_name
 from ragdrop.domain.tenants import Tenant
 from ragdrop.ports import Registry
 from ragdrop.query.follow_links import resolve

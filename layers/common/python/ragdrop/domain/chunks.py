@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,7 @@ from ragdrop.domain.documents import Facts, PromotionLevel
 from ragdrop.domain.keys import DocumentKey, Order, chunk_id, order_of
 from ragdrop.domain.links import Link
 from ragdrop.domain.parsed.places import ChunkPlaces, page_in, place_at, place_of
-from ragdrop.errors import DatabaseError
+from ragdrop.errors import ConfigurationError, DatabaseError
 
 Vector: TypeAlias = "array[float]"
 """An `array('f')` of the model's dimension, normalised to length 1."""
@@ -28,6 +29,30 @@ def vector(values: Iterable[float]) -> Vector:
     raw = array("f", values)
     length = sum(value * value for value in raw) ** 0.5
     return raw if length == 0 else array("f", [value / length for value in raw])
+
+
+def has_direction(vector: Sequence[float]) -> bool:
+    """Whether a cosine with *vector* is defined: not all zeros, nothing infinite, no NaN.
+
+    >>> has_direction([0.0, 1.0]), has_direction([0.0, 0.0]), has_direction([float("nan"), 1.0])
+    (True, False, False)
+    """
+    return 0.0 < math.hypot(*vector) < math.inf
+
+
+def check_dimension(expected: int, given: int) -> None:
+    """Return if the two are equal.
+
+    Raises:
+        ConfigurationError: They differ: the model and the index were not made for each other.
+    """
+    if expected != given:
+        raise ConfigurationError(
+            f"the index holds vectors of {expected} dimensions, one of {given} was given: "
+            "EMBEDDING_MODEL and EMBEDDING_DIMENSION must be those the index was built with",
+            expected=expected,
+            given=given,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,17 @@ _ASKING = re.compile(
     "什么|甚么|怎么|如何|为什么|为何|哪里|哪个|哪些|哪|谁|多少|几|时候|何时|是否|是|的|了|吗|呢|です|ますか|ました|か$"
 )
 
+MAX_TERMS = 128  # of a lexical query; a question of 1,000 characters has fewer, and OpenSearch takes 1,024 clauses
+# Letters and digits of any script, joined as in QX-5521, retry_after_s, notes/pump.md or l'eau.
+JOINED_TERM = re.compile(r"[^\W_]+(?:[-_./:@+'\u2019][^\W_]+)*")
+TERM_PART = re.compile(r"[^\W_]+")
+# Lucene's English list.  They weigh next to nothing in BM25 but match nearly every chunk.
+_LUCENE = (
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
+    "to was will with"
+)
+LUCENE_STOP_WORDS = frozenset(_LUCENE.split())
+
 COVERED = (
     (
         r"all-minilm.*|nomic-embed-text.*|mxbai-embed-large.*|bge-(?:small|base|large)-en.*|gte-(?:small|base|large)",

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ragdrop.domain.chunks import Hit
+from ragdrop.domain.documents import Name
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import Link, Reference, candidates, reference
-from ragdrop.domain.pointers import Name
 from ragdrop.domain.retrieval import FoundChunk, LinkedDocument
 
 T = TypeVar("T")

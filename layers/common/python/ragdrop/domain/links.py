@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from ragdrop.domain.documents import MAX_PATHS_OF_A_NAME, Name, folded_name
 from ragdrop.domain.keys import NAME_PATTERN, DocumentKey
-from ragdrop.domain.pointers import MAX_PATHS_OF_A_NAME, Name, folded_name
 
 MAX_STORED_LINKS = 100  # of each document the index keeps so many, with its first chunk
 MAX_TARGET_CHARACTERS = 1_000

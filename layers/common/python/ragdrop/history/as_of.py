@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.chunks import IndexedChunk
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail
@@ -18,7 +19,6 @@ from ragdrop.history.view import Differences, SearchView, view_of
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ports import LayeredIndex, Registry
 from ragdrop.query.scopes import visible_vaults
-from ragdrop.resilience.bounded_cache import BoundedCache
 from ragdrop.tenants.directory import TenantDirectory
 
 MAX_DIFFERING = 2_000  # documents whose chunks of then are read: three reads of the state bucket each

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any, cast
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Head, Heads, Status
+from ragdrop.domain.documents import Head, Heads, Name, Status
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.pointers import Name
 from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import Retrieval
 from ragdrop.domain.tenants import Caller

@@ -8,10 +8,9 @@ from typing import Any, cast
 
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, Vector
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Detail, Head, Heads, Status
+from ragdrop.domain.documents import Detail, Head, Heads, Name, Promoted, Status, name_of
 from ragdrop.domain.history import ChangeCounts, milliseconds
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.pointers import Name, Promoted, name_of
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.ports import Registry, SearchableIndex
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Status
 from ragdrop.domain.keys import DocumentKey, folder_of
@@ -16,7 +17,6 @@ from ragdrop.ingest.write_parts import WrittenRevision
 from ragdrop.ports import ChunkIndex, Registry
 from ragdrop.ports.head_pages import head_pages
 from ragdrop.ports.metrics import Metrics
-from ragdrop.resilience.bounded_cache import BoundedCache
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import Tunables, in_force
 

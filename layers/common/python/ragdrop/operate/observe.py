@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from threading import Lock
 
+from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.deadlines import REQUEST_ID
 from ragdrop.domain.models import ModelCall, spent
 from ragdrop.domain.tenants import Caller
@@ -25,7 +26,6 @@ from ragdrop.ports.telemetry import (
     scope_of,
     with_few_agents,
 )
-from ragdrop.resilience.bounded_cache import BoundedCache
 from ragdrop.resilience.stages import before_reply
 
 logger = logging.getLogger(__name__)

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DeadlineError, DependencyError
 
 BUCKETS = 6  # a window is counted in so many parts, each of which is forgotten whole
@@ -145,6 +146,26 @@ def is_outage(exc: DependencyError, dependency: str) -> bool:
 
 Counts = Mapping[str, Mapping[int, Counted]]
 """By dependency, then by part of the window (`BreakerRules.bucket`)."""
+
+
+class RetryPolicy(Protocol):
+    """Whether a failed call to one dependency is tried again, within a budget that all of its calls share."""
+
+    def begin(self) -> None:
+        """Count the first try of a call."""
+
+    def again(self, attempt: int, deadline: Deadline, retry_after: str | None = None) -> bool:
+        """Wait before the next try.  False, without waiting, if there is none.
+
+        There is none after the last attempt, if the deadline ends before the pause, if the budget is spent, or if the
+        breaker that let the call through has opened since.
+
+        Args:
+            attempt: Tries so far, from 1.
+            deadline: When the call must have ended.
+            retry_after: The `Retry-After` header, if the dependency sent one; the pause is at least as long.
+        """
+        ...
 
 
 class BreakerStore(Protocol):

@@ -8,11 +8,10 @@ from typing import Protocol
 
 from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Detail, Failure, Head, Heads, Page, Status
+from ragdrop.domain.documents import Detail, Failure, Head, Heads, Name, Page, Promoted, Status
 from ragdrop.domain.golden import CanaryRun
 from ragdrop.domain.history import ChangeCounts, LiveChange
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.pointers import Name, Promoted
 from ragdrop.domain.rates import RateLimits
 from ragdrop.domain.tenants import ActiveIndex, KeptSettings, Tenant
 from ragdrop.errors import DocumentTimeoutError

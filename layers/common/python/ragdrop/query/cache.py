@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import asdict, fields, replace
 from typing import Protocol, runtime_checkable
 
+from ragdrop.domain.bounded_cache import BoundedCache, HitCounts
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import Query, Retrieval
@@ -16,7 +17,6 @@ from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import CircuitOpenError, DatabaseError
 from ragdrop.query.query_vectors import QueryVectors
 from ragdrop.query.usage import UsageCounter
-from ragdrop.resilience.bounded_cache import BoundedCache, HitCounts
 from ragdrop.resilience.known_heads import KnownHeads
 from ragdrop.tenants.directory import TenantDirectory
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import spent
 from ragdrop.domain.retrieval import Query, Retrieval
@@ -24,7 +25,6 @@ from ragdrop.query.cache import MAX_CHARACTERS, CachedSearch, Searching
 from ragdrop.query.fallback import BucketSearch, FallbackSearch, UnlessOpen
 from ragdrop.query.query_vectors import QueryVectors
 from ragdrop.query.usage import UsageCounter
-from ragdrop.resilience.bounded_cache import BoundedCache
 from ragdrop.resilience.breakers import Breakers
 from ragdrop.resilience.known_heads import KnownHeads
 from ragdrop.tenants.directory import TenantDirectory

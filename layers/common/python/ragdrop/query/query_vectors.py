@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
 
+from ragdrop.domain.bounded_cache import BoundedCache, HitCounts
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import EMBED, Deadline
 from ragdrop.domain.models import EmbeddingSpace
@@ -22,7 +23,6 @@ from ragdrop.errors import (
 from ragdrop.ports import Embedder
 from ragdrop.ports.telemetry import QueryVectorStore
 from ragdrop.query.understand import ResolvedQuery
-from ragdrop.resilience.bounded_cache import BoundedCache, HitCounts
 
 logger = logging.getLogger(__name__)
 

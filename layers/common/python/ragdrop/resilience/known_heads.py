@@ -6,15 +6,14 @@ from collections.abc import Callable, Collection, Sequence
 from threading import Lock
 from typing import Any, cast
 
+from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.chunks import CandidateQuery
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Head, Heads
+from ragdrop.domain.documents import Head, Heads, Name, Promoted
 from ragdrop.domain.history import ChangeCounts, Stamp
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.pointers import Name, Promoted
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.ports import Registry, SearchableIndex
-from ragdrop.resilience.bounded_cache import BoundedCache
 
 MAX_HELD = 10_000  # heads, and names, of all tenants: some 1.5 KB each
 HELD_S = 300.0  # what is held is read again after this, should counts ever lie: a table restored to an earlier time

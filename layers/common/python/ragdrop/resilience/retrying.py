@@ -122,16 +122,7 @@ class Retries:
             self._budget = self._budget.called(self._stopwatch())
 
     def again(self, attempt: int, deadline: Deadline, retry_after: str | None = None) -> bool:
-        """Wait before the next try.  False, without waiting, where there is none.
-
-        There is none after the last attempt, where the deadline ends before the pause, where the budget is spent, or
-        where the breaker that let the call through is open by now: nothing behind one is touched.
-
-        Args:
-            attempt: Tries so far, from 1.
-            deadline: When the call must have ended.
-            retry_after: The header of that name, if the dependency sent one: it is waited for.
-        """
+        """Wait before the next try, as `RetryPolicy` says."""
         pause_s = max(self._rules.pause_s(attempt, self._jitter()), asked_pause_s(retry_after, self._clock()))
         now_open = NOW_OPEN.get() or (lambda: False)
         if attempt >= self._rules.attempts or pause_s >= deadline.remaining_s() or now_open():

@@ -6,10 +6,10 @@ import logging
 import math
 from collections.abc import Callable
 
+from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DatabaseError, RateLimitedError
 from ragdrop.ports.telemetry import HOUR_S, Counts, HourStore, hour_of, summed
-from ragdrop.resilience.bounded_cache import BoundedCache
 from ragdrop.tenants.directory import TenantDirectory
 
 logger = logging.getLogger(__name__)

@@ -7,10 +7,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Detail, Failure, Head, Heads, Status
+from ragdrop.domain.documents import Detail, Failure, Head, Heads, Name, Status
 from ragdrop.domain.history import GRACE_S, RETENTION_S, LiveChange, change_of, milliseconds
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.pointers import Name
 from ragdrop.errors import DatabaseError
 from ragdrop.ports import Claim
 from ragdrop.ports.registry import Checkpoint

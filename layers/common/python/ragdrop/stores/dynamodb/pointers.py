@@ -7,16 +7,17 @@ looked before a new revision came cannot take that one's pointer away.
 from __future__ import annotations
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Detail, Head
-from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.pointers import (
+from ragdrop.domain.documents import (
     MAX_PATHS_OF_A_NAME,
+    Detail,
+    Head,
     Name,
     Promoted,
     name_of,
     nothing_answers_until,
     nothing_is_promoted_until,
 )
+from ragdrop.domain.keys import DocumentKey
 from ragdrop.stores.dynamodb.items import Item, encode
 from ragdrop.stores.dynamodb.table import DynamoDbTable, ItemKey
 

@@ -33,7 +33,16 @@ from bucketindex.merging import MergedRows
 from bucketindex.rows import StoredChunk, in_order
 from bucketindex.segment_writer import SegmentWriter
 from bucketindex.views import Views
-from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, RevisionPage, Vector
+from ragdrop.domain.chunks import (
+    CandidateQuery,
+    Candidates,
+    ChunkRange,
+    Hit,
+    IndexedChunk,
+    RevisionPage,
+    Vector,
+    check_dimension,
+)
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
@@ -42,7 +51,6 @@ from ragdrop.errors import DatabaseError, DeadlineError, DependencyError, IndexL
 from ragdrop.ports import ObjectStore
 from ragdrop.ports.chunk_index import SOME_BYTES, FindDead, IndexFaults, Reading, SearchableIndex
 from ragdrop.ports.manifests import ManifestStore
-from ragdrop.stores.index_queries import check_dimension
 
 logger = logging.getLogger(__name__)
 

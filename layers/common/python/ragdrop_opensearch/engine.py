@@ -14,8 +14,8 @@ from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError
+from ragdrop.ports.breakers import RetryPolicy
 from ragdrop.ports.chunk_index import SOME_BYTES, IndexFaults, Reading
-from ragdrop.resilience.retrying import Retries
 from ragdrop_opensearch.admin import IndexAdmin, alias_of, dimension_error, path_of
 from ragdrop_opensearch.bulk import BulkLine, batches, outcome
 from ragdrop_opensearch.candidates import NOTHING, Part, answered, planned
@@ -70,7 +70,7 @@ class OpenSearchChunkIndex:
         shards: int = SHARDS,
         ef_search: int = EF_SEARCH,
         connection_class: type[Urllib3HttpConnection] = QuietConnection,
-        retries: Retries | None = None,
+        retries: RetryPolicy | None = None,
     ) -> OpenSearchChunkIndex:
         """The index at *url*; nothing is sent yet.  See `connect` for the arguments.
 
