@@ -49,14 +49,11 @@ BY_NAME_ONLY = {
     "first_answer",
     "growth",
     "load",
-    "ocr",
     "soak",
-    "page_speed",
     "parity",
     "peers_own_words",
     "peers_quality",
     "quality",
-    "scale",
 }  # minutes of embedding the first time, or a whole stack
 UNTIMED = (
     "peers_quality",
@@ -73,22 +70,15 @@ UNTIMED = (
     "links",
     "answers",
     "format_outcomes",
-    "first_file",
     "verification",
     "cost",
 )
 """What measures no time, or ratios of processor time alone, the longest first."""
 VARIANTS = {
     "own_words_final": ("own_words", "--final"),
-    "first_file": ("cold_start.first_file", "--write"),
 }
 """Further benchmarks of a whole run: a module, and options that it is given besides."""
-BY_HAND = {
-    "ocr": "it needs the recogniser's environment: `make demo MODEL=ocr`, then `python -m benchmarks.ocr --write`",
-    "page_speed": "it needs a browser and the stack of `make demo`: `python -m benchmarks.page_speed --write`",
-}
 RECORDS = {"peers_quality": QUALITY, "own_words": ("own_words_tuning",)}
-LAST = ("scale",)  # it reads the records of others
 TIMED_FIRST = (
     "peers_speed",
     "served",
@@ -96,11 +86,9 @@ TIMED_FIRST = (
     "load",
     "cold_start",
     "search_profile",
-    "earlier",
     "search",
     "first_answer",
     "growth",
-    "opensearch_adapter",
     "bucket_index",
     "peers_ingest",
     "ingest",
@@ -114,7 +102,6 @@ EXPECTED_MIN = {
     "soak": 11.5,
     "peers_speed": 5.0,
     "growth": 8.0,
-    "opensearch_adapter": 10.0,
     "cold_start": 5.0,
     "load": 11.0,
     "bucket_index": 5.0,
@@ -125,7 +112,6 @@ EXPECTED_MIN = {
     "search_profile": 1.0,
     "streaming": 0.5,
     "citations": 0.5,
-    "scale": 1.0,
     "cost": 1.0,
 }
 """Minutes on two cores with kept vectors, estimated; the record of a whole run has what it took."""
@@ -200,7 +186,7 @@ def whole(options: argparse.Namespace) -> int:
     earlier = records.read("bench")
     resumed = [JobOutcome(name, RESUMED) for name in names if options.resume and is_kept(name)]
     jobs = planned([name for name in names if name not in {each.name for each in resumed}], earlier)
-    print(plan(jobs, 3_600 * options.hours, {} if options.names else BY_HAND), flush=True)
+    print(plan(jobs, 3_600 * options.hours, {}), flush=True)
     if options.plan:
         return 0
     began, same = time.monotonic(), earlier is not None and earlier.commit == records.commit()
@@ -229,8 +215,8 @@ def whole(options: argparse.Namespace) -> int:
 
 def ordered() -> list[str]:
     """Every benchmark that a whole run has, in its order."""
-    timed = [name for name in [*SOURCES, *VARIANTS] if name not in {*UNTIMED, *TIMED_FIRST, *BY_HAND, *LAST}]
-    return [*TIMED_FIRST, *timed, *UNTIMED, *LAST]
+    timed = [name for name in [*SOURCES, *VARIANTS] if name not in {*UNTIMED, *TIMED_FIRST}]
+    return [*TIMED_FIRST, *timed, *UNTIMED]
 
 
 def planned(names: Sequence[str], last: records.BenchmarkRecord | None) -> list[BenchmarkJob]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 from functools import cache
 
-from benchmarks.opensearch_adapter import DIMENSION, FREQUENCIES, VOCABULARY
 from ragdrop.domain.chunks import CandidateQuery, Chunk, Filters, IndexedChunk, Vector, vector
+from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 
+DIMENSION = 384
+SYLLABLES = [first + second for first in "bcdfgklmnprst" for second in "aeiou"]
+VOCABULARY = [one + two + three for three in SYLLABLES[:2] for one in SYLLABLES for two in SYLLABLES][:8_000]
+FREQUENCIES = list(itertools.accumulate(1 / rank for rank in range(2, 8_002)))  # Zipf's law, as in real text
 WORDS_A_CHUNK, CHUNKS_A_DOCUMENT, BATCH, LIMIT = 150, 10, 500, 30
 CENTRES = 1_000
 SPREAD = 0.8  # of the noise around a centre: neighbours then have cosines of some 0.6, as a model's have
@@ -55,4 +60,5 @@ def _piece(tenant: str, number: int, source: random.Random) -> IndexedChunk:
     return IndexedChunk(key, 1, chunk, facts, near(source.randrange(CENTRES), source))
 
 
-__all__ = ["DIMENSION", "batches", "questions"]
+def soon() -> Deadline:
+    return Deadline.after(120)

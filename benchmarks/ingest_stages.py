@@ -21,11 +21,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from benchmarks.generated_chunks import FREQUENCIES, VOCABULARY
 from benchmarks.grids import Grid, tell
 from benchmarks.in_thread import in_thread
 from benchmarks.ingest import Ingest
 from benchmarks.local_embeddings import LocalEmbeddings
-from benchmarks.opensearch_adapter import FREQUENCIES, VOCABULARY
 from benchmarks.timed_model import TimedModel
 from localstack.models.embedding_server import embedding_app
 from ragdrop.bootstrap import Ports

@@ -19,7 +19,6 @@ from pathlib import Path
 
 from benchmarks import records
 from benchmarks.change.table import change_table
-from benchmarks.cold_start.first_file import first_file_table
 from benchmarks.cold_start.table import cold_start_table
 from benchmarks.comparison_rows import ROWS
 from benchmarks.comparison_table import QUALITY, comparison_table
@@ -30,6 +29,7 @@ from benchmarks.goals_table import GOALS, goals_table
 from benchmarks.grids import shown
 from benchmarks.growth.page import growth_tables
 from benchmarks.load.table import load_table, soak_table
+from benchmarks.parity import parity_tables
 from benchmarks.peers_answers_table import answers_table
 from benchmarks.peers_ingest_table import ingest_table
 from benchmarks.peers_quality_table import quality_table, settings_table
@@ -41,6 +41,7 @@ from benchmarks.served.table import served_table
 from pages.wrap import wrapped
 
 ROOT = Path(__file__).resolve().parents[1]
+PERFORMANCE, QUALITY_PAGE = "docs/evidence/performance.md", "docs/evidence/quality.md"
 Renderer = Callable[[Mapping[str, BenchmarkRecord]], str]
 
 
@@ -49,7 +50,7 @@ class ReportTable:
     """A generated part of a page.
 
     It is left alone until all the records that it *needs* are kept, and at least one; those of *also* it uses where
-    they are.
+    they are.  A *settled* one shows a kept record that no benchmark measures again.
     """
 
     name: str
@@ -58,6 +59,7 @@ class ReportTable:
     render: Renderer
     also: Sequence[str] = ()
     provenance: bool = True
+    settled: bool = False
 
     def text(self, kept: Mapping[str, BenchmarkRecord]) -> str:
         """Render the part between the marks, with one line of provenance below it."""
@@ -66,7 +68,8 @@ class ReportTable:
             return rendered
         used = [kept[name] for name in (*self.needs, *self.also) if name in kept]
         link = os.path.relpath(ENVIRONMENT, Path(self.page).parent)
-        return f"{rendered}\n\n{measured_line(used, link)}"
+        last = " The question is settled, so no benchmark measures it again." if self.settled else ""
+        return f"{rendered}\n\n{wrapped(measured_line(used, link) + last)}"
 
 
 def of(benchmark: str, render: Callable[[BenchmarkRecord], str]) -> tuple[Sequence[str], Renderer]:
@@ -81,71 +84,67 @@ def of_grids(benchmark: str, part: slice = slice(None)) -> tuple[Sequence[str], 
 
 TABLES: Sequence[ReportTable] = (
     ReportTable("requests", "docs/cost.md", *of("cost", lambda record: cost_table(record.results))),
-    ReportTable(
-        "cold-start", "docs/evidence/performance.md", *of("cold_start", lambda record: cold_start_table(record.results))
-    ),
+    ReportTable("cold-start", PERFORMANCE, *of("cold_start", lambda record: cold_start_table(record.results))),
     ReportTable(
         "first-answer",
-        "docs/evidence/performance.md",
+        PERFORMANCE,
         *of("first_answer", lambda record: first_answer_table(record.results)),
     ),
-    ReportTable(
-        "first-file", "docs/evidence/performance.md", *of("first_file", lambda record: first_file_table(record.results))
-    ),
-    ReportTable(
-        "peers-ingest", "docs/evidence/performance.md", *of("peers_ingest", lambda record: ingest_table(record.results))
-    ),
-    ReportTable(
-        "peers-answers", "docs/evidence/quality.md", *of("peers_answers", lambda record: answers_table(record.results))
-    ),
-    ReportTable("change", "docs/evidence/quality.md", *of("change", lambda record: change_table(record.results))),
-    ReportTable(
-        "peers-quality", "docs/evidence/quality.md", QUALITY, lambda kept: quality_table(kept[name] for name in QUALITY)
-    ),
+    ReportTable("first-file", PERFORMANCE, *of_grids("first_file"), settled=True),
+    ReportTable("peers-ingest", PERFORMANCE, *of("peers_ingest", lambda record: ingest_table(record.results))),
+    ReportTable("peers-answers", QUALITY_PAGE, *of("peers_answers", lambda record: answers_table(record.results))),
+    ReportTable("change", QUALITY_PAGE, *of("change", lambda record: change_table(record.results))),
+    ReportTable("peers-quality", QUALITY_PAGE, QUALITY, lambda kept: quality_table(kept[name] for name in QUALITY)),
     ReportTable(
         "peers-settings",
-        "docs/evidence/quality.md",
+        QUALITY_PAGE,
         QUALITY,
         lambda kept: settings_table(kept[name] for name in QUALITY),
     ),
     ReportTable("comparison", "README.md", (), comparison_table, (*QUALITY, "peers_speed", *ROWS)),
-    ReportTable("goals", "docs/evidence/performance.md", (), goals_table, (*GOALS, "bench")),
-    ReportTable("peers-speed", "docs/evidence/performance.md", *of("peers_speed", speed_table)),
-    ReportTable("peers-speed-large", "docs/evidence/performance.md", *of("peers_speed_large", speed_table)),
-    ReportTable("search-profile", "docs/evidence/performance.md", *of("search_profile", profile_table)),
-    ReportTable("search-profile-before", "docs/evidence/performance.md", *of("search_profile_before", profile_table)),
-    ReportTable("growth", "docs/evidence/performance.md", *of("growth", growth_tables)),
-    ReportTable("load", "docs/evidence/performance.md", *of("load", load_table)),
-    ReportTable("served", "docs/evidence/performance.md", *of("served", served_table)),
-    ReportTable("soak", "docs/evidence/performance.md", *of("soak", soak_table)),
-    ReportTable("opensearch-adapter", "docs/evidence/performance.md", *of_grids("opensearch_adapter", slice(1))),
-    ReportTable("ef-search", "docs/opensearch.md", *of_grids("opensearch_adapter", slice(1, None))),
-    ReportTable("bucket-index", "docs/evidence/performance.md", *of_grids("bucket_index")),
-    ReportTable("page-speed", "docs/app.md", *of_grids("page_speed")),
-    ReportTable("ocr", "docs/formats.md", *of_grids("ocr")),
-    ReportTable("ingest", "docs/evidence/performance.md", *of_grids("ingest")),
-    ReportTable("push", "docs/evidence/performance.md", *of("push", lambda record: push_table(record.results))),
-    ReportTable("ingest-stages", "docs/evidence/performance.md", *of_grids("ingest_stages")),
-    ReportTable("search", "docs/evidence/performance.md", *of_grids("search")),
-    ReportTable("earlier", "docs/evidence/performance.md", *of_grids("earlier")),
-    ReportTable("streaming", "docs/evidence/performance.md", *of_grids("streaming")),
-    ReportTable("retrieval", "docs/evidence/quality.md", *of_grids("quality")),
-    ReportTable("own-words-tuning", "docs/evidence/quality.md", *of_grids("own_words_tuning")),
-    ReportTable("own-words-final", "docs/evidence/quality.md", *of_grids("own_words_final")),
-    ReportTable("links", "docs/evidence/quality.md", *of_grids("links")),
-    ReportTable("chunking", "docs/evidence/quality.md", *of_grids("chunking")),
-    ReportTable("answers", "docs/evidence/quality.md", *of_grids("answers")),
-    ReportTable("citations", "docs/evidence/quality.md", *of_grids("citations")),
-    ReportTable("verification", "docs/evidence/quality.md", *of_grids("verification", slice(1))),
-    ReportTable("verification-kinds", "docs/evidence/quality.md", *of_grids("verification", slice(1, 2))),
-    ReportTable("verification-sets", "docs/evidence/quality.md", *of_grids("verification", slice(2, 3))),
-    ReportTable("verification-promise", "docs/evidence/quality.md", *of_grids("verification", slice(3, 4))),
-    ReportTable("peers-own-words", "docs/evidence/quality.md", *of_grids("peers_own_words")),
+    ReportTable("goals", PERFORMANCE, (), goals_table, (*GOALS, "bench")),
+    ReportTable("peers-speed", PERFORMANCE, *of("peers_speed", speed_table)),
+    ReportTable("peers-speed-large", PERFORMANCE, *of("peers_speed_large", speed_table)),
+    ReportTable("search-profile", PERFORMANCE, *of("search_profile", profile_table)),
+    ReportTable(
+        "search-profile-before",
+        PERFORMANCE,
+        *of("search_profile_before", profile_table),
+        settled=True,
+    ),
+    ReportTable("growth", PERFORMANCE, *of("growth", growth_tables)),
+    ReportTable("load", PERFORMANCE, *of("load", load_table)),
+    ReportTable("served", PERFORMANCE, *of("served", served_table)),
+    ReportTable("soak", PERFORMANCE, *of("soak", soak_table)),
+    ReportTable("opensearch-adapter", PERFORMANCE, *of_grids("opensearch_adapter", slice(1)), settled=True),
+    ReportTable("ef-search", "docs/opensearch.md", *of_grids("opensearch_adapter", slice(1, None)), settled=True),
+    ReportTable("bucket-index", PERFORMANCE, *of_grids("bucket_index")),
+    ReportTable("parity", "docs/evidence/parity.md", *of("parity", lambda record: parity_tables(record.results))),
+    ReportTable("page-speed", "docs/app.md", *of_grids("page_speed"), settled=True),
+    ReportTable("ocr", "docs/formats.md", *of_grids("ocr"), settled=True),
+    ReportTable("ingest", PERFORMANCE, *of_grids("ingest")),
+    ReportTable("push", PERFORMANCE, *of("push", lambda record: push_table(record.results))),
+    ReportTable("ingest-stages", PERFORMANCE, *of_grids("ingest_stages")),
+    ReportTable("search", PERFORMANCE, *of_grids("search")),
+    ReportTable("earlier", PERFORMANCE, *of_grids("earlier"), settled=True),
+    ReportTable("streaming", PERFORMANCE, *of_grids("streaming")),
+    ReportTable("retrieval", QUALITY_PAGE, *of_grids("quality")),
+    ReportTable("own-words-tuning", QUALITY_PAGE, *of_grids("own_words_tuning")),
+    ReportTable("own-words-final", QUALITY_PAGE, *of_grids("own_words_final")),
+    ReportTable("links", QUALITY_PAGE, *of_grids("links")),
+    ReportTable("chunking", QUALITY_PAGE, *of_grids("chunking")),
+    ReportTable("answers", QUALITY_PAGE, *of_grids("answers")),
+    ReportTable("citations", QUALITY_PAGE, *of_grids("citations")),
+    ReportTable("verification", QUALITY_PAGE, *of_grids("verification", slice(1))),
+    ReportTable("verification-kinds", QUALITY_PAGE, *of_grids("verification", slice(1, 2))),
+    ReportTable("verification-sets", QUALITY_PAGE, *of_grids("verification", slice(2, 3))),
+    ReportTable("verification-promise", QUALITY_PAGE, *of_grids("verification", slice(3, 4))),
+    ReportTable("peers-own-words", QUALITY_PAGE, *of_grids("peers_own_words")),
     ReportTable("calibration", "docs/calibration.md", *of_grids("calibration", slice(1))),
     ReportTable("operating-points", "docs/calibration.md", *of_grids("calibration", slice(1, 2))),
     ReportTable("words-alone", "docs/calibration.md", *of_grids("calibration", slice(2, 3))),
 )
-MEASURED = tuple(sorted({name for table in TABLES for name in (*table.needs, *table.also)} | {"parity", "scale"}))
+MEASURED = tuple(sorted({name for table in TABLES for name in (*table.needs, *table.also)}))
 TABLES = (*TABLES, ReportTable("environment", ENVIRONMENT, (), environment_table, MEASURED, provenance=False))
 
 

@@ -52,7 +52,6 @@ class Function:
 
     `part` is what the first call of ragdrop's functions makes, which imports what only calls need; the peers' functions
     make all of it while they are imported.  `size_bytes` is without compiled files and without the runtime's boto3.
-    `file` is the text of a Markdown file that ingest reads then.
     """
 
     name: str
@@ -61,7 +60,6 @@ class Function:
     part: str | None
     folders: tuple[Path, ...]
     size_bytes: int
-    file: str = ""
 
 
 def ours() -> list[Function]:

@@ -94,7 +94,6 @@ class Imports:
             "module": function.module,
             "part": function.part,
             "modules": modules,
-            "file": function.file,
         }
         command = [sys.executable, "-I", "-S", *options, str(PROBE), json.dumps(spec)]
         done = subprocess.run(  # noqa: S603 - our own

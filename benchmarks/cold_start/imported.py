@@ -1,10 +1,9 @@
 """What a process of its own prints of one import, with the standard library alone: run by function_imports.py.
 
-    python -I -S imported.py '{"path": [...], "module": "app", "part": "query.search", "modules": null, "file": ""}'
+    python -I -S imported.py '{"path": [...], "module": "app", "part": "query.search", "modules": null}'
 
 Printed is one JSON object: processor and wall seconds of the import and of the import with what the first call makes,
 the modules that came with each, memory and open sockets.  `modules` are imported one by one instead of `module`.
-With `file`, the text of a Markdown file, the same until ingest's parser has read it.
 """
 
 import importlib
@@ -50,9 +49,6 @@ def main(spec: dict[str, object]) -> dict[str, object]:
     told |= {"ready_cpu_s": time.process_time() - cpu, "ready_wall_s": time.perf_counter() - wall}
     told["ready_modules"] = len(set(sys.modules) - before)
     told["ready_memory_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    if spec["file"]:
-        found.app.ports.parser.parse(spec["file"].encode(), name="pump.md")
-        told |= {"read_cpu_s": time.process_time() - cpu, "read_modules": len(set(sys.modules) - before)}
     return told
 
 

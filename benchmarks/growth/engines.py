@@ -15,8 +15,7 @@ from typing import Any, Protocol
 from opensearchpy import OpenSearch
 
 from benchmarks.bucket_folder import FolderManifests, FolderObjectStore
-from benchmarks.generated_chunks import DIMENSION, questions
-from benchmarks.opensearch_adapter import soon
+from benchmarks.generated_chunks import DIMENSION, questions, soon
 from benchmarks.peers.node import pid_of
 from benchmarks.stack_processes import cpu_s_of
 from benchmarks.stores_in_memory import MAX_COPIES_BYTES

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from statistics import median, quantiles
 from typing import Any
 
-from benchmarks.generated_chunks import batches, questions
+from benchmarks.generated_chunks import batches, questions, soon
 from benchmarks.growth.engines import Engine
-from benchmarks.opensearch_adapter import soon
 from ragdrop.domain.chunks import CandidateQuery
 from ragdrop.domain.tenants import IndexRef
 

@@ -22,7 +22,7 @@ from ragdrop_opensearch.mapping import (
 Clause = dict[str, Any]
 PAGE_SIZE = 1_000  # chunks that one search brings; OpenSearch allows at most 10,000
 MAX_ORDINAL = 2**31 - 1  # of an OpenSearch integer
-EF_SEARCH = 256  # chosen by benchmarks/opensearch_adapter.py: docs/opensearch.md has the table
+EF_SEARCH = 256  # docs/opensearch.md has the table behind it
 # One weight a field, 10 to 5 in small numbers: they multiply how often a word stands there before BM25 saturates, and
 # below 1 the server takes none.  The plain variants find what stemming and stop words hide, at half the worth.
 WEIGHTED = ("text^2", "title^1", "headings^1", "tags.words^1")

@@ -1,11 +1,11 @@
-"""The parity report: which tests ran on which engine and passed, and every known difference between laptop and AWS.
+"""Parity: which tests ran on which engine and passed, and what ragdrop asked of AWS meanwhile.
 
     python -m benchmarks.parity [--suite NAME ...] [--write]
 
-Runs the suites by pytest, counts their cases by engine, and writes docs/evidence/parity.md with `--write`; a suite that
-is not run keeps its counts.  What ragdrop asked of AWS meanwhile becomes the table of calls, and where every suite ran,
-tests/aws/call_shapes.json too.  OpenSearch cases and the witnesses need a JDK 21 and Maven; the emulator's cases start
-a stack.
+Runs the suites by pytest and counts their cases by engine; a suite that is not run keeps its counts.  What ragdrop
+asked of AWS becomes the table of calls, and if every suite ran, tests/aws/call_shapes.json too.  OpenSearch cases and
+the witnesses need a JDK 21 and Maven; the emulator's cases start a stack.  The known differences between laptop and AWS
+are in docs/evidence/parity.md.
 """
 
 from __future__ import annotations
@@ -17,18 +17,16 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 from benchmarks import records
-from benchmarks.parity.page import page, parity_page
 from tests.aws.call_shapes import RECORDING, collected, keep
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs/evidence/parity.md"
+ROOT = Path(__file__).resolve().parents[1]
 REPORTS = ROOT / ".local/bench/parity"
 _INDEX = re.compile(r"test_(chunk_index|opensearch|bucket|recipes|reindex|exact_text|retrieval|round_trips|tenant)")
 _PORTS = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "tests/contract").glob("test_*.py"))]
@@ -47,6 +45,41 @@ BY_FILE = (
 PACKAGES = ("pytest", "moto", "opensearch-py", "tantivy", "simsimd")
 Counts = dict[str, dict[str, dict[str, int]]]
 """By file, engine and outcome (passed, failed, skipped)."""
+SHOWN = {
+    "memory": "fake in memory",
+    "bucket": "bucket index",
+    "opensearch": "OpenSearch",
+    "aws": "moto, or AWS's own answers",
+    "emulator": "emulator of a running stack",
+    "witness": "DynamoDB Local, ElasticMQ",
+    "none": "no engine",
+}
+TITLES = {
+    "surfaces": "Every surface: the real handlers on Lambda's events, AWS by moto, over each index",
+    "indexes": "The index: one suite over the fake, the bucket index and OpenSearch",
+    "stores": "Every other port: one suite over the fakes and the real adapters",
+    "handlers": "The handlers' other tests: moto and the bucket index, or fakes",
+}
+CALL_ENGINES = {"aws": "moto", "emulator": "emulator", "witness": "witness"}
+CALLS = """## What ragdrop asks of AWS
+
+All {all} shapes of calls: an operation with the form of its parameters. While the contract suites run, each engine is
+asked the same and tells how the calls ended. The witnesses are AWS's own DynamoDB Local and, for SQS, ElasticMQ; moto
+and the emulator are each other's for S3. {twice} shapes have at least two engines. A shape that no engine shows was
+asked by a suite that runs on moto alone. A call that is not in this table fails the test that makes it
+(`tests/aws/call_shapes.py`), and `tests/aws/test_permissions.py` holds the roles against what the functions asked.
+
+"""
+# Why a call may end in this way on one engine alone.
+ENDS = {
+    "MethodNotAllowed": "As AWS does, the emulator answers 405 for a version that is a delete marker, moto 404.",
+    "ConditionalCheckFailedException": "Some tests of lost races run on moto alone.",
+    "ResourceNotFoundException": "A table that is not there is asked of moto alone.",
+    "NoSuchBucket": "A bucket that is not there is asked of moto alone.",
+    "404": "A bucket that is not there is asked of moto alone.",
+    "AWS.SimpleQueueService.NonExistentQueue": "A queue that is not there is asked of moto alone.",
+    "ReceiptHandleIsInvalid": "A receipt that is not one is shown to moto alone.",
+}
 
 
 def engine_of(file: str, case: str) -> str:
@@ -118,11 +151,68 @@ def calls(names: Iterable[str]) -> tuple[Any, dict[str, set[str]]]:
     return {shape: shapes[shape] for shape in sorted(shapes)}, needed
 
 
+def parity_tables(found: Mapping[str, Any]) -> str:
+    """A table a suite, and the table of calls."""
+    parts = [_suite(name, found[name]) for name in TITLES if name in found]
+    if "calls" in found:
+        parts.append(_calls(found["calls"]))
+    return "\n\n".join(parts)
+
+
+def _suite(name: str, files: dict[str, Any]) -> str:
+    engines = [each for each in SHOWN if any(each in counts for counts in files.values())]
+    lines = [f"## {TITLES[name]}", "", f"| file | {' | '.join(SHOWN[each] for each in engines)} |"]
+    lines.append("|---" * (len(engines) + 1) + "|")
+    total: dict[str, Counter[str]] = {each: Counter() for each in engines}
+    for file, counts in files.items():
+        for engine, outcomes in counts.items():
+            total[engine].update(outcomes)
+        if name != "handlers":
+            lines.append(_row(f"`{file.removeprefix('tests/')}`", counts, engines))
+    lines.append(_row(f"**all {len(files)}**", total, engines))
+    return "\n".join(lines)
+
+
+def _row(name: str, counts: Any, engines: list[str]) -> str:
+    return f"| {name} | {' | '.join(_cell(counts.get(engine, {})) for engine in engines)} |"
+
+
+def _cell(outcomes: Any) -> str:
+    """Passed of all.
+
+    >>> _cell({"passed": 3}), _cell({"passed": 1, "skipped": 2}), _cell({})
+    ('3', '1 of 3', '')
+    """
+    total = sum(outcomes.values())
+    passed = outcomes.get("passed", 0)
+    return "" if not total else f"{passed}" if passed == total else f"{passed} of {total}"
+
+
+def _calls(calls: dict[str, Any]) -> str:
+    """Every shape of a call with how it ended on each engine; a difference is explained in the last column."""
+    twice = sum(len(engines) > 1 for engines in calls.values())
+    text = CALLS.format(all=len(calls), twice=twice)
+    lines = [f"| call | {' | '.join(name for name in CALL_ENGINES.values())} | difference |", "|---|---|---|---|---|"]
+    for shape, ends in calls.items():
+        cells = [", ".join(ends.get(engine, ())) for engine in CALL_ENGINES]
+        lines.append(f"| `{shape.replace('|', chr(92) + '|')}` | {' | '.join(cells)} | {' '.join(explained(ends))} |")
+    return text + "\n".join(lines)
+
+
+def explained(ends: dict[str, list[str]]) -> list[str]:
+    """Why engines ended calls of one shape in other ways; a KeyError for a way that nobody explained."""
+    seen = {engine: set(each) for engine, each in ends.items()}
+    if len(seen) < 2:
+        return []
+    common = set.intersection(*seen.values())
+    return sorted({ENDS[end] for each in seen.values() for end in each - common})
+
+
 def main() -> int:
-    """Run, print, keep and write if asked to; 1 where a case failed."""
+    """Run and print; 1 if a case failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", action="append", choices=SUITES, help="only this one; default: all")
-    parser.add_argument("--write", action="store_true", help="keep the counts and write docs/evidence/parity.md")
+    parser.add_argument("--write", action="store_true", help="keep the counts")
     parser.add_argument("--counted", action="store_true", help="count the reports of the last run; nothing is run")
     options = parser.parse_args()
     record = records.read("parity") if options.write else None
@@ -135,10 +225,8 @@ def main() -> int:
         keep(found["calls"], needed)
     if options.write:
         older = record.left(ran, record.results) if record else {}
-        record = records.keep("parity", found, {name: version(name) for name in PACKAGES}, older=older)
-        PAGE.write_text(parity_page(record), "utf-8")
-    else:
-        print(page(found, "Not kept."))
+        records.keep("parity", found, {name: version(name) for name in PACKAGES}, older=older)
+    print(parity_tables(found))
     return int(any("failed" in each for suite in ran.values() for file in suite.values() for each in file.values()))
 
 

@@ -1,1 +1,0 @@
-"""What runs on which engine, and what differs between laptop and AWS."""

@@ -1,8 +1,0 @@
-"""Run it: `python -m benchmarks.parity`."""
-
-import sys
-
-from benchmarks.parity.run import main
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,1 +1,0 @@
-"""What a hundred million chunks would take on AWS, reckoned and simulated."""

@@ -1,8 +1,0 @@
-"""Run it: `python -m benchmarks.scale`."""
-
-import sys
-
-from benchmarks.scale.run import main
-
-if __name__ == "__main__":
-    sys.exit(main())
