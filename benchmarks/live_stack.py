@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from localstack import opensearch
-from localstack.home import Home
+from localstack.home import Home, Progress
 from localstack.launcher import down, read_processes, up
-from localstack.progress import Progress
 from localstack.seed import push
 
 VAULT = "handbook"

@@ -23,7 +23,7 @@ from benchmarks.peers.node import shared_node
 from benchmarks.peers_quality_table import quality_table
 from benchmarks.quality_pipeline import pushed
 from benchmarks.significance import p_value
-from localstack.opensearch.releases import HYBRID_RELEASE, RELEASES
+from localstack.opensearch.assembly import HYBRID_RELEASE, RELEASES
 from ragdrop import __version__
 from ragdrop.operate.evaluation import mean, ndcg, recall
 from ragdrop.resilience.retrying import Retries

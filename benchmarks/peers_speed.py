@@ -33,7 +33,7 @@ from benchmarks.peers.process import PeerError, PeerProcess
 from benchmarks.peers.serving import in_batches
 from benchmarks.peers_speed_table import OWN_BUCKET_TITLE, speed_table
 from benchmarks.stack_processes import usages
-from localstack.opensearch.releases import HYBRID_RELEASE, RELEASES
+from localstack.opensearch.assembly import HYBRID_RELEASE, RELEASES
 from ragdrop import __version__
 
 EMBEDDING_S = 0.005  # what a question takes with the local default model (docs/evidence/performance.md)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from threading import Lock
 
 from benchmarks.peers.generated import GeneratedModel
-from localstack.models.embedding_model import Embedded
+from localstack.models.embedding_server import Embedded
 
 
 class TimedModel(GeneratedModel):

@@ -7,13 +7,12 @@ import os
 import sys
 from pathlib import Path
 
-from localstack.demo import WEB_PAGE, demo
-from localstack.home import SHARED, Home, homes, read_json
-from localstack.index_node import answers, running_node
+from localstack.home import SHARED, Home, Progress, homes, read_json
 from localstack.launch_options import INDEXES, home_for, without_own
 from localstack.launcher import down, own_emulators, read_processes, up
 from localstack.processes import LaunchError
-from localstack.progress import Progress
+from localstack.seed import WEB_PAGE, demo
+from localstack.services import answers, running_node
 
 
 def main(arguments: list[str] | None = None) -> int:

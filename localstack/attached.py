@@ -13,11 +13,9 @@ import httpx
 
 from localstack.deploy import Emulated
 from localstack.launch_options import EMULATOR_VARIABLES
-from localstack.ports import HOST
-from localstack.processes import LaunchError
+from localstack.processes import CONTAINER_HOST, HOST, LaunchError
 from localstack.services import aws_environment
 
-CONTAINER_HOST = "host.docker.internal"  # what a container calls the machine that it runs on
 HEALTH = {"MiniStack": "/_ministack/health", "LocalStack": "/_localstack/health"}  # MiniStack answers on both
 UNUSABLE = frozenset({"disabled", "error", "unavailable"})  # states of a service; all others answer calls
 ALIASES = {"monitoring": "cloudwatch"}  # MiniStack's name of a service: LocalStack's

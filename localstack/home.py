@@ -1,4 +1,4 @@
-"""Where a local stack keeps what it has: its folder, its ports' owners and what callers read of it."""
+"""The folder of a local stack and the files in it, and the lines that the launcher shows."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import fcntl
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress as Spinners
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = REPOSITORY / ".local"  # the environments, whichever stack uses them
@@ -134,3 +139,39 @@ def exclusive(path: Path) -> Iterator[None]:
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+class Progress:
+    """Steps that may run side by side.  Plain lines where the output is no terminal, nothing where *quiet*."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.console = Console(quiet=quiet, highlight=False, soft_wrap=True)
+        self._spinners = Spinners(
+            SpinnerColumn(finished_text="[green]✓[/]"),
+            TextColumn("{task.description}"),
+            TimeElapsedColumn(),
+            console=self.console,
+            transient=True,
+            disable=quiet or not self.console.is_terminal,
+        )
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Show the spinners of all steps inside."""
+        with self._spinners:
+            yield
+
+    @contextmanager
+    def step(self, text: str) -> Iterator[None]:
+        """One step: shown while it runs, one line with its seconds when it is done."""
+        task = self._spinners.add_task(text, total=None)
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            self._spinners.remove_task(task)
+        self.console.print(f"[green]✓[/] {text} [dim]({time.monotonic() - begun:.1f} s)[/]")
+
+    def say(self, text: str) -> None:
+        """A line that is no step."""
+        self.console.print(text)

@@ -14,10 +14,8 @@ from urllib.parse import urlsplit
 from localstack_client.config import DEFAULT_EDGE_PORT, parse_localstack_host
 
 from localstack.home import Home
-from localstack.models import multilingual
-from localstack.models.weights import DIMENSION, MODEL_NAME
-from localstack.ports import HOST, bind_address
-from localstack.processes import LaunchError
+from localstack.models.weights import DIMENSION, MODEL_NAME, MULTILINGUAL_NAME, PASSAGE_PREFIX, QUERY_PREFIX
+from localstack.processes import HOST, LaunchError, bind_address
 
 TOKENIZER_KEY = f"tokenizers/{MODEL_NAME}.json"
 ANSWERER_MODEL = "ragdrop-extractive"
@@ -86,12 +84,12 @@ LOCAL_MODELS = {
     "ocr": replace(_ENGLISH, with_ocr=True),
     "multilingual": LocalModel(
         "multilingual",
-        multilingual.NAME,
+        MULTILINGUAL_NAME,
         {
-            "EmbeddingModel": multilingual.NAME,
-            "EmbeddingDimension": str(multilingual.DIMENSION),
-            "EmbeddingQueryPrefix": multilingual.QUERY_PREFIX,
-            "EmbeddingPassagePrefix": multilingual.PASSAGE_PREFIX,
+            "EmbeddingModel": MULTILINGUAL_NAME,
+            "EmbeddingDimension": str(DIMENSION),
+            "EmbeddingQueryPrefix": QUERY_PREFIX,
+            "EmbeddingPassagePrefix": PASSAGE_PREFIX,
         },
     ),
 }

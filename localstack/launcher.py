@@ -12,27 +12,36 @@ from typing import Any
 
 from localstack.attached import Attached, attach, running_emulator
 from localstack.build import build, build_digest, is_built
-from localstack.deploy import Emulated, defaults_of, deploy, deployment_digest, local_api_url
-from localstack.home import BUILD, TEMPLATE, Home, exclusive, homes, read_json, write_json
-from localstack.index_node import await_named, forget_node, running_node, start_node, stop_node
+from localstack.deploy import (
+    Emulated,
+    defaults_of,
+    deploy,
+    deployment_digest,
+    local_api_url,
+    seen_from,
+    write_sam_local,
+)
+from localstack.home import BUILD, TEMPLATE, Home, Progress, exclusive, homes, read_json, write_json
 from localstack.launch_options import PROCESSES, LaunchOptions, read_launch_options, stack_name_of
-from localstack.ports import HOST
-from localstack.processes import Process, stop
-from localstack.progress import Progress
-from localstack.sam_local import seen_from, write_sam_local
+from localstack.processes import HOST, Process, stop
 from localstack.seed import check_ingest, make_tenant_and_key, upload_tokenizer, warm_up
 from localstack.services import (
     USUAL_PORTS,
     Service,
     answerer,
+    await_named,
     await_service,
     aws_environment,
     embedding,
     emulator,
+    forget_node,
     launch,
     move_queues,
     ocr,
     port_for,
+    running_node,
+    start_node,
+    stop_node,
 )
 
 # Variable of the functions -> parameter of the template, for the addresses of servers that may run on this machine.

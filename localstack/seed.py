@@ -1,4 +1,4 @@
-"""The last steps of ``up``: the tokenizer, a tenant with a key, functions that have run once, a canary document."""
+"""The last steps of ``up``: the tokenizer, a tenant with a key, first calls, probe documents; and ``demo``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ import botocore.exceptions
 import httpx
 
 from localstack.deploy import Emulated
-from localstack.home import REPOSITORY, SHARED, Home
+from localstack.home import REPOSITORY, SHARED, Home, Progress
 from localstack.launch_options import TOKENIZER_KEY
 from localstack.processes import POLL_S, LaunchError
 from ragdrop.client import RagdropClient
@@ -166,3 +167,60 @@ def _send_canary(home: Home, stack: Mapping[str, Any]) -> None:
             f"messages wait in the queue. The embedding service is {stack['embedding_url']}, the index "
             f"{stack['index_url']}; the log of the functions is {home.logs / 'emulator.log'}."
         )
+
+
+VAULT = "handbook"
+SAMPLE = REPOSITORY / "localstack/sample-vault"
+WEB_PAGE = "The web page is at {api_url}/app\nOpen it signed in with: .venv/bin/ragdrop open"
+QUESTION = "How long should on-call wait before promoting the standby database?"
+
+
+def demo(home: Home, stack: Mapping[str, Any], progress: Progress) -> None:
+    """Push the sample vault, ask, and print the answer with what stands in S3 at each citation's span.
+
+    Raises:
+        LaunchError: Nothing was cited, or a quote does not stand in its object.
+    """
+    with progress.shown(), progress.step("the sample vault, dropped into S3 and indexed"):
+        ragdrop(home, ["push", str(SAMPLE), "--vault", VAULT, "--wait"])
+    reply = ragdrop_json(home, ["ask", QUESTION])
+    progress.say("")
+    progress.say(f"[bold]Question[/]  {QUESTION}")
+    progress.say("[bold]Answer[/]")
+    progress.console.print(textwrap.indent(str(reply["answer"]), "  "), markup=False)
+    citations = [citation for citation in reply["citations"] if citation["quote"]]
+    if not citations:
+        raise LaunchError("the answer cites nothing")
+    objects = Emulated(stack["endpoint_url"], stack["environment"]).client("s3")
+    progress.say("[bold]Citations[/]")
+    for citation in citations:
+        show(progress, citation, checked=stands_in_object(objects, citation))
+    progress.say("")
+    progress.say(WEB_PAGE.format(**stack))
+    progress.say(f"The API is at {stack['api_url']}")
+    progress.say(f"Its key and all other addresses are in {home.published_file}")
+    progress.say('Ask more with: .venv/bin/ragdrop ask "…"')
+    progress.say("Stop it with: make down")
+
+
+def stands_in_object(objects: Any, citation: Mapping[str, Any]) -> bool:
+    """Whether the quote is, letter for letter, what the cited version of the object has at the cited span."""
+    version = {"VersionId": citation["version_id"]} if citation["version_id"] else {}
+    body = objects.get_object(Bucket=citation["bucket"], Key=citation["key"], **version)["Body"].read()
+    text: str = body.decode("utf-8")[citation["start"] : citation["end"]]
+    return text == str(citation["quote"])
+
+
+def show(progress: Progress, citation: Mapping[str, Any], *, checked: bool) -> None:
+    """Print one citation.
+
+    Raises:
+        LaunchError: It does not stand in its object.
+    """
+    place = f"s3://{citation['bucket']}/{citation['key']}"
+    text = f"  [{citation['marker']}] {place} characters {citation['start']}-{citation['end']}"
+    progress.console.print(text, markup=False)
+    progress.console.print(textwrap.indent(f"“{citation['quote']}”", "      "), markup=False)
+    if not checked:
+        raise LaunchError(f"the quote does not stand at that span of {place}")
+    progress.console.print("      read back from S3: stands there letter for letter", markup=False)

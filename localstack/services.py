@@ -1,17 +1,22 @@
-"""The servers of the local stack: how each is started, and where it says that it is ready."""
+"""The servers of the local stack: how each is started, and where it reports that it is ready."""
 
 from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from localstack.home import REPOSITORY, SHARED, Home
+import httpx
+
+from localstack import opensearch
+from localstack.home import REPOSITORY, SHARED, Home, read_json, write_json
 from localstack.launch_options import LocalModel
-from localstack.ports import HOST, choose_port
-from localstack.processes import Process, await_health, start
+from localstack.opensearch.node import USUAL_PORT as INDEX_PORT
+from localstack.processes import HOST, POLL_S, LaunchError, Process, await_health, choose_port, start
 
 USUAL_PORTS = {"emulator": 4566, "embedding": 8081, "answerer": 8082, "ocr": 8083}
 REGION = "us-east-1"
@@ -144,3 +149,91 @@ def aws_environment(endpoint_url: str) -> dict[str, str]:
         "AWS_REGION": REGION,
         **CREDENTIALS,
     }
+
+
+ANSWER_TIMEOUT_S = 30
+
+
+def start_node(home: Home) -> str:
+    """Start *home*'s node, or take the one that runs; its address, once it is healthy.
+
+    Raises:
+        LaunchError: There is no way to run one here; the message names what is missing.
+    """
+    before = _noted_node(home)
+    wanted = choose_port(_port_of(before), INDEX_PORT if home.is_default else None)
+    if before is not None and before.compose_project is not None:
+        wanted = _port_of(before) or wanted  # Compose knows its project again by the port
+    # Where the caller named a node, this is not called: the variable is taken out so that it can mean nothing else.
+    environ = {name: value for name, value in os.environ.items() if name != "OPENSEARCH_URL"}
+    try:
+        node = opensearch.start(home.root, wanted, environ=environ)
+    except opensearch.UnavailableError as exc:
+        raise LaunchError(str(exc)) from exc
+    write_json(_node_file(home), {name: _plain(value) for name, value in asdict(node).items()})
+    return node.url
+
+
+def stop_node(home: Home) -> bool:
+    """Stop the node that this home started.  False where there was none."""
+    node = opensearch.find(home.root) or _noted_node(home)
+    if node is None:
+        return False
+    opensearch.stop(node)
+    _node_file(home).unlink(missing_ok=True)
+    return True
+
+
+def running_node(home: Home) -> str | None:
+    """The address of *home*'s node, None where it does not run."""
+    node = opensearch.find(home.root)
+    if node is None and (before := _noted_node(home)) is not None and before.compose_project is not None:
+        node = before if answers(before.url) else None
+    return None if node is None else node.url
+
+
+def forget_node(home: Home) -> None:
+    """Stop the node and remove what it holds."""
+    stop_node(home)
+    opensearch.forget(home.root)
+
+
+def await_named(url: str, *, timeout_s: float = ANSWER_TIMEOUT_S) -> None:
+    """Wait until the caller's own index answers at *url*, whatever it says.
+
+    Raises:
+        LaunchError: Nothing answers there.
+    """
+    deadline = time.monotonic() + timeout_s
+    while not answers(url):
+        if time.monotonic() > deadline:
+            place = httpx.URL(url).copy_with(userinfo=b"")
+            raise LaunchError(f"no OpenSearch answers at {place}, which OPENSEARCH_URL or INDEX_URL names")
+        time.sleep(POLL_S)
+
+
+def answers(url: str) -> bool:
+    """Whether something speaks HTTP at *url*; asking for a password is an answer too."""
+    try:
+        return httpx.get(url, timeout=5, trust_env=False).status_code < httpx.codes.INTERNAL_SERVER_ERROR
+    except httpx.TransportError:
+        return False
+
+
+def _noted_node(home: Home) -> opensearch.Node | None:
+    fields: dict[str, Any] = read_json(_node_file(home))
+    if not fields:
+        return None
+    return opensearch.Node(**fields | {"log": Path(fields["log"]) if fields["log"] else None})
+
+
+def _port_of(node: opensearch.Node | None) -> int | None:
+    return None if node is None else httpx.URL(node.url).port
+
+
+def _plain(value: object) -> object:
+    return str(value) if isinstance(value, Path) else value
+
+
+def _node_file(home: Home) -> Path:
+    return home.root / "index-node.json"

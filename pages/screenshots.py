@@ -16,8 +16,8 @@ from pathlib import Path
 import httpx
 from playwright.sync_api import Page
 
-from localstack.demo import QUESTION, VAULT
 from localstack.home import REPOSITORY
+from localstack.seed import QUESTION, VAULT
 from pages.browser import MISSING, browser_path, chromium, sign_in
 from ragdrop_cli.stack import find_stack, read_stack
 

@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks import records, report
 from benchmarks.plots import draw
 from localstack.home import REPOSITORY
-from localstack.opensearch.releases import DEFAULT_RELEASE
+from localstack.opensearch.assembly import DEFAULT_RELEASE
 from ragdrop import __version__
 
 DRAWN = ("samples", "memory")  # too much for a record

@@ -20,8 +20,7 @@ import httpx
 from benchmarks.embedding_server import MODEL
 from benchmarks.local_embeddings import DIMENSION, LocalEmbeddings
 from benchmarks.peers.generated import GeneratedModel
-from localstack.models.embedding_model import Embedded
-from localstack.models.embedding_server import embedding_app
+from localstack.models.embedding_server import Embedded, embedding_app
 from localstack.models.serving import serve
 
 START_TIMEOUT_S = 60.0

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from benchmarks.embedding_server import MODEL
 from benchmarks.local_embeddings import DIMENSION
-from localstack.models.embedding_model import Embedded
+from localstack.models.embedding_server import Embedded
 from ragdrop.domain.chunks import vector
 
 SYLLABLES = [first + second for first in "bcdfgklmnprst" for second in "aeiou"]

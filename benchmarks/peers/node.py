@@ -13,8 +13,8 @@ from pathlib import Path
 from opensearchpy import OpenSearch
 
 from localstack.opensearch import start, stop
-from localstack.opensearch.releases import HYBRID_RELEASE
-from localstack.ports import choose_port
+from localstack.opensearch.assembly import HYBRID_RELEASE
+from localstack.processes import choose_port
 
 GIVEN = "RAGDROP_BENCH_NODE"  # set by benchmarks/__main__.py for quick runs: a start takes as long as a small benchmark
 

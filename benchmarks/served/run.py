@@ -35,7 +35,7 @@ from benchmarks.peers.process import ENVIRONMENTS
 from benchmarks.peers_speed import EMBEDDING_S, LIMIT, fill
 from benchmarks.served.table import served_table, turn_figures
 from benchmarks.stack_processes import cpu_s_of
-from localstack.opensearch.releases import HYBRID_RELEASE, RELEASES
+from localstack.opensearch.assembly import HYBRID_RELEASE, RELEASES
 from ragdrop import __version__
 
 CALLERS = (1, 8)

@@ -18,8 +18,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from localstack.models.openai_errors import ProtocolError
-from localstack.models.serving import application, read_json, serve
+from localstack.models.serving import ProtocolError, application, read_json, serve
 
 NAME = "rapidocr"
 DETECTED_PIXELS = 960  # of the long side, where text is looked for: on larger pages it misses lonely lines

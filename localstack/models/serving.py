@@ -1,9 +1,10 @@
-"""What the two local model servers share: health, model list, JSON bodies, error bodies, quiet logs."""
+"""The shared part of the local model servers: health, model list, JSON bodies, OpenAI's error bodies, quiet logs."""
 
 from __future__ import annotations
 
 import json
 import time
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -11,7 +12,42 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from localstack.models.openai_errors import ProtocolError
+
+class ProtocolError(Exception):
+    """A request that the OpenAI protocol refuses; carries the HTTP status and the body to answer with."""
+
+    def __init__(self, status: int, message: str, *, code: str | None = None, param: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.param = param
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The answer's JSON.
+
+        >>> ProtocolError(400, "input is empty", param="input").body["error"]["type"]
+        'invalid_request_error'
+        """
+        return {
+            "error": {
+                "message": str(self),
+                "type": "invalid_request_error",
+                "param": self.param,
+                "code": self.code,
+            }
+        }
+
+
+def model_not_found(asked: object, served: str) -> ProtocolError:
+    """The 404 for a model that this server does not have; *served* is the one it has."""
+    return ProtocolError(
+        404,
+        f"The model {asked!r} does not exist here; this server has {served!r}.",
+        code="model_not_found",
+        param="model",
+    )
+
 
 MAX_BODY_BYTES = 32_000_000  # 2,048 texts of 4,000 characters, and room
 

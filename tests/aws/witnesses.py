@@ -17,7 +17,7 @@ import pytest
 
 from localstack.opensearch.assembly import copy_artifacts
 from localstack.opensearch.jdk import UnavailableError, find_java
-from localstack.ports import HOST, choose_port, is_free
+from localstack.processes import HOST, choose_port, is_free
 from tests.endings import AT_THE_END
 from tests.stacks import REPOSITORY
 

@@ -13,8 +13,8 @@ import pytest
 from opensearchpy.connection import Urllib3HttpConnection
 
 from localstack.opensearch import UnavailableError, start, stop
-from localstack.opensearch.releases import DEFAULT_RELEASE
-from localstack.ports import choose_port
+from localstack.opensearch.assembly import DEFAULT_RELEASE
+from localstack.processes import choose_port
 from ragdrop.domain.chunks import Chunk, IndexedChunk, Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts

@@ -11,8 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from localstack.attached import PROBES, attach, running_emulator
-from localstack.ports import choose_port
-from localstack.processes import LaunchError
+from localstack.processes import LaunchError, choose_port
 
 
 @contextlib.contextmanager

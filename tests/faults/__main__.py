@@ -10,10 +10,9 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from localstack.home import REPOSITORY
+from localstack.home import REPOSITORY, Progress
 from localstack.opensearch import UnavailableError
 from localstack.processes import LaunchError
-from localstack.progress import Progress
 from tests.faults import attaching
 from tests.faults.breakers import lines_since
 from tests.faults.cases import FaultCase, cases, expected

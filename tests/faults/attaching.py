@@ -6,14 +6,11 @@ from pathlib import Path
 
 import httpx
 
-from localstack.demo import QUESTION
-from localstack.home import Home
+from localstack.home import Home, Progress
 from localstack.launch_options import home_for
 from localstack.launcher import down, up
-from localstack.ports import choose_port
-from localstack.processes import stop
-from localstack.progress import Progress
-from localstack.seed import push
+from localstack.processes import choose_port, stop
+from localstack.seed import QUESTION, push
 from localstack.services import await_service, emulator, launch
 from tests.faults.harness import SAMPLE, TENANT, VAULT
 

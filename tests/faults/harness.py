@@ -17,13 +17,11 @@ from urllib.parse import urlsplit
 import httpx
 
 from localstack.deploy import Emulated
-from localstack.home import REPOSITORY, Home
+from localstack.home import REPOSITORY, Home, Progress
 from localstack.launcher import down, up
 from localstack.opensearch import start as start_node
 from localstack.opensearch import stop as stop_node
-from localstack.ports import HOST, choose_port
-from localstack.processes import LaunchError, Process, await_health, start, stop
-from localstack.progress import Progress
+from localstack.processes import HOST, LaunchError, Process, await_health, choose_port, start, stop
 from localstack.seed import push, ragdrop_json
 from localstack.services import clean_environment
 from tests.faults.proxy import FaultProxies, FaultProxy

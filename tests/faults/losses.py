@@ -16,10 +16,9 @@ from typing import Any
 
 import httpx
 
-from localstack.demo import VAULT
 from localstack.deploy import Emulated
 from localstack.launch_options import BUCKET_URL
-from localstack.seed import ragdrop, ragdrop_json
+from localstack.seed import VAULT, ragdrop, ragdrop_json
 from tests.faults.harness import (
     TENANT,
     DrillReply,

@@ -11,7 +11,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
-from localstack.ports import HOST, choose_port
+from localstack.processes import HOST, choose_port
 
 Fault = Literal["pass", "refuse", "hang", "slow", "401", "429", "500", "garbage"]
 SLOW_S = 0.4

@@ -24,12 +24,10 @@ import yaml
 
 from localstack.build import BUILD_TIMEOUT_S
 from localstack.deploy import Emulated, local_api_url, with_concurrency, with_release
-from localstack.home import REPOSITORY, SHARED, TEMPLATE, Home, read_json
+from localstack.home import REPOSITORY, SHARED, TEMPLATE, Home, Progress, read_json
 from localstack.launch_options import BUCKET_URL, LaunchOptions
 from localstack.launcher import Launcher, down
-from localstack.ports import HOST
-from localstack.processes import LaunchError, tail
-from localstack.progress import Progress
+from localstack.processes import HOST, LaunchError, tail
 from localstack.services import INHERITED, answerer, aws_environment, embedding, emulator
 
 GUIDE = REPOSITORY / "docs/deploy.md"

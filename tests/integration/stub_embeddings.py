@@ -10,9 +10,8 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from localstack.models.embedding_model import Embedded
-from localstack.models.embedding_server import embedding_app
-from localstack.ports import HOST, choose_port
+from localstack.models.embedding_server import Embedded, embedding_app
+from localstack.processes import HOST, choose_port
 from testing.models import word_vector
 
 DIMENSION = 64

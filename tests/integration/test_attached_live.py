@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from localstack.deploy import Emulated
-from localstack.ports import choose_port
-from localstack.processes import Process, await_health, start_time
+from localstack.processes import Process, await_health, choose_port, start_time
 from localstack.services import aws_environment
 from tests.integration.commands import Tenant, within
 from tests.interpreters import printed
@@ -60,7 +59,7 @@ from pathlib import Path
 from localstack.home import Home
 from localstack.launch_options import read_launch_options
 from localstack.launcher import Launcher, down, read_processes
-from localstack.progress import Progress
+from localstack.home import Progress
 from localstack.services import emulator
 
 def reached(address, port):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from localstack.opensearch import UnavailableError, start, stop
-from localstack.ports import choose_port
+from localstack.processes import choose_port
 from tests.contract.opensearch_node import private_folder, skip_or_fail
 from tests.integration.golden_vault import Engine, golden, model_of
 from tests.stacks import LocalStack

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from localstack.opensearch import UnavailableError, start, stop
-from localstack.ports import choose_port
+from localstack.processes import choose_port
 from ragdrop.domain.chunks import IndexedChunk
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef

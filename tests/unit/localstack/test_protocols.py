@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from localstack.models.chat_protocol import ProtocolCompletion, events, pieces, read_chat, whole
-from localstack.models.embedding_model import batches_by_length
-from localstack.models.embedding_protocol import MAX_TEXTS, read_request, reply
-from localstack.models.openai_errors import ProtocolError
+from localstack.models.answerer import ProtocolCompletion, events, pieces, read_chat, whole
+from localstack.models.embedding_server import MAX_TEXTS, batches_by_length, read_request, reply
+from localstack.models.serving import ProtocolError
 from localstack.models.weights import without_limits
 
 ASKED: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from localstack.deploy import local_event
 from localstack.home import REPOSITORY
-from localstack.sam_local import local_event
 
 EVENTS = sorted((REPOSITORY / "events").glob("*.json"))
 STACK = {"api_key": "rd_the_stacks_own", "bucket": "documents-of-the-stack", "tenant": "acme"}

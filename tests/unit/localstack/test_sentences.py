@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from localstack.models.sentences import MAX_CHARS, passages
+from localstack.models.sources import MAX_CHARS, passages
 
 NOTE = """# Pump
 

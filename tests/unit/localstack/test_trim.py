@@ -7,7 +7,7 @@ import sys
 from importlib.util import cache_from_source
 from pathlib import Path
 
-from localstack.trim import STRIPPED_FROM_BYTES, loadable, strip, trim
+from localstack.build import STRIPPED_FROM_BYTES, loadable, strip, trim
 
 
 def test_sources_that_only_a_compiler_reads_are_dropped(tmp_path: Path) -> None:
