@@ -15,6 +15,7 @@ from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
 from ragdrop import __version__
+from ragdrop.stores.routed_index import GROUP, SHIPPED
 
 ROOT = Path(__file__).parents[2]
 SERVER_ONLY = {"boto3", "botocore", "fastapi", "mangum", "opensearch-py", "pydantic", "simsimd", "tantivy"}
@@ -69,10 +70,13 @@ def test_it_needs_nothing_that_only_the_functions_or_operators_need(told: email.
     assert needed.isdisjoint(SERVER_ONLY)
 
 
-def test_it_brings_the_command_and_its_licence(wheel: zipfile.ZipFile, told: email.message.Message) -> None:
+def test_it_brings_the_command_the_engine_and_its_licence(wheel: zipfile.ZipFile, told: email.message.Message) -> None:
     entry_points = next(name for name in wheel.namelist() if name.endswith("entry_points.txt"))
 
-    assert "ragdrop = ragdrop_cli.main:main" in wheel.read(entry_points).decode()
+    written = wheel.read(entry_points).decode()
+
+    assert "ragdrop = ragdrop_cli.main:main" in written
+    assert f"[{GROUP}]\nopensearch = {SHIPPED['opensearch']}" in written
     assert told["License-Expression"] == "Apache-2.0"
 
 

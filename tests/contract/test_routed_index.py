@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from ragdrop.domain.chunks import CandidateQuery, ChunkRange, Filters
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import ConfigurationError, DatabaseError
 from ragdrop.ports import ChunkIndex
-from ragdrop.stores.routed_index import RoutedIndex
+from ragdrop.stores.routed_index import RoutedIndex, connection_to
 from testing.memory_chunk_index import MemoryChunkIndex
 from tests.contract.chunk_index_suite import DIMENSION, Engine, bucket_index, now
 
@@ -179,3 +180,30 @@ def test_an_index_of_opensearch_where_index_url_names_none_is_a_wrong_deployment
         with pytest.raises(ConfigurationError) as caught:
             call()
         assert caught.value.message == wanted
+
+
+def test_an_engine_of_another_package_is_found_by_its_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "other_engine-1.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: other_engine\nVersion: 1\n")
+    (installed / "entry_points.txt").write_text("[ragdrop.indexes]\nother = other_engine:connect\n")
+    (tmp_path / "other_engine.py").write_text("def connect(url, **_):\n    return url\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert connection_to("other")("https://index", password=None) == "https://index"  # type: ignore[comparison-overlap]
+
+
+def test_an_engine_that_no_package_has_is_a_fault_of_the_configuration() -> None:
+    with pytest.raises(ConfigurationError, match="no installed package has an index engine other"):
+        connection_to("other")
+
+
+def test_an_engine_without_its_client_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [each for each in sys.modules if each.startswith("ragdrop_opensearch")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "opensearchpy", None)
+
+    with pytest.raises(ConfigurationError, match=r"needs the package opensearchpy.*ragdrop\[opensearch\]"):
+        connection_to("opensearch")

@@ -54,10 +54,10 @@ def opensearch(settings: Settings) -> Callable[[], ChunkIndex] | None:
         return None
 
     def connect() -> ChunkIndex:
-        from ragdrop_opensearch.engine import OpenSearchChunkIndex
+        from ragdrop.stores.routed_index import connection_to
 
         password = _secret(settings.index_password)()
-        return OpenSearchChunkIndex.from_url(settings.index_url, password=password, retries=_retries(settings))
+        return connection_to(settings.engine)(settings.index_url, password=password, retries=_retries(settings))
 
     return connect
 

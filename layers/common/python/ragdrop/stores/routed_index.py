@@ -14,6 +14,29 @@ from ragdrop.errors import ConfigurationError
 from ragdrop.ports import ChunkIndex, LayeredIndex, SearchableIndex
 from ragdrop.ports.chunk_index import SOME_BYTES, IndexFaults, Reading
 
+GROUP = "ragdrop.indexes"  # of entry points: what connects to an engine, by the engine's name
+# A Lambda layer holds packages without their metadata, and so without entry points.
+SHIPPED = {"opensearch": "ragdrop_opensearch.engine:OpenSearchChunkIndex.from_url"}
+
+
+def connection_to(engine: str) -> Callable[..., ChunkIndex]:
+    """Return what connects to *engine*, by its entry point: a function of a URL, `password` and `retries`.
+
+    Raises:
+        ConfigurationError: No installed package has the engine.
+    """
+    from importlib.metadata import EntryPoint, entry_points  # most functions need the bucket index alone
+
+    found = next(iter(entry_points(group=GROUP, name=engine)), None)
+    try:
+        connect: Callable[..., ChunkIndex] = (found or EntryPoint(engine, SHIPPED[engine], GROUP)).load()
+    except KeyError as exc:
+        raise ConfigurationError(f"no installed package has an index engine {engine} (entry points {GROUP})") from exc
+    except ImportError as exc:
+        message = f"INDEX_URL needs the package {exc.name}; `pip install 'ragdrop[{engine}]'` brings it"
+        raise ConfigurationError(message) from exc
+    return connect
+
 
 class RoutedIndex:
     """A ChunkIndex that asks the engine that an index's name is of.
