@@ -29,7 +29,7 @@ from ragdrop.domain.links import Link, followable
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.retrieval import FoundChunk, FoundDocument, candidate_limit
 from ragdrop.domain.tenants import ActiveIndex, Caller, ChunkingPlan, Tenant
-from ragdrop.ingest.mentions import mentions
+from ragdrop.ingest.index_revision import mentions
 from ragdrop.query.follow_links import FollowLinks, LinkRequest
 from ragdrop.query.fusion import fuse
 from testing.memory_telemetry import MemoryVisitedCache

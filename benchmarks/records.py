@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 WHOLE, QUICK = Path("benchmarks/results"), Path(".local/bench/results")
-GENERATED = ("layers/common/python/ragdrop/operate/unit_costs.py", "tests/aws/call_shapes.json")  # by cost and parity
+GENERATED = ("layers/common/python/ragdrop/operate/costs.py", "tests/aws/call_shapes.json")  # by cost and parity
 WRITTEN = tuple(f":!{path}" for path in (WHOLE, "docs", "README.md", *GENERATED))  # as git leaves paths out
 
 

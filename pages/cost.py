@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragdrop.operate.unit_costs import (
+from ragdrop.operate.costs import (
     ALARM,
     ASK_GB_S,
     DYNAMO_GB,
@@ -52,7 +52,7 @@ WORKLOADS = (
     CostWorkload("company", 60_000, 4_000, 0.02, 10_000, 10_000, "multi-az"),
 )
 
-# List prices in USD, us-east-1, as known in 2025; those of requests and bytes are in ragdrop/operate/unit_costs.py.
+# List prices in USD, us-east-1, as known in 2025; those of requests and bytes are in ragdrop/operate/costs.py.
 INDEX = {
     "none": (0, 0.0, 0),
     "single-node": (1, 0.036, 10),
@@ -63,7 +63,7 @@ EMBED_TOKEN = 0.02 / 1e6  # text-embedding-3-small
 CHAT_IN, CHAT_OUT = 0.15 / 1e6, 0.60 / 1e6  # gpt-4o-mini
 
 # What one of each uses: estimates on the high side, at the template's memory (1,769 MB for ingest, 1,024 for the rest);
-# time of functions: ragdrop/operate/unit_costs.py.
+# time of functions: ragdrop/operate/costs.py.
 INGEST = {"gb_s": INGEST_GB_S, "reads": 8, "writes": 20, "puts": 8, "gets": 10, "calls": 4, "log_kb": 4}
 SEARCH = {"gb_s": SEARCH_GB_S, "reads": 20, "writes": 3, "puts": 0, "gets": 0, "calls": 0, "log_kb": 2}
 ASK = {"gb_s": ASK_GB_S, "reads": 25, "writes": 20, "puts": 0, "gets": 0, "calls": 0, "log_kb": 2}

@@ -9,7 +9,7 @@ from math import ceil
 from bucketindex.durable_copies import PERIOD_S
 from pages import cost
 from pages.cost import DAYS, HOURS
-from ragdrop.operate.unit_costs import DYNAMO_READ, GP3_GB, LAMBDA_GB_S, S3_GB, S3_GET, S3_PUT
+from ragdrop.operate.costs import DYNAMO_READ, GP3_GB, LAMBDA_GB_S, S3_GB, S3_GET, S3_PUT
 from ragdrop.ports.chunk_index import SMALL_BYTES
 
 BEGIN, END = "<!-- index-month: written by make docs -->", "<!-- end of index-month -->"

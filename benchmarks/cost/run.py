@@ -25,7 +25,7 @@ from benchmarks.cost.usages import kept, read, with_units
 from benchmarks.peers.node import shared_node
 from tests.functions.costs import count_operations, counted_service, opensearch_settings
 
-UNIT_COSTS = Path(__file__).resolve().parents[2] / "layers/common/python/ragdrop/operate/unit_costs.py"
+UNIT_COSTS = Path(__file__).resolve().parents[2] / "layers/common/python/ragdrop/operate/costs.py"
 PACKAGES = ("moto", "boto3", "opensearch-py")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.cost.counter import Usage
 from benchmarks.cost.usages import INDEXES, read
-from ragdrop.operate.unit_costs import MESSAGE_CALLS, SQS_CALL, requests_usd
+from ragdrop.operate.costs import MESSAGE_CALLS, SQS_CALL, requests_usd
 
 DOCUMENT_WORDS = ("document", "deletion")  # of operations that one message of the queue is for
 KINDS = {

@@ -13,9 +13,7 @@ import ragdrop.client
 import ragdrop.client.connection
 import ragdrop.client.events
 import ragdrop.client.replies
-import ragdrop.client.retries
 import ragdrop.client.routes
-import ragdrop.client.uploads
 from ragdrop.client import RagdropClient
 from ragdrop.errors import (
     ConfigurationError,
@@ -36,9 +34,7 @@ MODULES = (
     ragdrop.client.connection,
     ragdrop.client.events,
     ragdrop.client.replies,
-    ragdrop.client.retries,
     ragdrop.client.routes,
-    ragdrop.client.uploads,
 )
 
 

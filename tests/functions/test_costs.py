@@ -32,6 +32,6 @@ def test_every_operation_asks_of_aws_what_the_page_says(
 def test_the_unit_costs_of_the_product_are_those_of_the_page() -> None:
     record = records.read("cost", ROOT / records.WHOLE)
     assert record is not None
-    module = (ROOT / "layers/common/python/ragdrop/operate/unit_costs.py").read_text("utf-8")
+    module = (ROOT / "layers/common/python/ragdrop/operate/costs.py").read_text("utf-8")
 
     assert with_units(module, read(record.results)) == module, "run: python -m benchmarks.cost --write"

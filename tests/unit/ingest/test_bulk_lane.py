@@ -8,7 +8,7 @@ import pytest
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import QueueError
-from ragdrop.ingest.bulk_lane import FEW, WINDOW_S, BulkLane
+from ragdrop.ingest.reconcile import FEW, WINDOW_S, BulkLane
 from ragdrop.ports.message_queue import Change, Delivery, deliveries
 from testing.memory_message_queue import BULK, MemoryMessageQueue
 from tests.world import World

@@ -10,7 +10,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DatabaseError, DependencyError
-from ragdrop.ingest.kept_pages import KeptPages, pages_name
+from ragdrop.ingest.revision_store import KeptPages, pages_name
 from ragdrop.ports import RecognizedText
 from ragdrop.ports.message_queue import Change, Delivery
 from readers.content import ContentParser

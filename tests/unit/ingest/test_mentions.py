@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragdrop.ingest.mentions import MAX_MENTIONS, mentions
+from ragdrop.ingest.index_revision import MAX_MENTIONS, mentions
 
 
 def test_names_come_whole_before_their_parts_and_each_once() -> None:

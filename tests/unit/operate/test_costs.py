@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ragdrop.operate.costs import CostLine
-from ragdrop.operate.unit_costs import ASK_GB_S, INGEST_GB_S, unit_usd
+from ragdrop.operate.costs import ASK_GB_S, INGEST_GB_S, CostLine, unit_usd
 from tests.world import World
 
 

@@ -10,7 +10,7 @@ import pytest
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.operate.remove_derived import RemovedDerived, RemoveDerived
+from ragdrop.operate.leftovers import RemovedDerived, RemoveDerived
 from ragdrop.operate.sweeping import DERIVED_AGE_S, DerivedRevision, expired
 from tests.world import TENANT, World
 

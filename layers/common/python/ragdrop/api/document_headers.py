@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar
 from fastapi import Header, Request, Response
 from pydantic import BaseModel
 
-from ragdrop.documents.idempotency import WriteOnce
+from ragdrop.documents.service import WriteOnce
 from ragdrop.domain.history import WRITTEN_BY
 from ragdrop.domain.tenants import MAX_WRITER, Caller
 from ragdrop.errors import InvalidParamsError

@@ -38,10 +38,8 @@ from ragdrop.api.document_shapes import (
     upload_form,
 )
 from ragdrop.api.http import Authenticate, RequestDeadline
-from ragdrop.documents.idempotency import WriteOnce
 from ragdrop.documents.purge import PurgeDocuments
-from ragdrop.documents.retry import RetryDocuments
-from ragdrop.documents.service import DocumentService
+from ragdrop.documents.service import DocumentService, RetryDocuments, WriteOnce
 from ragdrop.domain.documents import ContentType, DetailFilters, Status, lowered
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Caller

@@ -139,16 +139,16 @@ class OperateParts:
     @cached_property
     def health_probes(self) -> dict[str, Probe]:
         """What each dependency is asked."""
-        from ragdrop.operate import probes
+        from ragdrop.operate import health
         from ragdrop.resilience.guarded import CHAT, EMBEDDING, INDEX, OBJECT_STORE, REGISTRY
 
         space = self.ports.settings.seed_index().space
         return {
-            INDEX: probes.index_probe(self.ports.index, self.ports.registry),
-            EMBEDDING: probes.embedding_probe(self.ports.embedding_models, self.ports.embedder, space),
-            CHAT: probes.chat_probe(self.ports.chat_models, self.ports.chat, self.ports.settings.chat_models),
-            REGISTRY: probes.registry_probe(self.ports.registry),
-            OBJECT_STORE: probes.store_probe(self.ports.state),
+            INDEX: health.index_probe(self.ports.index, self.ports.registry),
+            EMBEDDING: health.embedding_probe(self.ports.embedding_models, self.ports.embedder, space),
+            CHAT: health.chat_probe(self.ports.chat_models, self.ports.chat, self.ports.settings.chat_models),
+            REGISTRY: health.registry_probe(self.ports.registry),
+            OBJECT_STORE: health.store_probe(self.ports.state),
         }
 
     @cached_property
@@ -180,8 +180,7 @@ class OperateParts:
         return self._rebuild(self.ports.index)
 
     def _rebuild(self, index: ChunkIndex) -> RebuildIndex:
-        from ragdrop.operate.rebuild_index import RebuildIndex
-        from ragdrop.operate.stored_content import ReadContent
+        from ragdrop.operate.rebuild_index import ReadContent, RebuildIndex
 
         content = ReadContent(registry=self.ports.registry, revisions=self.ports.revisions)
         return RebuildIndex(registry=self.ports.registry, index=index, content=content, metrics=self.ports.metrics)
@@ -189,8 +188,7 @@ class OperateParts:
     @cached_property
     def sweep(self) -> Sweep:
         """Comparing bucket, registry and index of one tenant."""
-        from ragdrop.operate.remove_derived import RemoveDerived
-        from ragdrop.operate.remove_orphans import RemoveOrphans
+        from ragdrop.operate.leftovers import RemoveDerived, RemoveOrphans
         from ragdrop.operate.sweep import Sweep, SweepNotes
         from ragdrop.operate.sweeping import DERIVED_AGE_S
 

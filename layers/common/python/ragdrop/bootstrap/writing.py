@@ -13,18 +13,14 @@ from ragdrop.bootstrap.answering import TenantParts
 from ragdrop.bootstrap.ports import Ports
 
 if TYPE_CHECKING:
-    from ragdrop.documents.idempotency import WriteOnce
     from ragdrop.documents.purge import PurgeDocuments
-    from ragdrop.documents.retry import RetryDocuments
-    from ragdrop.documents.service import DocumentService
+    from ragdrop.documents.service import DocumentService, RetryDocuments, WriteOnce
     from ragdrop.ingest.activate import ActivateRevisions
     from ragdrop.ingest.index_revision import IndexRevision
-    from ragdrop.ingest.known_vectors import KnownVectors
-    from ragdrop.ingest.merge_segments import MergeSegments
-    from ragdrop.ingest.reconcile import ReconcileBatch
+    from ragdrop.ingest.reconcile import MergeSegments, ReconcileBatch
     from ragdrop.ingest.reconcile_key import ReconcileKey
-    from ragdrop.ingest.write_chunks import CopyRevision, WriteChunks
-    from ragdrop.ingest.write_parts import WriteParts
+    from ragdrop.ingest.revision_store import KnownVectors
+    from ragdrop.ingest.write_chunks import CopyRevision, WriteChunks, WriteParts
     from ragdrop.operate.calibrate import Calibrate
 
 
@@ -57,14 +53,14 @@ class IngestParts:
     @cached_property
     def known_vectors(self) -> KnownVectors:
         """Vectors by text, of revisions that were embedded before."""
-        from ragdrop.ingest.known_vectors import KnownVectors
+        from ragdrop.ingest.revision_store import KnownVectors
 
         return KnownVectors(self.ports.state, self.ports.revisions)
 
     @cached_property
     def write_parts(self) -> WriteParts:
         """Large documents."""
-        from ragdrop.ingest.write_parts import WriteParts
+        from ragdrop.ingest.write_chunks import WriteParts
 
         return WriteParts(
             registry=self.ports.registry,
@@ -123,7 +119,7 @@ class IngestParts:
     @cached_property
     def merge_segments(self) -> MergeSegments:
         """Making fewer segments of many."""
-        from ragdrop.ingest.merge_segments import MergeSegments
+        from ragdrop.ingest.reconcile import MergeSegments
 
         return MergeSegments(registry=self.ports.registry, index=self.ports.bucket_index, queue=self.ports.queue)
 
@@ -154,9 +150,7 @@ class IngestParts:
     @cached_property
     def reconcile(self) -> ReconcileBatch:
         """Ingest."""
-        from ragdrop.ingest.bulk_lane import BulkLane
-        from ragdrop.ingest.reconcile import ReconcileBatch, Upkeep
-        from ragdrop.ingest.redelivery import Redelivery
+        from ragdrop.ingest.reconcile import BulkLane, ReconcileBatch, Redelivery, Upkeep
 
         redelivery = Redelivery(
             queue=self.ports.queue,
@@ -187,15 +181,14 @@ class DocumentParts:
     @cached_property
     def write_once(self) -> WriteOnce:
         """Writes that carry a key."""
-        from ragdrop.documents.idempotency import WriteOnce
+        from ragdrop.documents.service import WriteOnce
 
         return WriteOnce(self.ports.kept_replies, clock=self.ports.clock)
 
     @cached_property
     def document_service(self) -> DocumentService:
         """Documents over HTTP."""
-        from ragdrop.documents.links import CheckLinks
-        from ragdrop.documents.service import DocumentService
+        from ragdrop.documents.service import CheckLinks, DocumentService
 
         return DocumentService(
             documents=self.ports.documents,
@@ -210,7 +203,7 @@ class DocumentParts:
     @cached_property
     def retry_documents(self) -> RetryDocuments:
         """Another try for documents that failed."""
-        from ragdrop.documents.retry import RetryDocuments
+        from ragdrop.documents.service import RetryDocuments
 
         return RetryDocuments(
             documents=self.ports.documents, registry=self.ports.registry, queue=self.ports.queue, clock=self.ports.clock

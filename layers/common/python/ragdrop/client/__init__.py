@@ -11,11 +11,10 @@ from urllib.parse import quote
 
 import httpx
 
-from ragdrop.client.connection import Connection
+from ragdrop.client.connection import Connection, FormPost
 from ragdrop.client.events import AnswerEvent, Done, answer_events, is_event_stream
 from ragdrop.client.replies import Reply
 from ragdrop.client.routes import document_route, given, is_loopback, metadata_headers, route_of
-from ragdrop.client.uploads import FormPost
 from ragdrop.errors import DependencyError, PayloadTooLargeError
 
 MAX_BODY_BYTES = 4 * 1024 * 1024  # what PUT takes: Lambda's 6 MB less base64

@@ -10,10 +10,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DocumentNotFoundError
-from ragdrop.ingest.kept_pages import pages_name
-from ragdrop.ingest.known_vectors import twin_name
-from ragdrop.ingest.revision_store import RevisionStore
-from ragdrop.ingest.stored_revision import revisions_prefix
+from ragdrop.ingest.revision_store import RevisionStore, pages_name, revisions_prefix, twin_name
 from ragdrop.ports import ChunkIndex, ObjectStore, Registry
 from ragdrop.ports.receipts import Receipts
 from ragdrop.ports.telemetry import UsageStore

@@ -1,26 +1,39 @@
-"""DocumentService: put, read, list and delete documents in the bucket."""
+"""Documents over HTTP: put, read, list, delete and retry them, and check their links."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
-from ragdrop.documents.links import CheckLinks
 from ragdrop.domain.chunks import Chunk
-from ragdrop.domain.documents import Detail, DetailFilters, Head, Page, Status
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Detail, DetailFilters, Head, Page, Status, folded_name
 from ragdrop.domain.history import STAGE, WRITTEN_BY
-from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
+from ragdrop.domain.linked import targets_of
+from ragdrop.domain.links import Link, reference
 from ragdrop.domain.tenants import Caller, Tenant
-from ragdrop.errors import DatabaseError, DocumentNotFoundError, InvalidParamsError, PayloadTooLargeError
+from ragdrop.errors import (
+    ConflictError,
+    DatabaseError,
+    DocumentNotFoundError,
+    InvalidParamsError,
+    PayloadTooLargeError,
+    RagdropError,
+)
 from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
 from ragdrop.ingest.revision_store import RevisionStore
-from ragdrop.ports import ObjectStore, Registry, StoredObject
+from ragdrop.ports import Claim, MessageQueue, ObjectStore, Registry, StoredObject
+from ragdrop.ports.kept_replies import KeptReplies
 from ragdrop.ports.object_store import NO_PRECONDITION, Precondition, PresignedForm
 from ragdrop.ports.registry import Checkpoint
 from ragdrop.ports.telemetry import DocumentUsage, UsageStore
+from ragdrop.query.follow_links import resolve
 from ragdrop.tenants.daily_budget import DailyBudget
-from ragdrop.tenants.settings_in_force import chunking_in_force
+from ragdrop.tenants.settings_in_force import Tunables, chunking_in_force, in_force
 
 FORM_EXPIRES_S = 900
 MAX_BODY_BYTES = 4 * 1024 * 1024  # Lambda takes 6 MB with base64 included
@@ -313,3 +326,145 @@ def _not_found(key: DocumentKey) -> DocumentNotFoundError:
     return DocumentNotFoundError(
         f"there is no document {key.vault_path[:300]!r}", field="path", value=key.vault_path[:300]
     )
+
+
+TIMEOUT_S = 10.0
+AT_ONCE = 20  # a link may mean five paths, and a batch reads 100 heads
+
+
+class CheckLinks:
+    """Resolves links as following them does, without a search: a link out of ragdrop is neither right nor broken."""
+
+    def __init__(self, *, registry: Registry, environment: Tunables) -> None:
+        self._registry = registry
+        self._environment = environment
+
+    def broken(self, detail: Detail, tenant: Tenant) -> tuple[str, ...]:
+        """The links of a revision, as written, that lead to nothing live, each as often as it occurs.
+
+        Two batch reads for every 20 links.  A link that leads out of its vault is broken unless the tenant's settings
+        allow it.
+
+        Raises:
+            DatabaseError: The registry did not answer.
+        """
+        across = self._across_vaults(detail, tenant)
+        wanted = dict.fromkeys(detail.links)
+        asked = [Link(link) for link in wanted if reference(link, detail.key, across_vaults=across) is not None]
+        broken = {link.target for link in asked} - self._live(detail, asked, across=across).keys()
+        return tuple(link for link in detail.links if link in broken)
+
+    def lead_to(self, detail: Detail, tenant: Tenant, wanted: DocumentKey) -> bool:
+        """Whether a link of the revision leads to *wanted*; links that cannot mean it are not looked up.
+
+        Raises:
+            DatabaseError: The registry did not answer.
+        """
+        across = self._across_vaults(detail, tenant)
+        names = {wanted.path, folded_name(wanted.path)}
+        asked = []
+        for link in dict.fromkeys(detail.links):
+            means = reference(link, detail.key, across_vaults=across)
+            if means is not None and not names.isdisjoint((*means.paths, *(name.name for name in means.names))):
+                asked.append(Link(link))
+        return wanted in self._live(detail, asked, across=across).values()
+
+    def _live(self, detail: Detail, links: Sequence[Link], *, across: bool) -> dict[str, DocumentKey]:
+        """The live documents that links lead to, by the link as written."""
+        live: dict[str, DocumentKey] = {}
+        for first in range(0, len(links), AT_ONCE):
+            targets = targets_of([(detail.key, links[first : first + AT_ONCE])], across_vaults=across)
+            found = resolve(self._registry, targets, Deadline.after(TIMEOUT_S))
+            pairs = zip(targets, found, strict=True)
+            live |= {target.link.target: place[0] for target, place in pairs if place is not None}
+        return live
+
+    def _across_vaults(self, detail: Detail, tenant: Tenant) -> bool:
+        settings = in_force(self._environment, tenant, vaults=(detail.key.vault,), request={})
+        return settings.values.links_across_vaults
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """What is being looked at again, and where it stands until then."""
+
+    key: DocumentKey
+    version_id: str
+    status: Status
+
+
+class RetryDocuments:
+    """Asks ingest to look again; ingest finds out by itself what there is to do."""
+
+    def __init__(
+        self, *, documents: ObjectStore, registry: Registry, queue: MessageQueue, clock: Callable[[], float]
+    ) -> None:
+        self._documents = documents
+        self._registry = registry
+        self._queue = queue
+        self._clock = clock
+
+    def __call__(self, caller: Caller, key: DocumentKey) -> Retried:
+        """Send the message, then let the document say `pending` where it said `failed`.
+
+        That is a claim whose lease is over already: ingest takes the next one, and whoever still works on the failed
+        revision has lost it.
+
+        Raises:
+            DocumentNotFoundError: The bucket has no such object, or the vault is out of the key's scope.
+        """
+        stored = self._documents.head(key.s3_key) if caller.may_see(key.vault) else None
+        if stored is None:
+            name = key.vault_path[:300]
+            raise DocumentNotFoundError(f"there is no document {name!r}", field="path", value=name)
+        head = self._registry.head(key)
+        self._queue.send(key.s3_key)
+        if head is None:
+            return Retried(key, stored.version_id, Status.PENDING)
+        if head.status is Status.FAILED:
+            sidecar = self._documents.head(key.s3_key + SIDECAR_SUFFIX)
+            now_s = self._clock()
+            versions = stored.version_id, sidecar.version_id if sidecar else None
+            etags = stored.etag, sidecar.etag if sidecar else None
+            claim = Claim(*versions, f"retry-{uuid.uuid4()}", now_s, None, now_s, *etags)
+            self._registry.claim(key, head, claim)  # lost: ingest was faster
+            return Retried(key, stored.version_id, Status.PENDING)
+        settled = head.status is Status.INDEXED and head.live_version_id == stored.version_id
+        return Retried(key, stored.version_id, Status.INDEXED if settled else Status.PENDING)
+
+
+KEEP_S = 86_400.0  # a day: longer than any client goes on trying
+LEASE_S = 60.0  # twice what a request may take
+FIELD = "Idempotency-Key"
+
+
+class WriteOnce:
+    """Does a write, or gives the reply that it had."""
+
+    def __init__(self, kept: KeptReplies, *, clock: Callable[[], float]) -> None:
+        self._kept = kept
+        self._clock = clock
+
+    def __call__(
+        self, caller: Caller, key: str, fingerprint: str, work: Callable[[], Mapping[str, Any]]
+    ) -> tuple[Mapping[str, Any], bool]:
+        """The reply of *work*, a JSON object, and whether it is one that was kept.
+
+        Raises:
+            ConflictError: The key came with another request within a day, or this one is still under way.
+            DatabaseError: What is kept could not be read or written; nothing was done.
+        """
+        there = self._kept.begin(caller.tenant, key, fingerprint, now_s=self._clock(), lease_s=LEASE_S, keep_s=KEEP_S)
+        if there is not None:
+            if there.fingerprint != fingerprint:
+                raise ConflictError(f"{FIELD}: it came with another request before", field=FIELD, allowed=None)
+            if there.body is None:
+                raise ConflictError(f"{FIELD}: the same request is still under way", field=FIELD, allowed=None)
+            return there.body, True
+        try:
+            body = work()
+        except RagdropError:
+            self._kept.forget(caller.tenant, key)
+            raise
+        self._kept.finish(caller.tenant, key, body)
+        return body, False

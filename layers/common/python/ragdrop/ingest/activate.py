@@ -13,7 +13,7 @@ from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DocumentError
 from ragdrop.ingest.index_revision import IndexRevision
 from ragdrop.ingest.reconcile_rules import obsolete_before
-from ragdrop.ingest.write_parts import WrittenRevision
+from ragdrop.ingest.write_chunks import WrittenRevision
 from ragdrop.ports import ChunkIndex, Registry
 from ragdrop.ports.head_pages import head_pages
 from ragdrop.ports.metrics import Metrics

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import random
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
+from ragdrop.domain.tenants import IndexRef, Tenant
 from ragdrop.errors import DependencyError, DocumentError, InvalidParamsError, ScanUnfinishedError
 from ragdrop.ingest.activate import ActivateRevisions
-from ragdrop.ingest.bulk_lane import BulkLane
 from ragdrop.ingest.index_revision import IndexRevision, ParsedRevision
-from ragdrop.ingest.merge_segments import MergeSegments
 from ragdrop.ingest.reconcile_key import ReconcileKey, Work
-from ragdrop.ingest.redelivery import Redelivery
-from ragdrop.ingest.write_chunks import AT_ONCE, Known
-from ragdrop.ingest.write_parts import Stop, Unfinished, WriteParts, WrittenRevision
-from ragdrop.ports.message_queue import Change, Delivery
+from ragdrop.ingest.reconcile_rules import MAX_RECEIVES, obsolete_before, retry_delay_s
+from ragdrop.ingest.write_chunks import AT_ONCE, Known, Stop, Unfinished, WriteParts, WrittenRevision
+from ragdrop.ports import MergingIndex, MessageQueue, Registry
+from ragdrop.ports.message_queue import Change, Delivery, MergeRequest
 from ragdrop.tenants.directory import TenantDirectory
 
 logger = logging.getLogger(__name__)
@@ -235,3 +237,175 @@ class ReconcileBatch:
     def _failed(self, key: DocumentKey, delivery: Delivery, exc: DependencyError) -> Delivery:
         self._redelivery.after_failure(key, delivery, exc)
         return delivery
+
+
+class Redelivery:
+    """Lets messages come again, and ends the leases of the documents that they are about."""
+
+    def __init__(
+        self,
+        *,
+        queue: MessageQueue,
+        registry: Registry,
+        live: ActivateRevisions,
+        retry_base_s: int,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self._queue = queue
+        self._registry = registry
+        self._live = live
+        self._retry_base_s = retry_base_s
+        self._jitter = jitter
+
+    def after_failure(self, key: DocumentKey, delivery: Delivery, exc: DependencyError) -> None:
+        """Give the message back; on its last receive the document's record says why it is not indexed."""
+        logger.warning(
+            "a dependency failed", extra={"service": exc.service, "code": exc.code, "receives": delivery.receives}
+        )
+        last = delivery.receives >= MAX_RECEIVES  # SQS moves it where it would be received once more: at once
+        self.after(delivery, 0 if last else self._delay_s(delivery))
+        try:
+            head = self._pending(key, delivery)
+            if head is None:
+                return
+            if last:
+                failure = self._live.failure(exc.code, exc.message, delivery.receives)
+                self._live.fail(key, head.revision, failure, keep_live=True)
+            else:
+                self._registry.give_back(key, head.revision)
+        except DependencyError as second:  # the lease then ends by itself
+            logger.warning("a lease could not be given back", extra={"service": second.service, "code": second.code})
+
+    def go_on_with_scan(self, key: DocumentKey, delivery: Delivery) -> None:
+        """Let a message of its own go on with the pages that are left; this one is done.
+
+        The lease ends first: the next message would take it for another worker's.
+
+        Raises:
+            DependencyError: It could not be sent; then this message comes again.
+        """
+        head = self._pending(key, delivery)
+        if head is not None:
+            self._registry.give_back(key, head.revision)
+        self._queue.send(key.s3_key)
+
+    def _pending(self, key: DocumentKey, delivery: Delivery) -> Head | None:
+        """The document's head, where this message holds its lease."""
+        head = self._registry.head(key)
+        holds = head is not None and head.message_id == delivery.message_id and head.status is Status.PENDING
+        return head if holds else None
+
+    def after(self, delivery: Delivery, delay_s: int) -> None:
+        """Let the message come again after *delay_s*; never fails."""
+        try:
+            self._queue.retry_after(delivery, delay_s)
+        except DependencyError as exc:  # then it comes back after the queue's own visibility timeout
+            logger.warning("a message keeps its visibility", extra={"service": exc.service, "code": exc.code})
+
+    def _delay_s(self, delivery: Delivery) -> int:
+        return retry_delay_s(delivery.receives, base_s=self._retry_base_s, jitter=self._jitter())
+
+
+FEW = 10  # changes of a vault in WINDOW_S that one environment takes without moving any
+WINDOW_S = 60.0
+MAX_GROUPS = 10_000  # counted at once; the one that was not seen for longest is counted from 0 again
+
+
+class BulkLane:
+    """Counts changes of each vault as this environment sees them.
+
+    Args:
+        queue: Moves messages.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(self, queue: MessageQueue, *, clock: Callable[[], float]) -> None:
+        self._queue = queue
+        self._clock = clock
+        self._counts: OrderedDict[str, tuple[float, int]] = OrderedDict()
+
+    def rest(self, deliveries: Sequence[Delivery]) -> list[Delivery]:
+        """Move messages of vaults with many changes; the others, which are for this batch.
+
+        A message is moved once, at its first receive.  If it cannot be moved it is for this batch.
+        """
+        moved = [each for each in deliveries if self._is_many(each)]
+        if not moved:
+            return list(deliveries)
+        try:
+            self._queue.move(moved)
+        except DependencyError as exc:
+            logger.warning("could not move messages to the bulk queue", extra={"code": exc.code})
+            return list(deliveries)
+        logger.info("moved messages to the bulk queue", extra={"messages": len(moved)})
+        gone = {each.message_id for each in moved}
+        return [each for each in deliveries if each.message_id not in gone]
+
+    def _is_many(self, delivery: Delivery) -> bool:
+        if not self._queue.has_bulk or not delivery.changes or delivery.receives > 1 or self._queue.is_bulk(delivery):
+            return False
+        now_s, group = self._clock(), delivery.group
+        since_s, count = self._counts.pop(group, (now_s, 0))
+        if now_s - since_s >= WINDOW_S:  # what was many a minute ago stays so, unless it became few meanwhile
+            since_s, count = now_s, min(count, FEW) if count > FEW and now_s - since_s < 2 * WINDOW_S else 0
+        self._counts[group] = (since_s, count + 1)
+        if len(self._counts) > MAX_GROUPS:
+            self._counts.popitem(last=False)
+        return count >= FEW
+
+
+WASTEFUL = 1.5  # times the live chunks: of an index that holds more, a third and more is waste
+SLACK_CHUNKS = 500  # a small index is not worth it
+
+
+class MergeSegments:
+    """Asks for merges, and does them."""
+
+    def __init__(self, *, registry: Registry, index: MergingIndex, queue: MessageQueue) -> None:
+        self._registry = registry
+        self._index = index
+        self._queue = queue
+
+    def ask_where_due(self, indexes: Iterable[IndexRef]) -> None:
+        """Send a message for each index that has many segments; one that is not sent is asked for by a later batch."""
+        for index in indexes:
+            if self._index.merge_is_due(index):
+                try:
+                    self._queue.merge(MergeRequest(index.tenant, index.name))
+                except DependencyError as exc:
+                    logger.warning("a merge could not be asked for", extra={"tenant": index.tenant, "code": exc.code})
+
+    def __call__(self, wanted: MergeRequest, deadline: Deadline) -> int:
+        """Merge segments of an index that its tenant still has; how many.
+
+        Raises:
+            DependencyError: A service failed, or the time was over: nothing has changed, and a later merge does it.
+        """
+        tenant = self._registry.tenant(wanted.tenant)
+        targets = tenant.targets if tenant is not None and tenant.enabled else ()
+        for target in targets:
+            if tenant is not None and target.name == wanted.index:
+                return self._index.merge(tenant.part_of(target), deadline, lambda found: self.dead(found, deadline))
+        return 0
+
+    def tidy(self, tenant: Tenant, deadline: Deadline) -> int:
+        """Remove segments that no reader needs any more, of all indexes of *tenant*; how many.
+
+        First the active index is written again where most of what it holds can never answer: merges that were asked
+        for reach large segments late.
+
+        Raises:
+            DependencyError: A service failed, or the time was over; the next sweep goes on.
+        """
+        held = self._index.count(tenant.index, deadline)
+        if held > WASTEFUL * tenant.chunks + SLACK_CHUNKS:
+            merged = self._index.merge(
+                tenant.index, deadline, lambda found: self.dead(found, deadline), everything=True
+            )
+            logger.info("an index was written again", extra={"tenant": tenant.name, "segments": merged})
+        return sum(self._index.tidy(tenant.part_of(target), deadline) for target in tenant.targets)
+
+    def dead(self, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline) -> set[tuple[DocumentKey, int]]:
+        """Which of up to 100 revisions can never answer again; one whose head cannot be read may."""
+        heads = self._registry.heads(list({key for key, _ in revisions}), deadline).found
+        return {(key, revision) for key, revision in revisions if revision < obsolete_before(heads.get(key))}

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.errors import RagdropError
-from ragdrop.operate.probes import faults_of
+from ragdrop.operate.health import faults_of
 from ragdrop.operate.restore import names_under
 from ragdrop.ports import ChunkIndex, Embedder, ObjectStore, Registry
 from ragdrop.ports.models import ModelList

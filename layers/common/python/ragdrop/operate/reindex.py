@@ -17,8 +17,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import ActiveIndex, Tenant, index_name
 from ragdrop.errors import ConflictError, DatabaseError, InvalidParamsError
 from ragdrop.ingest.reconcile_rules import obsolete_before
-from ragdrop.ingest.revision_store import RevisionStore
-from ragdrop.ingest.stored_revision import StoredRevision
+from ragdrop.ingest.revision_store import RevisionStore, StoredRevision
 from ragdrop.ingest.write_chunks import CopyRevision
 from ragdrop.ports import ChunkIndex, Registry
 from ragdrop.ports.head_pages import head_pages

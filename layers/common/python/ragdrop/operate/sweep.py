@@ -17,8 +17,7 @@ from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.keys import DocumentKey, is_folder
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import InvalidParamsError
-from ragdrop.operate.remove_derived import RemoveDerived
-from ragdrop.operate.remove_orphans import RemoveOrphans
+from ragdrop.operate.leftovers import RemoveDerived, RemoveOrphans
 from ragdrop.operate.sweeping import (
     ComparedDocument,
     Disagreement,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import DependencyError
-from ragdrop.ingest.merge_segments import MergeSegments
+from ragdrop.ingest.reconcile import MergeSegments
 from ragdrop.operate.calibrate import Calibrate
 from ragdrop.operate.canaries import Canaries
 from ragdrop.operate.rebuild_index import RebuildIndex, Rebuilt
