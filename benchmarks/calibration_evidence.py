@@ -20,7 +20,6 @@ from ragdrop.domain.calibration import OPERATING_RELEVANCE, Calibration
 from ragdrop.domain.chunks import CandidateQuery, Filters, Hit, IndexedChunk, Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail
-from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.retrieval import candidate_limit
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, IndexRef, Tenant
 from ragdrop.ingest.revision_store import RevisionStore
@@ -29,6 +28,7 @@ from ragdrop.operate.calibration_fit import ObservedScores
 from ragdrop.ports import ChunkIndex, Claim
 from ragdrop.query.coverage import coverage
 from ragdrop.tenants.directory import TenantDirectory
+from readers.parsed import ParsedDocument
 from testing.memory_object_store import MemoryObjectStore
 from testing.memory_registry import MemoryRegistry
 

@@ -122,7 +122,9 @@ def main() -> int:
         chunks = indexed_chunks(collection, model, tenant=TENANT)
         questions = list(collection.questions)
         vectors = dict(zip(questions, model.embed([collection.questions[id_] for id_ in questions]), strict=True))
-        named = {each.id: mentions(each.text) for each in collection.documents}
+        named = {
+            each.id: [Link(found.target, found.text) for found in mentions(each.text)] for each in collection.documents
+        }
         one_way = _Vault(chunks, as_links(links), Path(place) / "one")
         two_ways = _Vault(chunks, as_links(both_ways(links)), Path(place) / "two")
         by_mention = _Vault(chunks, named, Path(place) / "named")

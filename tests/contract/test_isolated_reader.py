@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, UnsafeDocumentError
 from readers.content import ContentParser
+from readers.errors import CorruptFileError, FileTooLargeError, UnsafeFileError
 from readers.isolated_reader import IsolatedReader
 from readers.registry import read_here
 from tests import document_files
@@ -41,7 +41,7 @@ def test_it_reads_as_a_reader_in_place_does(reader: IsolatedReader, body: bytes,
 
 
 def test_an_error_arrives_with_its_kind_and_details(reader: IsolatedReader) -> None:
-    with pytest.raises(DocumentTooLargeError) as caught:
+    with pytest.raises(FileTooLargeError) as caught:
         ContentParser(reader).parse(document_files.pdf(*[[] for _ in range(5_001)]), name="a.pdf")
 
     assert caught.value.details["limit_pages"] == 5_000
@@ -50,7 +50,7 @@ def test_an_error_arrives_with_its_kind_and_details(reader: IsolatedReader) -> N
 def test_a_document_that_takes_too_long_is_stopped_and_the_next_one_is_read(reader: IsolatedReader) -> None:
     started = time.monotonic()
 
-    with pytest.raises(UnsafeDocumentError, match=r"longer than|signal"):
+    with pytest.raises(UnsafeFileError, match=r"longer than|signal"):
         reader("html", b"<div>" * 400_000, "a.html")
 
     assert time.monotonic() - started < 10
@@ -58,14 +58,14 @@ def test_a_document_that_takes_too_long_is_stopped_and_the_next_one_is_read(read
 
 
 def test_a_document_that_takes_too_much_memory_is_unsafe_and_the_next_one_is_read(reader: IsolatedReader) -> None:
-    with pytest.raises(UnsafeDocumentError):
+    with pytest.raises(UnsafeFileError):
         reader("json", b"[" + b"[],{}," * 2_400_000 + b"[]]", "a.json")
 
     assert reader("csv", b"a,b\n1,2\n", "a.csv").tables
 
 
 def test_a_reader_that_breaks_makes_the_document_corrupt(reader: IsolatedReader) -> None:
-    with pytest.raises(CorruptDocumentError):
+    with pytest.raises(CorruptFileError):
         reader("no such kind", b"x", "a")  # type: ignore[arg-type]
 
 
@@ -130,9 +130,9 @@ def test_closing_leaves_no_process_behind() -> None:
 )
 def test_the_process_can_open_no_connection_and_start_no_program(line: str) -> None:
     program = (
-        "import sys\nfrom ragdrop.errors import UnsafeDocumentError\n"
+        "import sys\nfrom readers.errors import UnsafeFileError\n"
         "from readers.reader_process import refuse_connections\nsys.addaudithook(refuse_connections)\n"
-        f"try:\n    {line}\nexcept UnsafeDocumentError:\n    print('refused')"
+        f"try:\n    {line}\nexcept UnsafeFileError:\n    print('refused')"
     )
 
     assert printed(program) == "refused\n"

@@ -12,11 +12,11 @@ from ragdrop.domain.chunks import CandidateQuery, Chunk, Filters, IndexedChunk
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.models.embedder import OpenAiEmbedder
 from ragdrop.models.http import OpenAiHttp
 from ragdrop.models.splitter import SemanticSplitter
+from readers.parsed import ParsedDocument
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
 from tests.stacks import LocalStack

@@ -7,9 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DocumentError
+from ragdrop.ingest.parse import parse
 from readers.content import ContentParser
 from readers.isolated_reader import IsolatedReader
+from readers.pages.page_recognition import RecognizedPages
 
 MAX_SECONDS = 30
 MAX_BYTES = 512 * 1024 * 1024
@@ -61,7 +64,9 @@ def outcome_of(reader: IsolatedReader, body: bytes, name: str) -> Outcome:
     message = text = ""
     started = time.monotonic()
     try:
-        document = ContentParser(reader).parse(body, name=name)
+        document = parse(
+            ContentParser(reader), body, name=name, media_type="", pages=RecognizedPages(), deadline=Deadline.after(600)
+        )
         outcome, warnings, text = INDEXED if document.text.strip() else "no text", document.warnings, document.text
     except DocumentError as exc:
         outcome, message = exc.code, exc.message

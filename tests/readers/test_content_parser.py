@@ -6,17 +6,16 @@ import json
 
 import pytest
 
-from ragdrop.domain.links import Link
-from ragdrop.domain.parsed import Heading, ParsedDocument, document_of
-from ragdrop.errors import (
-    CorruptDocumentError,
-    DocumentError,
-    EmptyDocumentError,
-    EncryptedDocumentError,
-    UnsafeDocumentError,
-    UnsupportedMediaTypeError,
-)
 from readers.content import ContentParser
+from readers.errors import (
+    CorruptFileError,
+    EmptyFileError,
+    EncryptedFileError,
+    ReadError,
+    UnsafeFileError,
+    UnsupportedFormatError,
+)
+from readers.parsed import Heading, ParsedDocument, WrittenLink, document_of
 from readers.registry import read_here
 from tests import document_files
 
@@ -111,7 +110,7 @@ def test_html_gives_what_is_read_and_not_what_is_run_or_hidden() -> None:
 
     assert document.text == "# Pump\n\n## Parts\n\nA seal and a rotor.\n\n- one\n- two\n\nnext\n"
     assert document.heading_path(30) == ("Pump", "Parts")
-    assert document.links == (Link("b.html", "next"),)
+    assert document.links == (WrittenLink("b.html", "next"),)
 
 
 def test_an_html_table_becomes_rows_under_their_header() -> None:
@@ -206,29 +205,29 @@ def test_definitions_are_found_in_many_languages(name: str, code: str, found: li
     ],
 )
 def test_other_formats_are_refused_by_their_name(body: bytes, name: str, said: str) -> None:
-    with pytest.raises(UnsupportedMediaTypeError, match=said):
+    with pytest.raises(UnsupportedFormatError, match=said):
         parse(body, name)
 
 
 @pytest.mark.parametrize(
     ("body", "name", "error"),
     [
-        (b" \n\t", "a.md", EmptyDocumentError),
-        (b"\xef\xbb\xbf", "a.txt", EmptyDocumentError),
-        (b"<html><script>1</script></html>", "a.html", EmptyDocumentError),
-        (b",,\n,,\n", "a.csv", EmptyDocumentError),
-        (document_files.pdf([]), "a.pdf", EmptyDocumentError),
-        (b"%PDF-1.4 nothing follows", "a.pdf", CorruptDocumentError),
-        (document_files.docx("")[:-60], "a.docx", CorruptDocumentError),
-        (COMPOUND + "EncryptedPackage".encode("utf-16-le"), "a.docx", EncryptedDocumentError),
-        (b"[" * 100_000, "a.json", UnsafeDocumentError),
-        (b"<div>" * 2_000 + b"x", "a.html", UnsafeDocumentError),
-        (document_files.docx("<w:p/>" + " " * 20_000_000), "a.docx", UnsafeDocumentError),
-        (document_files.docx("", before='<!DOCTYPE a [<!ENTITY b "c">]>'), "a.docx", UnsafeDocumentError),
-        (b'<!DOCTYPE a [<!ENTITY b "x"><!ENTITY c "&b;&b;">]><a>&c;</a>', "a.xml", UnsafeDocumentError),
+        (b" \n\t", "a.md", EmptyFileError),
+        (b"\xef\xbb\xbf", "a.txt", EmptyFileError),
+        (b"<html><script>1</script></html>", "a.html", EmptyFileError),
+        (b",,\n,,\n", "a.csv", EmptyFileError),
+        (document_files.pdf([]), "a.pdf", EmptyFileError),
+        (b"%PDF-1.4 nothing follows", "a.pdf", CorruptFileError),
+        (document_files.docx("")[:-60], "a.docx", CorruptFileError),
+        (COMPOUND + "EncryptedPackage".encode("utf-16-le"), "a.docx", EncryptedFileError),
+        (b"[" * 100_000, "a.json", UnsafeFileError),
+        (b"<div>" * 2_000 + b"x", "a.html", UnsafeFileError),
+        (document_files.docx("<w:p/>" + " " * 20_000_000), "a.docx", UnsafeFileError),
+        (document_files.docx("", before='<!DOCTYPE a [<!ENTITY b "c">]>'), "a.docx", UnsafeFileError),
+        (b'<!DOCTYPE a [<!ENTITY b "x"><!ENTITY c "&b;&b;">]><a>&c;</a>', "a.xml", UnsafeFileError),
     ],
 )
-def test_what_cannot_be_read_says_why(body: bytes, name: str, error: type[DocumentError]) -> None:
+def test_what_cannot_be_read_says_why(body: bytes, name: str, error: type[ReadError]) -> None:
     with pytest.raises(error):
         parse(body, name)
 

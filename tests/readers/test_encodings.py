@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import UnsupportedMediaTypeError
 from readers.content import ContentParser
+from readers.errors import UnsupportedFormatError
+from readers.parsed import ParsedDocument
 from readers.registry import read_here
 
 GERMAN = "Die Wärterin öffnet das Tor für Gäste.\n"
@@ -99,7 +99,7 @@ def test_utf16_without_a_mark_is_found_in_any_script(text: str, times: int, enco
 
 @pytest.mark.parametrize("body", [b"gate\0\x01\x02shut" * 9, bytes(range(256)) * 8, b"\x00\x01" * 40, b"\x7f\x00" * 3])
 def test_bytes_that_are_no_text_are_not_taken_for_utf16(body: bytes) -> None:
-    with pytest.raises(UnsupportedMediaTypeError):
+    with pytest.raises(UnsupportedFormatError):
         parse(body, "a.bin")
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import EmptyDocumentError, UnsafeDocumentError
 from ragdrop.models.splitter import SemanticSplitter
 from readers.content import ContentParser
+from readers.errors import EmptyFileError, UnsafeFileError
+from readers.parsed import ParsedDocument
 from readers.registry import read_here
 
 RSS = (
@@ -97,12 +97,12 @@ def test_the_entries_before_a_damage_are_read_with_a_warning() -> None:
     ],
 )
 def test_entities_and_endless_nesting_are_refused(body: str) -> None:
-    with pytest.raises(UnsafeDocumentError):
+    with pytest.raises(UnsafeFileError):
         parse(body, "a.rss")
 
 
 def test_a_feed_without_text_is_empty() -> None:
-    with pytest.raises(EmptyDocumentError):
+    with pytest.raises(EmptyFileError):
         parse('<rss version="2.0"><channel><title/></channel></rss>')
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ragdrop.domain.parsed import ParsedDocument
+from readers.parsed import ParsedDocument
 from readers.text import MAX_WARNINGS, TextParser
 
 

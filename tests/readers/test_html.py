@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ragdrop.domain.links import Link
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import UnsafeDocumentError
+from readers.errors import UnsafeFileError
 from readers.html import read_html
+from readers.parsed import ParsedDocument, WrittenLink
 
 
 def read(body: str) -> ParsedDocument:
@@ -123,7 +122,7 @@ def test_a_list_or_a_table_in_a_cell_costs_the_outer_table_no_column() -> None:
 
 
 def test_a_link_of_a_table_that_only_lays_out_counts_once() -> None:
-    assert read("<table><tr><td><a href='a.html'>a</a><td>b</table>").links == (Link("a.html", "a"),)
+    assert read("<table><tr><td><a href='a.html'>a</a><td>b</table>").links == (WrittenLink("a.html", "a"),)
 
 
 @pytest.mark.parametrize(
@@ -182,5 +181,5 @@ def test_no_word_is_glued_or_lost(body: str, shown: str) -> None:
 
 @pytest.mark.parametrize("tag", ["sup", "del", "q", "math><mrow", "h1><div", "table><tr><td", "ol><li"])
 def test_a_page_that_is_nested_too_deep_is_refused(tag: str) -> None:
-    with pytest.raises(UnsafeDocumentError, match="deeper than 250"):
+    with pytest.raises(UnsafeFileError, match="deeper than 250"):
         read("".join(f"<{tag}>" for _ in range(260)) + "x")

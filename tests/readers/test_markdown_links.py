@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ragdrop.domain.links import Link
+from readers.parsed import WrittenLink
 from readers.text import TextParser
 
 
@@ -73,4 +73,4 @@ def test_hostile_text_of_a_million_characters_takes_seconds_and_not_hours(piece:
 def test_links_are_taken_from_a_text_too_long_for_the_markdown_parser() -> None:
     text = "filler words\n" * 20_000 + "```\n[no](no.md)\n```\n[a](b.md)\n"
 
-    assert TextParser().read(text.encode(), markdown=True).links == (Link("b.md", "a"),)
+    assert TextParser().read(text.encode(), markdown=True).links == (WrittenLink("b.md", "a"),)

@@ -8,10 +8,10 @@ import zipfile
 
 import pytest
 
-from ragdrop.domain.parsed import ParsedDocument
 from readers.office.opendocument import read_opendocument
 from readers.office.presentation import read_presentation
 from readers.office.rtf import read_rtf
+from readers.parsed import ParsedDocument
 from tests import office_files
 
 NAMES = 'xmlns:office="o" xmlns:text="t" xmlns:style="s"'

@@ -6,16 +6,16 @@ import httpx
 import pytest
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import DependencyError, EmptyDocumentError, UnsupportedMediaTypeError
+from ragdrop.errors import DependencyError
 from ragdrop.models.http import OpenAiHttp
 from ragdrop.models.splitter import SemanticSplitter
 from ragdrop.models.text_recognizers import HttpTextRecognizer, TextractRecognizer
-from ragdrop.ports import RecognizedText, TextRecognizer
 from readers.content import ContentParser
+from readers.errors import EmptyFileError, UnsupportedFormatError
 from readers.isolated_reader import IsolatedReader
 from readers.pages.page_pictures import picture_of
-from readers.pages.page_recognition import MAX_PAGES, PageRecognition
+from readers.pages.page_recognition import MAX_PAGES, PageRecognition, PictureRecognizer, RecognizedText
+from readers.parsed import ParsedDocument
 from readers.registry import read_here
 from tests import document_files
 
@@ -37,12 +37,12 @@ class Says:
     def __init__(self, text: str = "The pump leaks.", confidence: float = 0.93) -> None:
         self.said, self.pictures = RecognizedText(text, confidence), list[bytes]()
 
-    def recognize(self, picture: bytes, deadline: Deadline) -> RecognizedText:
+    def recognize(self, picture: bytes, timeout_s: float) -> RecognizedText:
         self.pictures.append(picture)
         return self.said
 
 
-def parser_of(recognizer: TextRecognizer) -> ContentParser:
+def parser_of(recognizer: PictureRecognizer) -> ContentParser:
     return ContentParser(read_here, PageRecognition(recognizer, Draws()))
 
 
@@ -74,7 +74,7 @@ def test_a_scan_is_read_whole_and_low_confidence_is_told() -> None:
 
 
 def test_a_scan_in_which_nothing_is_recognised_is_empty() -> None:
-    with pytest.raises(EmptyDocumentError):
+    with pytest.raises(EmptyFileError):
         parser_of(Says("")).parse(document_files.pdf(document_files.SCAN), name="a.pdf")
 
 
@@ -100,7 +100,7 @@ def test_a_picture_is_read_where_there_is_a_recogniser_and_refused_where_there_i
 
     assert (document.text, document.media_type) == ("The pump leaks.\n", "image/png")
     assert place_of(document, "leaks") == ("picture, read by OCR (93 %)", None)
-    with pytest.raises(UnsupportedMediaTypeError):
+    with pytest.raises(UnsupportedFormatError):
         ContentParser(read_here).parse(PNG, name="a.png")
 
 

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from ragdrop.domain.parsed import ParsedDocument, Table
 from ragdrop.models.splitter import SemanticSplitter
 from readers.pages.pdf import read_pdf
+from readers.parsed import ParsedDocument, Table
 from tests import table_files, table_files_final
 from tests.document_files import pdf_of
 from tests.table_files import Case

@@ -10,7 +10,7 @@ import pptx
 import pytest
 import xlwt
 
-from ragdrop.errors import UnsafeDocumentError
+from readers.errors import UnsafeFileError
 from readers.markdown_writer import MAX_COLUMNS, grid, lowered, raised
 from readers.registry import read_here
 from tests import office_files
@@ -60,7 +60,7 @@ def test_spans_beyond_the_ends_of_a_table_make_no_cells() -> None:
 
 
 def test_a_table_of_spans_alone_is_refused() -> None:
-    with pytest.raises(UnsafeDocumentError, match="1000000"):
+    with pytest.raises(UnsafeFileError, match="1000000"):
         grid([[("a", 0, MAX_COLUMNS)], *([[]] * 3_000)])
 
 

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import (
-    CorruptDocumentError,
-    DocumentError,
-    EmptyDocumentError,
-    EncryptedDocumentError,
-    UnsupportedMediaTypeError,
-)
 from readers.content import ContentParser
+from readers.errors import CorruptFileError, EmptyFileError, EncryptedFileError, ReadError, UnsupportedFormatError
+from readers.parsed import ParsedDocument
 from readers.registry import read_here
 from tests import document_files
 
@@ -74,13 +68,13 @@ WHOLE = document_files.docx(document_files.paragraph("The pump leaks. " * 50))
 
 @pytest.mark.parametrize("length", [60, 200, 400, len(WHOLE) // 2, len(WHOLE) - 30])
 def test_a_truncated_word_document_is_corrupt_wherever_it_ends(length: int) -> None:
-    with pytest.raises(CorruptDocumentError):
+    with pytest.raises(CorruptFileError):
         parse(WHOLE[:length], "a.docx")
 
 
 @pytest.mark.parametrize("name", ["a.docx", "a.xlsx", "a.pptx", "a"])
 def test_an_office_document_with_a_password_is_encrypted_whatever_it_is(name: str) -> None:
-    with pytest.raises(EncryptedDocumentError):
+    with pytest.raises(EncryptedFileError):
         parse(COMPOUND + b"\0" * 600 + "EncryptedPackage".encode("utf-16-le"), name)
 
 
@@ -97,26 +91,26 @@ def old_office(stream: bytes) -> bytes:
     ],
 )
 def test_an_older_or_open_document_with_a_password_is_encrypted(body: bytes, name: str) -> None:
-    with pytest.raises(EncryptedDocumentError):
+    with pytest.raises(EncryptedFileError):
         parse(body, name)
 
 
 def test_an_older_document_without_a_password_is_unsupported() -> None:
     body, name = old_office(b"\xec\xa5" + b"\0" * 10), "a.doc"
-    with pytest.raises(UnsupportedMediaTypeError):
+    with pytest.raises(UnsupportedFormatError):
         parse(body, name)
 
 
 @pytest.mark.parametrize(
     ("body", "error"),
     [
-        (document_files.pdf([]), EmptyDocumentError),
-        (document_files.pdf([])[:-12], CorruptDocumentError),
-        (document_files.pdf([]).replace(b"xref\n0 6", b"xref\n0 9"), CorruptDocumentError),
+        (document_files.pdf([]), EmptyFileError),
+        (document_files.pdf([])[:-12], CorruptFileError),
+        (document_files.pdf([]).replace(b"xref\n0 6", b"xref\n0 9"), CorruptFileError),
     ],
     ids=["whole", "truncated", "broken table"],
 )
-def test_a_damaged_pdf_without_text_is_corrupt_and_not_empty(body: bytes, error: type[DocumentError]) -> None:
+def test_a_damaged_pdf_without_text_is_corrupt_and_not_empty(body: bytes, error: type[ReadError]) -> None:
     with pytest.raises(error):
         parse(body, "a.pdf")
 
@@ -213,12 +207,12 @@ def test_the_description_of_a_picture_is_read_and_a_picture_without_one_is_named
 
 @pytest.mark.parametrize("name", ["a.docx", "a.pdf"])
 def test_bytes_that_are_not_what_their_name_says_are_corrupt(name: str) -> None:
-    with pytest.raises(CorruptDocumentError):
+    with pytest.raises(CorruptFileError):
         parse(b"\0" * 4_000, name)
 
 
 def test_a_pdf_whose_beginning_is_lost_is_corrupt() -> None:
-    with pytest.raises(CorruptDocumentError):
+    with pytest.raises(CorruptFileError):
         parse(document_files.pdf(["The pump leaks."])[20:], "a.pdf")
 
 
@@ -232,7 +226,7 @@ def test_pages_that_show_a_picture_and_no_text_are_named() -> None:
 
 
 def test_a_pdf_of_pictures_alone_is_empty_because_it_has_no_text_layer() -> None:
-    with pytest.raises(EmptyDocumentError, match="no text layer"):
+    with pytest.raises(EmptyFileError, match="no text layer"):
         parse(document_files.pdf(document_files.SCAN), "a.pdf")
 
 
@@ -259,7 +253,7 @@ def test_a_page_whose_content_cannot_be_unpacked_is_corrupt_and_not_empty() -> N
     body = whole.replace(b"26>>stream\nBT /F1 12 Tf 50 700 Td  ET", b"13/Filter[/A85]>>stream\n\xff\xfe 12345 6789")
     assert len(body) == len(whole)
 
-    with pytest.raises(CorruptDocumentError, match="broken"):
+    with pytest.raises(CorruptFileError, match="broken"):
         parse(body, "a.pdf")
 
 

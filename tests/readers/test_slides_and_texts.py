@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ragdrop.domain.links import Link
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import CorruptDocumentError, DocumentError, EmptyDocumentError, EncryptedDocumentError
 from ragdrop.models.splitter import SemanticSplitter
 from readers.content import ContentParser
+from readers.errors import CorruptFileError, EmptyFileError, EncryptedFileError, ReadError
+from readers.parsed import ParsedDocument, WrittenLink
 from readers.registry import read_here
 from tests import office_files
 
@@ -105,7 +104,7 @@ def test_opendocument_notes_pictures_links_and_comments_are_read_or_named() -> N
     document = parse(body, "a.odt")
 
     assert document.text == "It leaks[1]: more\n\n[A red pump]\n\n[1] Since May.\n"
-    assert document.links == (Link("b.odt", "more"),)
+    assert document.links == (WrittenLink("b.odt", "more"),)
     assert document.warnings == (
         "text deleted under tracked changes is left out",
         "1 comments are left out",
@@ -147,7 +146,7 @@ def test_a_protected_book_says_so_and_one_with_disguised_fonts_is_read() -> None
     encryption = '<encryption><EncryptedData><EncryptionMethod Algorithm="{}"/></EncryptedData></encryption>'
     name = "META-INF/encryption.xml"
 
-    with pytest.raises(EncryptedDocumentError):
+    with pytest.raises(EncryptedFileError):
         parse(office_files.epub(["x"], parts={name: encryption.format("http://www.w3.org/2001/04/xmlenc#aes128-cbc")}))
     fonts = encryption.format("http://www.idpf.org/2008/embedding")
     assert "leaks" in parse(office_files.epub(["It leaks."], parts={name: fonts})).text
@@ -164,17 +163,17 @@ def test_subtitles_are_lines_at_their_times() -> None:
 @pytest.mark.parametrize(
     ("body", "name", "error"),
     [
-        (office_files.presentation([{}])[:3_000], "a.pptx", CorruptDocumentError),
-        (office_files.odt({"A": ["b"]})[:-400], "a.odt", CorruptDocumentError),
-        (office_files.odt({}), "a.odt", EmptyDocumentError),
-        (office_files.epub([""]), "a.epub", DocumentError),
-        (office_files.epub([]), "a.epub", CorruptDocumentError),
-        (b"{\\rtf1 ", "a.rtf", CorruptDocumentError),
-        (b"{\\rtf1 }", "a.rtf", EmptyDocumentError),
-        (b"WEBVTT\n\n00:01.000 --> 00:02.000\n\n", "a.vtt", EmptyDocumentError),
-        (b"\0\1\2 no such file", "a.pptx", CorruptDocumentError),
+        (office_files.presentation([{}])[:3_000], "a.pptx", CorruptFileError),
+        (office_files.odt({"A": ["b"]})[:-400], "a.odt", CorruptFileError),
+        (office_files.odt({}), "a.odt", EmptyFileError),
+        (office_files.epub([""]), "a.epub", ReadError),
+        (office_files.epub([]), "a.epub", CorruptFileError),
+        (b"{\\rtf1 ", "a.rtf", CorruptFileError),
+        (b"{\\rtf1 }", "a.rtf", EmptyFileError),
+        (b"WEBVTT\n\n00:01.000 --> 00:02.000\n\n", "a.vtt", EmptyFileError),
+        (b"\0\1\2 no such file", "a.pptx", CorruptFileError),
     ],
 )
-def test_what_cannot_be_read_says_why(body: bytes, name: str, error: type[DocumentError]) -> None:
+def test_what_cannot_be_read_says_why(body: bytes, name: str, error: type[ReadError]) -> None:
     with pytest.raises(error):
         parse(body, name)

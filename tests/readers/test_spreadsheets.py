@@ -7,10 +7,11 @@ from itertools import pairwise
 
 import pytest
 
-from ragdrop.domain.parsed import ParsedDocument, document_of, part_of, part_places
-from ragdrop.errors import CorruptDocumentError, EmptyDocumentError, EncryptedDocumentError, UnsafeDocumentError
+from ragdrop.domain.chunk_units import windows
 from ragdrop.models.splitter import SemanticSplitter
 from readers.content import ContentParser
+from readers.errors import CorruptFileError, EmptyFileError, EncryptedFileError, UnsafeFileError
+from readers.parsed import ParsedDocument, document_of, part_of
 from readers.registry import read_here
 from tests import office_files
 
@@ -116,7 +117,7 @@ def test_parts_of_a_long_workbook_name_the_same_cells() -> None:
     whole = parse(office_files.xlsx({"S": rows}))
     names = {}
 
-    for start, end in part_places(whole, 4_000):
+    for start, end in windows(whole.text, 0, len(whole.text), 4_000, []):
         part = part_of(whole, start, end, lambda begin, stop: whole.text[begin:stop])
         for chunk in SemanticSplitter(lambda: None).split(part, max_tokens=120, overlap_tokens=0):
             for line in chunk.text.split("\n"):
@@ -134,14 +135,14 @@ def test_places_survive_their_way_through_json() -> None:
 
 
 def test_a_workbook_without_cells_is_empty() -> None:
-    with pytest.raises(EmptyDocumentError):
+    with pytest.raises(EmptyFileError):
         parse(office_files.xlsx({"S": []}))
 
 
 def test_a_truncated_workbook_says_what_to_do() -> None:
     body = office_files.xlsx({"S": ROWS})
 
-    with pytest.raises(CorruptDocumentError, match="save it again"):
+    with pytest.raises(CorruptFileError, match="save it again"):
         parse(body[: len(body) // 2])
 
 
@@ -150,7 +151,7 @@ def test_a_workbook_with_a_password_is_told_apart() -> None:
     start = book.index(b"\x09\x08\x10\x00")
     locked = book[: start + 20] + b"\x2f\x00\x04\x00\0\0\0\0" + book[start + 28 :]
 
-    with pytest.raises(EncryptedDocumentError):
+    with pytest.raises(EncryptedFileError):
         parse(locked, "a.xls")
 
 
@@ -160,7 +161,7 @@ def test_a_bomb_in_a_sheet_is_refused() -> None:
     entities = office_files.repacked(body, {"xl/sharedStrings.xml": b'<!DOCTYPE a [<!ENTITY b "x">]><sst>&b;</sst>'})
 
     for hostile in (bomb, entities):
-        with pytest.raises(UnsafeDocumentError):
+        with pytest.raises(UnsafeFileError):
             parse(hostile)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragdrop.domain.parsed import ParsedDocument
 from readers.office.docx import read_docx
+from readers.parsed import ParsedDocument
 from tests.document_files import WORD, docx, picture
 
 STYLES = """

@@ -10,11 +10,11 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DatabaseError, DependencyError
+from ragdrop.ingest.parse import DeadlineRecognizer
 from ragdrop.ingest.revision_store import KeptPages, pages_name
-from ragdrop.ports import RecognizedText
 from ragdrop.ports.message_queue import Change, Delivery
 from readers.content import ContentParser
-from readers.pages.page_recognition import BUDGET_S, PageRecognition
+from readers.pages.page_recognition import BUDGET_S, PageRecognition, RecognizedText
 from readers.registry import read_here
 from tests import document_files
 from tests.world import World
@@ -58,7 +58,9 @@ class ScanWorld(World):
 
     def __init__(self, recognizer: SlowRecognizer | None = None) -> None:
         self.recognizer, self.drawer = recognizer or SlowRecognizer(), DrawsPages()
-        super().__init__(parser=ContentParser(read_here, PageRecognition(self.recognizer, self.drawer)))
+        super().__init__(
+            parser=ContentParser(read_here, PageRecognition(DeadlineRecognizer(self.recognizer), self.drawer))
+        )
 
     def deliver(self, *deliveries: Delivery, left_s: float = INVOCATION_S) -> list[Delivery]:
         """One Lambda batch; what failed."""

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from ragdrop.domain.chunks import Chunk, vector
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.parsed import Heading, ParsedDocument, Table
 from ragdrop.ingest.revision_store import BLOCK_CHARACTERS, RevisionStore
+from readers.parsed import Heading, ParsedDocument, Table
 from testing.memory_object_store import MemoryObjectStore
 
 KEY = DocumentKey("acme", "team", "a.md")

@@ -11,7 +11,7 @@ from localstack.models.ocr_server import Box, in_reading_order, ocr_app
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.models.http import OpenAiHttp
 from ragdrop.models.text_recognizers import HttpTextRecognizer
-from ragdrop.ports import RecognizedText
+from readers.pages.page_recognition import RecognizedText
 
 
 def box(x: float, y: float, wide: float = 40) -> Box:

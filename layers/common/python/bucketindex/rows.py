@@ -11,11 +11,10 @@ from typing import Any
 from pydantic_core import from_json
 
 from bucketindex.vectors import norm, quantised, signs
-from ragdrop.domain.chunks import Chunk, Hit, IndexedChunk, has_direction
+from ragdrop.domain.chunks import Chunk, Hit, IndexedChunk, chunk_places, has_direction
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey, chunk_id
 from ragdrop.domain.links import Link
-from ragdrop.domain.parsed.places import chunk_places
 from ragdrop.errors import IndexLostError
 
 _FACTS = tuple(each.name for each in fields(Facts))

@@ -8,11 +8,10 @@ import json
 import re
 from typing import Any, TypeAlias
 
-from ragdrop.domain.chunks import Chunk, Hit, IndexedChunk, Vector
+from ragdrop.domain.chunks import Chunk, Hit, IndexedChunk, Vector, chunk_places
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import Link
-from ragdrop.domain.parsed.places import chunk_places
 
 MAX_TERM_BYTES = 1_000  # Lucene refuses terms over 32,766 bytes; a longer value is compared by its hash
 # What has its usual value is not written: half of a hit's decoding time went into fields that say nothing.

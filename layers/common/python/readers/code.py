@@ -11,7 +11,7 @@ from pygments.lexer import Lexer
 from pygments.lexers import find_lexer_class_for_filename
 from pygments.token import Comment, Name, String
 
-from ragdrop.domain.parsed import Heading, ParsedDocument
+from readers.parsed import Heading, ParsedDocument
 from readers.text_decoder import decode
 from readers.text_decoding import cookie_encoding
 

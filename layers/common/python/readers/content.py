@@ -6,17 +6,15 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import (
-    CorruptDocumentError,
-    EmptyDocumentError,
-    EncryptedDocumentError,
-    UnsafeDocumentError,
-    UnsupportedMediaTypeError,
-)
-from ragdrop.ports import Scan
 from readers.code import MAX_LEXED_CHARACTERS, language_of
 from readers.csv import looks_like_csv
+from readers.errors import (
+    CorruptFileError,
+    EmptyFileError,
+    EncryptedFileError,
+    UnsafeFileError,
+    UnsupportedFormatError,
+)
 from readers.media_types import (
     ATOM,
     DOCX,
@@ -44,13 +42,14 @@ from readers.media_types import (
     starts_as_named,
     suffix_of,
 )
+from readers.parsed import ParsedDocument
 from readers.registry import BY_SUFFIX, Kind, titles
 from readers.text import TextParser
 from readers.text_decoder import decode, decode_head
 from readers.text_decoding import encoding_of_label, has_mark, holds_controls, looks_binary
 
 if TYPE_CHECKING:  # Markdown does not wait for it
-    from readers.pages.page_recognition import PageRecognition
+    from readers.pages.page_recognition import PageRecognition, Scan
 
 READ = f"{titles()} are read"
 HEAD_BYTES = 65_536
@@ -79,33 +78,33 @@ def kind_of(body: bytes, name: str) -> Kind:
     r"""The kind of *body*; *name* is its path.
 
     Raises:
-        CorruptDocumentError: Its name is that of a binary format, its bytes are not.
-        EmptyDocumentError: There is nothing but white space.
-        EncryptedDocumentError: It is an Office document that wants a password.
-        UnsafeDocumentError: It is XML that defines entities out of entities.
-        UnsupportedMediaTypeError: It is of a format that is not read; the message names it.
+        CorruptFileError: Its name is that of a binary format, its bytes are not.
+        EmptyFileError: There is nothing but white space.
+        EncryptedFileError: It is an Office document that wants a password.
+        UnsafeFileError: It is XML that defines entities out of entities.
+        UnsupportedFormatError: It is of a format that is not read; the message names it.
 
     >>> kind_of(b"%PDF-1.7", "a.md"), kind_of(b"# Pump", "a.md"), kind_of(b"x = 1", "a.py"), kind_of(b"Hello.", "a")
     ('pdf', 'markdown', 'code', 'text')
     """
     if not body.strip():
-        raise EmptyDocumentError("the object is empty")
+        raise EmptyFileError("the object is empty")
     known = binary_format(body, name)
     if known == ENCRYPTED_OFFICE:
-        raise EncryptedDocumentError("the document wants a password")
+        raise EncryptedFileError("the document wants a password")
     named_binary = BY_SUFFIX.get(suffix_of(name)) in BINARY
     if known is None and (looks_binary(body) or (named_binary and holds_controls(body[:HEAD_BYTES]))):
         if named_binary:
-            raise CorruptDocumentError(f"its name ends in {suffix_of(name)}, its bytes are of no such file")
+            raise CorruptFileError(f"its name ends in {suffix_of(name)}, its bytes are of no such file")
         known = "binary data"
     text = "" if known else decode_head(body, HEAD_BYTES)
     known = known or other_text_format(text)
     if known in BY_MEDIA_TYPE:
         return BY_MEDIA_TYPE[known]
     if known:
-        raise UnsupportedMediaTypeError(f"the object is {known}" + ("" if ":" in known else f"; {READ}"), format=known)
+        raise UnsupportedFormatError(f"the object is {known}" + ("" if ":" in known else f"; {READ}"), format=known)
     if declares_entities(text):
-        raise UnsafeDocumentError("its XML defines entities out of entities")
+        raise UnsafeFileError("its XML defines entities out of entities")
     return _kind_of_text(text, name, len(body))
 
 
@@ -137,7 +136,7 @@ def _in_utf8(body: bytes, name: str, media_type: str) -> bytes:
 
 
 Reader = Callable[[Kind, bytes, str], ParsedDocument]
-"""Reads bytes of a kind; the last argument is the document's path.  Raises DocumentError."""
+"""Reads bytes of a kind; the last argument is the document's path.  Raises ReadError."""
 
 
 class ContentParser:
@@ -157,18 +156,18 @@ class ContentParser:
         """Read *body* as what it is; of its *media_type* only a `charset` counts.
 
         Raises:
-            EmptyDocumentError: There is no text in it.
-            UnsupportedMediaTypeError: Its format is not read; the message names it.
-            EncryptedDocumentError: It wants a password.
-            UnsafeDocumentError: It took too much time or memory, or unpacks to too much.
-            DocumentTooLargeError: It has too many pages.
-            CorruptDocumentError: It is damaged and no text could be read.
-            ScanUnfinishedError: The time of *scan* was too short for its pages; what was read of them is kept.
+            EmptyFileError: There is no text in it.
+            UnsupportedFormatError: Its format is not read; the message names it.
+            EncryptedFileError: It wants a password.
+            UnsafeFileError: It took too much time or memory, or unpacks to too much.
+            FileTooLargeError: It has too many pages.
+            CorruptFileError: It is damaged and no text could be read.
+            UnfinishedScanError: The time of *scan* was too short for its pages; what was read of them is kept.
         """
         try:
             body = _in_utf8(body, name, media_type)
             kind = kind_of(body, name)
-        except UnsupportedMediaTypeError as exc:
+        except UnsupportedFormatError as exc:
             picture = PICTURES.get(exc.details.get("format", ""))
             if self._recognition is None or picture is None:
                 raise

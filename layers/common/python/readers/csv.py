@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Literal
 
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import CorruptDocumentError, EmptyDocumentError
+from readers.errors import CorruptFileError, EmptyFileError
 from readers.markdown_writer import MAX_COLUMNS, MarkdownWriter, one_line, titles_above
+from readers.parsed import ParsedDocument
 from readers.text_decoder import decode
 from readers.text_decoding import clean
 
@@ -62,9 +62,9 @@ def read_csv(body: bytes) -> ParsedDocument:
     Cells beyond the 500th column are cut.
 
     Raises:
-        EmptyDocumentError: Every cell is empty.
-        UnsafeDocumentError: The text would be too long.
-        CorruptDocumentError: A cell is longer than a million characters.
+        EmptyFileError: Every cell is empty.
+        UnsafeFileError: The text would be too long.
+        CorruptFileError: A cell is longer than a million characters.
     """
     text, warnings = decode(body)
     named = _NAMED.match(text)
@@ -77,7 +77,7 @@ def read_csv(body: bytes) -> ParsedDocument:
         rows = islice(_rows(text, separator), above, None)
         widths = {len(row) for row in rows if _used(row)}
         if not widths:
-            raise EmptyDocumentError("every cell is empty")
+            raise EmptyFileError("every cell is empty")
         if len(widths) > 1:
             found.append(f"rows have from {min(widths)} to {max(widths)} columns")
         if max(widths) > MAX_COLUMNS:
@@ -90,7 +90,7 @@ def read_csv(body: bytes) -> ParsedDocument:
         names = [f"column {number}" for number in range(1, max(widths) + 1)]
         writer.table(chain([names, first] if unnamed else [first], filled), columns=max(widths))
     except csv.Error as exc:
-        raise CorruptDocumentError(f"the rows cannot be told apart ({exc})") from exc
+        raise CorruptFileError(f"the rows cannot be told apart ({exc})") from exc
     return writer.document(MEDIA_TYPE, warnings=found)
 
 

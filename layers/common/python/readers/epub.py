@@ -7,12 +7,12 @@ from posixpath import dirname, join, normpath
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, EmptyDocumentError, EncryptedDocumentError
+from readers.errors import CorruptFileError, EmptyFileError, EncryptedFileError, FileTooLargeError
 from readers.html import read_html
 from readers.markdown_writer import MarkdownWriter, first_twenty, one_line
 from readers.media_types import EPUB
 from readers.office.package import Package, attribute, below, child
+from readers.parsed import ParsedDocument
 
 MAX_CHAPTERS = 5_000
 _FONTS = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"})
@@ -23,21 +23,21 @@ def read_epub(body: bytes) -> ParsedDocument:
     """Read a book; its title is its first heading, and every file of it a chapter.
 
     Raises:
-        EmptyDocumentError: There is no text in it.
-        EncryptedDocumentError: Its chapters are encrypted.
-        UnsafeDocumentError: It unpacks to too much, or its XML defines entities.
-        DocumentTooLargeError: It has over 5,000 chapters.
-        CorruptDocumentError: It cannot be read.
+        EmptyFileError: There is no text in it.
+        EncryptedFileError: Its chapters are encrypted.
+        UnsafeFileError: It unpacks to too much, or its XML defines entities.
+        FileTooLargeError: It has over 5,000 chapters.
+        CorruptFileError: It cannot be read.
     """
     package = Package(body, "the book")
     _refuse_encrypted(package)
     root, folder = _contents(package)
     parts = list(_chapters(root, folder))
     if not parts:
-        raise CorruptDocumentError("the book lists no chapters")
+        raise CorruptFileError("the book lists no chapters")
     if len(parts) > MAX_CHAPTERS:
         message = f"the book has {len(parts)} chapters, at most {MAX_CHAPTERS} are read"
-        raise DocumentTooLargeError(message, limit_chapters=MAX_CHAPTERS, chapters=len(parts))
+        raise FileTooLargeError(message, limit_chapters=MAX_CHAPTERS, chapters=len(parts))
     writer = MarkdownWriter()
     title = (
         one_line(" ".join(next(below(root, "title"), root).itertext())) if child(root, "metadata") is not None else ""
@@ -55,15 +55,15 @@ def read_epub(body: bytes) -> ParsedDocument:
             continue
         try:
             chapter = read_html(page)
-        except EmptyDocumentError:
+        except EmptyFileError:
             continue
         warnings += chapter.warnings
         writer.place(f"chapter {number}")
         writer.add(chapter, below=1)
     if missing and writer.length == start:
-        raise CorruptDocumentError("no chapter of the book can be read")
+        raise CorruptFileError("no chapter of the book can be read")
     if writer.length == start:
-        raise EmptyDocumentError("there is no text in this book")
+        raise EmptyFileError("there is no text in this book")
     if missing:
         shown = first_twenty(missing)
         warnings.append(f"{len(missing)} of {len(parts)} chapters cannot be read and are left out: {shown}")
@@ -79,7 +79,7 @@ def _contents(package: Package) -> tuple[Element, str]:
         root = package.xml(name)
         if root is not None:
             return root, dirname(name)
-    raise CorruptDocumentError("the book has no readable list of its contents; export it again")
+    raise CorruptFileError("the book has no readable list of its contents; export it again")
 
 
 def _chapters(root: Element, folder: str) -> Iterator[str]:
@@ -97,7 +97,7 @@ def _refuse_encrypted(package: Package) -> None:
     root = package.xml("META-INF/encryption.xml")
     methods = {attribute(each, "Algorithm") for each in below(root, "EncryptionMethod")} if root is not None else set()
     if "META-INF/rights.xml" in package.names or methods - _FONTS:
-        raise EncryptedDocumentError("the book is protected against copying; ask its publisher for a copy that is not")
+        raise EncryptedFileError("the book is protected against copying; ask its publisher for a copy that is not")
 
 
 def _left_out(package: Package) -> Iterator[str]:

@@ -11,14 +11,13 @@ from typing import Any, cast
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from ragdrop.domain.links import MAX_TARGET_CHARACTERS, MAX_TEXT_CHARACTERS, Link
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import CorruptDocumentError, EmptyDocumentError, UnsafeDocumentError
+from readers.errors import CorruptFileError, EmptyFileError, UnsafeFileError
 from readers.html import read_html
 from readers.mails.mail_dates import date_of
 from readers.markdown_writer import MarkdownWriter, one_line
 from readers.media_types import ATOM, JSON_FEED, RSS
 from readers.office.package import attribute, child, local
+from readers.parsed import ParsedDocument, WrittenLink
 from readers.text_decoder import decode
 from readers.text_decoding import clean
 
@@ -48,9 +47,9 @@ def read_feed(body: bytes) -> ParsedDocument:
     """Read the entries of a feed; those before the place where its XML is damaged, with a warning.
 
     Raises:
-        EmptyDocumentError: There is no text in it.
-        UnsafeDocumentError: Its XML defines entities, or is nested deeper than 200 elements.
-        CorruptDocumentError: It is no XML or JSON at all.
+        EmptyFileError: There is no text in it.
+        UnsafeFileError: Its XML defines entities, or is nested deeper than 200 elements.
+        CorruptFileError: It is no XML or JSON at all.
     """
     text, warnings = decode(body)
     notes = list(warnings)
@@ -58,7 +57,7 @@ def read_feed(body: bytes) -> ParsedDocument:
         return _document(JSON_FEED, *_of_json(text), notes)
     root, damage = _root(text)
     if root is None:
-        raise CorruptDocumentError(f"the feed is no XML ({damage}); save it again")
+        raise CorruptFileError(f"the feed is no XML ({damage}); save it again")
     if damage:
         notes.append(f"the feed is truncated or damaged ({damage}); entries behind that place are missing")
     channel = child(root, "channel")
@@ -69,7 +68,7 @@ def read_feed(body: bytes) -> ParsedDocument:
 
 def _document(media_type: str, feed: _Entry, entries: Iterable[_Entry], warnings: list[str]) -> ParsedDocument:
     writer = MarkdownWriter()
-    links: list[Link] = []
+    links: list[WrittenLink] = []
     writer.heading(1, feed.title)
     _write(feed, writer, links, warnings, level=1)
     for number, entry in enumerate(entries, start=1):
@@ -79,19 +78,19 @@ def _document(media_type: str, feed: _Entry, entries: Iterable[_Entry], warnings
     return writer.document(media_type, links=links, warnings=warnings, metadata={"date": date_of(feed.date)})
 
 
-def _write(entry: _Entry, writer: MarkdownWriter, links: list[Link], warnings: list[str], *, level: int) -> None:
+def _write(entry: _Entry, writer: MarkdownWriter, links: list[WrittenLink], warnings: list[str], *, level: int) -> None:
     authors, topics = ", ".join(dict.fromkeys(entry.authors)), ", ".join(dict.fromkeys(entry.topics))
     date = date_of(entry.date) or entry.date
     facts = (("Link", entry.link), ("Date", date), ("Author", authors), ("Topics", topics))
     writer.block("\n".join(f"{name}: {one_line(value)}" for name, value in facts if value))
     if entry.link:
-        links.append(Link(entry.link[:MAX_TARGET_CHARACTERS], entry.title[:MAX_TEXT_CHARACTERS]))
+        links.append(WrittenLink.cut(entry.link, entry.title))
     if entry.plain or not ("<" in entry.content or "&" in entry.content):
         writer.block(entry.content.strip())
         return
     try:
         page = read_html(b"\xef\xbb\xbf" + entry.content.encode("utf-8", "replace"))
-    except EmptyDocumentError:
+    except EmptyFileError:
         return
     warnings += page.warnings
     links += page.links
@@ -101,7 +100,7 @@ def _write(entry: _Entry, writer: MarkdownWriter, links: list[Link], warnings: l
 def _root(text: str) -> tuple[Element | None, str]:
     """The root of as much of the XML as can be read, and what is wrong with the rest; empty where nothing is."""
     if _ENTITY.search(text):
-        raise UnsafeDocumentError("the feed defines XML entities")
+        raise UnsafeFileError("the feed defines XML entities")
     parser: ElementTree.XMLPullParser[Any] = ElementTree.XMLPullParser(("start", "end"))
     root: Element | None = None
     depth, damage = 0, ""
@@ -116,7 +115,7 @@ def _root(text: str) -> tuple[Element | None, str]:
             root = node if root is None else root
             depth += 1 if kind == "start" else -1
             if depth > MAX_DEPTH:
-                raise UnsafeDocumentError(f"the feed is nested deeper than {MAX_DEPTH} elements", limit_depth=MAX_DEPTH)
+                raise UnsafeFileError(f"the feed is nested deeper than {MAX_DEPTH} elements", limit_depth=MAX_DEPTH)
     except ElementTree.ParseError as exc:
         damage = str(exc)
     return root, damage
@@ -190,7 +189,7 @@ def _of_json(text: str) -> tuple[_Entry, Iterator[_Entry]]:
     try:
         feed = json.loads(text.lstrip("\ufeff"))
     except (ValueError, RecursionError) as exc:
-        raise CorruptDocumentError(f"the feed is no JSON ({type(exc).__name__}); save it again") from exc
+        raise CorruptFileError(f"the feed is no JSON ({type(exc).__name__}); save it again") from exc
     items = feed.get("items")
     entries = (each for each in (items if isinstance(items, list) else ()) if isinstance(each, dict))
     return _of_record(feed), map(_of_record, entries)

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from ragdrop.domain.links import MAX_TARGET_CHARACTERS, MAX_TEXT_CHARACTERS, Link
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import UnsafeDocumentError
+from readers.errors import UnsafeFileError
 from readers.markdown_writer import MarkdownWriter, grid, lowered, note_mark, one_line, raised, struck
+from readers.parsed import ParsedDocument, WrittenLink
 from readers.text_decoder import decode
 from readers.text_decoding import without_data_urls
 
@@ -52,8 +51,8 @@ def read_html(body: bytes) -> ParsedDocument:
     """Read an HTML page.
 
     Raises:
-        EmptyDocumentError: No text is shown by it.
-        UnsafeDocumentError: It is nested deeper than 250 elements, or holds too much text.
+        EmptyFileError: No text is shown by it.
+        UnsafeFileError: It is nested deeper than 250 elements, or holds too much text.
     """
     text, warnings = decode(body, declared=True)
     return read_markup(text, MEDIA_TYPE, warnings)
@@ -96,7 +95,7 @@ class _Page:
 
     def __init__(self, classes: Mapping[str, str]) -> None:
         self.writer = MarkdownWriter()
-        self.links: list[Link] = []
+        self.links: list[WrittenLink] = []
         self.hidden = 0  # parts that hold text
         self._classes = classes
         self._buffer: list[str] = []
@@ -330,7 +329,7 @@ class _Page:
     def _note_link(self, attributes: Mapping[str, str | None], shown: str) -> None:
         target = (attributes.get("href") or "").strip()
         if target and not target.startswith(("#", "javascript:", "data:")):
-            self.links.append(Link(target[:MAX_TARGET_CHARACTERS], one_line(shown)[:MAX_TEXT_CHARACTERS]))
+            self.links.append(WrittenLink.cut(target, shown))
 
     def _style(self, attributes: Mapping[str, str | None]) -> str:
         style = attributes.get("style") or ""
@@ -358,7 +357,7 @@ class _Page:
 
 def _refuse_deeper(depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise UnsafeDocumentError(f"the page is nested deeper than {MAX_DEPTH} elements", limit_depth=MAX_DEPTH)
+        raise UnsafeFileError(f"the page is nested deeper than {MAX_DEPTH} elements", limit_depth=MAX_DEPTH)
 
 
 def _classes(css: str) -> dict[str, str]:

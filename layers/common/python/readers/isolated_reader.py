@@ -9,9 +9,9 @@ import threading
 import weakref
 from typing import IO, Any
 
-from ragdrop import errors
-from ragdrop.domain.parsed import ParsedDocument, document_of
-from ragdrop.errors import CorruptDocumentError, DocumentError, UnsafeDocumentError
+from readers import errors
+from readers.errors import CorruptFileError, ReadError, UnsafeFileError
+from readers.parsed import ParsedDocument, document_of
 from readers.registry import Kind
 
 TIMEOUT_S = 20.0
@@ -42,10 +42,10 @@ class IsolatedReader:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __call__(self, kind: Kind, body: bytes, name: str) -> ParsedDocument:
-        """Read *body*; raises DocumentError, and UnsafeDocumentError where the limits were passed."""
+        """Read *body*; raises ReadError, and UnsafeFileError where the limits were passed."""
         head, text = self._asked({"kind": kind, "name": name}, kind, body)
         if "error" in head:
-            known: type[DocumentError] = getattr(errors, head["error"])
+            known: type[ReadError] = getattr(errors, head["error"])
             raise known(head["message"], **head["details"])
         return document_of({**head["document"], "text": text.decode()})
 
@@ -53,7 +53,7 @@ class IsolatedReader:
         """A PNG of a page of a PDF, by its number from 0; None where the page shows no picture, or cannot be drawn.
 
         Raises:
-            UnsafeDocumentError: The limits were passed.
+            UnsafeFileError: The limits were passed.
         """
         return self._asked({"page": page}, "pdf", body)[1] or None
 
@@ -92,18 +92,18 @@ class IsolatedReader:
             weakref.finalize(self, _stop, self._process)
         return self._process
 
-    def _died(self, process: subprocess.Popen[bytes], kind: Kind, *, in_time: bool) -> DocumentError:
+    def _died(self, process: subprocess.Popen[bytes], kind: Kind, *, in_time: bool) -> ReadError:
         _stop(process)
         self._process = None
         if not in_time:
             message = f"reading the {kind} took longer than {self._timeout_s:g} s and was stopped; split it"
-            return UnsafeDocumentError(message, limit_s=self._timeout_s)
+            return UnsafeFileError(message, limit_s=self._timeout_s)
         if process.returncode < 0:
-            return UnsafeDocumentError(
+            return UnsafeFileError(
                 f"reading the {kind} took too much memory or broke its reader (signal {-process.returncode}); "
                 "save it again in its program, or split it"
             )
-        return CorruptDocumentError(
+        return CorruptFileError(
             f"the {kind} is damaged in a way that its reader does not know; save it again in its program"
         )
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import CorruptDocumentError, EmptyDocumentError, UnsafeDocumentError
+from readers.errors import CorruptFileError, EmptyFileError, UnsafeFileError
 from readers.markdown_writer import MAX_TEXT_CHARACTERS
+from readers.parsed import ParsedDocument
 from readers.text_decoder import decode
 from readers.text_decoding import clean, without_data_urls
 
@@ -24,9 +24,9 @@ def read_json(body: bytes) -> ParsedDocument:
     """Read one JSON value; one of over 16 MB, or broken, is read as plain text, with a warning.
 
     Raises:
-        EmptyDocumentError: No value in it.
-        UnsafeDocumentError: It is nested deeper than 100 levels, or its text would be too long.
-        CorruptDocumentError: It holds NULs.
+        EmptyFileError: No value in it.
+        UnsafeFileError: It is nested deeper than 100 levels, or its text would be too long.
+        CorruptFileError: It holds NULs.
     """
     text, warnings = decode(body)
     if len(text) > MAX_JSON_CHARACTERS:
@@ -36,7 +36,7 @@ def read_json(body: bytes) -> ParsedDocument:
     except ValueError:
         return _plain(text, "application/json", (*warnings, "this is not valid JSON and is read as text"))
     except RecursionError as exc:
-        raise UnsafeDocumentError("the JSON is nested too deep", limit_depth=MAX_DEPTH) from exc
+        raise UnsafeFileError("the JSON is nested too deep", limit_depth=MAX_DEPTH) from exc
     records = value if isinstance(value, list) and any(isinstance(item, dict) for item in value) else [value]
     return _document(map(_record, records), "application/json", warnings)
 
@@ -74,7 +74,7 @@ def _record(value: Any) -> str:
 
 def _lines(value: Any, path: str, depth: int) -> Iterator[str]:
     if depth > MAX_DEPTH:
-        raise UnsafeDocumentError(f"the JSON is nested deeper than {MAX_DEPTH} levels", limit_depth=MAX_DEPTH)
+        raise UnsafeFileError(f"the JSON is nested deeper than {MAX_DEPTH} levels", limit_depth=MAX_DEPTH)
     path = path[-MAX_PATH_CHARACTERS:]
     if isinstance(value, dict):
         for name, held in value.items():
@@ -105,13 +105,13 @@ def _document(records: Iterator[str], media_type: str, warnings: tuple[str, ...]
             parts.append(record)
             length += len(record) + 2
             if length > 2 * MAX_TEXT_CHARACTERS:
-                raise UnsafeDocumentError(f"its text is longer than {2 * MAX_TEXT_CHARACTERS} characters")
+                raise UnsafeFileError(f"its text is longer than {2 * MAX_TEXT_CHARACTERS} characters")
     if not parts:
-        raise EmptyDocumentError("there is no value in this document")
+        raise EmptyFileError("there is no value in this document")
     return ParsedDocument(clean("\n\n".join(parts)) + "\n", "text", media_type, warnings=warnings)
 
 
 def _plain(text: str, media_type: str, warnings: tuple[str, ...]) -> ParsedDocument:
     if "\0" in text:
-        raise CorruptDocumentError("it is not JSON, and holds NULs")
+        raise CorruptFileError("it is not JSON, and holds NULs")
     return ParsedDocument(text, "text", media_type, warnings=warnings)

@@ -10,8 +10,7 @@ from itertools import pairwise
 
 from markdown_it import MarkdownIt
 
-from ragdrop.domain.links import MAX_TARGET_CHARACTERS, MAX_TEXT_CHARACTERS, Link
-from ragdrop.domain.parsed import Heading, Table
+from readers.parsed import Heading, Table, WrittenLink
 
 MAX_PARSED_CHARACTERS = 200_000  # hostile nesting of this length takes markdown-it about 2 s, of twice the length 8 s
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -127,7 +126,7 @@ _AUTOLINK = re.compile(r"<([^\s<>:\"'=]{1,500}\.(?:md|markdown|txt|html?|pdf|doc
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])|(&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)")
 
 
-def links_of(text: str, body_start: int, code: Iterable[Span]) -> tuple[Link, ...]:
+def links_of(text: str, body_start: int, code: Iterable[Span]) -> tuple[WrittenLink, ...]:
     r"""Links in order of their place; images count only where they embed a note (`![[a]]`).
 
     Args:
@@ -135,22 +134,22 @@ def links_of(text: str, body_start: int, code: Iterable[Span]) -> tuple[Link, ..
         body_start: Where the body starts; nothing before it is a link.
         code: Blocks of code, as the outline found them.
 
-    >>> links_of("[a](b.md 'x') [[c#d|e]] [f][g] `[x](y)` ![i](j.png)\n\n[g]: <h i.md>", 0, [])
-    (Link(target='b.md', text='a'), Link(target='[[c#d]]', text='e'), Link(target='h i.md', text='f'))
+    >>> found = links_of("[a](b.md 'x') [[c#d|e]] [f][g] `[x](y)` ![i](j.png)\n\n[g]: <h i.md>", 0, [])
+    >>> [(link.target, link.text) for link in found]
+    [('b.md', 'a'), ('[[c#d]]', 'e'), ('h i.md', 'f')]
     >>> links_of("| [[a\\|b]] | [c](Q&amp;A.md) |\n\n[^1]: See below.", 0, [])
-    (Link(target='[[a]]', text='b'), Link(target='Q&A.md', text='c'))
+    (WrittenLink(target='[[a]]', text='b'), WrittenLink(target='Q&A.md', text='c'))
     """
     bare = _without_code(text[:MAX_READ_CHARACTERS], body_start, code)
     definitions: dict[str, str] = {}
     for found in _DEFINITION.finditer(bare):
         definitions.setdefault(_label(found.group(1)), _unescaped(found.group(2) or found.group(3) or ""))
     placed = [*_wikilinks(bare), *_anchors(bare), *_autolinks(bare), *_bracketed(bare, definitions)]
-    links: list[Link] = []
+    links: list[WrittenLink] = []
     for _, written, shown in sorted(placed):
         target = written.strip()
         if target and not target.startswith(("#", "javascript:", "data:")):
-            plain = " ".join(shown.split())[:MAX_TEXT_CHARACTERS]
-            links.append(Link(target[:MAX_TARGET_CHARACTERS], plain))
+            links.append(WrittenLink.cut(target, shown))
     return tuple(links[:MAX_LINKS])
 
 

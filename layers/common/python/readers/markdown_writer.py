@@ -9,11 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ragdrop.domain.documents import ContentType
-from ragdrop.domain.links import Link
-from ragdrop.domain.parsed import Heading, ParsedDocument, Table
-from ragdrop.domain.parsed.places import Place
-from ragdrop.errors import EmptyDocumentError, UnsafeDocumentError
+from readers.errors import EmptyFileError, UnsafeFileError
+from readers.parsed import ContentType, Heading, ParsedDocument, Place, Table, WrittenLink
 from readers.text_decoding import clean
 
 MAX_TEXT_CHARACTERS = 64 * 1024 * 1024  # a little over the largest object; only a bomb makes more text than that
@@ -121,7 +118,7 @@ def grid(rows: Iterable[Iterable[tuple[str, int, int]]]) -> list[list[str]]:
             last.  A cell that spans a whole row fills only the first of its cells.
 
     Raises:
-        UnsafeDocumentError: The merged cells cover more than a million others.
+        UnsafeFileError: The merged cells cover more than a million others.
 
     >>> grid([[("EU", 2, 1), ("Cable", 1, 1), ("12", 1, 1)], [("Hub", 1, 1), ("7", 1, 1)], [("Total 19", 1, 3)]])
     [['EU', 'Cable', '12'], ['EU', 'Hub', '7'], ['Total 19', '', '']]
@@ -144,7 +141,7 @@ def grid(rows: Iterable[Iterable[tuple[str, int, int]]]) -> list[list[str]]:
         covered += len(cells) - count
         if covered > MAX_FILLED_CELLS:
             message = f"the merged cells of a table cover more than {MAX_FILLED_CELLS} others"
-            raise UnsafeDocumentError(message, limit_cells=MAX_FILLED_CELLS)
+            raise UnsafeFileError(message, limit_cells=MAX_FILLED_CELLS)
         if count == 1 < len(cells) and not from_above:
             alone.append(number)
         filled.append([cells.get(at, "") for at in range(max(cells, default=-1) + 1)])
@@ -175,7 +172,7 @@ def titles_above(used: Sequence[int]) -> int:
 
 
 class MarkdownWriter:
-    """Collects blocks in order.  Every method raises UnsafeDocumentError when the text grows too long."""
+    """Collects blocks in order.  Every method raises UnsafeFileError when the text grows too long."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -245,18 +242,18 @@ class MarkdownWriter:
         media_type: str,
         *,
         content_type: ContentType = "documentation",
-        links: Iterable[Link] = (),
+        links: Iterable[WrittenLink] = (),
         warnings: Iterable[str] = (),
         metadata: dict[str, Any] | None = None,
     ) -> ParsedDocument:
         """What was collected.
 
         Raises:
-            EmptyDocumentError: There is no text in it.
+            EmptyFileError: There is no text in it.
         """
         text = "".join(self._parts)
         if not text.strip("|- \n"):
-            raise EmptyDocumentError("there is no text in this document")
+            raise EmptyFileError("there is no text in this document")
         return ParsedDocument(
             text,
             "markdown",
@@ -321,5 +318,5 @@ class MarkdownWriter:
         self._length += len(text)
         if self._length > MAX_TEXT_CHARACTERS:
             message = f"it holds more than {MAX_TEXT_CHARACTERS} characters of text"
-            raise UnsafeDocumentError(message, limit_characters=MAX_TEXT_CHARACTERS)
+            raise UnsafeFileError(message, limit_characters=MAX_TEXT_CHARACTERS)
         self._parts.append(text)

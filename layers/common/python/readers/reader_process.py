@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import IO, Any
 
-from ragdrop.errors import DocumentError, UnsafeDocumentError
+from readers.errors import ReadError, UnsafeFileError
 from readers.isolated_reader import receive, send
 from readers.registry import Kind, read_here
 
@@ -20,7 +20,7 @@ PEAK_SHARE = 0.5  # of the memory allowed: over it a new process, so that the ne
 
 
 def main(memory_bytes: int, timeout_s: float) -> None:
-    """Serve until the pipe closes.  An exception that is no DocumentError ends the process, on purpose."""
+    """Serve until the pipe closes.  An exception that is no ReadError ends the process, on purpose."""
     sys.setrecursionlimit(3_000)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not get between the answers
@@ -44,10 +44,10 @@ def refuse_connections(event: str, _arguments: object) -> None:
     """End what opens a connection or starts a program: no document may make its reader do so.
 
     Raises:
-        UnsafeDocumentError: It is such an event of Python's audit hooks.
+        UnsafeFileError: It is such an event of Python's audit hooks.
     """
     if event.startswith("socket.") or event in _PROGRAMS:
-        raise UnsafeDocumentError(f"its reader was about to open a connection or to start a program ({event})")
+        raise UnsafeFileError(f"its reader was about to open a connection or to start a program ({event})")
 
 
 def _answer(answers: IO[bytes], kind: Kind, body: bytes, name: str, memory_bytes: int, *, last: bool) -> None:
@@ -56,11 +56,11 @@ def _answer(answers: IO[bytes], kind: Kind, body: bytes, name: str, memory_bytes
     try:
         document = read_here(kind, body, name)
         head, text = {"document": {**document.fields(), "text": ""}}, document.text.encode()
-    except DocumentError as exc:
+    except ReadError as exc:
         head = _failure(exc)
     except (MemoryError, RecursionError) as exc:
         last = True
-        head = _failure(UnsafeDocumentError(f"reading the {kind} needs too much of it: {type(exc).__name__}"))
+        head = _failure(UnsafeFileError(f"reading the {kind} needs too much of it: {type(exc).__name__}"))
     head["last"] = last or _peak_bytes() > memory_bytes * PEAK_SHARE
     send(answers, json.dumps(head).encode(), text)
 
@@ -76,7 +76,7 @@ def _picture(answers: IO[bytes], body: bytes, page: int) -> None:
     send(answers, json.dumps({"last": False}).encode(), picture or b"")
 
 
-def _failure(error: DocumentError) -> dict[str, Any]:
+def _failure(error: ReadError) -> dict[str, Any]:
     return {"error": type(error).__name__, "message": error.message, "details": error.details}
 
 

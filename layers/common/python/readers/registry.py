@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, cast
 
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import CorruptDocumentError
+from readers.errors import CorruptFileError
+from readers.parsed import ParsedDocument
 
 Kind = Literal[
     "markdown",
@@ -89,11 +89,11 @@ def read_here(kind: Kind, body: bytes, name: str) -> ParsedDocument:
     """Read *body* in this process, without limits of time and memory.  Modules are imported when they are first needed.
 
     Raises:
-        DocumentError: It cannot be read.
+        ReadError: It cannot be read.
     """
     held = FORMATS.get(kind)
     if held is None or not held.reader:
-        raise CorruptDocumentError(f"there is no reader for {kind}")
+        raise CorruptFileError(f"there is no reader for {kind}")
     module, _, function = held.reader.partition(":")
     read = cast("Callable[..., Any]", getattr(import_module(f"readers.{module}"), function))
     return cast("ParsedDocument", read(body, name) if held.named else read(body))

@@ -6,9 +6,9 @@ import html
 import re
 from collections.abc import Iterator
 
-from ragdrop.domain.parsed import ParsedDocument
 from readers.markdown_writer import MarkdownWriter, one_line
 from readers.media_types import VTT
+from readers.parsed import ParsedDocument
 from readers.text_decoder import decode
 from readers.text_decoding import clean
 
@@ -23,8 +23,8 @@ def read_subtitles(body: bytes) -> ParsedDocument:
     """Read subtitles; names of speakers go before what they say, and what stands twice in a row is written once.
 
     Raises:
-        EmptyDocumentError: No cue has text.
-        UnsafeDocumentError: There is too much text.
+        EmptyFileError: No cue has text.
+        UnsafeFileError: There is too much text.
     """
     text, warnings = decode(body)
     writer = MarkdownWriter()

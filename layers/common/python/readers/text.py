@@ -10,9 +10,9 @@ from typing import Any
 
 import yaml
 
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import EmptyDocumentError, UnsupportedMediaTypeError
+from readers.errors import EmptyFileError, UnsupportedFormatError
 from readers.markdown import links_of, markdown_parser, outline
+from readers.parsed import ParsedDocument
 from readers.text_decoder import decode
 from readers.text_decoding import is_chat, without_data_urls
 
@@ -44,14 +44,14 @@ class TextParser:
         """Decode and read the structure.
 
         Raises:
-            EmptyDocumentError: There is no text.
-            UnsupportedMediaTypeError: It decodes to NULs.
+            EmptyFileError: There is no text.
+            UnsupportedFormatError: It decodes to NULs.
         """
         text, warnings = decode(body)
         if not text.strip():
-            raise EmptyDocumentError("there is no text in this document")
+            raise EmptyFileError("there is no text in this document")
         if "\0" in text:
-            raise UnsupportedMediaTypeError("the object holds NULs and is not text")
+            raise UnsupportedFormatError("the object holds NULs and is not text")
         text, left_out = without_data_urls(text)
         warnings += left_out
         if markdown:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from ragdrop.domain.chunk_units import SPEAKER
+from readers.parsed import SPEAKER
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),

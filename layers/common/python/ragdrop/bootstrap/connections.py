@@ -99,9 +99,10 @@ def parser(settings: Settings) -> Parser:
     reader, recognizer = IsolatedReader(), text_recognizer(settings)
     if recognizer is None:
         return ContentParser(reader)
+    from ragdrop.ingest.parse import DeadlineRecognizer
     from readers.pages.page_recognition import PageRecognition
 
-    return ContentParser(reader, PageRecognition(recognizer, reader))
+    return ContentParser(reader, PageRecognition(DeadlineRecognizer(recognizer), reader))
 
 
 def text_recognizer(settings: Settings) -> TextRecognizer | None:

@@ -10,21 +10,10 @@ from itertools import pairwise
 Span = tuple[int, int]
 """Start and end (exclusive) in the parsed text."""
 
-SPEAKER = re.compile(r"^\[[^\]\n]{1,60}\]\s+\S", re.MULTILINE)
 SOLID_CHARACTERS = 1_000  # a word longer than this is data, or a script without spaces
 _SOLID = re.compile(r"\S{1000,}")
 _SENTENCE = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s+|\n+")
 _LATE_BREAKS = ("\n", "。", "！", "？", "；", "，", ",", ";", ")", "}", " ")
-
-
-def messages(text: str, start: int, end: int) -> list[Span]:
-    r"""The messages of a chat: each from its `[Name]` to the next one's; what stands before the first is one too.
-
-    >>> messages("[Ann] hi\nall\n[Bob] yes\n", 0, 23)
-    [(0, 13), (13, 23)]
-    """
-    cuts = [found.start() for found in SPEAKER.finditer(text, start, end)]
-    return spans(start, end, cuts)
 
 
 def rows(text: str, start: int, end: int) -> list[Span]:

@@ -12,8 +12,6 @@ from ragdrop.domain.documents import MAX_PATHS_OF_A_NAME, Name, folded_name
 from ragdrop.domain.keys import NAME_PATTERN, DocumentKey
 
 MAX_STORED_LINKS = 100  # of each document the index keeps so many, with its first chunk
-MAX_TARGET_CHARACTERS = 1_000
-MAX_TEXT_CHARACTERS = 200
 _FOLDER_FILES = ("README.md", "index.md", "readme.md")
 _SCHEME = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:|//)")
 

@@ -12,17 +12,17 @@ from ragdrop.domain.documents import Detail, Head, Status
 from ragdrop.domain.history import WRITTEN_BY
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import language_warning, uncovered
-from ragdrop.domain.links import MAX_TEXT_CHARACTERS, Link
-from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DocumentTooLargeError
 from ragdrop.ingest.metadata import MAX_SIDECAR_BYTES, facts_of, read_sidecar
+from ragdrop.ingest.parse import parse
 from ragdrop.ingest.revision_store import KnownVectors, RevisionStore, StoredRevision
 from ragdrop.ingest.write_chunks import CopyRevision, Cut, Known, Unfinished, WriteChunks, WrittenRevision
-from ragdrop.ports import ObjectStore, Parser, Registry, Scan, StoredObject
+from ragdrop.ports import ObjectStore, Parser, Registry, StoredObject
 from ragdrop.ports.registry import Checkpoint
 from ragdrop.tenants.settings_in_force import categories_in_force, mentions_in_force
+from readers.parsed import MAX_SHOWN_CHARACTERS, ParsedDocument, WrittenLink
 
 MAX_OBJECT_BYTES = 50 * 1024 * 1024
 
@@ -176,8 +176,8 @@ class IndexRevision:
             return None
         digest = hashlib.sha256(body).hexdigest()
         pages = self._revisions.pages(claimed.key, digest, is_wanted=lambda: self._is_claimed(claimed))
-        document = self._parser.parse(
-            body, name=claimed.key.path, media_type=stored.media_type, scan=Scan(pages, deadline)
+        document = parse(
+            self._parser, body, name=claimed.key.path, media_type=stored.media_type, pages=pages, deadline=deadline
         )
         stated, problems = read_sidecar(beside) if beside else ({}, ())
         facts, warnings, basis = facts_of(
@@ -237,7 +237,7 @@ _SMALL = frozenset(_SMALL_WORDS.split())
 Word = tuple[str, int, int]
 
 
-def mentions(text: str, *, body_start: int = 0) -> tuple[Link, ...]:
+def mentions(text: str, *, body_start: int = 0) -> tuple[WrittenLink, ...]:
     """The names in *text* as wikilinks: runs of words with a capital or a number, then the parts of such runs.
 
     Whether a document has such a name is found out when links are followed, so that the order in which documents
@@ -249,8 +249,8 @@ def mentions(text: str, *, body_start: int = 0) -> tuple[Link, ...]:
     runs = list(_runs(text, body_start))
     whole = dict.fromkeys(_told(text, run) for run in runs)
     parts = dict.fromkeys(_told(text, part) for run in runs for part in _parts(run))
-    names = [name for name in {**whole, **parts} if len(name) <= MAX_TEXT_CHARACTERS]
-    return tuple(Link(f"[[{name}]]", name) for name in names[:MAX_MENTIONS])
+    names = [name for name in {**whole, **parts} if len(name) <= MAX_SHOWN_CHARACTERS]
+    return tuple(WrittenLink(f"[[{name}]]", name) for name in names[:MAX_MENTIONS])
 
 
 def _runs(text: str, start: int) -> Iterator[list[Word]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ragdrop.domain.documents import ALIASES, CONTENT_TYPES, PROMOTION_LEVELS, Facts, lowered, written
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.parsed import ParsedDocument
+from readers.parsed import ParsedDocument
 
 MAX_TITLE_CHARACTERS = 300
 MAX_VALUE_CHARACTERS = 1_000

@@ -20,16 +20,17 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from ragdrop.domain.chunk_units import Span
-from ragdrop.domain.chunks import Chunk, IndexedChunk, Vector, with_white_space
+from ragdrop.domain.chunk_units import Span, windows
+from ragdrop.domain.chunks import Chunk, IndexedChunk, Vector, chunk_places, with_white_space
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.links import Link, followable
+from ragdrop.domain.links import Link
 from ragdrop.domain.models import EmbeddingSpace
-from ragdrop.domain.parsed import ParsedDocument, document_of, part_of, part_places
-from ragdrop.domain.parsed.places import chunk_places
 from ragdrop.domain.tenants import ActiveIndex
-from ragdrop.ports import ObjectStore, RecognizedPages, RecognizedText
+from ragdrop.ingest.parse import stored_links
+from ragdrop.ports import ObjectStore
+from readers.pages.page_recognition import RecognizedPages, RecognizedText
+from readers.parsed import ParsedDocument, document_of, part_of
 
 
 class StoredRevision:
@@ -64,7 +65,7 @@ class StoredRevision:
     @property
     def links(self) -> tuple[Link, ...]:
         """The links that may be followed, as they stand in an index with the first chunk."""
-        return followable(self._structure.links)
+        return stored_links(self._structure)
 
     @cached_property
     def parts(self) -> list[Span]:
@@ -336,7 +337,7 @@ class RevisionStore:
             "char_count": len(document.text),
             "sha256": digest.hexdigest(),
             "blocks": blocks,
-            "parts": part_places(document, self._part_characters),
+            "parts": _parts_of(document, self._part_characters),
             "document": {**document.fields(), "text": ""},
         }
         encoded = json.dumps(manifest, ensure_ascii=False, default=str).encode()
@@ -461,3 +462,17 @@ class KnownVectors:
 def twin_name(tenant: str, text_digest: str) -> str:
     """The object that says which revision holds the vectors of the text with this SHA-256."""
     return f"texts/{tenant}/{text_digest}"
+
+
+def _parts_of(document: ParsedDocument, size: int) -> list[Span]:
+    r"""Where a document is cut into parts of at most *size* characters; a shorter one is one part.
+
+    Parts end before a heading, at a blank line, a line end or a space, the same for the same text every time.
+
+    >>> _parts_of(ParsedDocument("one two\n\nthree four", "text", "text/plain"), 12)
+    [(0, 9), (9, 19)]
+    """
+    if len(document.text) <= size:
+        return [(0, len(document.text))]
+    starts = [heading.start for heading in document.headings]
+    return list(windows(document.text, 0, len(document.text), size, starts))

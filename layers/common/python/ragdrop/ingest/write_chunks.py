@@ -12,17 +12,18 @@ from ragdrop.domain.chunks import Chunk, IndexedChunk, Vector, under
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Facts, Head
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.links import Link, followable
+from ragdrop.domain.links import Link
 from ragdrop.domain.models import EmbeddingSpace
-from ragdrop.domain.parsed import ParsedDocument
 from ragdrop.domain.tenants import ActiveIndex, IndexRef, Tenant
 from ragdrop.errors import DeadlineError, DependencyError, EmptyDocumentError, ObjectStoreError
+from ragdrop.ingest.parse import stored_links
 from ragdrop.ingest.reconcile_rules import LEASE_S
 from ragdrop.ingest.revision_store import KnownVectors, RevisionStore, StoredRevision
 from ragdrop.ports import ChunkIndex, Embedder, MessageQueue, Registry, Splitter
 from ragdrop.ports.message_queue import Continuation, Delivery
 from ragdrop.ports.registry import Checkpoint, HopLimits
 from ragdrop.tenants.settings_in_force import chunking_in_force
+from readers.parsed import ParsedDocument
 
 AT_ONCE = 8  # revisions that are read or kept at once
 ABOVE_TOKENS = 24  # a chunk that fills the model's window loses so much of its end at most, which the next one repeats
@@ -98,7 +99,7 @@ class WriteChunks:
                 for c in chunks
             ]
         sizes = plan.sizes_for(document.content_type or "")
-        return Cut(kept, number, facts, target, tenant.part_of(target), chunks, sizes, followable(document.links))
+        return Cut(kept, number, facts, target, tenant.part_of(target), chunks, sizes, stored_links(document))
 
     def vectors(self, cuts: Iterable[Cut], known: Known, deadline: Deadline) -> dict[Place, Vector]:
         """The vectors of all chunks of *cuts*; each text that is not *known* is embedded once, whoever has it.
@@ -261,7 +262,7 @@ class CopyRevision:
             if pairs is None:
                 continue
             chunks = [chunk for chunk, _ in pairs]
-            links = followable(document.links)
+            links = stored_links(document)
             cut = Cut(kept, number, facts, target, tenant.part_of(target), chunks, sizes, links)
             return cut, {(target.space, chunk.passage): vector for chunk, vector in pairs}
         return None

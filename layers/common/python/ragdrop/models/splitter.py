@@ -15,7 +15,6 @@ from ragdrop.domain.chunk_units import (
     Span,
     estimate_passage_tokens,
     grouped,
-    messages,
     overlap_start,
     rows,
     solid_pieces,
@@ -23,7 +22,7 @@ from ragdrop.domain.chunk_units import (
     windows,
 )
 from ragdrop.domain.chunks import Chunk, with_white_space
-from ragdrop.domain.parsed import ParsedDocument, Table
+from readers.parsed import SPEAKER, ParsedDocument, Table
 
 WINDOW_CHARACTERS = 8_000  # semantic-text-splitter's time grows with the square of what has no line ends
 MAX_CHARACTERS_PER_TOKEN = 16  # a chunk of white space, or of a word that the model's vocabulary takes for one token
@@ -67,6 +66,16 @@ class SemanticSplitter:
         if tokenizer is None:
             return kind.from_callback(estimate_passage_tokens, max_tokens, 0)
         return kind.from_huggingface_tokenizer_str(tokenizer, max_tokens, 0)
+
+
+def messages(text: str, start: int, end: int) -> list[Span]:
+    r"""The messages of a chat: each from its `[Name]` to the next one's; what stands before the first is one too.
+
+    >>> messages("[Ann] hi\nall\n[Bob] yes\n", 0, 23)
+    [(0, 13), (13, 23)]
+    """
+    cuts = [found.start() for found in SPEAKER.finditer(text, start, end)]
+    return spans(start, end, cuts)
 
 
 class _Cutter:

@@ -10,7 +10,7 @@ import httpx
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DependencyError
 from ragdrop.models.http import OpenAiHttp, problem
-from ragdrop.ports import RecognizedText
+from readers.pages.page_recognition import RecognizedText
 
 SERVICE = "ocr"
 MAX_AT_ONCE = 8

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ragdrop.ports.message_queue import MessageQueue
     from ragdrop.ports.models import ChatModel, Completion, Embedder, Message, Prompt, Prompter, PromptRequest
     from ragdrop.ports.object_store import ObjectStore, StoredObject
-    from ragdrop.ports.reading import Parser, RecognizedPages, RecognizedText, Scan, Splitter, TextRecognizer
+    from ragdrop.ports.reading import Parser, Splitter, TextRecognizer
     from ragdrop.ports.registry import Claim, Registry
     from ragdrop.ports.visited import VisitedCache
 
@@ -32,10 +32,7 @@ __all__ = [
     "Prompt",
     "PromptRequest",
     "Prompter",
-    "RecognizedPages",
-    "RecognizedText",
     "Registry",
-    "Scan",
     "SearchableIndex",
     "Splitter",
     "StoredObject",
@@ -48,7 +45,7 @@ _NAMES = {
     "message_queue": ("MessageQueue",),
     "models": ("ChatModel", "Completion", "Embedder", "Message", "Prompt", "PromptRequest", "Prompter"),
     "object_store": ("ObjectStore", "StoredObject"),
-    "reading": ("Parser", "RecognizedPages", "RecognizedText", "Scan", "Splitter", "TextRecognizer"),
+    "reading": ("Parser", "Splitter", "TextRecognizer"),
     "registry": ("Claim", "Registry"),
     "visited": ("VisitedCache",),
 }

@@ -9,13 +9,13 @@ from email import message_from_bytes
 from email.message import Message
 from typing import Any
 
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, EncryptedDocumentError, UnsafeDocumentError
+from readers.errors import CorruptFileError, EncryptedFileError, FileTooLargeError, UnsafeFileError
 from readers.mails.mail_dates import date_of
 from readers.mails.mail_headers import AS_WRITTEN, KNOWN_FIELD, decoded_header, file_name, repaired_head
 from readers.mails.mail_parts import Attachment, Mail, MailWriter
 from readers.markdown_writer import first_twenty
 from readers.media_types import EML, MBOX, binary_format
+from readers.parsed import ParsedDocument
 from readers.text_decoder import decode
 from readers.text_decoding import clean, looks_binary, marked_encoding
 
@@ -35,10 +35,10 @@ def read_mail(body: bytes) -> ParsedDocument:
     """Read one mail; its attachments are sections of its text, its senders and its date are metadata.
 
     Raises:
-        EmptyDocumentError: There is no text in it.
-        EncryptedDocumentError: It is encrypted.
-        UnsafeDocumentError: Its parts are nested too deep, or are too many.
-        CorruptDocumentError: It cannot be read.
+        EmptyFileError: There is no text in it.
+        EncryptedFileError: It is encrypted.
+        UnsafeFileError: Its parts are nested too deep, or are too many.
+        CorruptFileError: It cannot be read.
     """
     mail = _mail_of(_parsed(body))
     written = MailWriter()
@@ -50,9 +50,9 @@ def read_mailbox(body: bytes) -> ParsedDocument:
     """Read the mails of a mailbox file, each under its subject; one that holds a single mail is read as that mail.
 
     Raises:
-        EmptyDocumentError: There is no text in it.
-        DocumentTooLargeError: It has over 5,000 mails.
-        CorruptDocumentError: No mail of it can be read.
+        EmptyFileError: There is no text in it.
+        FileTooLargeError: It has over 5,000 mails.
+        CorruptFileError: No mail of it can be read.
     """
     body = _as_bytes(body)
     starts = [found.end() for found in _BETWEEN.finditer(body)]
@@ -61,18 +61,18 @@ def read_mailbox(body: bytes) -> ParsedDocument:
         return read_mail(body)
     if len(starts) > MAX_MESSAGES:
         message = f"the mailbox has {len(starts)} mails, at most {MAX_MESSAGES} are read"
-        raise DocumentTooLargeError(message, limit_mails=MAX_MESSAGES, mails=len(starts))
+        raise FileTooLargeError(message, limit_mails=MAX_MESSAGES, mails=len(starts))
     written = MailWriter()
     left_out: list[int] = []
     for number, (start, end) in enumerate(zip(starts, ends, strict=True), start=1):
         try:
             mail = _mail_of(_parsed(re.sub(rb"(?m)^>(>*From )", rb"\1", body[start:end])))
-        except (CorruptDocumentError, EncryptedDocumentError, UnsafeDocumentError):
+        except (CorruptFileError, EncryptedFileError, UnsafeFileError):
             left_out.append(number)
             continue
         written.write(mail, level=2, place=f"message {number}")
     if left_out and len(left_out) == len(starts):
-        raise CorruptDocumentError("no mail of the mailbox can be read")
+        raise CorruptFileError("no mail of the mailbox can be read")
     if left_out:
         shown = first_twenty(left_out)
         written.warnings.append(f"{len(left_out)} of {len(starts)} mails cannot be read and are left out: {shown}")
@@ -87,20 +87,20 @@ def _as_bytes(body: bytes) -> bytes:
 
 def _parsed(body: bytes) -> Message:
     if len(_BOUNDARY.findall(body)) > MAX_PARTS:  # the library takes time that grows with the square of their depth
-        raise UnsafeDocumentError(f"the mail has over {MAX_PARTS} parts", limit_parts=MAX_PARTS)
+        raise UnsafeFileError(f"the mail has over {MAX_PARTS} parts", limit_parts=MAX_PARTS)
     try:
         return message_from_bytes(repaired_head(_as_bytes(body)), policy=AS_WRITTEN)
     except RecursionError as exc:
-        raise UnsafeDocumentError("the parts of the mail are nested too deep") from exc
+        raise UnsafeFileError("the parts of the mail are nested too deep") from exc
     except _BROKEN as exc:
-        raise CorruptDocumentError(f"the mail cannot be read ({type(exc).__name__})") from exc
+        raise CorruptFileError(f"the mail cannot be read ({type(exc).__name__})") from exc
 
 
 def _mail_of(message: Message) -> Mail:
     found = _Parts()
     found.walk(message, 0)
     if found.encrypted and not (found.plain or found.html):
-        raise EncryptedDocumentError("the mail is encrypted; save it decrypted, or forward it without encryption")
+        raise EncryptedFileError("the mail is encrypted; save it decrypted, or forward it without encryption")
     return found.mail(message)
 
 
@@ -122,12 +122,12 @@ class _Parts:
         """Sort *part* and what is in it.
 
         Raises:
-            UnsafeDocumentError: There are too many parts, or they are nested too deep.
+            UnsafeFileError: There are too many parts, or they are nested too deep.
         """
         self._seen += 1
         if depth > MAX_DEPTH or self._seen > MAX_PARTS:
             message = f"the mail has over {MAX_PARTS} parts, or parts within over {MAX_DEPTH} others"
-            raise UnsafeDocumentError(message, limit_parts=MAX_PARTS, limit_depth=MAX_DEPTH)
+            raise UnsafeFileError(message, limit_parts=MAX_PARTS, limit_depth=MAX_DEPTH)
         kind = part.get_content_type()
         held = part.get_payload()
         if kind == "multipart/encrypted" or (

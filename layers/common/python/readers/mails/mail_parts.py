@@ -7,12 +7,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from ragdrop.domain.links import Link
-from ragdrop.domain.parsed import ParsedDocument, part_of
-from ragdrop.errors import DocumentError, EmptyDocumentError, UnsafeDocumentError
 from readers.content import kind_of
+from readers.errors import EmptyFileError, ReadError, UnsafeFileError
 from readers.html import read_html
 from readers.markdown_writer import MarkdownWriter, one_line
+from readers.parsed import ParsedDocument, WrittenLink, part_of
 from readers.registry import read_here
 from readers.text import TextParser
 
@@ -71,7 +70,7 @@ class MailWriter:
 
     def __init__(self) -> None:
         self.writer = MarkdownWriter()
-        self.links: list[Link] = []
+        self.links: list[WrittenLink] = []
         self.warnings: list[str] = []
         self._left, self._left_bytes = MAX_ATTACHMENTS, MAX_ATTACHED_BYTES
 
@@ -92,7 +91,7 @@ class MailWriter:
         """What was written; with the date and the people of *mail* as metadata.
 
         Raises:
-            EmptyDocumentError: There is no text.
+            EmptyFileError: There is no text.
         """
         metadata: dict[str, object] = {}
         if mail is not None:
@@ -108,7 +107,7 @@ class MailWriter:
         elif mail.html.strip():
             try:
                 page = read_html(mail.html)
-            except EmptyDocumentError:
+            except EmptyFileError:
                 return
             self.warnings += page.warnings
             self.links += page.links
@@ -138,9 +137,9 @@ class MailWriter:
             return
         try:
             document = self._read(attachment.body, attachment.name)
-        except EmptyDocumentError:
+        except EmptyFileError:
             self.warnings.append(f"the attachment {name!r} is left out: it holds no text")
-        except DocumentError as exc:
+        except ReadError as exc:
             self.warnings.append(f"the attachment {name!r} is left out: {exc.message[:200]}")
         else:
             self.warnings += [f"{name}: {warning}" for warning in document.warnings]
@@ -152,7 +151,7 @@ class MailWriter:
     def _read(self, body: bytes, name: str) -> ParsedDocument:
         kind = kind_of(body, name)
         if kind in _MAILS and _INSIDE.get() >= MAX_INSIDE:
-            raise UnsafeDocumentError("it is a mail inside too many others")
+            raise UnsafeFileError("it is a mail inside too many others")
         if kind in {"text", "markdown"}:
             return TextParser().read(body, markdown=kind == "markdown")
         inside = _INSIDE.set(_INSIDE.get() + 1)

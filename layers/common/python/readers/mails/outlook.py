@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 from olefile import OleFileIO
 
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import CorruptDocumentError, DocumentError
+from readers.errors import CorruptFileError, ReadError
 from readers.mails.mail_parts import Attachment, Mail, MailWriter
 from readers.media_types import MSG
 from readers.office.rtf import read_rtf
+from readers.parsed import ParsedDocument
 from readers.text_decoding import clean, encoding_of_label
 
 MAX_ATTACHMENTS = 200
@@ -48,20 +48,20 @@ def read_outlook(body: bytes) -> ParsedDocument:
     """Read a message; its attachments are sections of its text, its senders and its date are metadata.
 
     Raises:
-        EmptyDocumentError: There is no text in it.
-        CorruptDocumentError: It cannot be read.
+        EmptyFileError: There is no text in it.
+        CorruptFileError: It cannot be read.
     """
     try:
         with OleFileIO(body) as held:
             if not held.exists("__properties_version1.0"):
-                raise CorruptDocumentError("the Outlook message is damaged; save it again, or as .eml")
+                raise CorruptFileError("the Outlook message is damaged; save it again, or as .eml")
             mail = _Storage(held, []).mail(0)
             damaged = bool(held.parsing_issues)
     except _BROKEN as exc:
         message = f"the Outlook message cannot be read ({type(exc).__name__}); save it again, or as .eml"
-        raise CorruptDocumentError(message) from exc
+        raise CorruptFileError(message) from exc
     if damaged and mail.is_bare:
-        raise CorruptDocumentError("the Outlook message is damaged, and no text could be read; save it again")
+        raise CorruptFileError("the Outlook message is damaged, and no text could be read; save it again")
     written = MailWriter()
     if damaged:
         written.warnings.append("the Outlook message is damaged; text may be missing")
@@ -117,7 +117,7 @@ class _Storage:
             return ""
         try:
             return read_rtf(unpacked_rtf(packed)).text
-        except (DocumentError, *_BROKEN):
+        except (ReadError, *_BROKEN):
             warnings.append("the text of the message is kept in a form that cannot be read")
             return ""
 

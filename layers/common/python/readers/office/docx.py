@@ -13,11 +13,11 @@ from xml.parsers.expat import ExpatError
 
 import mammoth
 
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import CorruptDocumentError
+from readers.errors import CorruptFileError
 from readers.html import read_markup
 from readers.media_types import DOCX
 from readers.office.docx_markup import WordPackage, with_labels
+from readers.parsed import ParsedDocument
 
 _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fresh"
 _BROKEN = (
@@ -40,10 +40,10 @@ def read_docx(body: bytes) -> ParsedDocument:
     description is read.  A warning names what is left out, such as comments, embedded files and deleted text.
 
     Raises:
-        EmptyDocumentError: There is no text in it.
-        EncryptedDocumentError: Its parts want a password.
-        UnsafeDocumentError: A part unpacks to more than 64 MB or 200 times its size, or its XML defines entities.
-        CorruptDocumentError: It is not a Word document that can be read.
+        EmptyFileError: There is no text in it.
+        EncryptedFileError: Its parts want a password.
+        UnsafeFileError: A part unpacks to more than 64 MB or 200 times its size, or its XML defines entities.
+        CorruptFileError: It is not a Word document that can be read.
     """
     try:
         package = WordPackage(body)
@@ -55,9 +55,9 @@ def read_docx(body: bytes) -> ParsedDocument:
         headers, footers, damaged = package.margins()
         missing = tuple(package.left_out())
     except _BROKEN as exc:
-        raise CorruptDocumentError(f"the Word document cannot be read ({type(exc).__name__})") from exc
+        raise CorruptFileError(f"the Word document cannot be read ({type(exc).__name__})") from exc
     except NotImplementedError as exc:
-        raise CorruptDocumentError("the Word document is packed in a way that is not known") from exc
+        raise CorruptFileError("the Word document is packed in a way that is not known") from exc
     warnings: tuple[str, ...] = ("a part of the Word document could not be read",) if _has_error(page) else ()
     warnings += (*damaged, *missing, *pictures.warnings(), *_unread(page, package.unread))
     return read_markup(f"<body>{_as_html(headers)}{with_labels(page.value)}{_as_html(footers)}</body>", DOCX, warnings)

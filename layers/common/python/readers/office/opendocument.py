@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from typing import TypeAlias
 from xml.etree.ElementTree import Element
 
-from ragdrop.domain.links import MAX_TARGET_CHARACTERS, MAX_TEXT_CHARACTERS, Link
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError
+from readers.errors import CorruptFileError, FileTooLargeError
 from readers.markdown_writer import MAX_COLUMNS, MarkdownWriter, grid, note_mark, one_line
 from readers.media_types import ODP, ODT
 from readers.office.opendocument_styles import TextNumbers, TextStyles, note_text
 from readers.office.package import Package, attribute, below, child, local
+from readers.parsed import ParsedDocument, WrittenLink
 
 MAX_SLIDES = 5_000
 MAX_LINKS = 10_000
@@ -28,24 +27,24 @@ def read_opendocument(body: bytes) -> ParsedDocument:
     """Read a text or a presentation.
 
     Raises:
-        EmptyDocumentError: There is no text in it.
-        EncryptedDocumentError: It wants a password.
-        UnsafeDocumentError: It unpacks to too much, or its XML defines entities or is nested too deep.
-        DocumentTooLargeError: It has over 5,000 slides.
-        CorruptDocumentError: It cannot be read.
+        EmptyFileError: There is no text in it.
+        EncryptedFileError: It wants a password.
+        UnsafeFileError: It unpacks to too much, or its XML defines entities or is nested too deep.
+        FileTooLargeError: It has over 5,000 slides.
+        CorruptFileError: It cannot be read.
     """
     package = Package(body, "the OpenDocument file")
     root = package.needed("content.xml")
     found = child(root, "body")
     content = next(iter(found), None) if found is not None else None
     if content is None:
-        raise CorruptDocumentError("the OpenDocument file has no body; open it in its program and save it again")
+        raise CorruptFileError("the OpenDocument file has no body; open it in its program and save it again")
     writer = MarkdownWriter()
     reading = _Reading(writer, TextStyles((package.xml("styles.xml"), root)))
     slides = [node for node in content if local(node) == "page"]
     if len(slides) > MAX_SLIDES:
         message = f"the presentation has {len(slides)} slides, at most {MAX_SLIDES} are read"
-        raise DocumentTooLargeError(message, limit_slides=MAX_SLIDES, slides=len(slides))
+        raise FileTooLargeError(message, limit_slides=MAX_SLIDES, slides=len(slides))
     if slides:
         for number, slide in enumerate(slides, start=1):
             reading.slide(number, slide)
@@ -66,7 +65,7 @@ class _Reading:
         self._label = ""  # what stands before the next paragraph of a list
         self._missing: Counter[str] = Counter()
         self._notes: list[str] = []
-        self.links: list[Link] = []
+        self.links: list[WrittenLink] = []
 
     def slide(self, number: int, slide: Element) -> None:
         """Write a slide and its notes."""
@@ -220,8 +219,7 @@ class _Reading:
     def _note_link(self, node: Element) -> None:
         target = attribute(node, "href").strip()
         if target and not target.startswith(("#", "javascript:", "data:")):
-            shown = one_line("".join(node.itertext()))
-            self.links.append(Link(target[:MAX_TARGET_CHARACTERS], shown[:MAX_TEXT_CHARACTERS]))
+            self.links.append(WrittenLink.cut(target, "".join(node.itertext())))
 
     def warnings(self, embedded: int) -> Iterator[str]:
         """A warning for each kind of what was left out."""

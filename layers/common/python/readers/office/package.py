@@ -11,7 +11,7 @@ from posixpath import dirname, join, normpath
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from ragdrop.errors import CorruptDocumentError, EncryptedDocumentError, UnsafeDocumentError
+from readers.errors import CorruptFileError, EncryptedFileError, UnsafeFileError
 
 MAX_PART_BYTES = 64 * 1024 * 1024
 MAX_TOTAL_BYTES = 512 * 1024 * 1024
@@ -31,9 +31,9 @@ class Package:
         what: What messages call it, such as `the presentation`.
 
     Raises:
-        CorruptDocumentError: It is no whole archive.
-        EncryptedDocumentError: A part wants a password.
-        UnsafeDocumentError: A part unpacks to more than 64 MB or 200 times its size, or there are over 10,000.
+        CorruptFileError: It is no whole archive.
+        EncryptedFileError: A part wants a password.
+        UnsafeFileError: A part unpacks to more than 64 MB or 200 times its size, or there are over 10,000.
     """
 
     def __init__(self, body: bytes, what: str) -> None:
@@ -42,20 +42,20 @@ class Package:
             self._archive = zipfile.ZipFile(io.BytesIO(body))
         except _BROKEN as exc:
             message = f"{what} is damaged or not whole ({type(exc).__name__}); open it in its program and save it again"
-            raise CorruptDocumentError(message) from exc
+            raise CorruptFileError(message) from exc
         self._check(self._archive.infolist())
         self.names = frozenset(self._archive.namelist())
         self.damaged: set[str] = set()  # parts that were asked for and could not be read
 
     def _check(self, parts: list[zipfile.ZipInfo]) -> None:
         if any(part.flag_bits & 1 for part in parts):
-            raise EncryptedDocumentError("the document wants a password; save it without one")
+            raise EncryptedFileError("the document wants a password; save it without one")
         total = sum(part.file_size for part in parts)
         largest = max((part.file_size for part in parts), default=0)
         large = (part for part in parts if part.file_size > 1_000_000)
         worst = max((part.file_size / max(part.compress_size, 1) for part in large), default=0)
         if largest > MAX_PART_BYTES or total > MAX_TOTAL_BYTES or worst > MAX_RATIO or len(parts) > MAX_PARTS:
-            raise UnsafeDocumentError(
+            raise UnsafeFileError(
                 f"it unpacks to {total} bytes in {len(parts)} parts", limit_bytes=MAX_TOTAL_BYTES, size_bytes=total
             )
 
@@ -67,13 +67,13 @@ class Package:
             self.damaged |= {name} & self.names
             return None
         except RuntimeError as exc:  # what zipfile raises for a part that wants a password
-            raise EncryptedDocumentError("the document wants a password; save it without one") from exc
+            raise EncryptedFileError("the document wants a password; save it without one") from exc
 
     def xml(self, name: str) -> Element | None:
         """The root of a part; None where there is no such part or it is no XML.
 
         Raises:
-            UnsafeDocumentError: It defines entities, or is nested deeper than 200 elements.
+            UnsafeFileError: It defines entities, or is nested deeper than 200 elements.
         """
         body = self.read(name)
         root = None if body is None else parse_xml(body, name)
@@ -84,8 +84,8 @@ class Package:
         """Look into the beginning of every XML part, for readers that parse the parts themselves.
 
         Raises:
-            UnsafeDocumentError: One defines entities.
-            CorruptDocumentError: One cannot be unpacked.
+            UnsafeFileError: One defines entities.
+            CorruptFileError: One cannot be unpacked.
         """
         for name in sorted(self.names):
             if name.endswith((".xml", ".rels")):
@@ -94,21 +94,19 @@ class Package:
                         head = opened.read(65_536)
                 except _BROKEN as exc:
                     message = f"a part of {self.what} cannot be unpacked; open it in its program and save it again"
-                    raise CorruptDocumentError(message) from exc
+                    raise CorruptFileError(message) from exc
                 if _ENTITY.search(head):
-                    raise UnsafeDocumentError(f"its part {name[:100]!r} defines XML entities")
+                    raise UnsafeFileError(f"its part {name[:100]!r} defines XML entities")
 
     def needed(self, name: str) -> Element:
         """The root of a part without which there is no document.
 
         Raises:
-            CorruptDocumentError: It is missing or damaged.
+            CorruptFileError: It is missing or damaged.
         """
         root = self.xml(name)
         if root is None:
-            raise CorruptDocumentError(
-                f"{self.what} has no readable part {name}; open it in its program and save it again"
-            )
+            raise CorruptFileError(f"{self.what} has no readable part {name}; open it in its program and save it again")
         return root
 
     def relations(self, part: str) -> dict[str, tuple[str, str]]:
@@ -130,13 +128,13 @@ def parse_xml(body: bytes, name: str) -> Element | None:
     """The root of an XML text; None where it is none.
 
     Raises:
-        UnsafeDocumentError: It defines entities, or is nested deeper than 200 elements.
+        UnsafeFileError: It defines entities, or is nested deeper than 200 elements.
 
     >>> parse_xml(b"<a><b/></a>", "a.xml").tag, parse_xml(b"<a>", "a.xml")
     ('a', None)
     """
     if _ENTITY.search(body):
-        raise UnsafeDocumentError(f"its part {name[:100]!r} defines XML entities")
+        raise UnsafeFileError(f"its part {name[:100]!r} defines XML entities")
     try:
         root = ElementTree.fromstring(body)  # noqa: S314 - no entities, and nothing is fetched
     except (ElementTree.ParseError, ValueError, LookupError):
@@ -145,7 +143,7 @@ def parse_xml(body: bytes, name: str) -> Element | None:
     while level:
         depth += 1
         if depth > MAX_DEPTH:
-            raise UnsafeDocumentError(f"its part {name[:100]!r} is nested deeper than {MAX_DEPTH} elements")
+            raise UnsafeFileError(f"its part {name[:100]!r} is nested deeper than {MAX_DEPTH} elements")
         level = [child for node in level for child in node]
     return root
 

@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from ragdrop.domain.links import MAX_TARGET_CHARACTERS, MAX_TEXT_CHARACTERS, Link
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import DocumentTooLargeError
+from readers.errors import FileTooLargeError
 from readers.markdown_writer import MarkdownWriter, first_twenty, grid, lowered, one_line, raised, struck
 from readers.media_types import PPTX
 from readers.office.docx_numbers import FORMS
 from readers.office.formula import linear
 from readers.office.package import RELATIONS, Package, attribute, below, child, local
+from readers.parsed import ParsedDocument, WrittenLink
 
 MAX_SLIDES = 5_000
 MAX_LINKS = 10_000
@@ -29,17 +28,17 @@ def read_presentation(body: bytes) -> ParsedDocument:
     """Read a presentation, hidden slides too.
 
     Raises:
-        EmptyDocumentError: No slide holds text.
-        EncryptedDocumentError: It wants a password.
-        UnsafeDocumentError: It unpacks to too much, or its XML defines entities.
-        DocumentTooLargeError: It has over 5,000 slides.
-        CorruptDocumentError: It cannot be read.
+        EmptyFileError: No slide holds text.
+        EncryptedFileError: It wants a password.
+        UnsafeFileError: It unpacks to too much, or its XML defines entities.
+        FileTooLargeError: It has over 5,000 slides.
+        CorruptFileError: It cannot be read.
     """
     package = Package(body, "the presentation")
     parts, warnings = _slides(package)
     if len(parts) > MAX_SLIDES:
         message = f"the presentation has {len(parts)} slides, at most {MAX_SLIDES} are read"
-        raise DocumentTooLargeError(message, limit_slides=MAX_SLIDES, slides=len(parts))
+        raise FileTooLargeError(message, limit_slides=MAX_SLIDES, slides=len(parts))
     writer = MarkdownWriter()
     deck = _Deck(package, writer)
     for number, part in enumerate(parts, start=1):
@@ -75,7 +74,7 @@ class _Deck:
         self._damaged: list[int] = []
         self._hidden: list[int] = []
         self._furniture: set[str] = set()
-        self.links: list[Link] = []
+        self.links: list[WrittenLink] = []
 
     def slide(self, number: int, part: str) -> None:
         """Write a slide and its notes."""
@@ -166,7 +165,7 @@ class _Deck:
             target = targets.get(clicked.get(f"{{{RELATIONS}}}id", ""), "") if clicked is not None else ""
             if target:
                 shown = "".join(each.text or "" for each in below(run, "t"))
-                self.links.append(Link(target[:MAX_TARGET_CHARACTERS], one_line(shown)[:MAX_TEXT_CHARACTERS]))
+                self.links.append(WrittenLink.cut(target, shown))
 
     def _outside(self, part: str) -> Iterator[tuple[str, str]]:
         """What a slide links to outside the package, as written; nothing of it is fetched."""

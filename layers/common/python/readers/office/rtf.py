@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 from striprtf.striprtf import rtf_to_text
 
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, EmptyDocumentError
+from readers.errors import CorruptFileError, EmptyFileError, FileTooLargeError
 from readers.markdown_writer import MarkdownWriter, one_line
 from readers.media_types import RTF
 from readers.office.rtf_marks import cells_of, filled, marked, without_marks
+from readers.parsed import ParsedDocument
 from readers.text_decoding import clean, marked_encoding
 
 REPLACED = "\ufffd"
@@ -36,9 +36,9 @@ def read_rtf(body: bytes) -> ParsedDocument:
     """Read an RTF document: paragraphs and tables; it has no headings that are marked as such.
 
     Raises:
-        EmptyDocumentError: There is no text in it.
-        DocumentTooLargeError: It is over 32 MB without its pictures.
-        CorruptDocumentError: Its marks cannot be read.
+        EmptyFileError: There is no text in it.
+        FileTooLargeError: It is over 32 MB without its pictures.
+        CorruptFileError: Its marks cannot be read.
     """
     encoding = marked_encoding(body)
     plain = _RAW.sub(lambda found: b"\\'%02x" % found.group()[0], _without_binary(body))  # read by its code page
@@ -46,18 +46,18 @@ def read_rtf(body: bytes) -> ParsedDocument:
     source = _CHARACTER.sub(_in_unicode, _HEX.sub("", source)).lstrip("\ufeff \t\r\n")
     if len(source) > MAX_BYTES:
         message = f"the RTF document has {len(source)} bytes without its pictures, at most {MAX_BYTES} are read"
-        raise DocumentTooLargeError(message, limit_bytes=MAX_BYTES, size_bytes=len(source))
+        raise FileTooLargeError(message, limit_bytes=MAX_BYTES, size_bytes=len(source))
     source, has_deleted = marked(source.replace("{\\pntext", "{\\listtext"))  # the number of an item of a list
     try:
         text = without_marks(clean(_text(source)).replace("\ufeff", ""))
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as exc:
         message = f"the RTF document cannot be read ({type(exc).__name__}); open it in its program and save it again"
-        raise CorruptDocumentError(message) from exc
+        raise CorruptFileError(message) from exc
     warnings = [*_warnings(source, text), *(["text deleted under tracked changes is left out"] if has_deleted else [])]
     if not text.strip():
         if any("truncated" in warning for warning in warnings):
-            raise CorruptDocumentError("the RTF document is truncated or damaged, and no text could be read")
-        raise EmptyDocumentError("there is no text in this document")
+            raise CorruptFileError("the RTF document is truncated or damaged, and no text could be read")
+        raise EmptyFileError("there is no text in this document")
     writer = MarkdownWriter()
     _write(text.split("\n"), writer)
     return writer.document(RTF, warnings=warnings)

@@ -19,14 +19,13 @@ from python_calamine import (
     load_workbook,
 )
 
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.domain.parsed.places import Place, column_name, sheet_name
-from ragdrop.errors import CorruptDocumentError, DocumentTooLargeError, EncryptedDocumentError, UnsafeDocumentError
+from readers.errors import CorruptFileError, EncryptedFileError, FileTooLargeError, UnsafeFileError
 from readers.markdown_writer import MAX_COLUMNS, MarkdownWriter, titles_above
 from readers.media_types import ODS, XLS, XLSX
 from readers.office.opendocument import MAX_ROWS, Merged, merged_cells
 from readers.office.package import Package
 from readers.office.sheet_styles import Percents, percents_of
+from readers.parsed import ParsedDocument, Place, column_name, sheet_name
 
 MAX_SHEETS = 1_000
 MAX_REPEATED_COLUMNS = 16_384  # of a sheet, in every program, as are MAX_ROWS
@@ -53,11 +52,11 @@ def read_spreadsheet(body: bytes) -> ParsedDocument:
     A row is one line.  Rows of one cell above a table stand before it as text; the next row is its header.
 
     Raises:
-        EmptyDocumentError: No sheet has a cell.
-        EncryptedDocumentError: It wants a password.
-        UnsafeDocumentError: It unpacks to too much, or repeats cells beyond the ends of a sheet.
-        DocumentTooLargeError: It has over 1,000 sheets.
-        CorruptDocumentError: It cannot be read.
+        EmptyFileError: No sheet has a cell.
+        EncryptedFileError: It wants a password.
+        UnsafeFileError: It unpacks to too much, or repeats cells beyond the ends of a sheet.
+        FileTooLargeError: It has over 1,000 sheets.
+        CorruptFileError: It cannot be read.
     """
     warnings: list[str] = []
     percents: dict[str, Percents] = {}
@@ -78,10 +77,10 @@ def read_spreadsheet(body: bytes) -> ParsedDocument:
             writer = MarkdownWriter()
             warnings += _sheets(workbook, writer, percents, merged)
     except PasswordError as exc:
-        raise EncryptedDocumentError("the workbook wants a password; save it without one") from exc
+        raise EncryptedFileError("the workbook wants a password; save it without one") from exc
     except (CalamineError, ValueError, OSError) as exc:
         message = f"the workbook cannot be read ({type(exc).__name__}); open it in its program and save it again"
-        raise CorruptDocumentError(message) from exc
+        raise CorruptFileError(message) from exc
     return writer.document(media_type, warnings=warnings)
 
 
@@ -95,7 +94,7 @@ def _sheets(
     known = workbook.sheets_metadata
     if len(known) > MAX_SHEETS:
         message = f"the workbook has {len(known)} sheets, at most {MAX_SHEETS} are read"
-        raise DocumentTooLargeError(message, limit_sheets=MAX_SHEETS, sheets=len(known))
+        raise FileTooLargeError(message, limit_sheets=MAX_SHEETS, sheets=len(known))
     damaged: list[str] = []
     hidden: list[str] = []
     wide = other = 0
@@ -118,7 +117,7 @@ def _sheets(
             hidden=sheet.visible is not SheetVisibleEnum.Visible
         )
     if damaged and not writer.length:
-        raise CorruptDocumentError("no sheet of the workbook can be read; open it in its program and save it again")
+        raise CorruptFileError("no sheet of the workbook can be read; open it in its program and save it again")
     if damaged:
         yield f"{len(damaged)} sheets cannot be read and are left out: {_names(damaged)}"
     if hidden:
@@ -278,7 +277,7 @@ def _refuse_repeats(package: Package) -> None:
     """Refuse an ODS with a cell that is repeated beyond the ends of a sheet."""
     for kind, count in _REPEATED.findall(package.read("content.xml") or b""):
         if int(count) > (MAX_ROWS if kind == b"rows" else MAX_REPEATED_COLUMNS):
-            raise UnsafeDocumentError(f"a sheet repeats {kind.decode()} {int(count)} times", limit_rows=MAX_ROWS)
+            raise UnsafeFileError(f"a sheet repeats {kind.decode()} {int(count)} times", limit_rows=MAX_ROWS)
 
 
 def _left_out(package: Package) -> Iterator[str]:

@@ -1,29 +1,81 @@
-"""Read pictures, and pages of a PDF that have no text layer, by a TextRecognizer; what was recognised is marked."""
+"""Read pictures, and pages of a PDF that have no text layer, by a PictureRecognizer, and mark the recognised text."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.parsed import ParsedDocument
-from ragdrop.domain.parsed.places import Place
-from ragdrop.errors import DeadlineError, EmptyDocumentError, ScanUnfinishedError
-from ragdrop.ports import RecognizedPages, RecognizedText, Scan, TextRecognizer
+from readers.errors import EmptyFileError, UnfinishedScanError
 from readers.markdown_writer import first_twenty
+from readers.parsed import ParsedDocument, Place
 from readers.text_decoding import clean
 
 MAX_PAGES = 500  # of a document
 BUDGET_S = 45.0  # of one invocation for one document: ingest has 120 s for five
 RESERVE_S = 40.0  # of an invocation with less left no page is begun: half for that page, half to write what is read
 SAVE_EVERY_S = 5.0  # what a crash may lose
+NO_LIMIT_S = 1e9
 MIN_CONFIDENCE = 0.8  # below it a warning says so
 
 Draw = Callable[[int], bytes | None]
 """Gives the picture of a page by its number from 0; None where it shows none."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecognizedText:
+    """The text of a picture of a page: lines in reading order, and the recogniser's confidence in [0, 1]."""
+
+    text: str
+    confidence: float
+
+
+@dataclass
+class RecognizedPages:
+    """The recognised pages of a document, so that none is recognised twice; this class keeps them in memory alone.
+
+    `pages` has those of the version that is read, by number from 0: None for a page that shows no picture.
+    """
+
+    pages: dict[int, RecognizedText | None] = field(default_factory=dict)
+
+    def known(self, picture: bytes) -> RecognizedText | None:  # noqa: ARG002 - for subclasses
+        """The text of this picture, if an older version of the document had it."""
+        return None
+
+    def keep(self, page: int, picture: bytes | None, text: RecognizedText | None) -> None:  # noqa: ARG002
+        """Add the text of a page."""
+        self.pages[page] = text
+
+    def save(self) -> None:
+        """Store what was added; raises whatever the store raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """How the pictures of a document are read: its recognised pages, and the time that is left, in seconds."""
+
+    pages: RecognizedPages = field(default_factory=RecognizedPages)
+    remaining_s: Callable[[], float] = lambda: NO_LIMIT_S
+
+
+class PictureRecognizer(Protocol):
+    """Reads the text of pictures.  Thread-safe."""
+
+    @property
+    def at_once(self) -> int:
+        """How many pictures it reads at the same time; 1 or more."""
+        ...
+
+    def recognize(self, picture: bytes, timeout_s: float) -> RecognizedText:
+        """Read a PNG, JPEG or TIFF; a picture without text gives an empty one.
+
+        Raises:
+            TimeoutError: *timeout_s* was too short.
+        """
+        ...
 
 
 class PageDrawer(Protocol):
@@ -42,20 +94,20 @@ class PageRecognition:
         drawer: Draws pages; an IsolatedReader.
     """
 
-    def __init__(self, recognizer: TextRecognizer, drawer: PageDrawer) -> None:
+    def __init__(self, recognizer: PictureRecognizer, drawer: PageDrawer) -> None:
         self._recognizer, self._drawer = recognizer, drawer
 
     def of_picture(self, body: bytes, media_type: str, scan: Scan | None) -> ParsedDocument:
         """Read a picture.
 
         Raises:
-            EmptyDocumentError: No text was recognised.
-            ScanUnfinishedError: The time was too short for it.
-            DependencyError: The recogniser did not answer.
+            EmptyFileError: No text was recognised.
+            UnfinishedScanError: The time was too short for it.
+            Exception: Whatever the recogniser raised.
         """
         found = self._recognized([0], lambda _: body, scan).get(0)
         if found is None:
-            raise EmptyDocumentError("no text was recognised in this picture")
+            raise EmptyFileError("no text was recognised in this picture")
         place = Place(0, f"picture, {mark(found)}")
         text = clean(found.text).strip() + "\n"
         return ParsedDocument(text, "text", media_type, warnings=_warnings({0: found}), places=(place,))
@@ -64,9 +116,9 @@ class PageRecognition:
         """Read a PDF by *read*, and its pages without text by the recogniser.
 
         Raises:
-            EmptyDocumentError: There is no text, and none was recognised.
-            ScanUnfinishedError: The time was too short for all its pages; what was read of them is kept.
-            DependencyError: The recogniser did not answer; what was read before is kept.
+            EmptyFileError: There is no text, and none was recognised.
+            UnfinishedScanError: The time was too short for all its pages; what was read of them is kept.
+            Exception: Whatever the recogniser raised; what was recognised before is kept.
         """
 
         def draw(page: int) -> bytes | None:
@@ -74,7 +126,7 @@ class PageRecognition:
 
         try:
             document = read()
-        except EmptyDocumentError as exc:
+        except EmptyFileError as exc:
             pages = int(exc.details.get("pages", 0))
             blank = list(range(pages))
             found = self._recognized(blank, draw, scan)
@@ -94,7 +146,7 @@ class PageRecognition:
 
     def _recognized(self, pages: list[int], draw: Draw, scan: Scan | None) -> dict[int, RecognizedText]:
         """The pages that hold recognised text, by number from 0; those that are known already are not read again."""
-        scan = scan or Scan(RecognizedPages(), Deadline.after(float("inf")))
+        scan = scan or Scan()
         wanted, known = pages[:MAX_PAGES], scan.pages.pages
         left = [page for page in wanted if page not in known]
         if left:
@@ -107,27 +159,31 @@ class PageRecognition:
 
     def _recognize(self, pages: list[int], draw: Draw, scan: Scan) -> None:
         """Recognise pages, as many at a time as the service allows, while there is time."""
-        budget, slowest_s, done = scan.deadline.within(BUDGET_S), 0.0, 0
-        saved_at_s = budget.remaining_s()
+        begun_s, slowest_s, done = scan.remaining_s(), 0.0, 0
+        saved_s = begun_s
         while done < len(pages):
-            begun_at_s = budget.remaining_s()
-            if min(begun_at_s, scan.deadline.remaining_s() - RESERVE_S) <= slowest_s:
+            left_s = scan.remaining_s()
+            if min(left_s - begun_s + BUDGET_S, left_s - RESERVE_S) <= slowest_s:
                 raise _unfinished(done, len(pages))
             together = pages[done : done + self._recognizer.at_once]
             try:
                 self._recognize_together(together, draw, scan)
-            except DeadlineError as exc:
+            except TimeoutError as exc:
                 raise _unfinished(done, len(pages)) from exc
             done += len(together)
-            slowest_s = max(slowest_s, begun_at_s - budget.remaining_s())
-            if saved_at_s - budget.remaining_s() >= SAVE_EVERY_S:
+            now_s = scan.remaining_s()
+            slowest_s = max(slowest_s, left_s - now_s)
+            if saved_s - now_s >= SAVE_EVERY_S:
                 scan.pages.save()
-                saved_at_s = budget.remaining_s()
+                saved_s = now_s
 
     def _recognize_together(self, pages: Sequence[int], draw: Draw, scan: Scan) -> None:
         """Recognise some pages at the same time; where one fails, the others are kept."""
         waiting = []
-        deadline = scan.deadline.within(scan.deadline.remaining_s() - RESERVE_S / 2)
+
+        def recognize(picture: bytes) -> RecognizedText:
+            return self._recognizer.recognize(picture, scan.remaining_s() - RESERVE_S / 2)
+
         with ThreadPoolExecutor(len(pages), thread_name_prefix="ocr") as pool:
             for page in pages:
                 picture = draw(page)
@@ -135,7 +191,7 @@ class PageRecognition:
                 if picture is None or text is not None:
                     scan.pages.keep(page, picture, text)
                 else:
-                    waiting.append((page, picture, pool.submit(self._recognizer.recognize, picture, deadline)))
+                    waiting.append((page, picture, pool.submit(recognize, picture)))
         failed = None
         for page, picture, answer in waiting:
             failed = answer.exception() or failed
@@ -145,9 +201,9 @@ class PageRecognition:
             raise failed
 
 
-def _unfinished(done: int, pages: int) -> ScanUnfinishedError:
+def _unfinished(done: int, pages: int) -> UnfinishedScanError:
     message = f"{pages - done} pages of a scan are left to recognise, {done} were recognised now"
-    return ScanUnfinishedError(message, service="ocr", stage="ocr", recognized=done)
+    return UnfinishedScanError(message, recognized=done)
 
 
 def _not_tried(count: int) -> str:

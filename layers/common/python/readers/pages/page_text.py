@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import pypdfium2
 
-from ragdrop.domain.parsed import Table
 from readers.markdown_writer import first_twenty, one_line, table_row
 from readers.pages.page_glyphs import PageGlyphs, in_words
 from readers.pages.page_layout import Layout, layout_of
 from readers.pages.page_tables import FoundTable, PageTables
 from readers.pages.pdf_damage import HYPHEN, MARK, is_right_to_left, reflow
 from readers.pages.table_geometry import PlacedWord, lines_of
+from readers.parsed import Table
 
 SAME_BORDER = 8.0  # points by which the columns of a table may move on its next page
 _MARKED = re.compile(f"\n*{MARK}(\\d+)\n*")

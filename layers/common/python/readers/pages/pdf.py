@@ -8,18 +8,18 @@ from collections.abc import Iterator
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from ragdrop.domain.parsed import Heading, ParsedDocument, Table
-from ragdrop.errors import (
-    CorruptDocumentError,
-    DocumentTooLargeError,
-    EmptyDocumentError,
-    EncryptedDocumentError,
-    UnsafeDocumentError,
+from readers.errors import (
+    CorruptFileError,
+    EmptyFileError,
+    EncryptedFileError,
+    FileTooLargeError,
+    UnsafeFileError,
 )
 from readers.markdown_writer import first_twenty
 from readers.media_types import PDF
 from readers.pages.page_text import PageText, PageTexts
 from readers.pages.pdf_damage import damage
+from readers.parsed import Heading, ParsedDocument, Table
 
 MAX_PAGES = 5_000
 MAX_TEXT_CHARACTERS = 64 * 1024 * 1024
@@ -31,18 +31,18 @@ def read_pdf(body: bytes) -> ParsedDocument:
     """Read a PDF; encryption with the empty password is opened.
 
     Raises:
-        EncryptedDocumentError: It wants a password.
-        DocumentTooLargeError: It has more than 5,000 pages.
-        UnsafeDocumentError: It holds too much text.
-        EmptyDocumentError: It has no text layer, as a scan.
-        CorruptDocumentError: No page of it can be read, or it is damaged and no text is left.
+        EncryptedFileError: It wants a password.
+        FileTooLargeError: It has more than 5,000 pages.
+        UnsafeFileError: It holds too much text.
+        EmptyFileError: It has no text layer, as a scan.
+        CorruptFileError: No page of it can be read, or it is damaged and no text is left.
     """
     try:
         document = pypdfium2.PdfDocument(body)
     except pypdfium2.PdfiumError as exc:
         if getattr(exc, "err_code", None) == pdfium.FPDF_ERR_PASSWORD:
-            raise EncryptedDocumentError("the document wants a password") from exc
-        raise CorruptDocumentError("the PDF cannot be opened, not even repaired") from exc
+            raise EncryptedFileError("the document wants a password") from exc
+        raise CorruptFileError("the PDF cannot be opened, not even repaired") from exc
     try:
         return _read(document, body)
     finally:
@@ -52,7 +52,7 @@ def read_pdf(body: bytes) -> ParsedDocument:
 def _read(document: pypdfium2.PdfDocument, body: bytes) -> ParsedDocument:
     if len(document) > MAX_PAGES:
         message = f"the document has {len(document)} pages, at most {MAX_PAGES} are read"
-        raise DocumentTooLargeError(message, limit_pages=MAX_PAGES, pages=len(document))
+        raise FileTooLargeError(message, limit_pages=MAX_PAGES, pages=len(document))
     pieces, starts, unreadable, length = [], [], [], 0
     tables: list[Table] = []
     seen, texts = _Unread(), PageTexts()
@@ -67,14 +67,14 @@ def _read(document: pypdfium2.PdfDocument, body: bytes) -> ParsedDocument:
         length += len(piece)
         if length > MAX_TEXT_CHARACTERS:
             message = f"it holds more than {MAX_TEXT_CHARACTERS} characters of text"
-            raise UnsafeDocumentError(message, limit_characters=MAX_TEXT_CHARACTERS)
+            raise UnsafeFileError(message, limit_characters=MAX_TEXT_CHARACTERS)
     if not any(piece.strip() for piece in pieces):
         if unreadable:
-            raise CorruptDocumentError(f"none of the {len(document)} pages can be read")
+            raise CorruptFileError(f"none of the {len(document)} pages can be read")
         if wrong := next(_warnings(document, body, []), None):
-            raise CorruptDocumentError(f"no text can be read: {wrong.partition(';')[0]}")
+            raise CorruptFileError(f"no text can be read: {wrong.partition(';')[0]}")
         shown = f"; {len(seen.pictures)} of {len(document)} pages show pictures" if seen.pictures else ""
-        raise EmptyDocumentError(
+        raise EmptyFileError(
             f"there is no text layer in this PDF{shown}; scanned pages are not read, run OCR first", pages=len(document)
         )
     text = "".join(pieces)
@@ -95,7 +95,7 @@ def _read(document: pypdfium2.PdfDocument, body: bytes) -> ParsedDocument:
 
 
 class _Unread:
-    """Counts what PDFium shows and ragdrop does not read."""
+    """Counts what PDFium shows and no reader reads."""
 
     def __init__(self) -> None:
         self.pictures: list[int] = []  # numbers of the pages that have pictures and no text
