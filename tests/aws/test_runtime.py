@@ -19,6 +19,8 @@ from tests.aws.runtime_api import RuntimeApi
 from tests.integration.test_built_functions import BUILD, runtime  # noqa: F401 - a fixture
 from tests.stacks import REPOSITORY, LocalStack, shared_stack
 
+pytestmark = pytest.mark.long
+
 OF_THE_CLIENT = ("awslambdaric", "runtime_client", "snapshot_restore_py", "simplejson")
 EVENTS = REPOSITORY / "events"
 DOCUMENTED = re.compile(r"^\| `([\w.-]+\.json)` \| `(\w+)` \| (.+?) \| (.+?) \|$", re.MULTILINE)

@@ -14,6 +14,8 @@ from localstack.deploy import defaults_of
 from tests.architecture.cloudformation import REPOSITORY, read_template
 from tests.aws.transform import changes, leaves, transformed
 
+pytestmark = pytest.mark.long
+
 GOLDEN = Path(__file__).with_name("transform.json")
 TEXT = (REPOSITORY / "template.yaml").read_text("utf-8")
 BASE = {

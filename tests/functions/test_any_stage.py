@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import os
 
+import pytest
 from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -25,6 +26,8 @@ from ragdrop.domain.history import STAGE
 from ragdrop.ingest.reconcile_rules import SETTLE_S
 from tests.unit.operate.test_restore import restore, without_registry
 from tests.world import World
+
+pytestmark = pytest.mark.long
 
 EXAMPLES = int(os.environ.get("RAGDROP_STATEFUL_EXAMPLES", "60"))
 SEED = int(os.environ["RAGDROP_HISTORIES_SEED"])

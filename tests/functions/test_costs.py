@@ -11,6 +11,8 @@ from benchmarks.cost.usages import differences, read, with_units
 from tests.contract.opensearch_node import opensearch_url
 from tests.functions.costs import count_operations, counted_service, opensearch_settings
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -15,6 +15,8 @@ from tests.agent_world import eager_world, key_of
 from tests.served import served
 from tests.stacks import REPOSITORY
 
+pytestmark = pytest.mark.long
+
 SCHEMATHESIS = REPOSITORY / ".local/env/schemathesis/bin/schemathesis"
 CONFIGURATION = Path(__file__).parent / "schemathesis.toml"
 EXAMPLES = {"writer": 20, "reader": 5, "nobody": 1}  # random cases of each operation, beside those of its limits

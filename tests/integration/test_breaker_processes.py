@@ -17,6 +17,8 @@ import pytest
 from tests.contract.aws_fixtures import table_definition
 from tests.stacks import REPOSITORY, LocalStack
 
+pytestmark = pytest.mark.long
+
 OPEN_S = 3
 SPACE = 8
 ANSWER_S = 1.5  # long enough for all others to ask meanwhile

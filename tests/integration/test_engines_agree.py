@@ -17,6 +17,8 @@ from tests.contract.opensearch_node import opensearch_url
 from tests.integration.golden_vault import Engine, golden, model_of
 from tests.stacks import LocalStack
 
+pytestmark = pytest.mark.long
+
 TOP = 5
 SAME_FIRST = 0.95
 SAME_TOP = 0.9

@@ -16,6 +16,8 @@ from tests.contract.opensearch_node import private_folder, skip_or_fail
 from tests.integration.golden_vault import Engine, golden, model_of
 from tests.stacks import LocalStack
 
+pytestmark = pytest.mark.long
+
 TOP = 3
 STILL_RIGHT = 0.95
 DELETED = "runbooks/database-failover.md"

@@ -19,6 +19,8 @@ from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from tests.contract.opensearch_node import private_folder, skip_or_fail, soon
 from tests.world import World
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def home() -> Path:

@@ -20,6 +20,8 @@ from tests.integration.stub_embeddings import StubEmbeddings
 from tests.office_files import xlsx
 from tests.stacks import LocalStack, running_stack
 
+pytestmark = pytest.mark.long
+
 SETTLED_S = 600.0
 CACHED_S = 6.0  # until every environment has read the tenant's settings and calibration
 ASKED = 50

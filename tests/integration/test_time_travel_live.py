@@ -15,6 +15,8 @@ from tests.integration.commands import WHOLE, Tenant, within
 from tests.integration.stub_embeddings import StubEmbeddings
 from tests.stacks import LocalStack
 
+pytestmark = pytest.mark.long
+
 SETTLED_S = 120.0
 STAGED, USERS = (200, 5) if WHOLE else (20, 3)
 Found = dict[str, str]

@@ -313,7 +313,7 @@ class CountsReadLater(ManifestViews):
         return view
 
 
-@pytest.mark.parametrize("steps", [STEPS, pytest.param((3, 2), marks=pytest.mark.histories)])
+@pytest.mark.parametrize("steps", [STEPS, pytest.param((3, 2), marks=pytest.mark.long)])
 def test_no_interleaving_of_two_writers_and_a_reader_gives_what_was_not_live(
     steps: tuple[int, int], record_property: Callable[[str, object], None]
 ) -> None:
