@@ -18,7 +18,7 @@ from localstack.build import run_sam
 from localstack.home import BUILD, REPOSITORY, Home, write_json, write_private
 from localstack.launch_options import STACK_NAME
 from localstack.processes import CONTAINER_HOST, HOST, LaunchError
-from ragdrop_cli.local_lambda import filled_in
+from ragdrop_cli.invoke import filled_in
 
 RELEASE_DEFAULT = re.compile(r"^(  Release:\n(?:    .*\n)*?    Default: )''", re.MULTILINE)
 FOLDER = re.compile(r"^( +(?:CodeUri|ContentUri): \w+)$", re.MULTILINE)

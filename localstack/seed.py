@@ -22,7 +22,7 @@ from localstack.launch_options import TOKENIZER_KEY
 from localstack.processes import POLL_S, LaunchError
 from ragdrop.client import RagdropClient
 from ragdrop.errors import RagdropError
-from ragdrop_cli.canary import Canary
+from ragdrop_cli.doctor import Canary
 
 RAGDROP = Path(sys.executable).parent / "ragdrop"
 FIRST_CALL_TIMEOUT_S = 60

@@ -19,7 +19,7 @@ from playwright.sync_api import Page
 from localstack.home import REPOSITORY
 from localstack.seed import QUESTION, VAULT
 from pages.browser import MISSING, browser_path, chromium, sign_in
-from ragdrop_cli.stack import find_stack, read_stack
+from ragdrop_cli.session import find_stack, read_stack
 
 FOLDER = REPOSITORY / "docs/app"
 STAMP = FOLDER / "page.sha256"  # of the page's files when the pictures were taken

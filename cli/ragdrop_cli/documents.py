@@ -1,15 +1,21 @@
-"""`ragdrop ls` and `ragdrop show`."""
+"""`ragdrop ls`, `show`, `rm` and `retry`: documents one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
-from ragdrop_cli.options import AsJson
-from ragdrop_cli.output import say, say_reply, say_table, status_style
-from ragdrop_cli.session import session_of
+from ragdrop.client import RagdropClient
+from ragdrop.errors import DocumentNotFoundError, RagdropError
+from ragdrop_cli.failures import FAILED, code_of
+from ragdrop_cli.folder_files import name_problem
+from ragdrop_cli.options import AsJson, AsObject
+from ragdrop_cli.output import note, one_line, say, say_object, say_reply, say_table, status_style
+from ragdrop_cli.push import report
+from ragdrop_cli.pushing import PushOutcome, failed, several
+from ragdrop_cli.session import Session, packages, session_of
 
 Name = Annotated[
     str, typer.Argument(metavar="VAULT/PATH", help="A document, as `ragdrop ls` shows it.", show_default=False)
@@ -109,3 +115,133 @@ def show(context: typer.Context, name: Name, *, as_json: AsJson = False) -> None
     width = max(map(len, said), default=0)
     for field, value in said.items():
         say(f"{field:<{width}}  {value}", style=status_style(value) if field == "status" else "")
+
+
+LONGEST_PROBE = 1_000  # characters that a search takes
+Purge = Annotated[
+    bool, typer.Option("--purge", help="Remove all versions and all that was made of them: nothing can be restored.")
+]
+PLACES = {
+    "versions": "object versions",
+    "derived": "derived objects (text, vectors)",
+    "chunks": "chunks",
+    "registry_items": "registry items",
+    "receipts": "receipts of answers",
+}
+
+
+def rm(context: typer.Context, name: Name, *, purge: Purge = False, as_json: AsJson = False) -> None:
+    """Delete one document, look whether a search still finds it, and print the receipt.
+
+    With --json the API's receipt is printed, and nothing is searched.
+    """
+    vault, path = split_name(name)
+    with session_of(context).client() as client:
+        title = "" if as_json else _title(client, vault, path)
+        receipt = client.delete_document(vault, path, purge=purge)
+        if as_json:
+            say_reply(receipt)
+            return
+        _say_receipt(receipt, name)
+        _probe(client, vault, path, title)
+
+
+def _title(client: RagdropClient, vault: str, path: str) -> str:
+    """What to search for: the document's title, or its name."""
+    try:
+        title = client.get_document(vault, path).get("title")
+    except DocumentNotFoundError:  # old versions may be there all the same, for a purge
+        title = None
+    return str(title or path.rpartition("/")[2])[:LONGEST_PROBE]
+
+
+def _say_receipt(receipt: Mapping[str, Any], name: str) -> None:
+    purged: Mapping[str, Any] = receipt.get("purged") or {}
+    say(f"{'purged' if purged else 'deleted'} {receipt.get('key', name)}")
+    for place, words in PLACES.items() if purged else ():
+        say(f"{purged[place]} {words} removed", indent=2)
+    if receipt.get("restorable_until"):
+        say(f"it can be restored until {receipt['restorable_until']} (delete marker {receipt.get('version_id')})")
+    removed = receipt.get("chunks_removed")
+    if removed is None:
+        say("its chunks are being removed; it is not found any more")
+    elif not purged:
+        say(f"{removed} chunks removed")
+
+
+def _probe(client: RagdropClient, vault: str, path: str, title: str) -> None:
+    """Search for the title.
+
+    Raises:
+        typer.Exit: With 1 where the document was found: it must not be.
+    """
+    try:
+        found = client.search(title, vaults=[vault], limit=20)
+    except RagdropError as error:  # the document is deleted all the same
+        note(f"a search for {one_line(title, limit=80)!r} could not be made: {code_of(error)}")
+        return
+    results = found.get("results") or []
+    if any((result.get("vault"), result.get("path")) == (vault, path) for result in results):
+        note(f"a search for {one_line(title, limit=80)!r} still finds it: tell your operator")
+        raise typer.Exit(FAILED)
+    say(f"a search for {one_line(title, limit=80)!r} does not find it")
+
+
+Names = Annotated[
+    list[str] | None, typer.Argument(metavar="[VAULT/PATH]...", help="Documents to try again.", show_default=False)
+]
+AllFailed = Annotated[bool, typer.Option("--failed", help="Every document whose status is failed.")]
+DeadLetter = Annotated[
+    bool, typer.Option("--dead-letter", help="Every message of the dead-letter queue (operator, AWS credentials).")
+]
+MAX_MOVES = 100_000  # messages at a time: what dies again at once would otherwise be moved for ever
+
+
+def retry(
+    context: typer.Context,
+    name: Names = None,
+    vault: OneVault = None,
+    *,
+    all_failed: AllFailed = False,
+    dead_letter: DeadLetter = False,
+    as_json: AsObject = False,
+) -> None:
+    """Try documents again: by name, all that failed, or all that the dead-letter queue holds.
+
+    With --json one object a document is printed, one a line; for the dead-letter queue one in all.
+    """
+    if bool(name) + all_failed + dead_letter != 1:
+        raise typer.BadParameter("give documents, or --failed, or --dead-letter")
+    session = session_of(context)
+    if dead_letter:
+        moved = _redrive(session)
+        say_object({"moved": moved}) if as_json else say(f"{moved} messages moved back to the queue")
+        return
+    with session.client() as client:
+        pairs = [split_name(each) for each in name] if name else _failed(client, vault)
+        outcomes = several(lambda pair: _retry(client, *pair), pairs)
+    what = f"{'document' if len(outcomes) == 1 else 'documents'} tried again"
+    report(outcomes, what, as_json=as_json)
+
+
+def _failed(client: RagdropClient, vault: str | None) -> Sequence[tuple[str, str]]:
+    pages = list(client.documents(vault, None, "failed", page_size=1_000))
+    found = [(str(each["vault"]), str(each["path"])) for page in pages for each in page.get("documents") or []]
+    return [(vault, path) for vault, path in found if name_problem(path) is None]  # no try makes another name of it
+
+
+def _retry(client: RagdropClient, vault: str, path: str) -> PushOutcome:
+    try:
+        return PushOutcome(f"{vault}/{path}", client.retry_document(vault, path))
+    except RagdropError as error:
+        return failed(f"{vault}/{path}", error)
+
+
+def _redrive(session: Session) -> int:
+    deployment = session.deployment()
+    with packages():
+        queue = deployment.queue
+    moved = 0
+    while moved < MAX_MOVES and (some := queue.redrive()):
+        moved += some
+    return moved

@@ -1,13 +1,15 @@
-"""What is printed: text that a document may have written, tables, and the API's bodies as received."""
+"""What is printed: text that a document may have written, tables, plots, progress, and the API's bodies as received."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -96,3 +98,69 @@ def say_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, error
         cells = zip(columns, row, strict=True)
         table.add_row(*(Text(one_line(cell), status_style(cell) if name == "status" else "") for name, cell in cells))
     out.print(table)
+
+
+LINE_EVERY = 100  # files or documents, where there is no terminal to draw a bar on
+
+
+@contextmanager
+def progress(what: str, total: int, *, unit: str = "files") -> Iterator[Callable[[int, int], None]]:
+    """Shows *what* while the block runs; yields what to tell: how many are done, and of how many.
+
+    A count that begins at 1 again is a further pass over the same things, and is shown as one.
+    """
+    shown = _bar(what, total) if console(error=True).is_terminal else _lines(unit)
+    with shown as show:
+        last, passes = 0, 1
+
+        def tell(done: int, of: int) -> None:
+            nonlocal last, passes
+            passes += int(done <= last)
+            last = done
+            show(f"{what}, pass {passes}" if passes > 1 else what, done, of)
+
+        yield tell
+
+
+@contextmanager
+def _bar(what: str, total: int) -> Iterator[Callable[[str, int, int], None]]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console(error=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda label, done, of: bar.update(task, description=label, completed=done, total=of)
+
+
+@contextmanager
+def _lines(unit: str) -> Iterator[Callable[[str, int, int], None]]:
+    def line(label: str, done: int, of: int) -> None:
+        if done % LINE_EVERY == 0:
+            note(f"{label}: {done} of {of} {unit}")
+
+    yield line
+
+
+BARS = "▁▂▃▄▅▆▇█"
+
+
+def bars(values: Sequence[float | None], *, width: int = 60) -> str:
+    """A bar for each of *values*, in at most *width* columns; the largest is a full one, nothing is a blank.
+
+    Where there are more values than columns, neighbours share one, which shows the largest of them.
+
+    >>> bars([0, 1, 8, None, 4])
+    '▁▁█ ▄'
+    >>> bars([1, 2, 3, 4], width=2)
+    '▄█'
+    """
+    shown = _grouped(values, width)
+    most = max((value for value in shown if value is not None), default=0) or 1
+    return "".join(
+        " " if value is None else BARS[max(0, min(len(BARS) - 1, round(value / most * len(BARS)) - 1))]
+        for value in shown
+    )
+
+
+def _grouped(values: Sequence[float | None], width: int) -> list[float | None]:
+    size = -(-len(values) // width) if values else 1
+    groups = (values[start : start + size] for start in range(0, len(values), size))
+    return [max((value for value in group if value is not None), default=None) for group in groups]

@@ -13,22 +13,27 @@ import typer
 from ragdrop.client import RagdropClient
 from ragdrop_cli.failures import FAILED
 from ragdrop_cli.folder_files import FolderFile, files_of
-from ragdrop_cli.mirroring import (
+from ragdrop_cli.options import AsJson
+from ragdrop_cli.output import note, progress, say, say_body, say_object, say_reply, say_table
+from ragdrop_cli.pushing import (
     Holdings,
+    Pause,
+    PushOutcome,
+    PushTarget,
+    Waiting,
+    at_once,
     delete_path,
     holdings,
     is_held,
     may_delete,
+    push_file,
     records,
     renamed,
+    several,
+    shared_start,
     surplus_of,
 )
-from ragdrop_cli.options import AsJson
-from ragdrop_cli.output import note, say, say_body, say_object, say_reply, say_table
-from ragdrop_cli.progress import progress
-from ragdrop_cli.pushing import PushOutcome, PushTarget, at_once, push_file, several
 from ragdrop_cli.session import Session, session_of
-from ragdrop_cli.waiting import Pause, Waiting, shared_start
 
 Source = Annotated[
     Path, typer.Argument(metavar="PATH", help="The folder, or the file, to send.", exists=True, show_default=False)

@@ -1,20 +1,215 @@
-"""`ragdrop search`, `ragdrop ask` and `ragdrop verify`."""
+"""`ragdrop search`, `ragdrop ask` and `ragdrop verify`, and how their replies are shown."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from ragdrop.client.events import AnswerEvent, Done, Said
 from ragdrop.errors import InvalidParamsError
-from ragdrop_cli.answers import show_answer, show_results, show_verified
-from ragdrop_cli.live_answer import show_stream
 from ragdrop_cli.options import AsJson, AsOf, InStage, ManyVaults, as_rfc3339
-from ragdrop_cli.output import say_reply
+from ragdrop_cli.output import clean, note, one_line, say, say_reply
 from ragdrop_cli.session import session_of, vault_list
+
+EXCERPT_CHARS = 300
+EXTRACTIVE = "ragdrop-extractive"  # the laptop's answerer
+EXTRACTIVE_NOTICE = "Extractive answer: sentences quoted from the sources; no language model is configured."
+
+
+def heading(path: object) -> str:
+    """A heading path on one line.
+
+    >>> heading(["Runbook", "Steps"])
+    'Runbook > Steps'
+    """
+    return " > ".join(str(part) for part in path) if isinstance(path, list | tuple) else str(path or "")
+
+
+def span(fields: Mapping[str, Any]) -> str:
+    """Where a piece of text stands, in characters of the parsed text, the end excluded.
+
+    >>> span({"start": 120, "end": 180})
+    'characters 120-180'
+    """
+    start, end = fields.get("start"), fields.get("end")
+    return "" if start is None or end is None else f"characters {start}-{end}"
+
+
+def joined(*parts: object) -> str:
+    """The parts that say something, two blanks between them.
+
+    >>> joined("a.md", "", None, "Steps")
+    'a.md  Steps'
+    """
+    return "  ".join(one_line(part) for part in parts if part not in {None, ""})
+
+
+def show_results(body: Mapping[str, Any]) -> None:
+    """Print the body of `POST /search`."""
+    _show_documents(body.get("results"))
+    if not body.get("results"):
+        say("Nothing found.")
+        _show_nearest(body)
+    _show_documents(body.get("critical"), "Always included")
+    _show_documents(body.get("linked"), "Linked")
+    matches, indexed, latency_ms = body.get("total_matches"), body.get("total_indexed"), body.get("latency_ms")
+    say(f"{len(body.get('results') or [])} of {matches} matches in {indexed} documents, {latency_ms} ms", style="dim")
+    for candidate in (body.get("debug") or {}).get("candidates") or []:
+        _show_candidate(candidate)
+    show_flags(body)
+
+
+def _show_documents(documents: Sequence[Mapping[str, Any]] | None, title: str = "") -> None:
+    if documents and title:
+        say(title, style="bold")
+    for number, document in enumerate(documents or [], start=1):
+        _show_document(number, document)
+
+
+def _show_nearest(body: Mapping[str, Any]) -> None:
+    """The closest documents where nothing answers, and how to widen the search."""
+    nearest = body.get("nearest") or []
+    if not nearest:
+        return
+    say()
+    say("Closest documents, which may not answer it", style="bold")
+    for document in nearest:
+        score = document.get("score")
+        shown = f"{score:.2f}" if isinstance(score, int | float) else ""
+        say(joined(shown, f"{document.get('vault')}/{document.get('path')}", document.get("title")), indent=4)
+    say("Ask in other words, or search with --min-relevance 0 to see more.", style="dim")
+
+
+def _show_candidate(candidate: Mapping[str, Any]) -> None:
+    relevance = candidate.get("relevance")
+    worth = f"{relevance:.2f}" if isinstance(relevance, int | float) else "-"
+    name = f"{candidate.get('vault')}/{candidate.get('path')}"
+    say(joined(f"{candidate.get('rank') or '-':>3}", worth, name, candidate.get("reason")), style="dim")
+
+
+def _show_document(number: int, document: Mapping[str, Any]) -> None:
+    score = document.get("score")
+    shown = f"{score:.2f}" if isinstance(score, int | float) else ""
+    name = f"{document.get('vault')}/{document.get('path')}"
+    say(joined(f"{number:>2}.", shown, name, document.get("title")), style="bold")
+    if document.get("linked_from"):
+        say(joined("linked from", document["linked_from"], document.get("link_text")), indent=4)
+    chunks = document.get("chunks") or []
+    for chunk in chunks[:1]:
+        say(joined(heading(chunk.get("heading_path")), span(chunk)), indent=4, style="dim")
+        say(one_line(chunk.get("text") or "", limit=EXCERPT_CHARS), indent=4)
+    if not chunks and document.get("text"):
+        say(one_line(document["text"], limit=EXCERPT_CHARS), indent=4)
+    say()
+
+
+def show_answer(body: Mapping[str, Any], *, sentences: bool = False) -> None:
+    """Print the body of `POST /ask`: the answer, then a footnote for each citation."""
+    say(str(body.get("answer") or ""))
+    show_sources(body, sentences=sentences)
+
+
+def show_sources(body: Mapping[str, Any], *, sentences: bool = False) -> None:
+    """Print what stands under an answer: why there is none, a footnote for each citation, and flags.
+
+    The verdicts of the check are counted; with *sentences* each sentence is listed with its verdict.
+    """
+    if body.get("abstained"):
+        say(f"(no answer: {body.get('abstain_reason')})", style="dim")
+        _show_nearest(body)
+    citations = body.get("citations") or []
+    if citations:
+        say()
+        say("Sources", style="bold")
+    for citation in citations:
+        marker = str(citation.get("marker", "")).strip("[]")
+        status = citation.get("status")
+        doubt = f"({status})" if status not in {None, "verified"} else "(attributed)" * bool(citation.get("attributed"))
+        place = joined(citation.get("key"), span(citation), heading(citation.get("heading_path")), doubt)
+        say(f"[{marker}] {place}")
+        if citation.get("quote"):
+            say(f'"{one_line(citation["quote"], limit=2 * EXCERPT_CHARS)}"', indent=4, style="italic")
+    checked = body.get("sentences") or []
+    if checked:
+        say()
+        say("Sentences" if sentences else _verdicts(checked), style="bold" if sentences else "dim")
+    for sentence in checked if sentences else ():
+        _show_sentence(sentence)
+    say()
+    if body.get("model") == EXTRACTIVE:
+        say(EXTRACTIVE_NOTICE, style="dim")
+    say(joined(body.get("model"), f"answer {body['answer_id']}" if body.get("answer_id") else ""), style="dim")
+    show_flags(body)
+
+
+def _verdicts(checked: Sequence[Mapping[str, Any]]) -> str:
+    """How many sentences have which verdict, and how to see them.
+
+    >>> _verdicts([{"status": "verified"}, {"status": "not_checked"}, {"status": "verified"}])
+    'Sentences: 2 verified, 1 not checked (--sentences lists them)'
+    """
+    counts = Counter(str(sentence.get("status")).replace("_", " ") for sentence in checked)
+    return f"Sentences: {', '.join(f'{count} {name}' for name, count in counts.items())} (--sentences lists them)"
+
+
+STYLES = {"verified": "green", "supported": "cyan", "contradicted": "red", "unsupported": "yellow"}
+
+
+def show_verified(body: Mapping[str, Any]) -> None:
+    """Print the body of `POST /v1/verify`: each sentence with its status, and the passage that decided."""
+    for sentence in body.get("sentences") or []:
+        _show_sentence(sentence)
+        for proof in sentence.get("evidence") or []:
+            say(joined(proof["source"], span(proof), f'"{one_line(proof["quote"], limit=EXCERPT_CHARS)}"'), indent=18)
+    show_flags(body)
+
+
+def _show_sentence(sentence: Mapping[str, Any]) -> None:
+    reason = f"({sentence['reason']})" if sentence.get("reason") else ""
+    status = str(sentence.get("status")).replace("_", " ")
+    say(f"{status:13} {joined(sentence['text'], reason)}", indent=4, style=STYLES.get(status, "dim"))
+
+
+def show_flags(body: Mapping[str, Any]) -> None:
+    """Print on standard error what was asked for and is missing."""
+    if body.get("degraded") or body.get("fallback"):
+        note(f"warning: degraded, level {body.get('fallback_level')}, served by {body.get('served_by')}")
+    for warning in body.get("warnings") or []:
+        note(f"warning: {one_line(warning)}")
+
+
+def show_stream(events: Iterator[AnswerEvent], *, sentences: bool = False) -> None:
+    """Print the pieces of an answer, then what stands under it; an abstention that comes last stands by itself."""
+    said = False
+    try:
+        for event in events:
+            if isinstance(event, Said):
+                typer.echo(clean(event.text), nl=False)
+                said = True
+            elif isinstance(event, Done):
+                if said:
+                    typer.echo()
+                said, printed = False, said
+                _finish(event, printed=printed, sentences=sentences)
+    finally:
+        if said:
+            typer.echo()  # an error's line is a line of its own
+
+
+def _finish(event: Done, *, printed: bool, sentences: bool) -> None:
+    if printed and not event.answer.get("abstained"):
+        show_sources(event.answer, sentences=sentences)
+        return
+    if printed:
+        say()
+    show_answer(event.answer, sentences=sentences)
+
 
 Query = Annotated[str, typer.Argument(help="What to look for, in plain words.", show_default=False)]
 Limit = Annotated[

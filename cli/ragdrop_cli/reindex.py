@@ -1,22 +1,97 @@
-"""`ragdrop reindex`: tenants to an index with another model or chunk size, while they go on answering."""
+"""`ragdrop reindex` and `ragdrop calibrate`: tenants to another index, and what scores are worth."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import ActiveIndex, Engine, Tenant, index_name
 from ragdrop.errors import ConfigurationError, InvalidParamsError, RagdropError
-from ragdrop_cli.deployment import Deployment
 from ragdrop_cli.failures import code_of, describe, exit_code
 from ragdrop_cli.options import AsObject
-from ragdrop_cli.output import note, say, say_object
-from ragdrop_cli.reindexing import Step, Told, build, drop_old_index, give_up, roll_back
-from ragdrop_cli.session import session_of
+from ragdrop_cli.output import note, progress, say, say_object
+from ragdrop_cli.session import Deployment, packages, session_of
+
+if TYPE_CHECKING:
+    from ragdrop.domain.calibration import Calibration
+    from ragdrop.operate.calibrate import Calibrated
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What came of a step: lines for people, fields for `--json`."""
+
+    lines: list[str]
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+Step = Callable[[Deployment, Tenant], Told]
+
+
+def build(wanted: ActiveIndex, *, anew: bool = False) -> Step:
+    """The step that brings a tenant to an index of the same make as *wanted*; its name is chosen for each tenant.
+
+    *anew* builds also where the tenant's index is as wanted.
+    """
+
+    def step(deployment: Deployment, tenant: Tenant) -> Told:
+        now = tenant.active
+        if not anew and tenant.building is None and now.make == wanted.make:
+            # asked here too: one that was just switched is not in the way of a command that goes on with the others
+            return Told([f"{now.name} is as wanted already"], {"changed": False, "index": now.name})
+        command = f"ragdrop reindex --tenant {tenant.name}"
+        with packages():
+            move = deployment.reindex
+        try:
+            with progress(f"reindexing {tenant.name}", tenant.documents, unit="documents") as show:
+                report = move.run(tenant.name, wanted, show, anew=anew)
+        except KeyboardInterrupt:
+            note(f"stopped; the same command goes on where it was, {command} --abort gives the new index up")
+            raise
+        if report is None:
+            return Told([f"{now.name} is as wanted already"], {"changed": False, "index": now.name})
+        lines = [
+            f"{report.to_index} answers now, {report.from_index} is kept",
+            f"{report.documents} documents in {report.chunks} chunks, {report.copied} copied",
+            f"to go back: {command} --rollback",
+            f"to drop the old index: {command} --drop-old",
+        ]
+        counts = {"documents": report.documents, "chunks": report.chunks, "copied": report.copied}
+        return Told(lines, {"changed": True, "index": report.to_index, "previous": report.from_index, **counts})
+
+    return step
+
+
+def roll_back(deployment: Deployment, tenant: Tenant) -> Told:
+    """Let the index before the last switch answer again."""
+    after = deployment.reindex.rollback(tenant.name)
+    left = after.previous.name if after.previous else tenant.active.name
+    lines = [
+        f"{after.active.name} answers again, {left} is kept",
+        f"to drop the other index: ragdrop reindex --tenant {tenant.name} --drop-old",
+    ]
+    return Told(lines, {"index": after.active.name, "previous": left})
+
+
+def drop_old_index(deployment: Deployment, tenant: Tenant) -> Told:
+    """Remove the index before the last switch."""
+    removed = deployment.reindex.drop_previous(tenant.name)
+    old = tenant.previous.name if tenant.previous else None
+    return Told([f"{old} is removed, {removed} chunks"], {"dropped": old, "chunks_removed": removed})
+
+
+def give_up(deployment: Deployment, tenant: Tenant) -> Told:
+    """Remove the index that is being built."""
+    removed = deployment.reindex.abort(tenant.name)
+    new = tenant.building.name if tenant.building else None
+    lines = [f"{new} is given up, {removed} chunks removed; {tenant.active.name} goes on answering"]
+    return Told(lines, {"dropped": new, "chunks_removed": removed})
+
 
 TenantNames = Annotated[
     list[str] | None,
@@ -159,3 +234,58 @@ def in_turn(steps: Mapping[str, Callable[[], Told]], *, as_json: bool) -> None:
             say(f"{name}: {line}")
     if worst:
         raise typer.Exit(worst)
+
+
+LONGEST_S = 3_600.0
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the fit; keep what is in force.")]
+
+
+def calibrate(
+    context: typer.Context, tenant: TenantNames = None, *, dry_run: DryRun = False, as_json: AsObject = False
+) -> None:
+    """Fit what 0.7 means to the tenant's own documents (operator); the sweep does it as a tenant grows.
+
+    Up to 150 documents are read; their titles and headings are asked as questions, beside questions that no tenant
+    answers.  The same documents give the same fit.  A tenant with too few titles keeps what is in force, and the exit
+    code is 1.
+
+    With --json one object a tenant is printed, one a line.
+    """
+    deployment = session_of(context).deployment()
+    tenants = named(deployment, tenant)
+    if not tenants:
+        note("there is no tenant to do that for")
+    each_in_turn(deployment, tenants, _fit(dry_run=dry_run), as_json=as_json)
+
+
+def _fit(*, dry_run: bool) -> Step:
+    """The step that calibrates a tenant."""
+
+    def step(deployment: Deployment, tenant: Tenant) -> Told:
+        with packages():
+            fit = deployment.calibrate
+        with progress(f"calibrating {tenant.name}", tenant.documents, unit="documents") as show:
+            done = fit(tenant.name, Deadline.after(LONGEST_S), dry_run=dry_run, progress=show)
+        return _told(done)
+
+    return step
+
+
+def _told(done: Calibrated) -> Told:
+    after = done.after
+    lexical = f"from {after.lexical.operating_point:.2f}" if after.lexical else "no fit, the threshold is skipped"
+    won = f"own chunks score over random ones in {100 * (after.separation or 0):.1f} % of cases"
+    lines = [
+        f"before: {_curve(done.before)}",
+        f"{'now' if done.written else 'the fit would be'}: {_curve(after)}",
+        f"fitted on {after.pairs} titles and headings; {won}",
+        f"words alone (BM25), where there are no vectors: {lexical}",
+    ]
+    fields = {"before": asdict(done.before), "after": asdict(after), "written": done.written}
+    return Told(lines, fields)
+
+
+def _curve(calibration: Calibration) -> str:
+    point, floor = calibration.vector.operating_point, calibration.noise_floor
+    source = f"{calibration.basis}, {calibration.space.model}"
+    return f"a cosine of {point:.3f} is worth 0.70, one under {floor:.3f} is noise ({source})"

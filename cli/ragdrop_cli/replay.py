@@ -1,21 +1,114 @@
-"""`ragdrop replay`: ask a question of before once more, and show what differs."""
+"""`ragdrop replay` and `ragdrop diff`: ask the question of an earlier answer again, and show what differs and why."""
 
 from __future__ import annotations
 
+import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from ragdrop.client import RagdropClient
 from ragdrop.errors import DocumentNotFoundError
-from ragdrop_cli.answers import joined, span
 from ragdrop_cli.failures import FAILED
 from ragdrop_cli.options import AsObject
 from ragdrop_cli.output import note, one_line, say
-from ragdrop_cli.replaying import difference, question_again
+from ragdrop_cli.questions import joined, span
 from ragdrop_cli.session import session_of
+
+NOT_ASKED_AGAIN = ("session",)  # links that the session has followed are not followed twice
+
+
+def question_again(receipt: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of `POST /ask` that ask the question of *receipt* once more.
+
+    >>> question_again({"question": "pump", "request": {"limit": 3, "session": "s"}})
+    {'query': 'pump', 'limit': 3}
+    """
+    request = {name: value for name, value in receipt["request"].items() if name not in NOT_ASKED_AGAIN}
+    return {"query": receipt["question"], **request}
+
+
+def text_difference(before: str, after: str) -> list[str]:
+    r"""The lines of both texts that differ, `-` for what was said, `+` for what is said now.
+
+    >>> text_difference("It is red.\nYes.", "It is blue.\nYes.")
+    ['-It is red.', '+It is blue.']
+    """
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0)
+    return [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+
+
+def missing(of: Sequence[Mapping[str, Any]], among: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The citations *of* one answer that do not stand *among* another's: the same document and quote is the same one.
+
+    >>> missing([{"key": "a", "quote": "x"}, {"key": "a", "quote": "y"}], [{"key": "a", "quote": "x"}])
+    [{'key': 'a', 'quote': 'y'}]
+    """
+    there = {(each["key"], each["quote"]) for each in among}
+    return [dict(each) for each in of if (each["key"], each["quote"]) not in there]
+
+
+def changed(documents: Sequence[Mapping[str, Any]], records: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The documents of a receipt that have another live version by now; *records* are theirs by key, as they are.
+
+    >>> changed([{"key": "a", "version_id": "1"}], {"a": {"live_version_id": "2", "status": "indexed"}})
+    [{'key': 'a', 'version_id': '1', 'live_version_id': '2', 'status': 'indexed'}]
+    """
+    found = []
+    for document in documents:
+        record = records.get(document["key"], {"live_version_id": None, "status": "gone"})
+        if record["live_version_id"] != document["version_id"]:
+            now = {"live_version_id": record["live_version_id"], "status": record["status"]}
+            found.append({"key": document["key"], "version_id": document["version_id"], **now})
+    return found
+
+
+def explained(
+    then: Mapping[str, Any], now: Mapping[str, Any], documents: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """The changed *documents* that an answer stands on *then* or *now* and not both times, those cited first.
+
+    >>> then = {"citations": [{"key": "a", "quote": "red"}]}
+    >>> now = {"citations": [{"key": "a", "quote": "blue"}]}
+    >>> [each["why"] for each in explained(then, now, [{"key": "a"}, {"key": "b"}])]
+    ['the answer cites other words of it']
+    """
+    gone = {each["key"] for each in missing(then["citations"], now["citations"])}
+    new = {each["key"] for each in missing(now["citations"], then["citations"])}
+    found = []
+    for document in documents:
+        key = document["key"]
+        if key in gone and key in new:
+            found.append({**document, "why": "the answer cites other words of it"})
+        elif key in gone:
+            found.append({**document, "why": "only the answer of then cites it"})
+        elif key in new:
+            found.append({**document, "why": "only the answer of now cites it"})
+    return found
+
+
+def difference(
+    receipt: Mapping[str, Any], answer: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """All that differs; `same` says that text and citations do not, whatever else does."""
+    gone = missing(receipt["citations"], answer["citations"])
+    new = missing(answer["citations"], receipt["citations"])
+    both = {name: {"before": receipt[name], "after": answer[name]} for name in ("answer", "model", "prompt_version")}
+    return {
+        "answer_id": receipt["answer_id"],
+        "new_answer_id": answer.get("answer_id"),
+        "same": receipt["answer"] == answer["answer"] and not gone and not new,
+        **both,
+        "text": text_difference(receipt["answer"], answer["answer"]),
+        "citations_gone": gone,
+        "citations_new": new,
+        "documents_changed": changed(receipt["documents"], records),
+        "left_out": receipt["request_left_out"],
+        "shortened": receipt["shortened"],
+    }
+
 
 AnswerId = Annotated[str, typer.Argument(help="The answer_id of an answer of the last 30 days.", show_default=False)]
 
@@ -33,7 +126,7 @@ def replay(context: typer.Context, answer_id: AnswerId, *, as_json: AsObject = F
     if as_json:
         say(json.dumps(found, ensure_ascii=False))
     else:
-        _show(found, receipt)
+        _show_replay(found, receipt)
     if not found["same"]:
         raise typer.Exit(FAILED)
 
@@ -46,7 +139,7 @@ def _record(client: RagdropClient, document: Mapping[str, Any]) -> Mapping[str, 
         return {"live_version_id": None, "status": "gone"}
 
 
-def _show(found: Mapping[str, Any], receipt: Mapping[str, Any]) -> None:
+def _show_replay(found: Mapping[str, Any], receipt: Mapping[str, Any]) -> None:
     say(one_line(receipt["question"]), style="bold")
     say("The same answer." if found["same"] else "The answer differs.")
     for line in found["text"]:
@@ -68,3 +161,90 @@ def _show(found: Mapping[str, Any], receipt: Mapping[str, Any]) -> None:
         note(f"warning: asked without the request's own {' and '.join(found['left_out'])}, which no receipt keeps")
     if found["shortened"]:
         note("warning: the receipt was too large and is not whole; what is missing in it is shown as new")
+
+
+VERSIONS = 20  # of a document that are looked through for what changed since
+
+
+def diff(context: typer.Context, answer_id: AnswerId, *, as_json: AsObject = False) -> None:
+    """Ask the question of an answer as of then and now, and show what differs and which documents' changes explain it.
+
+    Both are asked now, so that another model or prompt is no difference.  Ends with 0 where the answers are the same,
+    with 1 where they are not.
+    """
+    with session_of(context).client() as client:
+        receipt = client.answer(answer_id)
+        request = question_again(receipt)
+        moment = str(request.pop("as_of", None) or receipt["created_at"])
+        then, now = client.ask(**request, as_of=moment), client.ask(**request)
+        changed = [each for each in _documents(then, now) if _changed(client, each, moment)]
+    found = {
+        "answer_id": answer_id,
+        "as_of": moment,
+        "same": then["answer"] == now["answer"],
+        "then": {"answer_id": then.get("answer_id"), "answer": then["answer"]},
+        "now": {"answer_id": now.get("answer_id"), "answer": now["answer"]},
+        "text": text_difference(then["answer"], now["answer"]),
+        "explained_by": explained(then, now, changed),
+        "documents_changed": changed,
+    }
+    if as_json:
+        say(json.dumps(found, ensure_ascii=False))
+    else:
+        _show_diff(found, receipt)
+    if not found["same"]:
+        raise typer.Exit(FAILED)
+
+
+def _documents(*answers: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The documents that the answers cite, or were shown, each once; those cited first."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for answer in answers:
+        for citation in answer["citations"]:
+            _, vault, path = citation["key"].split("/", 2)
+            found.setdefault((vault, path), {"vault": vault, "path": path, "key": citation["key"]})
+    for answer in answers:
+        for source in answer["sources"]:
+            vault, path = source["vault"], source["path"]
+            found.setdefault((vault, path), {"vault": vault, "path": path, "key": f"{vault}/{path}"})
+    return list(found.values())
+
+
+def _changed(client: RagdropClient, document: dict[str, Any], moment: str) -> bool:
+    """Whether a document changed since; what changed is added to it."""
+    try:
+        versions = client.history(document["vault"], document["path"], changes=True, limit=VERSIONS)["versions"]
+    except DocumentNotFoundError:
+        document |= {"status": "gone", "versions": [], "added": [], "removed": []}
+        return True
+    since = [each for each in versions if each["modified_at"] > moment and each["status"] not in {"pending", "failed"}]
+    document |= {
+        "status": versions[0]["status"] if versions else "gone",
+        "versions": [
+            {name: each[name] for name in ("version_id", "modified_at", "status", "written_by")} for each in since
+        ],
+        "added": [passage for each in since for passage in each.get("added") or ()],
+        "removed": [passage for each in since for passage in each.get("removed") or ()],
+    }
+    return bool(since)
+
+
+def _show_diff(found: Mapping[str, Any], receipt: Mapping[str, Any]) -> None:
+    say(one_line(receipt["question"]), style="bold")
+    say("The same answer." if found["same"] else f"The answer differs from that of {found['as_of']}.")
+    for line in found["text"]:
+        say(line, style="red" if line.startswith("-") else "green", indent=2)
+    if found["explained_by"]:
+        say("Explained by", style="bold")
+    elif not found["same"]:
+        note("no document that either answer stands on has changed: the model said it in other words")
+    for document in found["explained_by"]:
+        by = sorted({str(each["written_by"]) for each in document["versions"] if each["written_by"]})
+        say(f"{document['vault']}/{document['path']}: {document['why']}", indent=2)
+        for each in document["versions"]:
+            say(f"{each['status']} {each['modified_at']} {each['version_id'] or ''}".rstrip(), indent=4)
+        if by:
+            say(f"by {', '.join(by)}", indent=4)
+        for sign, name, style in (("-", "removed", "red"), ("+", "added", "green")):
+            for passage in document[name]:
+                say(f"{sign} {one_line(passage)}", style=style, indent=4)

@@ -1,21 +1,182 @@
-"""What the commands work with: environment, folder, and how to reach the service; tests hand in another one."""
+"""What the commands work with: environment, folder, stack file, API and deployment; tests pass in another one."""
 
 from __future__ import annotations
 
+import json
 import os
 import time
 import webbrowser
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
 
 from ragdrop.client import RagdropClient
+from ragdrop.errors import ConfigurationError
 from ragdrop.ports.wiring import DeployedStack
-from ragdrop_cli.deployment import Deployment, deployed, stack_named
-from ragdrop_cli.stack import Stack, api_of, find_stack, read_stack, running_stack
+
+if TYPE_CHECKING:  # not at run time: `ragdrop ask` starts without it
+    from ragdrop.bootstrap.operating import OperateParts
+
+Deployment: TypeAlias = "OperateParts"
+"""The parts of ragdrop that operator commands use."""
+
+STACK_FILE = Path(".local") / "stack.json"
+URL_NAME, KEY_NAME, STACK_NAME = "RAGDROP_API_URL", "RAGDROP_API_KEY", "RAGDROP_STACK"
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A running stack, as its file tells it.  `environment` is what its functions run with; the key is never shown."""
+
+    path: Path
+    api_url: str
+    api_key: str = field(repr=False)
+    bucket: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def find_stack(environ: Mapping[str, str], folder: Path) -> Path | None:
+    """The stack file: the one that RAGDROP_STACK names, else the nearest `.local/stack.json` from *folder* upwards.
+
+    Raises:
+        ConfigurationError: RAGDROP_STACK names no file.
+    """
+    named = environ.get(STACK_NAME)
+    if named:
+        path = folder / Path(named).expanduser()
+        if not path.is_file():
+            raise ConfigurationError(f"{STACK_NAME} names {named}, which is no file; `make up` writes one")
+        return path
+    return next((each / STACK_FILE for each in (folder, *folder.parents) if (each / STACK_FILE).is_file()), None)
+
+
+def read_stack(path: Path) -> Stack:
+    """Read a stack file; keys that are not known here are left alone, an unfinished stack may lack some.
+
+    Raises:
+        ConfigurationError: It cannot be read as a JSON object with an `environment` of strings.
+    """
+    try:
+        fields: Any = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as exc:
+        raise ConfigurationError(f"{path} cannot be read ({exc}); `make up` writes it anew") from exc
+    environment = fields.get("environment", {}) if isinstance(fields, dict) else None
+    if not isinstance(environment, dict):
+        raise ConfigurationError(f"{path} is no stack file; `make up` writes it anew")
+    return Stack(
+        path=path,
+        api_url=str(fields.get("api_url") or ""),
+        api_key=str(fields.get("api_key") or ""),
+        bucket=str(fields.get("bucket") or ""),
+        environment={str(name): str(value) for name, value in environment.items()},
+    )
+
+
+def write_stack(path: Path, stack: Stack) -> None:
+    """Write a stack file in one step, readable by its owner alone: a key is in it.
+
+    Raises:
+        ConfigurationError: It cannot be written.
+    """
+    fields = {
+        "api_url": stack.api_url,
+        "api_key": stack.api_key,
+        "bucket": stack.bucket,
+        "environment": dict(stack.environment),
+    }
+    draft = path.with_name(path.name + ".draft")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(fields, file, indent=2)
+            file.write("\n")
+        draft.replace(path)
+    except OSError as exc:
+        raise ConfigurationError(f"{path} cannot be written: {exc.strerror}") from exc
+
+
+def running_stack(environ: Mapping[str, str], folder: Path) -> Stack:
+    """The stack that can be found from *folder*.
+
+    Raises:
+        ConfigurationError: There is none, or its file is broken.
+    """
+    path = find_stack(environ, folder)
+    if path is None:
+        raise ConfigurationError(f"no {STACK_FILE} here or in a parent folder; `make up` starts a stack and writes it")
+    return read_stack(path)
+
+
+def api_of(environ: Mapping[str, str], folder: Path) -> tuple[str, str]:
+    """URL and key of the API, both from the environment or both from the stack file: a key goes only where it belongs.
+
+    Raises:
+        ConfigurationError: Only one of the two is set, or neither and no stack is found.
+    """
+    url, key = environ.get(URL_NAME, ""), environ.get(KEY_NAME, "")
+    if url and key:
+        return url, key
+    if url or key:
+        there, missing = (URL_NAME, KEY_NAME) if url else (KEY_NAME, URL_NAME)
+        raise ConfigurationError(f"{there} is set but {missing} is not; set both, or neither to use {STACK_FILE}")
+    path = find_stack(environ, folder)
+    if path is None:
+        raise ConfigurationError(
+            f"where is the API? {URL_NAME} and {KEY_NAME} are not set, and there is no {STACK_FILE} here or in a "
+            "parent folder; `make up` starts a stack and writes it"
+        )
+    stack = read_stack(path)
+    if not (stack.api_url and stack.api_key):
+        raise ConfigurationError(f"{path} has no api_url and api_key yet; `make up` finishes it")
+    return stack.api_url, stack.api_key
+
+
+def deployed(environ: Mapping[str, str]) -> Deployment:
+    """The deployment that *environ* names.
+
+    Raises:
+        ConfigurationError: Settings are missing, or this is the bare wheel without the AWS packages.
+    """
+    with packages():
+        from ragdrop.bootstrap import build_app  # late: `ragdrop ask` from the bare wheel has no boto3
+
+        app = build_app(environ=environ)
+        _ = app.ports.registry  # so that a missing package is reported before anything is done
+    return app.operate
+
+
+def stack_named(name: str) -> DeployedStack:
+    """The deployed stack *name*, as AWS reports it.
+
+    Raises:
+        ConfigurationError: There is none, or this is the bare wheel without the AWS packages.
+        DependencyError: AWS did not answer.
+    """
+    with packages():
+        from ragdrop.bootstrap import deployed_stack
+
+        return deployed_stack(name)
+
+
+@contextmanager
+def packages() -> Iterator[None]:
+    """Where the operator's packages are first needed.
+
+    Raises:
+        ConfigurationError: One of them is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as exc:
+        message = f"operator commands need the package {exc.name}; `pip install 'ragdrop[operator]'` brings it"
+        raise ConfigurationError(message) from exc
 
 
 @dataclass(frozen=True)

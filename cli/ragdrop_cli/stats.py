@@ -9,9 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from ragdrop.operate.stats import HOURS
-from ragdrop_cli.bars import bars
 from ragdrop_cli.options import AsJson, AsObject
-from ragdrop_cli.output import say, say_object, say_reply, say_table
+from ragdrop_cli.output import bars, say, say_object, say_reply, say_table
 from ragdrop_cli.session import session_of
 
 TimeRange = Annotated[

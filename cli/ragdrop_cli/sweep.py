@@ -1,10 +1,11 @@
-"""`ragdrop sweep`: rebuild what the index lost, compare bucket, registry and index, and let ingest recheck the rest."""
+"""`ragdrop sweep` and `ragdrop restore`: rebuild what an index or the registry lost."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,13 +14,16 @@ from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import RagdropError
 from ragdrop.operate.sweeping import SweepReport
 from ragdrop.ports.chunk_index import ALL_BYTES, SOME_BYTES, Reading
-from ragdrop_cli.deployment import Deployment, packages
 from ragdrop_cli.failures import FAILED, code_of, describe, exit_code
 from ragdrop_cli.folder_files import shown
 from ragdrop_cli.options import AsObject
-from ragdrop_cli.output import note, say, say_object
-from ragdrop_cli.reindex import TenantNames, named
-from ragdrop_cli.session import session_of
+from ragdrop_cli.output import note, progress, say, say_object
+from ragdrop_cli.reindex import TenantNames, Told, in_turn, named
+from ragdrop_cli.session import Deployment, packages, session_of
+
+if TYPE_CHECKING:
+    from ragdrop.operate.restore import Restore, RestoreReport
+
 
 LONGEST_S = 24 * 3_600.0
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Report what differs; change and send nothing.")]
@@ -141,3 +145,44 @@ def _warn(report: SweepReport) -> None:
         note(f"{report.tenant}: retired segments could not be deleted ({report.failed}); the next sweep tries again")
     if not report.finished:
         note(f"{report.tenant}: the time was over; the same command goes on where this one was")
+
+
+def restore(context: typer.Context, tenant: TenantNames = None, *, as_json: AsObject = False) -> None:
+    """Restore what the registry and the state bucket lost, from the document bucket alone (operator).
+
+    Tenants that only the bucket knows are created again, their settings files take effect, and ingest indexes what is
+    missing; vectors that are kept are used again.  What was deleted stays deleted, and what waited in a stage waits.
+    Cut off, the same command goes on; with nothing lost it changes nothing.  API keys are in no bucket: make new ones.
+
+    With --json one object a tenant is printed, one a line.
+    """
+    session = session_of(context)
+    with packages():
+        step = session.deployment().restore
+    names = tenant or step.names()
+    if not names:
+        note("the bucket has no documents")
+    in_turn({name: partial(_restored, step, name, session.sleep) for name in names}, as_json=as_json)
+
+
+def _restored(step: Restore, name: str, wait: Callable[[float], None]) -> Told:
+    try:
+        with progress(f"restoring {name}", 0, unit="documents") as show:
+            report = step(name, show, wait=wait)
+    except KeyboardInterrupt:
+        note("stopped; the same command goes on where it was")
+        raise
+    return Told(_lines(report), {each: value for each, value in asdict(report).items() if each != "tenant"})
+
+
+def _lines(report: RestoreReport) -> list[str]:
+    failed = ", ".join(f"{count} {code}" for code, count in sorted(report.failed.items()))
+    lines = ["the tenant is created again"] if report.created else []
+    lines += [
+        f"{report.indexed} documents indexed, {report.staged} waiting in stages, {report.deleted} deleted",
+        f"{sum(report.failed.values())} failed{': ' if failed else ''}{failed}",
+        f"{report.embedded} chunks embedded, {report.reused} with kept vectors",
+    ]
+    if not report.keys:
+        lines.append(f"it has no API keys: ragdrop key create {report.tenant} --role admin")
+    return lines

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from ragdrop.client import RagdropClient
-from ragdrop_cli.sync import FolderSync
+from ragdrop_cli.watching import FolderSync
 from tests.changing_folder import change, in_folder
 from tests.unit.cli.world import API_KEY, API_URL, CommandLine, refused
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from ragdrop.errors import ConfigurationError
-from ragdrop_cli.stack import api_of, find_stack, read_stack
+from ragdrop_cli.session import api_of, find_stack, read_stack
 from tests.unit.cli.world import API_KEY, API_URL, CommandLine
 
 

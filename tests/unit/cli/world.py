@@ -19,7 +19,6 @@ from ragdrop.client import RagdropClient
 from ragdrop.config import Settings
 from ragdrop.ports import Registry
 from ragdrop.ports.wiring import DeployedStack
-from ragdrop_cli.deployment import Operator, Reindexer
 from ragdrop_cli.main import build
 from ragdrop_cli.session import Session
 from tests.world import World
@@ -158,7 +157,7 @@ class FakeDeployment:
         return self.world.app.ports.settings
 
     @property
-    def operator(self) -> Operator:
+    def operator(self) -> Any:
         return self.world.app.operate.operator
 
     @property
@@ -190,7 +189,7 @@ class FakeDeployment:
         return self.world.queue
 
     @property
-    def reindex(self) -> Reindexer:
+    def reindex(self) -> Any:
         return self.reindexer or self.world.app.operate.reindex
 
 
