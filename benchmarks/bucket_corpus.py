@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.bucket_folder import FolderManifests, FolderObjectStore
 from benchmarks.generated_chunks import CENTRES, CHUNKS_A_DOCUMENT, DIMENSION, LIMIT, WORDS_A_CHUNK, near
-from bucketindex.engine import BucketChunkIndex
+from bucketindex.index import BucketChunkIndex
 from ragdrop.domain.chunks import CandidateQuery, Chunk, Filters, Folder, Hit, IndexedChunk, Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts

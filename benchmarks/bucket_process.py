@@ -22,7 +22,7 @@ from typing import Any
 from benchmarks.bucket_corpus import FILTERS, REF, clustered, corpus, index_over, number_of, questions, soon, uniform
 from benchmarks.bucket_folder import FolderManifests, FolderObjectStore, PacedObjectStore
 from benchmarks.exact_search import unit
-from bucketindex.engine import BucketChunkIndex
+from bucketindex.index import BucketChunkIndex
 from bucketindex.manifest import Manifest, decoded
 from ragdrop.domain.chunks import CandidateQuery
 

@@ -1,6 +1,5 @@
 """Shared breakers in memory, for tests."""
 
-# ruff: noqa: D102 - the port says what each method does
 from __future__ import annotations
 
 from collections.abc import Iterator

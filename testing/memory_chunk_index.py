@@ -54,7 +54,6 @@ class MemoryChunkIndex:
         self._lock = threading.Lock()
 
     def drops_superseded(self, index: IndexRef) -> bool:  # noqa: ARG002 - the port names it
-        """No: each is removed."""
         return False
 
     def ready(
@@ -69,7 +68,6 @@ class MemoryChunkIndex:
         self.ahead = list(queries)
 
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
-        """Write chunks; the same id replaces."""
         self._called("upsert", deadline)
         for chunk in chunks:
             check_dimension(index.dimension, len(chunk.vector))
@@ -79,11 +77,9 @@ class MemoryChunkIndex:
             held.update({chunk.id: chunk for chunk in chunks})
 
     def refresh(self, indexes: Iterable[IndexRef], deadline: Deadline) -> None:  # noqa: ARG002 - the port names it
-        """Nothing to do: what is written is visible."""
         self._called("refresh", deadline)
 
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
-        """Vector and lexical hits of every query."""
         self._called("candidates", deadline)
         self.asked = list(queries)
         held = self._held(index)
@@ -103,12 +99,10 @@ class MemoryChunkIndex:
         chunks: Sequence[IndexedChunk],
         deadline: Deadline,  # noqa: ARG002
     ) -> SearchableIndex:
-        """All that is held at each call, and *chunks*."""
         self.calls.append("overlaid")
         return MemoryOverlay(self, chunks)
 
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
-        """The chunks of each range in order of their ordinals."""
         self._called("read", deadline)
         held = sorted(self._held(index), key=lambda chunk: chunk.chunk.ordinal)
         return [
@@ -128,7 +122,6 @@ class MemoryChunkIndex:
         revisions: Sequence[tuple[DocumentKey, int]],
         deadline: Deadline,
     ) -> list[Hit]:
-        """Of each revision the chunk nearest to *wanted*."""
         self._called("nearest_of", deadline)
         found: dict[tuple[DocumentKey, int], list[IndexedChunk]] = {}
         for chunk in sorted(self._held(index), key=lambda chunk: chunk.chunk.ordinal):
@@ -139,7 +132,6 @@ class MemoryChunkIndex:
     def remove(
         self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
     ) -> int:
-        """Remove the document's chunks of revisions from *from_revision* to below *before_revision*; how many."""
         self._called("remove", deadline)
         with self._lock:
             held = self._chunks.get((index.tenant, index.name), {})
@@ -160,35 +152,28 @@ class MemoryChunkIndex:
         return RevisionPage(found, json.dumps([last.key.vault, last.key.path, last.revision]) if last else None)
 
     def count(self, index: IndexRef, deadline: Deadline) -> int:
-        """Chunks of the tenant in this index."""
         self._called("count", deadline)
         return len(self._held(index))
 
     def faults(self, index: IndexRef, deadline: Deadline) -> IndexFaults:  # noqa: ARG002 - the port names it
-        """None: memory is not damaged."""
         return IndexFaults()
 
     def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:  # noqa: ARG002 - as above
-        """Nothing to do: memory is not damaged."""
         self._called("verify", deadline)
         return None
 
     def discard_damaged(self, index: IndexRef, deadline: Deadline) -> None:
-        """Drop all."""
         self.drop(index, deadline)
 
     def damaged(self, index: IndexRef) -> tuple[str, ...]:  # noqa: ARG002 - the port names it
-        """None."""
         return ()
 
     def drop(self, index: IndexRef, deadline: Deadline) -> int:
-        """Remove all of the tenant's chunks; how many."""
         self._called("drop", deadline)
         with self._lock:
             return len(self._chunks.pop((index.tenant, index.name), {}))
 
     def check(self, deadline: Deadline) -> None:
-        """Return unless a failure was set."""
         self._called("check", deadline)
 
     def _called(self, operation: str, deadline: Deadline) -> None:

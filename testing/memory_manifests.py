@@ -13,12 +13,10 @@ class MemoryManifests:
         self._lock = Lock()
 
     def read(self, tenant: str, index: str) -> str | None:
-        """The text; None where there is none."""
         held = self._held.get((tenant, index))
         return None if held is None else held[1]
 
     def write(self, tenant: str, index: str, body: str, sequence: int, before: int) -> bool:
-        """Write if number *before* is there."""
         with self._lock:
             if self._held.get((tenant, index), (0, ""))[0] != before:
                 return False
@@ -26,6 +24,5 @@ class MemoryManifests:
             return True
 
     def delete(self, tenant: str, index: str) -> None:
-        """Remove the text."""
         with self._lock:
             self._held.pop((tenant, index), None)

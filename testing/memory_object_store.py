@@ -1,6 +1,5 @@
 """A versioned bucket in memory, for tests."""
 
-# ruff: noqa: D102 - the port says what each method does
 from __future__ import annotations
 
 import hashlib

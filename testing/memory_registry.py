@@ -1,6 +1,5 @@
 """A Registry in memory, for tests: the same steps and refusals as DynamoDB's, and failures on request."""
 
-# ruff: noqa: D102 - the port says what each method does
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence

@@ -1,6 +1,5 @@
 """Parts of the registry for tests: who may ask, what led where, what answered when."""
 
-# ruff: noqa: D102 - the port says what each method does
 from __future__ import annotations
 
 import secrets

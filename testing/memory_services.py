@@ -21,7 +21,6 @@ class MemoryMetrics:
         self.seen: list[tuple[str, float, str | None]] = []
 
     def put(self, values: Mapping[str, float], *, dependency: str | None = None) -> None:
-        """Keep *values*."""
         for name, value in values.items():
             assert name in UNITS, f"{name} is no metric"  # noqa: S101 - a fake tells a test what is wrong
             self.seen.append((name, float(value), dependency))
@@ -39,7 +38,6 @@ class MemoryTracer:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Keep *name* when the block ends."""
         error: str | None = None
         try:
             yield
@@ -57,7 +55,6 @@ class MemoryTokens:
         self._callers = dict(callers)
 
     def caller(self, token: str) -> Caller:
-        """Who a token speaks for."""
         found = self._callers.get(token)
         if found is None:
             raise UnauthenticatedError(REFUSED)
@@ -73,7 +70,6 @@ class MemoryModelList:
         self.calls = 0
 
     def models(self, deadline: Deadline) -> frozenset[str] | None:
-        """The names."""
         deadline.timeout_s(1.0, stage="models")
         self.calls += 1
         if self.fail_with is not None:
@@ -89,7 +85,6 @@ class WordReranker:
         self.asked: list[tuple[str, tuple[str, ...]]] = []
 
     def scores(self, query: str, texts: Sequence[str], deadline: Deadline) -> list[float]:
-        """The shares, in [0, 1]."""
         if not texts:
             return []
         deadline.timeout_s(1.0, stage="rerank")
@@ -113,7 +108,6 @@ class MemoryWiring:
         self.fail_with: RagdropError | None = None
 
     def look(self) -> Wiring:
-        """The wiring."""
         if self.fail_with is not None:
             raise self.fail_with
         return self.wiring

@@ -1,6 +1,5 @@
 """Telemetry in memory, for tests."""
 
-# ruff: noqa: D102 - the port says what each method does
 from __future__ import annotations
 
 import json
@@ -99,7 +98,6 @@ class MemoryKeptReplies:
     def begin(
         self, tenant: str, key: str, fingerprint: str, *, now_s: float, lease_s: float, keep_s: float
     ) -> KeptReply | None:
-        """Note it, unless something is in the way."""
         self._fail()
         there = self._items.get((tenant, key))
         if there is not None and there.expires_at_s > now_s:
@@ -110,13 +108,11 @@ class MemoryKeptReplies:
         return None
 
     def finish(self, tenant: str, key: str, body: Mapping[str, Any]) -> None:
-        """Keep the reply."""
         self._fail()
         if (tenant, key) in self._items:
             self._items[tenant, key].body = body
 
     def forget(self, tenant: str, key: str) -> None:
-        """Forget it."""
         self._fail()
         self._items.pop((tenant, key), None)
 
@@ -133,19 +129,16 @@ class MemoryReceipts:
         self.held: dict[tuple[str, str], Receipt] = {}
 
     def put_receipt(self, receipt: Receipt) -> None:
-        """Keep it, its body as JSON would."""
         self._called()
         body = json.loads(json.dumps(receipt.body))
         self.held[receipt.tenant, receipt.id] = replace(receipt, body=body)
 
     def receipt(self, tenant: str, receipt_id: str, now_s: float) -> Receipt | None:
-        """The receipt, while its time lasts."""
         self._called()
         found = self.held.get((tenant, receipt_id))
         return found if found is not None and found.expires_at_s > now_s else None
 
     def put_feedback(self, receipt: Receipt, credential: str, feedback: Feedback) -> bool:
-        """Keep it with the receipt."""
         self._called()
         held = self.held.get((receipt.tenant, receipt.id))
         if held is not None:
@@ -155,7 +148,6 @@ class MemoryReceipts:
     def receipts_with_feedback(
         self, tenant: str, *, after: str, limit: int, now_s: float
     ) -> tuple[list[Receipt], str | None]:
-        """Those of the tenant that have some, by id."""
         self._called()
         listed = sorted((each for each in self.held.values() if each.tenant == tenant), key=lambda each: each.id)
         found = [each for each in listed if each.feedback and each.id > after][:limit]
@@ -163,11 +155,9 @@ class MemoryReceipts:
         return live, found[-1].id if len(found) == limit else None
 
     def forget_receipts(self, key: DocumentKey) -> int:
-        """Remove those that name the document."""
         return self._forget(lambda receipt: key in receipt.documents)
 
     def forget_all_receipts(self, tenant: str) -> int:
-        """Remove those of the tenant."""
         return self._forget(lambda receipt: receipt.tenant == tenant)
 
     def _forget(self, goes: Callable[[Receipt], bool]) -> int:
@@ -191,7 +181,6 @@ class MemoryRequestCounts:
         self._counts: dict[tuple[str, int], Counter[str]] = {}
 
     def add_requests(self, tenant: str, window: int, counts: Mapping[str, int]) -> dict[str, int]:
-        """Add, and tell all."""
         self.writes += 1
         if self.fail_with:
             raise self.fail_with
@@ -212,13 +201,11 @@ class MemoryVisitedCache:
         self._held: dict[tuple[str, str], tuple[frozenset[str], float]] = {}
 
     def visited(self, tenant: str, session: str, now_s: float) -> frozenset[str]:
-        """What the session has expanded."""
         self._called("visited")
         digests, expires_at = self._held.get((tenant, session), (frozenset(), 0.0))
         return digests if expires_at > now_s else frozenset()
 
     def note(self, tenant: str, session: str, digests: Collection[str], now_s: float) -> None:
-        """Keep it for an hour."""
         self._called("note")
         if digests:
             self._held[tenant, session] = frozenset(digests), int(now_s) + TTL_S

@@ -31,11 +31,9 @@ class HashingEmbedder:
         self.fail_with: RagdropError | None = None
 
     def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
-        """The vector of a question."""
         return self._embed([space.query_prefix + text], space, deadline)[0]
 
     def passages(self, texts: Sequence[str], space: EmbeddingSpace, deadline: Deadline) -> list[Vector]:
-        """The vectors of passages, in order; an empty list costs no call."""
         if not texts:
             return []
         return self._embed([space.passage_prefix + text for text in texts], space, deadline)
@@ -102,7 +100,6 @@ class ScriptedChatModel:
         deadline: Deadline,
         model: str | None = None,
     ) -> Completion:
-        """The scripted reply."""
         return self._said(messages, max_tokens, deadline, model)
 
     def stream(
@@ -113,7 +110,6 @@ class ScriptedChatModel:
         deadline: Deadline,
         model: str | None = None,
     ) -> Iterator[str | Completion]:
-        """The scripted reply, word by word."""
         completion = self._said(messages, max_tokens, deadline, model)
         ended = False
         try:

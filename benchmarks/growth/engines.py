@@ -19,7 +19,7 @@ from benchmarks.generated_chunks import DIMENSION, questions, soon
 from benchmarks.peers.node import pid_of
 from benchmarks.stack_processes import cpu_s_of
 from benchmarks.stores_in_memory import MAX_COPIES_BYTES
-from bucketindex.engine import BucketChunkIndex
+from bucketindex.index import BucketChunkIndex
 from bucketindex.manifest import decoded
 from localstack.opensearch import start, stop
 from ragdrop.domain.tenants import IndexRef

@@ -225,7 +225,7 @@ def test_one_class_name_means_one_thing() -> None:
         ("domain/planted.py", "from ragdrop.ports import Registry", upward),
         ("query/planted.py", "import boto3", sdks),
         ("../bucketindex/planted.py", "from ragdrop.query.search import Search", beyond_ports),
-        ("../ragdrop_opensearch/planted.py", "from bucketindex.engine import BucketChunkIndex", beyond_ports),
+        ("../ragdrop_opensearch/planted.py", "from bucketindex.index import BucketChunkIndex", beyond_ports),
         ("../readers/planted.py", "from ragdrop.ports import Parser", ragdrop_in_libraries),
         ("operate/planted.py", "from ragdrop.stores.s3.object_store import S3ObjectStore", adapters_elsewhere),
         ("domain/planted.py", "import time", impure),
@@ -266,7 +266,7 @@ def _with(folder: Path, modules: dict[str, str]) -> Graph:
         "generate/ask.py",
         "ports/__init__.py",
         "stores/s3/object_store.py",
-        "../bucketindex/engine.py",
+        "../bucketindex/index.py",
     )
     for name, source in {**dict.fromkeys(known, ""), **modules}.items():
         (package / name).parent.mkdir(parents=True, exist_ok=True)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from bucketindex.durable_copies import RESERVE_S, DurableCopies
-from bucketindex.layout import read_header
 from bucketindex.local_files import SegmentFiles
+from bucketindex.segment import read_header
 from bucketindex.views import Views
 from ragdrop.domain.chunks import CandidateQuery, Filters
 from ragdrop.domain.deadlines import Deadline

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bucketindex.engine import RETIRED_S
+from bucketindex.index import RETIRED_S
 from bucketindex.manifest import prefix_of
 from bucketindex.views import HELD_S
 from ragdrop.domain.chunks import CandidateQuery, Filters, Folder, Hit, vector

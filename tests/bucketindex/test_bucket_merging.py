@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bucketindex.engine import BucketChunkIndex
+from bucketindex.index import BucketChunkIndex
 from bucketindex.manifest import MAX_SEGMENTS, prefix_of
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bucketindex.engine import BucketChunkIndex
+from bucketindex.index import BucketChunkIndex
 from bucketindex.manifest import decoded, prefix_of
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bucketindex.engine import REWRITTEN_CHUNKS, BucketChunkIndex
+from bucketindex.index import REWRITTEN_CHUNKS, BucketChunkIndex
 from bucketindex.manifest import MERGE_ABOVE, decoded
 from ragdrop.domain.chunks import CandidateQuery, Filters
 from ragdrop.domain.deadlines import Deadline
@@ -242,7 +242,7 @@ def test_a_merge_is_due_once_above_seven_segments_and_makes_them_fewer(bucket: B
 
 def test_importing_the_index_brings_no_numpy_and_no_sdk() -> None:
     code = (
-        "import sys, bucketindex.engine;"
+        "import sys, bucketindex.index;"
         "print(sorted({'numpy', 'boto3', 'botocore', 'pydantic', 'opensearchpy'} & set(sys.modules)))"
     )
 

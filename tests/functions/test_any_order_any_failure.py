@@ -27,7 +27,7 @@ from hypothesis.stateful import (
 )
 from moto import mock_aws
 
-from bucketindex.engine import BucketChunkIndex
+from bucketindex.index import BucketChunkIndex
 from ragdrop.bootstrap import compose
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Status, name_of

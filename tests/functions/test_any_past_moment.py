@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from bucketindex.engine import BucketChunkIndex
+from bucketindex.index import BucketChunkIndex
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.times import rfc3339
 from testing.memory_chunk_index import MemoryChunkIndex

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 
-from bucketindex.engine import BucketChunkIndex
+from bucketindex.index import BucketChunkIndex
 from ragdrop.config import Settings
 from ragdrop.domain.chunks import CandidateQuery, Chunk, Filters, IndexedChunk
 from ragdrop.domain.deadlines import Deadline

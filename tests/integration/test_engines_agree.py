@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bucketindex.engine import BucketChunkIndex
+from bucketindex.index import BucketChunkIndex
 from ragdrop.domain.deadlines import Deadline
 from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from testing.memory_manifests import MemoryManifests

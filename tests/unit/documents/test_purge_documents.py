@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bucketindex.engine import BucketChunkIndex
+from bucketindex.index import BucketChunkIndex
 from ragdrop.documents.purge import Purged
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bucketindex.engine import BucketChunkIndex
+from bucketindex.index import BucketChunkIndex
 from ragdrop.domain.answers import Question
 from ragdrop.domain.calibration import Curve
 from ragdrop.domain.deadlines import Deadline

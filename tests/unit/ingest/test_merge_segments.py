@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bucketindex.engine import BucketChunkIndex
+from bucketindex.index import BucketChunkIndex
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Heads, Status
 from ragdrop.domain.keys import DocumentKey

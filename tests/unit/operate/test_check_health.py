@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bucketindex.engine import BucketChunkIndex
+from bucketindex.index import BucketChunkIndex
 from ragdrop.errors import ConfigurationError, DatabaseError, EmbeddingServiceError, GenerationError, ObjectStoreError
 from ragdrop.operate.health import DEPENDENCIES, HELD_S, CheckHealth, Health, Look, ProbeResult
 from testing.memory_manifests import MemoryManifests

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-from bucketindex.engine import BucketChunkIndex
+from bucketindex.index import BucketChunkIndex
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import EmbeddingServiceError, ObjectStoreError

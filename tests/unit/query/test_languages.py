@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bucketindex.engine import BucketChunkIndex
+from bucketindex.index import BucketChunkIndex
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import language_of
 from testing.memory_manifests import MemoryManifests

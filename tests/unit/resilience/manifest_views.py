@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bucketindex.manifest import Manifest
-from bucketindex.view import Lost, View
+from bucketindex.segment_view import Lost, SegmentView
 from bucketindex.views import Views
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
@@ -21,9 +21,9 @@ class ManifestViews(Views):
     def __init__(self, manifests: Any) -> None:
         super().__init__(manifests, None, clock=lambda: NOW_S)  # type: ignore[arg-type]
 
-    def _opened(self, index: IndexRef, manifest: Manifest, held: Any, deadline: Deadline) -> View:
+    def _opened(self, index: IndexRef, manifest: Manifest, held: Any, deadline: Deadline) -> SegmentView:
         del held, deadline
-        return View(index, manifest, (), lexical=None, lost=Lost((), 0, None))
+        return SegmentView(index, manifest, (), lexical=None, lost=Lost((), 0, None))
 
     @property
     def signature(self) -> Any:

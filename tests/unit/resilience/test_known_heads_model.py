@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import pytest
 
 from bucketindex.manifest import SegmentEntry
-from bucketindex.view import View
+from bucketindex.segment_view import SegmentView
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Heads, Name
 from ragdrop.domain.history import ChangeCounts, LiveChange
@@ -306,7 +306,7 @@ class ListedLater(Writer):
 class CountsReadLater(ManifestViews):
     """Views that note counts which were read after the manifest: what must not be."""
 
-    def _read(self, index: IndexRef, held: Any, begun_s: float, counts: Any, deadline: Deadline) -> View:
+    def _read(self, index: IndexRef, held: Any, begun_s: float, counts: Any, deadline: Deadline) -> SegmentView:
         view = super()._read(index, held, begun_s, counts, deadline)
         later = self._manifests.counts_read_later()  # type: ignore[attr-defined]
         self._views[index] = replace(self._views[index], counts=later)

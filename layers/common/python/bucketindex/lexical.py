@@ -1,21 +1,270 @@
-"""The lexical part of segments: written by tantivy, and searched over all segments of a view as one index of it.
+"""Words and filters of segments: how texts become words, values become facets, and tantivy searches both.
 
-Every segment is written as a tantivy index of its own.  A view puts the files of its segments into one folder with
-one list of them, so that tantivy ranks by the statistics of all: a word is as rare as it is in the whole tenant.
+Every segment is written as a tantivy index.  A view puts the files of its segments into one folder with one list of
+them, so that tantivy ranks by the statistics of all: a word is as rare as it is in the whole tenant.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import tantivy
-from tantivy import Occur, Query
+from tantivy import Filter, Occur, Query, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from bucketindex.analysis import ANALYZER, analyzer
+from ragdrop.domain.chunks import Filters, Folder
+from ragdrop.domain.documents import Facts
+from ragdrop.domain.languages import JOINED_TERM, LUCENE_STOP_WORDS, MAX_TERMS, TERM_PART, segmented
+
+ANALYZER = "words"  # as tantivy knows it, in the schema of every segment
+MAX_PARTS = 8  # of a joined term such as a path; longer ones are found by their parts alone
+_APART = re.compile(r"(?<=\d)(?=[⁰¹²³⁴-⁻₀-₋])|(?<=[^\W\d]{4})(?=[⁰¹²³⁴-⁹])|[™℠®©]")
+_RAISED_TAG, _TAG = re.compile(r"(?<=\d)<sup>"), re.compile(r"</?sub>|(?<!\d)<sup>|</sup>")
+_MARKS = re.compile("[\u0300-\u036f]+")
+
+
+@lru_cache(maxsize=1)
+def analyzer() -> TextAnalyzer:
+    """Split what `spaced` gives at blanks, fold accents that are letters of their own, and stem English words."""
+    return (
+        TextAnalyzerBuilder(Tokenizer.whitespace())
+        .filter(Filter.ascii_fold())
+        .filter(Filter.stemmer("english"))
+        .build()
+    )
+
+
+def spaced(texts: Iterable[str]) -> tuple[str, str]:
+    """The words of *texts*, folded, with blanks between them, and apart from them the English stop words.
+
+    A joined term also stands whole, with underscores: a code found as written then ranks above one found in pieces.
+    Stop words are asked for only where there is nothing else, and would count in the length of what is.
+
+    >>> spaced(["The pump's code: QX-5521", "Größe"])
+    ('pump s pump_s code qx 5521 qx_5521 grosse', 'the')
+    """
+    words = [word for text in texts for word in _words(_folded(text))]
+    return " ".join([word for word in words if word not in LUCENE_STOP_WORDS]), " ".join(
+        [word for word in words if word in LUCENE_STOP_WORDS]
+    )
+
+
+def query_terms(text: str) -> tuple[list[str], bool]:
+    """The terms that a question asks for, each once, at most 128; whether they are stop words, for want of others.
+
+    >>> query_terms("What are the pumps of QX-5521?")
+    (['what', 'pump', 'qx', '5521', 'qx_5521'], False)
+    >>> query_terms("to be or not to be"), query_terms("?! *")
+    ((['to', 'be', 'or', 'not'], True), ([], True))
+    """
+    words = list(dict.fromkeys(_words(_folded(text), least_part=2)))
+    asked = [word for word in words if word not in LUCENE_STOP_WORDS]
+    return list(dict.fromkeys(analyzer().analyze(" ".join((asked or words)[:MAX_TERMS])))), not asked
+
+
+def _folded(text: str) -> str:
+    """*text* in one case without accents; what is raised behind a number or a word is a word apart.
+
+    >>> _folded("10⁶ l of H₂O, 7 m², pump³, Seal™"), _folded("10<sup>6</sup> l of H<sub>2</sub>O")
+    ('10 6 l of h2o, 7 m2, pump 3, seal ', '10 6 l of h2o')
+    """
+    text = segmented(unicodedata.normalize("NFC", text))
+    if "<su" in text:  # of HTML within Markdown
+        text = _RAISED_TAG.sub(" ", _TAG.sub("", text))
+    if text.isascii():
+        return text.lower()
+    return _MARKS.sub("", unicodedata.normalize("NFKD", _APART.sub(" ", text).casefold()))
+
+
+def _words(text: str, *, least_part: int = 1) -> Iterable[str]:
+    terms = JOINED_TERM.findall(text)
+    plain = [term for term in terms if term.isalnum()]
+    if len(plain) == len(terms):
+        return plain
+    return [word for term in terms for word in _parts(term, least_part)]
+
+
+def _parts(term: str, least: int) -> list[str]:
+    if term.isalnum():
+        return [term]
+    parts: list[str] = TERM_PART.findall(term)
+    found = [part for part in parts if len(part) >= least or len(parts) == 1]
+    return [*found, "_".join(parts)] if 1 < len(parts) <= MAX_PARTS else found
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+DATE = "date"
+_LENGTH_OF_A_DAY = len("2026-01-31")
+Ranges = list[tuple[int, int]]
+"""Documents by number: first of each run and the one behind its last, in order."""
+
+
+def facet(kind: str, *values: str) -> str:
+    r"""The facet of a value.
+
+    >>> facet("tag", "red")
+    'tag\x1fred'
+    """
+    text = "\x1f".join((kind, *values))
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def revision_facet(vault: str, path: str, revision: int) -> str:
+    """The facet of one revision, by which it can be left out."""
+    return facet("revision", vault, path, str(revision))
+
+
+def facets_of(vault: str, path: str, facts: Facts) -> list[str]:
+    r"""What a document can be filtered by, but for its revision.
+
+    >>> [each.split("\x1f") for each in facets_of("team", "a/b.md", Facts("t", "v", ""))][:3]
+    [['vault', 'team'], ['folder', 'team', 'a'], ['folder', 'team', 'a/b.md']]
+    """
+    found = [facet("vault", vault)]
+    at = path.find("/")
+    while at >= 0:
+        found.append(facet("folder", vault, path[:at]))
+        at = path.find("/", at + 1)
+    found.append(facet("folder", vault, path))
+    found.append(facet("content_type", facts.content_type))
+    found.append(facet("promotion_level", facts.promotion_level))
+    optional = (("doc_type", facts.doc_type), ("category", facts.category), ("session_id", facts.session_id))
+    found += [facet(kind, value) for kind, value in (*optional, (DATE, facts.date)) if value is not None]
+    found += [facet("tag", tag) for tag in dict.fromkeys(facts.tags)]
+    return found + [_attribute(name, value) for name, value in facts.attributes.items()]
+
+
+def groups_of(filters: Filters, vaults: Iterable[str], dates: Iterable[str]) -> list[tuple[str, ...]]:
+    """What documents must have: one facet of each group.
+
+    Args:
+        filters: Of a query.
+        vaults: All that the view holds: a folder of no vault is one in each.
+        dates: All dates that it holds.
+    """
+    fields = (
+        ("vault", filters.vaults),
+        ("doc_type", filters.doc_types),
+        ("content_type", filters.content_types),
+        ("category", filters.categories),
+        ("session_id", filters.session_ids),
+        ("promotion_level", filters.promotion_levels),
+        ("tag", filters.tags),
+    )
+    groups = [tuple(facet(kind, value) for value in wanted) for kind, wanted in fields if wanted]
+    groups += [(_attribute(name, value),) for name, value in filters.attributes.items()]
+    if filters.folders and not any(not folder.path and folder.vault is None for folder in filters.folders):
+        groups.append(tuple(each for folder in filters.folders for each in _folder(folder, vaults)))
+    if filters.date_from is not None or filters.date_to is not None:
+        groups.append(tuple(facet(DATE, date) for date in dates if _within(date, filters)))
+    return groups
+
+
+def _attribute(name: str, value: str) -> str:
+    return facet("attribute", json.dumps([name, value]))  # as JSON, so that no pair can be mistaken for another
+
+
+def _folder(folder: Folder, vaults: Iterable[str]) -> Iterator[str]:
+    for vault in vaults if folder.vault is None else (folder.vault,):
+        yield facet("folder", vault, folder.path) if folder.path else facet("vault", vault)
+
+
+def _within(date: str, filters: Filters) -> bool:
+    first, last = filters.date_from, filters.date_to
+    if first is not None and date < first:
+        return False
+    if last is None:
+        return True
+    return (date[:_LENGTH_OF_A_DAY] if len(last) == _LENGTH_OF_A_DAY else date) <= last
+
+
+def admitted(facets: Mapping[str, Sequence[int]], wanted: FacetFilter, documents: int) -> Ranges:
+    """The documents of a segment that have one facet of each group.
+
+    Args:
+        facets: The segment's: first document and the one behind the last, of each run, one after another.
+        wanted: `without` does not count here.
+        documents: How many the segment has.
+
+    >>> admitted({"a": [0, 2, 5, 6], "b": [1, 9], "c": [8, 9]}, FacetFilter((("a", "c"), ("b",))), 9)
+    [(1, 2), (5, 6), (8, 9)]
+    """
+    found: Ranges = [(0, documents)] if documents else []
+    for group in wanted.groups:
+        runs = [run for name in group for run in _runs(facets.get(name, ()))]
+        found = _both(found, _united(sorted(runs)))
+    return found
+
+
+def split(ranges: Ranges, gone: Iterable[int]) -> Ranges:
+    """*ranges* without the numbers that are *gone*.
+
+    >>> split([(0, 4), (6, 9)], [2, 5, 6])
+    [(0, 2), (3, 4), (7, 9)]
+    """
+    numbers = sorted(gone)
+    found: Ranges = []
+    for first, behind in ranges:
+        start = first
+        for number in numbers[bisect_left(numbers, first) : bisect_left(numbers, behind)]:
+            if start < number:
+                found.append((start, number))
+            start = number + 1
+        if start < behind:
+            found.append((start, behind))
+    return found
+
+
+def numbering(ranges: Ranges) -> Callable[[int], int]:
+    """Gives the number at each place where *ranges* stand one after another.
+
+    >>> [numbering([(3, 5), (7, 9)])(place) for place in range(4)]
+    [3, 4, 7, 8]
+    """
+    behind = list(accumulate(last - first for first, last in ranges))
+
+    def number(place: int) -> int:
+        at = bisect_right(behind, place)
+        return ranges[at][1] - behind[at] + place
+
+    return number
+
+
+def _runs(flat: Sequence[int]) -> Iterator[tuple[int, int]]:
+    return zip(flat[::2], flat[1::2], strict=True)
+
+
+def _united(runs: Iterable[tuple[int, int]]) -> Ranges:
+    found: Ranges = []
+    for first, behind in runs:
+        if found and first <= found[-1][1]:
+            found[-1] = (found[-1][0], max(behind, found[-1][1]))
+        else:
+            found.append((first, behind))
+    return found
+
+
+def _both(one: Ranges, other: Ranges) -> Ranges:
+    found: Ranges = []
+    at, place = 0, 0
+    while at < len(one) and place < len(other):
+        first, behind = max(one[at][0], other[place][0]), min(one[at][1], other[place][1])
+        if first < behind:
+            found.append((first, behind))
+        if one[at][1] < other[place][1]:
+            at += 1
+        else:
+            place += 1
+    return found
+
 
 META = "meta.json"
 OWN_FILES = (META, ".managed.json", ".tantivy-meta.lock", ".tantivy-writer.lock")

@@ -15,24 +15,142 @@ import threading
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from bucketindex.layout import (
+from bucketindex.lexical import LexicalSearch, write_list
+from bucketindex.manifest import SegmentEntry, segment_name
+from bucketindex.segment import (
+    TEXT_BLOCK_BYTES,
     Header,
+    KnownChunks,
+    OpenSegment,
+    block_sum,
     header_bytes,
     read_header,
 )
-from bucketindex.lexical import LexicalSearch, write_list
-from bucketindex.manifest import SegmentEntry, segment_name
-from bucketindex.segment import KnownChunks, OpenSegment
-from bucketindex.texts import MISSING, CopyGoneError, DiskRoom, Texts, translated
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, DeadlineError, IndexLostError
 from ragdrop.ports import ObjectStore
+
+MISSING = "a segment of the index is not in the bucket"
+
+
+class CopyGoneError(DatabaseError):
+    """A local copy was removed to make room for another one: fetched again it is there."""
+
+
+class DiskRoom:
+    """Bytes of the disk that blocks of texts may take, over all segments."""
+
+    def __init__(self, size: int) -> None:
+        self._left = size
+        self._lock = threading.Lock()
+
+    def take(self, size: int) -> bool:
+        """Take *size* bytes, or give them back where it is negative; False where they are not there."""
+        with self._lock:
+            if size > self._left:
+                return False
+            self._left -= size
+            return True
+
+
+class Texts:
+    """Reads ranges of a segment's `texts`, from its copy or from the bucket; what was read is kept."""
+
+    def __init__(
+        self,
+        state: ObjectStore,
+        name: str,
+        header: Header,
+        core: memoryview,
+        path: Path,
+        *,
+        pool: ThreadPoolExecutor,
+        room: DiskRoom,
+    ) -> None:
+        self._state = state
+        self._name = name
+        self._section = header.sections["texts"]
+        sums = header.sections["text_sums"]
+        self._sums = core[sums.start : sums.start + sums.size]
+        self._pool = pool
+        self._room = room
+        self._taken = 0
+        self._file = -1
+        whole = path.exists() and path.stat().st_size == self._section.size
+        own = path if whole else path.with_name(f"texts-{os.getpid()}-{id(self)}")
+        self._file = os.open(own, os.O_RDWR | os.O_CREAT, 0o600)
+        if not whole:
+            own.unlink()  # it lives as long as this process has it open
+        self._present = bytearray([int(whole)]) * -(-self._section.size // TEXT_BLOCK_BYTES)
+
+    def __call__(self, ranges: Sequence[tuple[int, int]], deadline: Deadline) -> list[bytes]:
+        """The bytes of each range.
+
+        Raises:
+            IndexLostError: A block is missing or damaged.
+        """
+        with translated():
+            wanted = set[int]().union(*(_blocks(start, end) for start, end in ranges))
+            missing = [number for number in sorted(wanted) if not self._present[number]]
+            brought = dict(zip(missing, self._pool.map(lambda n: self._block(n, deadline), missing), strict=True))
+            for number, block in brought.items():
+                if self._room.take(len(block)):
+                    self._taken += len(block)
+                    os.pwrite(self._file, block, number * TEXT_BLOCK_BYTES)
+                    self._present[number] = 1
+            return [self._range(start, end, brought) for start, end in ranges]
+
+    def _range(self, start: int, end: int, brought: Mapping[int, bytes]) -> bytes:
+        numbers = _blocks(start, end)
+        if all(self._present[number] for number in numbers):
+            return os.pread(self._file, end - start, start)
+        at = numbers.start * TEXT_BLOCK_BYTES
+        read = (os.pread(self._file, TEXT_BLOCK_BYTES, number * TEXT_BLOCK_BYTES) for number in numbers)
+        blocks = (brought.get(number, held) for number, held in zip(numbers, read, strict=True))
+        return b"".join(blocks)[start - at : end - at]
+
+    def _block(self, number: int, deadline: Deadline) -> bytes:
+        deadline.timeout_s(1.0, stage="index")
+        start = self._section.start + number * TEXT_BLOCK_BYTES
+        end = min(start + TEXT_BLOCK_BYTES, self._section.start + self._section.size)
+        block = self._state.get(self._name, start=start, end=end)
+        if block is None:
+            raise IndexLostError(MISSING)
+        if block_sum(block) != int.from_bytes(self._sums[4 * number : 4 * number + 4], "little"):
+            raise IndexLostError("a segment of the index is damaged: a text is not what its checksum says")
+        return block
+
+    def __del__(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._room.take(-self._taken)
+
+
+def _blocks(start: int, end: int) -> range:
+    """The numbers of the blocks that hold a range.
+
+    >>> _blocks(0, 65_536), _blocks(65_535, 65_537)
+    (range(0, 1), range(0, 2))
+    """
+    return range(start // TEXT_BLOCK_BYTES, -(-end // TEXT_BLOCK_BYTES))
+
+
+@contextmanager
+def translated(*, missing: type[DatabaseError] = DatabaseError) -> Iterator[None]:
+    """Raise what a disk raises as DatabaseError, a file that is not there as *missing*."""
+    try:
+        yield
+    except FileNotFoundError as exc:
+        raise missing("a local copy of the index was removed", service="index") from exc
+    except OSError as exc:
+        raise DatabaseError(f"the folder of the index cannot be used: {exc.strerror}", service="index") from exc
+
 
 PIECE_BYTES = 8 << 20  # of one request
 PARALLEL = 16  # requests at once

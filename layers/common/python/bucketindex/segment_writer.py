@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from bucketindex.analysis import spaced
-from bucketindex.facets import facets_of, revision_facet
-from bucketindex.layout import (
+from bucketindex.lexical import LexicalWriter, facets_of, revision_facet, spaced
+from bucketindex.manifest import SegmentEntry
+from bucketindex.rows import StoredChunk, chunk_of, document_of, searched_texts
+from bucketindex.segment import (
     LITTLE,
     PREFIX_BYTES,
     SECTIONS,
@@ -24,9 +25,6 @@ from bucketindex.layout import (
     revision_digest,
     write_header,
 )
-from bucketindex.lexical import LexicalWriter
-from bucketindex.manifest import SegmentEntry
-from bucketindex.rows import StoredChunk, chunk_of, document_of, searched_texts
 from ragdrop.domain.tenants import IndexRef
 
 COPY_BYTES = 1 << 20

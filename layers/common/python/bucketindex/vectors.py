@@ -15,9 +15,9 @@ from typing import Any
 
 import simsimd
 
-from bucketindex.layout import SIGN_BITS, sign_bytes
 from ragdrop.domain.chunks import Vector, has_direction
 
+SIGN_BITS = 480  # at most, so that a Hamming distance fits a byte whatever the model's dimension
 SCANNED = 20_000  # vectors at most that are all compared by their bytes, which is exact
 COMPARED = 2_048  # of more than that so many at least, those that are nearest by their signs
 COMPARED_SHARE = 50  # and one in so many of all
@@ -47,6 +47,15 @@ def norm(numbers: bytes) -> float:
     """
     found: Any = simsimd.dot(memoryview(numbers).cast("b"), memoryview(numbers).cast("b"), INT8)
     return math.sqrt(float(found))
+
+
+def sign_bytes(dimension: int) -> int:
+    """Bytes of the signs of one vector.
+
+    >>> sign_bytes(384), sign_bytes(16), sign_bytes(1536)
+    (48, 2, 60)
+    """
+    return (min(dimension, SIGN_BITS) + 7) // 8
 
 
 _DIGITS = b"0" + b"1" * 127 + b"0" * 128  # of each byte as a signed number: whether it is above zero

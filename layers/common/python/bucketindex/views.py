@@ -1,25 +1,32 @@
-"""Views of indexes: the manifest as it is now, its segments opened, and what changes it."""
+"""Views of indexes: the manifest as it is now, its segments opened, what changes it, and a layer over them."""
 
 from __future__ import annotations
 
 import random
+import secrets
+import shutil
+import tempfile
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeVar
 
-from bucketindex.local_files import SegmentFiles
+from bucketindex.local_files import MISSING, CopyGoneError, SegmentFiles
 from bucketindex.manifest import Manifest, SegmentEntry, decoded
+from bucketindex.rows import in_order
 from bucketindex.segment import OpenSegment
-from bucketindex.texts import MISSING, CopyGoneError
-from bucketindex.view import Lost, View
+from bucketindex.segment_view import Lost, SegmentView
+from bucketindex.segment_writer import SegmentWriter
+from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, Vector, check_dimension
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.history import ChangeCounts
+from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.errors import DatabaseError, IndexLostError
+from ragdrop.errors import DatabaseError, IndexLostError, IndexMovedError
 from ragdrop.ports.manifests import ManifestStore
 
 MAX_VIEWS = 64  # kept open
@@ -43,7 +50,7 @@ class OpenView:
         counts: Change counts that were read before the manifest was; None where nobody gave any.
     """
 
-    view: View
+    view: SegmentView
     read_at_s: float
     fresh_at_s: float
     counts: ChangeCounts | None
@@ -77,7 +84,7 @@ class Views:
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="views")  # checks one while others are fetched
 
-    def held(self, index: IndexRef) -> View | None:
+    def held(self, index: IndexRef) -> SegmentView | None:
         """The view that is open; it may be of an older manifest."""
         with self._lock:
             found = self._views.get(index)
@@ -105,7 +112,7 @@ class Views:
         fresh_s: float = 0.0,
         may_be_lost: bool = False,
         counts: ChangeCounts | None = None,
-    ) -> View:
+    ) -> SegmentView:
         """The view of the manifest as it is now, or was less than *fresh_s* ago, or at the same *counts* of changes.
 
         Raises:
@@ -127,7 +134,9 @@ class Views:
             raise view.lost.why
         return view
 
-    def ask(self, index: IndexRef, question: Callable[[View], Found], deadline: Deadline) -> tuple[View, Found]:
+    def ask(
+        self, index: IndexRef, question: Callable[[SegmentView], Found], deadline: Deadline
+    ) -> tuple[SegmentView, Found]:
         """The view of one search and what it answers; again by a new one where a segment has left the bucket.
 
         Raises:
@@ -144,8 +153,8 @@ class Views:
         return view, question(view)
 
     def layered(
-        self, index: IndexRef, held: View | None, open_layer: Callable[[], OpenSegment], deadline: Deadline
-    ) -> View:
+        self, index: IndexRef, held: SegmentView | None, open_layer: Callable[[], OpenSegment], deadline: Deadline
+    ) -> SegmentView:
         """The view of the manifest as it is now with one more segment, the latest; *held* where nothing has changed.
 
         Args:
@@ -165,7 +174,7 @@ class Views:
             layer = open_layer()
             try:
                 segments = [*below.segments, layer]
-                return View(
+                return SegmentView(
                     index, below.manifest, segments, lexical=self._files.open_view(index, segments), lost=below.lost
                 )
             except CopyGoneError:
@@ -188,7 +197,7 @@ class Views:
 
     def _read(
         self, index: IndexRef, held: OpenView | None, begun_s: float, counts: ChangeCounts | None, deadline: Deadline
-    ) -> View:
+    ) -> SegmentView:
         """The view of the manifest as it is now: the one that is held, if nothing has changed."""
         read_at_s, manifest = self._clock(), self.manifest(index)
         view = held.view if held is not None and held.view.manifest == manifest else None
@@ -203,7 +212,9 @@ class Views:
                 self._views.popitem(last=False)
         return view
 
-    def _opened(self, index: IndexRef, manifest: Manifest, held: Sequence[OpenSegment], deadline: Deadline) -> View:
+    def _opened(
+        self, index: IndexRef, manifest: Manifest, held: Sequence[OpenSegment], deadline: Deadline
+    ) -> SegmentView:
         """Open what *manifest* lists; again where it has changed meanwhile, or local copies went."""
         for _ in range(ATTEMPTS):
             segments, lost, why = self._segments(index, manifest, held, deadline)
@@ -217,7 +228,7 @@ class Views:
                 continue
             self._files.forget_others(index, segments)
             told = Lost(tuple(lost), len(manifest.segments), why)
-            return View(index, manifest, segments, lexical=lexical, lost=told)
+            return SegmentView(index, manifest, segments, lexical=lexical, lost=told)
         raise DatabaseError("the index changes faster than it can be opened", service="index")
 
     def _segments(
@@ -247,3 +258,86 @@ class Views:
 
     def _wrote(self, index: IndexRef, before: Manifest, after: Manifest) -> bool:
         return self._manifests.write(index.tenant, index.name, after.encoded(), after.sequence, before.sequence)
+
+
+LAYER = "layer-"
+LATEST = 1 << 62  # above the sequence of any manifest: of two chunks of one id that of the layer counts
+
+
+class LayeredView:
+    """A SearchableIndex: the segments of one index as they are at each call, and a layer over them.
+
+    The layer is a segment like any other, so that a word is as rare as it is in both together.  Its files are among
+    the local copies and go as they do; it is written again where a search wants it.
+    """
+
+    def __init__(self, views: Views, files: SegmentFiles, index: IndexRef, chunks: Sequence[IndexedChunk]) -> None:
+        for chunk in chunks:
+            check_dimension(index.dimension, len(chunk.vector))
+        self._views = views
+        self._files = files
+        self._index = index
+        self._chunks = tuple(chunks)
+        self._entry: SegmentEntry | None = None
+        self._held: SegmentView | None = None
+        self._lock = threading.Lock()
+
+    def ready(
+        self,
+        index: IndexRef,
+        deadline: Deadline,
+        counts: ChangeCounts | None = None,  # noqa: ARG002
+        queries: Sequence[CandidateQuery] = (),
+    ) -> None:
+        """Open what is live, with the layer; the manifest is read whatever the *counts*."""
+        self._current(index, deadline).look_ahead(queries, deadline)
+
+    def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
+        return self._current(index, deadline).candidates(queries, deadline)
+
+    def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
+        return self._current(index, deadline).read(ranges, deadline)
+
+    def nearest_of(
+        self, index: IndexRef, wanted: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
+    ) -> list[Hit]:
+        return self._current(index, deadline).nearest_of(wanted, revisions, deadline)
+
+    def count(self, index: IndexRef, deadline: Deadline) -> int:
+        return self._current(index, deadline).count()
+
+    def _current(self, index: IndexRef, deadline: Deadline) -> SegmentView:
+        if index != self._index:
+            raise IndexMovedError(f"the tenant moved to {index.name} since the layer was made")
+        with self._lock:
+            self._held = self._views.layered(index, self._held, lambda: self._opened(deadline), deadline)
+            return self._held
+
+    def _opened(self, deadline: Deadline) -> OpenSegment:
+        """The layer's segment; written again where its copy is gone."""
+        entry = self._entry
+        if entry is None or not self._files.has(self._index, entry.name):
+            entry = self._entry = self._written()
+        try:
+            return self._files.open(self._index, entry, [entry.name], deadline)
+        except IndexLostError:  # its copy went this moment, and no bucket has it
+            self._entry = self._written()
+            return self._files.open(self._index, self._entry, [self._entry.name], deadline)
+
+    def _written(self) -> SegmentEntry:
+        folder = Path(tempfile.mkdtemp(prefix="ragdrop-layer-"))
+        try:
+            tag = secrets.randbits(32)
+            writer = SegmentWriter(folder, self._index, f"{LAYER}{tag:08x}", tag)
+            try:
+                for row in in_order(self._chunks):
+                    writer.add(row)
+                written = writer.finish()
+            finally:
+                writer.close()
+            self._files.install(self._index, written.entry, written.path)
+            return replace(written.entry, sequence=LATEST)
+        except OSError as exc:
+            raise DatabaseError(f"a layer could not be written: {exc.strerror}", service="index") from exc
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -81,7 +81,6 @@ class OpenSearchChunkIndex:
         return cls(RepeatableCalls(client, retries=retries), shards=shards, ef_search=ef_search)
 
     def drops_superseded(self, index: IndexRef) -> bool:  # noqa: ARG002 - the port names it
-        """No: each is removed."""
         return False
 
     def ready(
@@ -94,7 +93,6 @@ class OpenSearchChunkIndex:
         """Nothing to do."""
 
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
-        """Write chunks, at most 100 or 5 MB a request; the same id replaces."""
         for chunk in chunks:
             if chunk.key.tenant != index.tenant:
                 raise ValueError("a chunk of another tenant")
@@ -150,11 +148,9 @@ class OpenSearchChunkIndex:
         return self._delete(index, clause, deadline, routing_value(key, index.routes))
 
     def revisions(self, index: IndexRef, *, cursor: str | None, limit: int, deadline: Deadline) -> RevisionPage:
-        """Some of the tenant's revisions by one search, in the order of their terms."""
         return read_revisions(self._caller, index, cursor=cursor, limit=limit, deadline=deadline)
 
     def count(self, index: IndexRef, deadline: Deadline) -> int:
-        """Visible chunks of the tenant."""
         try:
             answer = self._caller.raw(
                 "POST",
@@ -175,7 +171,6 @@ class OpenSearchChunkIndex:
             return int(answer["count"])
 
     def faults(self, index: IndexRef, deadline: Deadline) -> IndexFaults:  # noqa: ARG002 - the port names it
-        """None that a client can see: the server checks its own files."""
         return IndexFaults()
 
     def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:  # noqa: ARG002 - as above
@@ -188,7 +183,6 @@ class OpenSearchChunkIndex:
         self.drop(index, deadline)
 
     def damaged(self, index: IndexRef) -> tuple[str, ...]:  # noqa: ARG002 - the port names it
-        """None that is known."""
         return ()
 
     def drop(self, index: IndexRef, deadline: Deadline) -> int:
@@ -196,7 +190,6 @@ class OpenSearchChunkIndex:
         return self._delete(index, tenant_clause(index.tenant), deadline, None)
 
     def check(self, deadline: Deadline) -> None:
-        """Return if the server answers, is new enough and has the k-NN plugin."""
         self._admin.check(deadline)
 
     def _write(self, index: IndexRef, lines: list[BulkLine], deadline: Deadline) -> None:

@@ -13,7 +13,7 @@ from ragdrop.config import TEXTRACT, Settings
 from ragdrop.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from bucketindex.engine import BucketChunkIndex
+    from bucketindex.index import BucketChunkIndex
     from ragdrop.models.http import OpenAiHttp
     from ragdrop.ports import ChatModel, ChunkIndex, Embedder, ObjectStore, Parser, TextRecognizer
     from ragdrop.ports.manifests import ManifestStore
@@ -42,7 +42,7 @@ def bucket_index(
     state: ObjectStore, manifests: ManifestStore, folder: Path, *, clock: Callable[[], float]
 ) -> BucketChunkIndex:
     """Make the bucket index, with local copies as large as the disk for temporary files lets them be."""
-    from bucketindex.engine import BucketChunkIndex
+    from bucketindex.index import BucketChunkIndex
 
     room = shutil.disk_usage(tempfile.gettempdir()).total * SHARE_OF_DISK
     return BucketChunkIndex(state, manifests, folder, max_bytes=int(min(room, MAX_COPIES_BYTES)), clock=clock)

@@ -30,7 +30,7 @@ from ragdrop.ports.visited import VisitedCache
 from ragdrop.ports.wiring import WiringProbe
 
 if TYPE_CHECKING:
-    from bucketindex.engine import BucketChunkIndex
+    from bucketindex.index import BucketChunkIndex
 
 
 class GivenPorts(TypedDict, total=False):

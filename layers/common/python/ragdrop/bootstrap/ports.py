@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Unpack
 from ragdrop.config import Settings
 
 if TYPE_CHECKING:
-    from bucketindex.engine import BucketChunkIndex
+    from bucketindex.index import BucketChunkIndex
     from ragdrop.bootstrap.given import GivenPorts
     from ragdrop.ingest.revision_store import RevisionStore
     from ragdrop.models.http import OpenAiHttp

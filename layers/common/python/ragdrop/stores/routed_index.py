@@ -53,7 +53,6 @@ class RoutedIndex:
         self._connect = opensearch
 
     def drops_superseded(self, index: IndexRef) -> bool:
-        """Whether superseded revisions go without being removed one by one."""
         return self._of(index).drops_superseded(index)
 
     def ready(
@@ -63,7 +62,6 @@ class RoutedIndex:
         counts: ChangeCounts | None = None,
         queries: Sequence[CandidateQuery] = (),
     ) -> None:
-        """Do what a search can do before its vector is known."""
         self._of(index).ready(index, deadline, counts, queries)
 
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
@@ -73,13 +71,11 @@ class RoutedIndex:
         self._of(index).upsert(index, chunks, deadline)
 
     def refresh(self, indexes: Iterable[IndexRef], deadline: Deadline) -> None:
-        """Make what was written to *indexes* visible."""
         wanted = list(indexes)
         if any(self._is_mirrored(each) for each in wanted):
             self._opensearch.refresh([each for each in wanted if self._is_mirrored(each)], deadline)
 
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
-        """Vector and lexical hits of every query."""
         return self._of(index).candidates(index, queries, deadline)
 
     def overlaid(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> SearchableIndex:
@@ -87,13 +83,11 @@ class RoutedIndex:
         return self._bucket.overlaid(index, chunks, deadline)
 
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
-        """The chunks of each range."""
         return self._of(index).read(index, ranges, deadline)
 
     def nearest_of(
         self, index: IndexRef, wanted: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
     ) -> list[Hit]:
-        """Of each revision the chunk nearest to *wanted*."""
         return self._of(index).nearest_of(index, wanted, revisions, deadline)
 
     def remove(
@@ -105,37 +99,29 @@ class RoutedIndex:
         )
 
     def revisions(self, index: IndexRef, *, cursor: str | None, limit: int, deadline: Deadline) -> RevisionPage:
-        """Some of the tenant's revisions."""
         return self._of(index).revisions(index, cursor=cursor, limit=limit, deadline=deadline)
 
     def count(self, index: IndexRef, deadline: Deadline) -> int:
-        """Chunks of the tenant in this index."""
         return self._of(index).count(index, deadline)
 
     def faults(self, index: IndexRef, deadline: Deadline) -> IndexFaults:
-        """What of the durable copies is missing or was overwritten."""
         return self._of(index).faults(index, deadline)
 
     def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:
-        """Return if what is stored of the tenant is there and what was written; the most chunks that it can hold."""
         return self._of(index).verify(index, deadline, reading)
 
     def discard_damaged(self, index: IndexRef, deadline: Deadline) -> None:
-        """Drop what is damaged."""
         self._of(index).discard_damaged(index, deadline)
 
     def damaged(self, index: IndexRef) -> tuple[str, ...]:
-        """Names of the parts that could not be read lately."""
         return self._of(index).damaged(index)
 
     def drop(self, index: IndexRef, deadline: Deadline) -> int:
-        """Remove all of the tenant's chunks from this index, and from the bucket index beside it."""
         if self._is_mirrored(index):
             self._bucket.drop(index, deadline)
         return self._of(index).drop(index, deadline)
 
     def check(self, deadline: Deadline) -> None:
-        """Return if the index of new tenants can be searched."""
         (self._opensearch if self._connect is not None else self._bucket).check(deadline)
 
     def _is_mirrored(self, index: IndexRef) -> bool:

@@ -28,7 +28,6 @@ class EmfMetrics:
         self._stage = stage
 
     def put(self, values: Mapping[str, float], *, dependency: str | None = None) -> None:
-        """Print one line with all *values*."""
         # one a line: the shared one of Powertools mixes what threads put; an empty service adds no dimension
         line = AmazonCloudWatchEMFProvider(namespace=NAMESPACE, service="")
         line.add_dimension("stage", self._stage)

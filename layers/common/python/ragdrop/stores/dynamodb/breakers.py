@@ -45,7 +45,6 @@ class DynamoDbBreakers:
         return breakers_of(item or {})
 
     def open(self, dependency: str, at_s: float, *, reopens_before_s: float) -> Breaker:
-        """Open, by one conditional write."""
         outcome = self._update(
             sets={f"{dependency}.opened_at": at_s},
             removes=(f"{dependency}.trial", f"{dependency}.trial_until"),
@@ -55,7 +54,6 @@ class DynamoDbBreakers:
         return breakers_of(outcome.item or {}).get(dependency, Breaker(opened_at_s=at_s))
 
     def claim(self, dependency: str, opened_at_s: float, trial: str, *, now_s: float, until_s: float) -> bool:
-        """The lease, by one conditional write."""
         return self._update(
             sets={f"{dependency}.trial_until": until_s, f"{dependency}.trial": trial},
             condition="#opened = :opened AND (attribute_not_exists(#n0) OR #n0 <= :now)",
@@ -64,7 +62,6 @@ class DynamoDbBreakers:
         ).won
 
     def settle(self, dependency: str, trial: str, *, closed: bool, at_s: float) -> bool:
-        """The end of a trial, by one conditional write."""
         ended, other = ("closed_at", "opened_at") if closed else ("opened_at", "closed_at")
         return self._update(
             sets={f"{dependency}.{ended}": at_s},

@@ -43,7 +43,6 @@ class DynamoDbDocuments(DynamoDbPointers, DynamoDbHistory):
         self._sleep = sleep
 
     def head(self, key: DocumentKey) -> Head | None:
-        """The head of one document."""
         item = self._table.get((document_pk(key), HEAD_SK))
         return head_of(item) if item else None
 
@@ -75,12 +74,10 @@ class DynamoDbDocuments(DynamoDbPointers, DynamoDbHistory):
         return paths, Heads({head.key: head for head in heads}, unread)
 
     def detail(self, key: DocumentKey, revision: int) -> Detail | None:
-        """What is kept of one revision."""
         item = self._table.get((document_pk(key), detail_sk(revision)))
         return detail_of(item, key) if item else None
 
     def details(self, revisions: Collection[tuple[DocumentKey, int]], deadline: Deadline) -> list[Detail]:
-        """What is kept of some revisions."""
         asked = {(document_pk(key), detail_sk(revision)): key for key, revision in revisions}
         found, left = read_batch(self._table, list(asked), deadline, self._sleep) if asked else ([], [])
         if left:
@@ -94,12 +91,10 @@ class DynamoDbDocuments(DynamoDbPointers, DynamoDbHistory):
         self._table.put(detail_item(detail) | checkpoint_attributes(checkpoint) | {"expires_at": expires_at})
 
     def checkpoint(self, key: DocumentKey, revision: int) -> Checkpoint | None:
-        """How far a large revision is."""
         item = self._table.get((document_pk(key), detail_sk(revision)))
         return checkpoint_of(item) if item else None
 
     def advance(self, key: DocumentKey, revision: int, before: Checkpoint, after: Checkpoint) -> bool:
-        """Move the checkpoint on the condition that nobody else did."""
         update = Update(checkpoint_attributes(after), expected={"position": before.position})
         outcome = self._table.update((document_pk(key), detail_sk(revision)), update, returning="NONE")
         # a write whose answer was lost is repeated by the SDK, and finds itself in its way
@@ -123,12 +118,10 @@ class DynamoDbDocuments(DynamoDbPointers, DynamoDbHistory):
         return self._take(key, {"revision": seen.revision} if seen else {}, changes)
 
     def give_back(self, key: DocumentKey, revision: int) -> None:
-        """End the lease of a revision that is still pending."""
         update = Update({"lease_until_s": 0.0}, expected={"revision": revision, "status": Status.PENDING})
         self._table.update((document_pk(key), HEAD_SK), update, returning="NONE")
 
     def activate(self, detail: Detail, now_s: float) -> Head | None:
-        """Write the detail with the head whose live revision it becomes, and the change."""
         before = self.head(detail.key)
         if before is None:
             return None
@@ -144,7 +137,6 @@ class DynamoDbDocuments(DynamoDbPointers, DynamoDbHistory):
         return self._finish(before, detail.revision, changes, record, detail)
 
     def put_in_stage(self, detail: Detail, now_s: float) -> Head | None:
-        """Write the detail with the head; not while the stage is being promoted."""
         before, key = self.head(detail.key), detail.key
         if before is None or (before.revision, before.status) != (detail.revision, Status.PENDING):
             return before if before and head_changes.waits_as(before, detail) else None
@@ -159,7 +151,6 @@ class DynamoDbDocuments(DynamoDbPointers, DynamoDbHistory):
         return head if head and head_changes.waits_as(head, detail) else None
 
     def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> Head | None:
-        """Record a failure of a revision that is still pending."""
         before = self.head(key)
         if before is None:
             return None

@@ -30,7 +30,6 @@ class DynamoDbRequestCounts:
         self._given = client
 
     def add_requests(self, tenant: str, window: int, counts: Mapping[str, int]) -> dict[str, int]:
-        """Add by one UpdateItem, which answers with the item as it is then."""
         names = {f"#n{place}": f"{PREFIX}{credential}" for place, credential in enumerate(counts)}
         adds = ", ".join(f"#n{place} :n{place}" for place in range(len(counts)))
         values = {f":n{place}": count for place, count in enumerate(counts.values())}
@@ -55,14 +54,12 @@ class DynamoDbVisitedCache:
         self._table = DynamoDbTable(table, client)
 
     def visited(self, tenant: str, session: str, now_s: float) -> frozenset[str]:
-        """What the session has expanded."""
         item = self._table.get(_key(tenant, session))
         if item is None or item["expires_at"] <= now_s:
             return frozenset()
         return frozenset(item["digests"])
 
     def note(self, tenant: str, session: str, digests: Collection[str], now_s: float) -> None:
-        """Write the item whole."""
         kept = set(sorted(digests)[:MAX_DIGESTS])
         if kept:
             partition, sort = _key(tenant, session)
@@ -108,7 +105,6 @@ class DynamoDbKeptReplies:
         return KeptReply(str(item.get("fingerprint", "")), None if body is None else json.loads(body))
 
     def finish(self, tenant: str, key: str, body: Mapping[str, Any]) -> None:
-        """Set the reply."""
         request = {
             "UpdateExpression": "SET reply = :reply",
             "ConditionExpression": "attribute_exists(PK)",
@@ -117,7 +113,6 @@ class DynamoDbKeptReplies:
         self._table.conditional(_reply_key(tenant, key), request)
 
     def forget(self, tenant: str, key: str) -> None:
-        """Remove the item."""
         self._table.delete(_reply_key(tenant, key))
 
 

@@ -32,7 +32,6 @@ class DynamoDbHistory:
     _sleep: Callable[[float], None] = staticmethod(time.sleep)
 
     def change_counts(self, tenant: str, deadline: Deadline) -> ChangeCounts:
-        """The counts of every shard, by one batch read."""
         found, left = read_batch(self._table, counts_keys(tenant), deadline, self._sleep)
         if left:
             raise DatabaseError("not all change counts could be read", service="registry")
@@ -54,7 +53,6 @@ class DynamoDbHistory:
         return list(islice((change for change in found if change.id != before), limit))
 
     def changes_of(self, key: DocumentKey, *, before_revision: int | None, limit: int) -> list[LiveChange]:
-        """The changes in the items of a document's revisions, the newest first."""
         found: list[LiveChange] = []
         last = "R#~" if before_revision is None else detail_sk(before_revision - 1)
         pages = self._table.query(

@@ -18,18 +18,15 @@ class DynamoDbManifests:
         self._table = DynamoDbTable(table, client)
 
     def read(self, tenant: str, index: str) -> str | None:
-        """The manifest, by one consistent GetItem."""
         item = self._table.get(_key(tenant, index))
         return None if item is None else str(item["body"])
 
     def write(self, tenant: str, index: str, body: str, sequence: int, before: int) -> bool:
-        """Write by one UpdateItem whose condition is the number before."""
         changes = {"body": body, "sequence": sequence}
         update = Update(changes, {"sequence": before}) if before else Update(changes, only_new=True)
         return self._table.update(_key(tenant, index), update, returning="NONE").won
 
     def delete(self, tenant: str, index: str) -> None:
-        """Remove the item."""
         self._table.delete(_key(tenant, index))
 
 

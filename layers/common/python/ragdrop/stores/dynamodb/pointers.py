@@ -31,7 +31,6 @@ class DynamoDbPointers:
     _table: DynamoDbTable
 
     def point(self, detail: Detail, *, known: bool = False) -> None:
-        """Note a revision's name, and its promotion."""
         if not (known and self._note_again(detail.key, detail.revision)):
             self._note_name(detail.key, detail.revision)
         level = detail.facts.promotion_level
@@ -47,7 +46,6 @@ class DynamoDbPointers:
             )
 
     def unpoint(self, head: Head) -> None:
-        """Remove what leads nowhere."""
         gone = nothing_answers_until(head)
         if gone:
             self._forget_name(head.key, gone)
@@ -56,7 +54,6 @@ class DynamoDbPointers:
             self._table.delete_if(_promoted_key(head.key), "revision <= :revision", {":revision": standard})
 
     def promoted(self, tenant: str, deadline: Deadline) -> list[Promoted]:
-        """The tenant's list."""
         deadline.timeout_s(1.0, stage="registry")
         found = []
         for item in self._table.query(f"C#{tenant}"):

@@ -59,7 +59,6 @@ class DynamoDbReceipts:
     def receipts_with_feedback(
         self, tenant: str, *, after: str, limit: int, now_s: float
     ) -> tuple[list[Receipt], str | None]:
-        """Query the items that name receipts, then read each receipt."""
         behind = (f"{after} ", BEHIND_EVERY_ID)
         noted = islice(self._table.query(_feedback_partition(tenant), between=behind, page_size=limit), limit)
         ids = [item["SK"] for item in noted]

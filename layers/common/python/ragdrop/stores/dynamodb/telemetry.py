@@ -47,7 +47,6 @@ class DynamoDbTelemetry:
         self._table.batch_put([_item(tenant, name, found, expires_at_s) for name, found in vectors.items()])
 
     def add_use(self, key: DocumentKey, count: int, last_retrieved: str) -> None:
-        """Add to the counts of a document."""
         update = Update({"last_retrieved": last_retrieved}, additions={"query_count": count}, whatever_is_there=True)
         self._table.update(_usage_key(key), update, returning="NONE")
 
@@ -61,7 +60,6 @@ class DynamoDbTelemetry:
         }
 
     def forget_use(self, key: DocumentKey) -> None:
-        """Remove the counts of a document."""
         self._table.delete(_usage_key(key))
 
     def add_counts(self, tenant: str, hour: str, counts: Counts) -> None:

@@ -36,7 +36,6 @@ class DynamoDbKeys:
         self._table = table
 
     def api_key(self, sha256: str) -> ApiKey | None:
-        """The key of that hash."""
         item = self._table.get(_key(sha256))
         return api_key_of(item) if item else None
 
@@ -46,16 +45,13 @@ class DynamoDbKeys:
         self._table.put(api_key_item(key))
 
     def api_keys(self, tenant: str) -> list[ApiKey]:
-        """The keys that the tenant's list names."""
         found = (self.api_key(entry["SK"]) for entry in self._table.query(_list(tenant)))
         return sorted((key for key in found if key), key=lambda key: (key.created_at, key.sha256))
 
     def revoke_api_key(self, sha256: str) -> bool:
-        """Mark a key as revoked."""
         return self._table.update(_key(sha256), Update({"revoked": True}), returning="NONE").won
 
     def expire_api_key(self, sha256: str, expires_at_s: float) -> bool:
-        """Write when a key expires."""
         return self._table.update(_key(sha256), Update({"expires_at_s": expires_at_s}), returning="NONE").won
 
     def _forget_keys(self, tenant: str) -> int:
@@ -83,12 +79,10 @@ class DynamoDbFolders:
         self._table = table
 
     def folders(self, tenant: str) -> frozenset[str]:
-        """The folders noted."""
         item = self._table.get((f"T#{tenant}", "F"))
         return frozenset(item.get("folders") or ()) if item else frozenset()
 
     def note_folder(self, tenant: str, folder: str) -> None:
-        """Add one, unless there are as many as there may be."""
         update = Update(additions={"folders": {folder}}, fewer_than={"folders": MAX_FOLDERS})
         self._table.update((f"T#{tenant}", "F"), update, returning="NONE")
 
@@ -97,19 +91,16 @@ class DynamoDbTenants(DynamoDbKeys):
     """The part of the registry that knows who there is and who may ask."""
 
     def tenant(self, name: str, *, consistent: bool = True) -> Tenant | None:
-        """One tenant."""
         found = {item["SK"]: item for item in self._table.query(f"T#{name}", consistent=consistent)}
         item = found.pop(TENANT_SK, None)
         return tenant_of(item, found.values()) if item else None
 
     def create_tenant(self, tenant: Tenant) -> bool:
-        """Write a new tenant; False where one of that name exists."""
         # the entry of the list first: one without its tenant is passed over, a tenant without one would be invisible
         self._table.put({"PK": TENANT_LIST_PK, "SK": tenant.name})
         return self._table.put(tenant_item(tenant), only_new=True)
 
     def tenants(self) -> list[Tenant]:
-        """All tenants by name."""
         names = [item["SK"] for item in self._table.query(TENANT_LIST_PK)]
         found = (self.tenant(name) for name in names)
         return [tenant for tenant in found if tenant]
@@ -117,14 +108,12 @@ class DynamoDbTenants(DynamoDbKeys):
     def move_indexes(
         self, before: Tenant, *, active: ActiveIndex, building: ActiveIndex | None, previous: ActiveIndex | None
     ) -> bool:
-        """Write which indexes a tenant has; False where another move came since *before*."""
         indexes = {"active": active, "building": building, "previous": previous}
         changes = {name: asdict(index) if index else None for name, index in indexes.items()}
         update = Update(changes | {"moves": before.moves + 1}, expected={"moves": before.moves})
         return self._table.update((f"T#{before.name}", "T"), update, returning="NONE").won
 
     def put_calibration(self, name: str, calibration: Calibration) -> bool:
-        """Write a tenant's fit; False for an unknown tenant."""
         update = Update({"calibration": asdict(calibration)}, additions={"generation": 1})
         return self._table.update((f"T#{name}", "T"), update, returning="NONE").won
 
@@ -153,7 +142,6 @@ class DynamoDbTenants(DynamoDbKeys):
         return self._table.put({"PK": partition, "SK": sort, "promoted_at_s": now_s}, only_new=True)
 
     def end_stage(self, name: str, stage: str) -> None:
-        """Remove that item."""
         self._table.delete(stage_key(name, stage))
 
     def canary_runs(self, name: str) -> dict[str, CanaryRun]:
@@ -161,15 +149,12 @@ class DynamoDbTenants(DynamoDbKeys):
         return {item["SK"]: _run(item) for item in self._table.query(_canaries(name))}
 
     def put_canary_run(self, name: str, run: CanaryRun) -> None:
-        """Write the item whole."""
         self._table.put({"PK": _canaries(name), "SK": run.vault, "body": json.dumps(asdict(run), ensure_ascii=False)})
 
     def set_enabled(self, name: str, *, enabled: bool) -> bool:
-        """Let a tenant's credentials open something, or nothing."""
         return self._table.update((f"T#{name}", TENANT_SK), Update({"enabled": enabled}), returning="NONE").won
 
     def set_rates(self, name: str, rates: RateLimits) -> bool:
-        """Bound a tenant's requests."""
         update = Update({"rates": asdict(rates) if rates.any else None})
         return self._table.update((f"T#{name}", TENANT_SK), update, returning="NONE").won
 

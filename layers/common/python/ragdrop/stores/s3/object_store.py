@@ -133,7 +133,6 @@ class S3ObjectStore:
         )
 
     def copy_version(self, key: str, version_id: str, *, metadata: Mapping[str, str]) -> StoredObject | None:
-        """Copy a version onto its own key; tags do not come along."""
         with self._translated():
             try:
                 old = self._client.head_object(Bucket=self.bucket, Key=key, VersionId=version_id)
@@ -164,14 +163,12 @@ class S3ObjectStore:
         )
 
     def delete(self, key: str) -> str | None:
-        """Put a delete marker on top; its version id, None where the bucket keeps no versions."""
         with self._translated():
             answer = self._client.delete_object(Bucket=self.bucket, Key=key)
         marker: str | None = answer.get("VersionId") if answer.get("DeleteMarker") else None
         return marker
 
     def remove_version(self, key: str, version_id: str) -> None:
-        """Remove one version, or one delete marker."""
         with self._translated():
             self._client.delete_object(Bucket=self.bucket, Key=key, VersionId=version_id)
 

@@ -49,15 +49,12 @@ class SqsMessageQueue:
         self._given = client
 
     def is_bulk(self, delivery: Delivery) -> bool:
-        """Whether a message came from the queue for bulk work."""
         return self.has_bulk and delivery.queue == _name_of(self.bulk_url)
 
     def move(self, deliveries: Sequence[Delivery]) -> None:
-        """Send messages to the queue for bulk work, ten a request."""
         self._send_bulk([(each.group, each.body) for each in deliveries])
 
     def send(self, key: str) -> None:
-        """Ask ingest to look at *key*."""
         with self._translated():
             self._client.send_message(QueueUrl=self.url, MessageBody=look_at(key))
 
@@ -70,11 +67,9 @@ class SqsMessageQueue:
             self._send_bulk(messages)
 
     def go_on(self, continuation: Continuation) -> None:
-        """Ask ingest to go on with a large document."""
         self._send_bulk([(group_of(continuation.key), go_on(continuation))])
 
     def merge(self, wanted: MergeRequest) -> None:
-        """Ask ingest to merge segments of an index."""
         self._send_bulk([(wanted.tenant, merge_segments(wanted))])
 
     def redrive(self) -> int:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import heapq
 import logging
 import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 
 from bucketindex.durable_copies import DurableCopies
-from bucketindex.layer import LayeredView
 from bucketindex.local_files import PIECE_BYTES, SegmentFiles
 from bucketindex.manifest import (
     MAX_SEGMENTS,
@@ -29,10 +30,12 @@ from bucketindex.manifest import (
     segment_name,
     to_merge,
 )
-from bucketindex.merging import MergedRows
-from bucketindex.rows import StoredChunk, in_order
+from bucketindex.rows import RevisionKey, StoredChunk, in_order
+from bucketindex.segment import OpenSegment
+from bucketindex.segment_view import Place, SegmentView
 from bucketindex.segment_writer import SegmentWriter
-from bucketindex.views import Views
+from bucketindex.vectors import sign_bytes
+from bucketindex.views import LayeredView, Views
 from ragdrop.domain.chunks import (
     CandidateQuery,
     Candidates,
@@ -51,6 +54,76 @@ from ragdrop.errors import DatabaseError, DeadlineError, DependencyError, IndexL
 from ragdrop.ports import ObjectStore
 from ragdrop.ports.chunk_index import SOME_BYTES, FindDead, IndexFaults, Reading, SearchableIndex
 from ragdrop.ports.manifests import ManifestStore
+
+ASKED = 100  # revisions at once: what one batch read of heads takes
+
+
+class MergedRows:
+    """The rows of *segments*, in order; which documents are left is found when it is made.
+
+    Raises:
+        DeadlineError: The time was used up.
+    """
+
+    def __init__(self, view: SegmentView, segments: Sequence[OpenSegment], dead: FindDead, deadline: Deadline) -> None:
+        self._view = view
+        self._deadline = deadline
+        self._left = [each for batch in _batches(_documents(segments)) for each in self._alive(batch, dead)]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no chunk is left."""
+        return not self._left
+
+    def __iter__(self) -> Iterator[StoredChunk]:
+        for order, places in groupby(self._left, key=lambda each: each[0]):
+            self._deadline.timeout_s(1.0, stage="index")
+            rows = [row for _, segment, number in places for row in self._rows(order, segment, number)]
+            yield from sorted(rows, key=lambda row: row.ordinal)
+
+    def _alive(self, batch: list[Place], dead: FindDead) -> list[Place]:
+        self._deadline.timeout_s(1.0, stage="index")
+        tenant = self._view.index.tenant
+        kept = [each for each in batch if self._chunks(each[1], each[2])]
+        found = {(DocumentKey(tenant, order[0], order[1]), order[2]) for order, _, _ in kept}
+        gone = dead(sorted(found, key=lambda each: (each[0].s3_key, each[1]))) if found else set()
+        return [each for each in kept if (DocumentKey(tenant, each[0][0], each[0][1]), each[0][2]) not in gone]
+
+    def _chunks(self, segment: OpenSegment, document: int) -> list[int]:
+        gone = self._view.gone(segment)
+        return [number for number in range(*segment.chunk_range(document)) if number not in gone]
+
+    def _rows(self, order: RevisionKey, segment: OpenSegment, document: int) -> Iterator[StoredChunk]:
+        numbers = self._chunks(segment, document)
+        encoded = segment.document_bytes(document)
+        size = segment.header.dimension
+        signs = sign_bytes(size)
+        for number, body in zip(numbers, segment.bodies(numbers, self._deadline), strict=True):
+            vector = bytes(segment.vectors[number * size : (number + 1) * size])
+            kept_signs = bytes(segment.signs[number * signs : (number + 1) * signs])
+            ordinal = segment.ordinals(number, number + 1)[0]
+            yield StoredChunk(order, ordinal, encoded, body, vector, kept_signs, segment.norms[number])
+
+
+def _documents(segments: Sequence[OpenSegment]) -> Iterator[Place]:
+    return heapq.merge(*map(_places, segments), key=lambda place: place[0])
+
+
+def _places(segment: OpenSegment) -> Iterator[Place]:
+    for order, number in segment.documents_from(("", "", -1)):
+        yield order, segment, number
+
+
+def _batches(places: Iterator[Place]) -> Iterator[list[Place]]:
+    batch: list[Place] = []
+    for place in places:
+        batch.append(place)
+        if len(batch) == ASKED:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +165,6 @@ class BucketChunkIndex:
         self._merge_above = merge_above
 
     def drops_superseded(self, index: IndexRef) -> bool:  # noqa: ARG002 - the port names it
-        """Yes: the registry hides them at once, and merges drop them."""
         return True
 
     def ready(
@@ -106,11 +178,6 @@ class BucketChunkIndex:
         self._views.current(index, deadline, counts=counts).look_ahead(queries, deadline)
 
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
-        """Write a segment and add it to the manifest; it is visible at once.
-
-        Raises:
-            ConfigurationError: A vector is not of the index's dimension; nothing was written.
-        """
         for chunk in chunks:
             check_dimension(index.dimension, len(chunk.vector))
         if not chunks:
@@ -125,7 +192,6 @@ class BucketChunkIndex:
         """Nothing to do: what the manifest lists is visible."""
 
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
-        """Vector and lexical hits of every query, all of one moment."""
         deadline.timeout_s(1.0, stage="index")
         for query in queries:
             if query.vector is not None:
@@ -143,7 +209,6 @@ class BucketChunkIndex:
         return layered
 
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
-        """The chunks of each range in order of their ordinals, all of one moment."""
         return self._views.ask(index, lambda view: view.read(ranges, deadline), deadline)[1]
 
     def nearest_of(
@@ -153,7 +218,6 @@ class BucketChunkIndex:
         revisions: Sequence[tuple[DocumentKey, int]],
         deadline: Deadline,
     ) -> list[Hit]:
-        """Of each revision the chunk nearest to *wanted*, all of one moment."""
         return self._views.ask(index, lambda view: view.nearest_of(wanted, revisions, deadline), deadline)[1]
 
     def remove(
@@ -179,28 +243,19 @@ class BucketChunkIndex:
         return sum(map(len, removed.values()))
 
     def revisions(self, index: IndexRef, *, cursor: str | None, limit: int, deadline: Deadline) -> RevisionPage:
-        """Some of the tenant's revisions, by vault, path and revision."""
         return self._views.current(index, deadline).revisions(cursor, limit)
 
     def count(self, index: IndexRef, deadline: Deadline) -> int:
-        """Chunks that are neither removed nor replaced; those of superseded revisions count until a merge."""
         manifest = self._views.manifest(index)
         return manifest.chunks and self._views.current(index, deadline).count()
 
     def faults(self, index: IndexRef, deadline: Deadline) -> IndexFaults:
-        """Segments that are missing, have another size or another ETag; or the manifest, where it cannot be read."""
         return self._durable.faults(index, deadline)
 
     def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:
-        """Return if every segment is there as it was written and, of those that are read, as its checksums say.
-
-        Raises:
-            IndexLostError: One is not.
-        """
         return self._durable.verify(index, deadline, reading)
 
     def drop(self, index: IndexRef, deadline: Deadline) -> int:
-        """Remove all of the tenant's chunks from this index, segments and local copies too; how many."""
         manifest = self._views.manifest(index)
         if not manifest.sequence:
             return 0
@@ -211,16 +266,10 @@ class BucketChunkIndex:
         return count
 
     def check(self, deadline: Deadline) -> None:
-        """Return if the bucket answers.
-
-        Raises:
-            ObjectStoreError: It does not.
-        """
         deadline.timeout_s(1.0, stage="index")
         self._state.head(f"{prefix_of(IndexRef('none', 'none', 0))}none")
 
     def merge_is_due(self, index: IndexRef) -> bool:
-        """Whether what was written last made so many segments that some should become one; said once."""
         return self._due.pop(index, False)
 
     def merge(
@@ -231,12 +280,6 @@ class BucketChunkIndex:
         *,
         everything: bool = False,
     ) -> int:
-        """Make one segment of some, without what was removed, replaced, or is *dead*; how many there were.
-
-        With *everything* all segments but those that together are too large for one, a single one too.
-
-        Two merges at once are harmless: the one that ends last finds its segments gone, and leaves all as it is.
-        """
         manifest = self._views.manifest(index)
         chosen = all_that_fit(manifest.segments) if everything else to_merge(manifest.segments, above=self._merge_above)
         if not chosen and manifest.removals:
@@ -247,7 +290,6 @@ class BucketChunkIndex:
         return len(chosen) if self._merge(index, chosen, dead, deadline) else 0
 
     def tidy(self, index: IndexRef, deadline: Deadline) -> int:
-        """Remove segments that are not live for an hour from the bucket, and what writers that died left; how many."""
         live = {segment_name(index, each.name) for each in self._views.manifest(index).segments}
         return self._remove_others(index, live, RETIRED_S, deadline)
 
@@ -267,7 +309,6 @@ class BucketChunkIndex:
         return gone
 
     def discard_damaged(self, index: IndexRef, deadline: Deadline) -> None:
-        """Take segments that are missing or damaged out of the manifest."""
         self._files.forget(index)  # a copy may be whole where the object is not
         self._views.forget(index)
         try:
@@ -279,7 +320,6 @@ class BucketChunkIndex:
             self._views.change(index, lambda before: before.without(lost), deadline)
 
     def damaged(self, index: IndexRef) -> tuple[str, ...]:
-        """Segments of the last view that could not be opened."""
         held = self._views.held(index)
         return () if held is None else held.lost.segments
 

@@ -11,9 +11,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
-from bucketindex.analysis import query_terms
-from bucketindex.facets import DATE, facet, groups_of, numbering, revision_facet, split
-from bucketindex.lexical import STOPS, WORDS, FacetFilter, LexicalSearch
+from bucketindex.lexical import (
+    DATE,
+    STOPS,
+    WORDS,
+    FacetFilter,
+    LexicalSearch,
+    facet,
+    groups_of,
+    numbering,
+    query_terms,
+    revision_facet,
+    split,
+)
 from bucketindex.manifest import Manifest
 from bucketindex.rows import RevisionKey, as_found
 from bucketindex.segment import OpenSegment, gone_from
@@ -54,7 +64,7 @@ class Lost:
     why: IndexLostError | None
 
 
-class View:
+class SegmentView:
     """The live segments of an index.
 
     Args:
@@ -96,7 +106,6 @@ class View:
         return sorted({name[len(kind) :] for each in self.segments for name in each.facets if name.startswith(kind)})
 
     def count(self) -> int:
-        """Chunks that are neither removed nor replaced."""
         return sum(each.chunks - len(self._gone[each.tag]) for each in self.segments)
 
     def gone(self, segment: OpenSegment) -> frozenset[int]:
@@ -114,7 +123,6 @@ class View:
                 self._ahead.put((query.text, facets, query.limit), worded, now_s=0.0)
 
     def candidates(self, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
-        """Vector and lexical hits of every query."""
         vectors: dict[int, WantedVector] = {}
         found: list[tuple[list[Scored], list[Scored], WantedVector]] = []
         for query in queries:
@@ -129,7 +137,6 @@ class View:
         ]
 
     def read(self, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
-        """The chunks of each range in order of their ordinals."""
         places = [
             self._of_revision(each.key, each.revision, each.first, each.last)
             if each.key.tenant == self.index.tenant
@@ -160,7 +167,6 @@ class View:
         return best_first(hits)
 
     def revisions(self, cursor: str | None, limit: int) -> RevisionPage:
-        """Some of the revisions, by vault, path and revision."""
         after: RevisionKey = tuple(json.loads(cursor)) if cursor else ("", "", -1)
         found: dict[RevisionKey, IndexedRevision] = {}
         streams = [self._documents_from(each, after) for each in self.segments]
