@@ -14,8 +14,7 @@ from ragdrop.domain.documents import Detail, Failure, Head, Heads, Name, Page, S
 from ragdrop.domain.golden import CanaryRun
 from ragdrop.domain.history import LiveChange, change_of, milliseconds
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.rates import RateLimits
-from ragdrop.domain.tenants import ActiveIndex, KeptSettings, Tenant
+from ragdrop.domain.tenants import ActiveIndex, KeptSettings, RateLimits, Tenant
 from ragdrop.errors import DatabaseError, RagdropError
 from ragdrop.ports import Claim
 from ragdrop.ports.registry import MAX_FOLDERS, Checkpoint

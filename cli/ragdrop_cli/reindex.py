@@ -149,8 +149,8 @@ def reindex(
 
     With --json one object a tenant is printed, one a line.
     """
-    sizes = {"chunk_tokens": chunk_tokens, "chunk_overlap_tokens": chunk_overlap_tokens}
-    sizes = {name: size for name, size in sizes.items() if size is not None}
+    given: dict[str, Any] = {"chunk_tokens": chunk_tokens, "chunk_overlap_tokens": chunk_overlap_tokens}
+    sizes = {name: size for name, size in given.items() if size is not None}
     if rollback + drop_old + abort + bool(sizes or outdated or to) > 1:
         raise typer.BadParameter("--rollback, --drop-old, --abort and what a new index is like exclude each other")
     deployment = session_of(context).deployment()
@@ -163,7 +163,7 @@ def reindex(
         step = give_up
         tenants = [each for each in tenants if tenant or each.building]
     else:
-        wanted = deployment.settings.model_copy(update=sizes).seed_index()
+        wanted = replace(deployment.settings, **sizes).seed_index()
         step = build(moved_to(wanted, to, deployment.settings.engine) if to else wanted, anew=outdated)
     if not tenants:
         note("there is no tenant to do that for")

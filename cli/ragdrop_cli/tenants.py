@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.rates import RateLimits
-from ragdrop.domain.tenants import ApiKey, Role, Tenant
+from ragdrop.domain.tenants import ApiKey, RateLimits, Role, Tenant
 from ragdrop.domain.times import duration_s, rfc3339
 from ragdrop.errors import ConflictError
 from ragdrop_cli.failures import USAGE

@@ -9,8 +9,7 @@ import pytest
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.rates import RateLimits
-from ragdrop.domain.tenants import ApiKey, KeptSettings, key_hash
+from ragdrop.domain.tenants import ApiKey, KeptSettings, RateLimits, key_hash
 from ragdrop.ports import Registry
 from tests.contract.registry_examples import buried, indexed, new_tenant_name, tenant_of
 

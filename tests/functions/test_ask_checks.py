@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ def asking() -> Asking:
 
 def with_policy(asking: Asking, policy: str) -> Asking:
     app = asking.world.app
-    app.ports.settings = app.ports.settings.model_copy(update={"citation_policy": policy})
+    app.ports.settings = replace(app.ports.settings, citation_policy=policy)
     return asking
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragdrop.domain.rates import RateLimits
+from ragdrop.domain.tenants import RateLimits
 from tests.functions.conftest import Deployment, LocalContext
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.rates import RateLimits
+from ragdrop.domain.tenants import RateLimits
 from ragdrop.errors import DatabaseError
 from ragdrop.ports.message_queue import Change, Continuation, Delivery
 from tests.functions.conftest import EXAMPLE_BUCKET, Deployment, LocalContext

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from ragdrop.domain.rates import RateLimits
-from ragdrop.domain.tenants import Caller
+from ragdrop.domain.tenants import Caller, RateLimits
 from testing.memory_services import MemoryTokens
 from tests.functions.conftest import Deployment
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -231,7 +232,7 @@ def test_ctrl_c_says_how_to_go_on_and_how_to_give_up(ragdrop: CommandLine) -> No
 def cut_off(filled: CommandLine) -> CommandLine:
     """A reindex with `SMALLER` that was stopped after the second of three documents."""
     sizes = {"chunk_tokens": 64, "chunk_overlap_tokens": 0}
-    wanted = filled.deployment.settings.model_copy(update=sizes).seed_index()
+    wanted = replace(filled.deployment.settings, **sizes).seed_index()
 
     def stop(done: int, _total: int) -> None:
         if done == 2:

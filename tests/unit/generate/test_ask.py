@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -99,9 +100,7 @@ def test_a_chat_service_that_is_down_is_an_error(world: World) -> None:
 def test_what_does_not_fit_the_budget_is_listed_as_excluded(world: World) -> None:
     for n in range(5):
         world.put(f"team/{n}.md", f"alpha {n} " + "word " * 300)
-    world.app.ports.settings = world.app.ports.settings.model_copy(
-        update={"max_context_tokens": 2_000, "reserved_answer_tokens": 500}
-    )
+    world.app.ports.settings = replace(world.app.ports.settings, max_context_tokens=2_000, reserved_answer_tokens=500)
 
     answer = ask(world, "alpha")
 

@@ -9,9 +9,9 @@ import pytest
 from ragdrop.domain.answers import Question
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
-from ragdrop.domain.rates import RateLimits
+from ragdrop.domain.tenants import RateLimits
 from ragdrop.errors import DatabaseError, RateLimitedError
-from ragdrop.tenants.daily_budget import DAY_S, HELD_S
+from ragdrop.tenants.limits import DAY_S, USED_TTL_S
 from tests.world import World
 
 NIGHT = "2027-01-16T00:00:00Z"  # when the day of the world's clock, 08:00, ends
@@ -76,7 +76,7 @@ def test_the_next_day_has_a_budget_of_its_own(world: World) -> None:
 def test_answers_use_up_the_budget_by_themselves(world: World) -> None:
     bounded(world, daily_tokens=1).put("team/a.md", "alpha")
     ask(world)
-    world.now_s += HELD_S
+    world.now_s += USED_TTL_S
 
     with pytest.raises(RateLimitedError):
         ask(world)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ragdrop.domain.rates import RateLimits
-from ragdrop.domain.tenants import Caller
+from ragdrop.domain.tenants import Caller, RateLimits
 from ragdrop.errors import DatabaseError, RateLimitedError
-from ragdrop.tenants.rate_limits import LimitRequests
+from ragdrop.tenants.limits import LimitRequests
 from testing.memory_telemetry import MemoryRequestCounts
 
 ONE, OTHER = Caller("acme", "reader", credential="one"), Caller("acme", "reader", credential="other")

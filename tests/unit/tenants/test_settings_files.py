@@ -10,10 +10,9 @@ import pytest
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import DetailFilters, Status
+from ragdrop.domain.settings import FILE_SETTINGS, Tunables
 from ragdrop.errors import DatabaseError
-from ragdrop.tenants.setting_rules import RULES
-from ragdrop.tenants.settings_files import FLAGS, GOLDEN, PROMPTS, SECTIONS, WORD_LISTS
-from ragdrop.tenants.settings_in_force import Tunables, in_force
+from ragdrop.tenants.settings_in_force import in_force
 from tests.world import TENANT, World
 
 OWN = ".ragdrop.json"
@@ -226,10 +225,11 @@ def outdated(world: World) -> list[str]:
     return [head.key.vault_path for head in page.heads]
 
 
-def test_the_nested_form_names_every_setting_once() -> None:
-    nested = [flat for section in SECTIONS.values() for flat in section.values()]
+def test_every_setting_has_a_nested_name_of_two_parts_which_no_other_has() -> None:
+    nested = [each.nested for each in FILE_SETTINGS.values()]
 
-    assert sorted(nested) == sorted({*RULES, *FLAGS, *WORD_LISTS, *PROMPTS, *GOLDEN})
+    assert {name.count(".") for name in nested} == {1}
+    assert len(set(nested)) == len(nested)
 
 
 def test_a_nested_file_is_in_force_under_the_flat_names(world: World) -> None:

@@ -1,18 +1,13 @@
-"""Settings in force: who wins, where each value came from, and that files and environment know the same ranges."""
+"""Settings in force: which place wins, and the origin of each value."""
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import pytest
 
-from ragdrop.config import Settings
 from ragdrop.domain.models import EmbeddingSpace
+from ragdrop.domain.settings import Tunables
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, KeptSettings, Tenant
-from ragdrop.errors import ConfigurationError
-from ragdrop.tenants.setting_rules import RULES, Number
-from ragdrop.tenants.settings_in_force import Tunables, chunking_in_force, in_force
-from tests.world import ENVIRONMENT
+from ragdrop.tenants.settings_in_force import chunking_in_force, in_force
 
 INDEX = ActiveIndex("one", EmbeddingSpace("model", 8), ChunkingPlan.fitting(300))
 
@@ -75,33 +70,3 @@ def test_an_index_that_does_not_know_its_models_window_takes_no_larger_chunks_th
     old = ActiveIndex("old", INDEX.space, ChunkingPlan(240, 24))
 
     assert chunking_in_force(tenant(own={"chunk_tokens": 4_000}), "team", old).max_tokens == 240
-
-
-def test_without_an_environment_the_defaults_are_those_of_the_domain() -> None:
-    stated = {name: value for name, value in ENVIRONMENT.items() if name != "MIN_RELEVANCE"}
-
-    assert Settings.from_environment(stated).tunables() == Tunables()
-
-
-def test_every_setting_that_a_file_may_change_has_a_rule_and_every_rule_a_setting() -> None:
-    assert {each.name for each in fields(Tunables)} == set(RULES)
-
-
-@pytest.mark.parametrize("name", [name for name, rule in RULES.items() if isinstance(rule, Number)])
-def test_the_environment_and_the_files_allow_the_same_numbers(name: str) -> None:
-    rule = RULES[name]
-    assert isinstance(rule, Number)
-    step = 1 if rule.whole else 0.001
-    for value in (rule.low, rule.high):
-        assert rule.admits(value)
-        Settings.from_environment(ENVIRONMENT | {name.upper(): str(value)})
-    for value in (rule.low - step, rule.high + step):
-        assert not rule.admits(value)
-        with pytest.raises(ConfigurationError, match=name.upper()):
-            Settings.from_environment(ENVIRONMENT | {name.upper(): str(value)})
-
-
-@pytest.mark.parametrize(("name", "value"), [("FUSION", "sum"), ("CITATION_POLICY", "hide"), ("KEEP_LAST_GOOD", "7")])
-def test_the_environment_refuses_words_that_mean_nothing(name: str, value: str) -> None:
-    with pytest.raises(ConfigurationError, match=name):
-        Settings.from_environment(ENVIRONMENT | {name: value})

@@ -1,206 +1,216 @@
-"""Settings: the only reader of the environment. Frozen, typed, range-checked; all problems are reported together."""
+"""Settings of a deployment: the only reader of the environment.  All problems are reported together."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Annotated, Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, Literal
 
 from ragdrop.domain.models import EmbeddingSpace, model_window_tokens
+from ragdrop.domain.settings import (
+    AUTO,
+    FLAG,
+    AllowedValues,
+    Place,
+    Problem,
+    Setting,
+    Tunables,
+    matching,
+    number,
+    one_of,
+    read_settings,
+    setting,
+    setting_of,
+    shown,
+    whole,
+)
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Engine, index_name
-from ragdrop.errors import ConfigurationError
+from ragdrop.errors import ConfigurationError, InvalidSettingsError
 from ragdrop.ports.credentials import TokenRules
-from ragdrop.tenants.setting_rules import AUTO, FUSION_PATTERN
-from ragdrop.tenants.settings_in_force import Tunables
 
 SPECIAL_TOKENS = (
     16  # what a model adds around a text ([CLS], [SEP], …) and a margin for tokenizers that differ slightly
 )
-
 TEXTRACT = "textract"  # as OCR_URL: Amazon's service, by the function's own role
 BUCKET_URL = "s3://"  # the index in the state bucket
+DOCUMENT_KEY = "config/settings.json"
+"""The deployment's settings document in the state bucket."""
+MAX_PRICE = 1_000_000
 
-Price = Annotated[float, Field(ge=0, le=1_000_000)]
-Tokens = Annotated[int, Field(ge=1_000, le=1_000_000)]
-Share = Annotated[float, Field(ge=0, le=1)]
+
+def _words(pattern: str, allowed: str, *, least: int) -> AllowedValues:
+    """Texts that match *pattern*: a list, or in the environment one text with commas."""
+    each = matching(pattern, allowed)
+
+    def admits(value: Any) -> bool:
+        return isinstance(value, list | tuple) and len(value) >= least and all(each.admits(word) for word in value)
+
+    return AllowedValues(allowed, admits, lambda text: tuple(word.strip() for word in text.split(",") if word.strip()))
 
 
-class Settings(BaseModel):
-    """What the deployment says.  A field's name in capitals is its name in the environment; empty means unset."""
+def _are_prices(value: Any) -> bool:
+    price = number(0, MAX_PRICE).admits
+    return isinstance(value, dict) and all(
+        isinstance(pair, list | tuple) and len(pair) == 2 and all(map(price, pair)) for pair in value.values()
+    )
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
-    index_url: str = BUCKET_URL
-    index_password: str | None = None
+HTTP = "https?://.+"
+TEXT = matching(".+", "a text")
+URL = matching(HTTP, "an address that starts with http:// or https://")
+SECRET = matching(".+", "a Secrets Manager ARN, ssm:NAME, or on a laptop the secret")
+MODELS = _words(".+", "model ids with commas between them, at least one", least=1)
+ORIGINS = _words(
+    r"\*|https?://[A-Za-z0-9.-]+(:\d{1,5})?", "* or origins https://HOST[:PORT] without a path, with commas", least=0
+)
+PRICES = AllowedValues('JSON by model, such as {"gpt-4o-mini": [0.15, 0.60]}', _are_prices, json.loads)
+SECONDS = number(1, 3_600)
+MILLISECONDS = whole(1, 60_000)
+ENTRIES = whole(0, 100_000)
+STACK: tuple[Place, ...] = ("environment",)
+"""Where a setting is that a parameter or a resource of template.yaml decides."""
 
-    embedding_url: str
-    embedding_model: str
-    embedding_dimension: Annotated[int, Field(ge=8, le=4096)]
-    embedding_max_tokens: Annotated[int, Field(ge=32, le=32_768)] | None = None
-    embedding_tokenizer: str | None = None
-    embedding_batch_size: Annotated[int, Field(ge=1, le=2_048)] = 32
-    embedding_concurrency: Annotated[int, Field(ge=1, le=16)] = 2
-    embedding_timeout_s: Annotated[float, Field(ge=1, le=600)] = 30
-    embedding_query_prefix: str = ""
-    embedding_passage_prefix: str = ""
-    embedding_api_key: str | None = None
 
-    chat_url: str
-    chat_models: tuple[str, ...]
-    chat_timeout_s: Annotated[float, Field(ge=1, le=600)] = 60
-    chat_api_key: str | None = None
-    chat_prices: dict[str, tuple[Price, Price]] = {}  # by model: of a million tokens read, and written
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings(Tunables):
+    """The settings of a deployment.  A field's name in capitals is its name in the environment; empty means unset."""
 
-    ocr_url: str | None = None
+    index_url: str = setting(
+        BUCKET_URL,
+        matching(f"s3://|{HTTP}", "s3:// alone, for the index in STATE_BUCKET, or the URL of an OpenSearch"),
+        "The chunk index",
+        STACK,
+    )
+    index_password: str | None = setting(None, SECRET, "For OpenSearch with basic authentication", STACK)
 
-    rerank_url: str | None = None
-    rerank_model: str | None = None
-    rerank_api_key: str | None = None
+    embedding_url: str = setting(..., URL, "Embedding service with the OpenAI protocol, up to and with /v1", STACK)
+    embedding_model: str = setting(..., TEXT, "Its model, for new tenants", STACK)
+    embedding_dimension: int = setting(..., whole(8, 4_096), "Length of the model's vectors", STACK)
+    embedding_api_key: str | None = setting(None, SECRET, "Key of the embedding service", STACK)
+    embedding_max_tokens: int | None = setting(
+        None, whole(32, 32_768), "Tokens that the model reads; without it the model's window, at most 2,048"
+    )
+    embedding_tokenizer: str | None = setting(
+        None, TEXT, "Key of the model's tokenizer.json in the state bucket; without it tokens are estimated"
+    )
+    embedding_batch_size: int = setting(32, whole(1, 2_048), "Texts of a request")
+    embedding_concurrency: int = setting(2, whole(1, 16), "Requests of one ingest function at a time")
+    embedding_timeout_s: float = setting(30, number(1, 600), "Seconds of an attempt")
+    embedding_query_prefix: str = setting("", TEXT, "Put before each question, for new tenants")
+    embedding_passage_prefix: str = setting("", TEXT, "Put before each passage, for new tenants")
 
-    verifier: Literal["vectors", "chat", "rules"] = "vectors"
+    chat_url: str = setting(..., URL, "Chat service with the OpenAI protocol, up to and with /v1", STACK)
+    chat_models: tuple[str, ...] = setting(..., MODELS, "Its models; the first is the default", STACK)
+    chat_api_key: str | None = setting(None, SECRET, "Key of the chat service", STACK)
+    chat_timeout_s: float = setting(60, number(1, 600), "Seconds of an attempt, at most the request's own deadline")
+    chat_prices: dict[str, tuple[float, float]] = setting(
+        dict, PRICES, "Prices of a million tokens read and written; without them answers have no `cost`"
+    )
+    verifier: Literal["vectors", "chat", "rules"] = setting(
+        "vectors",
+        one_of("vectors", "chat", "rules"),
+        "What judges sentences that [rules leave open](api.md#statuses-of-sentences): a model, or nothing (`rules`)",
+    )
 
-    jwt_issuer: str | None = None
-    jwt_audience: str | None = None
-    jwt_jwks_url: str | None = None
-    jwt_tenant_claim: str = "tenant"
-    jwt_role_claim: str = "role"
-    jwt_vaults_claim: str = "vaults"
+    ocr_url: str | None = setting(
+        None,
+        matching(f"{TEXTRACT}|{HTTP}", "textract or an address that starts with http:// or https://"),
+        "Reads pictures and scanned pages: Textract, or a service with `POST /recognize` ([OCR](formats.md#ocr))",
+        STACK,
+    )
+    rerank_url: str | None = setting(None, URL, "A reranker with `POST /rerank`, up to and with /v1", STACK)
+    rerank_api_key: str | None = setting(None, SECRET, "Key of the reranker", STACK)
+    rerank_model: str | None = setting(None, TEXT, "Its model; without it the reranker's default")
 
-    document_bucket: str
-    state_bucket: str
-    registry_table: str
-    visited_table: str
-    telemetry_table: str
-    queue_url: str
-    bulk_queue_url: str = ""
+    jwt_issuer: str | None = setting(None, TEXT, "Issuer of signed tokens that open the API; without it none do", STACK)
+    jwt_audience: str | None = setting(None, TEXT, "What the tokens' `aud` must name", STACK)
+    jwt_jwks_url: str | None = setting(
+        None,
+        matching(r"https://.+|http://(127\.0\.0\.1|localhost):.+", "an address that starts with https://"),
+        "Where the issuer's public keys are",
+        STACK,
+    )
+    jwt_tenant_claim: str = setting("tenant", TEXT, "JWT claim that names the tenant")
+    jwt_role_claim: str = setting("role", TEXT, "JWT claim that names the role; `reader` without it")
+    jwt_vaults_claim: str = setting("vaults", TEXT, "JWT claim that lists the visible vaults; all without it")
 
-    cache_size: Annotated[int, Field(ge=0, le=100_000)] = 1_000
-    cache_ttl_s: Annotated[int, Field(ge=0, le=86_400)] = 300
-    embedding_cache_size: Annotated[int, Field(ge=0, le=100_000)] = 1_000
+    document_bucket: str = setting(..., TEXT, "Set by the template", STACK)
+    state_bucket: str = setting(..., TEXT, "Set by the template", STACK)
+    registry_table: str = setting(..., TEXT, "Set by the template", STACK)
+    visited_table: str = setting(..., TEXT, "Set by the template", STACK)
+    telemetry_table: str = setting(..., TEXT, "Set by the template", STACK)
+    queue_url: str = setting(..., TEXT, "Set by the template", STACK)
+    bulk_queue_url: str = setting(
+        "", TEXT, "Set by the template: the queue of [bulk work](adr/0029-two-lanes-of-ingest.md)", STACK
+    )
 
-    breaker_threshold: Annotated[int, Field(ge=1, le=1_000)] = 5
-    breaker_window_s: Annotated[float, Field(ge=1, le=3_600)] = 60
-    breaker_open_s: Annotated[float, Field(ge=1, le=3_600)] = 60
-    retry_attempts: Annotated[int, Field(ge=1, le=10)] = 3
-    retry_base_ms: Annotated[int, Field(ge=1, le=60_000)] = 100
-    retry_cap_ms: Annotated[int, Field(ge=1, le=60_000)] = 5_000
+    cache_size: int = setting(1_000, ENTRIES, "Cached answers of a function, checked before use; 0 = none")
+    cache_ttl_s: int = setting(300, whole(0, 86_400), "Seconds that an answer is cached")
+    embedding_cache_size: int = setting(
+        1_000, ENTRIES, "Cached vectors of questions of a function; 0 = none, not in the shared cache either"
+    )
 
-    ingest_retry_base_s: Annotated[int, Field(ge=1, le=900)] = 30
-    sweep_min_age_s: Annotated[int, Field(ge=0, le=86_400)] = 900
-    sweep_orphan_age_s: Annotated[int, Field(ge=0, le=30 * 86_400)] = 86_400
-    chunk_tokens: Annotated[int, Field(ge=32, le=8_192)] | None = None
-    chunk_overlap_tokens: Annotated[int, Field(ge=0, le=1_024)] | None = None
-    max_context_tokens: Tokens = 24_000
-    reserved_answer_tokens: Annotated[int, Field(ge=100, le=1_000_000)] = 2_000
-    reserved_prompt_tokens: Annotated[int, Field(ge=100, le=1_000_000)] = 500
-    critical_share: Share = 0.5
-    min_relevance: Share = 0.7
-    max_results: Annotated[int, Field(ge=1, le=20)] | None = None
-    max_linked_docs: Annotated[int, Field(ge=0, le=20)] = 5
-    max_link_depth: Annotated[int, Field(ge=0, le=5)] = 2
-    boost_critical: Share = 0.15
-    boost_important: Share = 0.10
-    fusion: Annotated[str, Field(pattern=f"^({FUSION_PATTERN})$")] = "blend"
-    citation_policy: Literal["mark", "drop", "abstain"] = "mark"
-    keep_last_good: bool = False
-    links_across_vaults: bool = False
+    breaker_threshold: int = setting(
+        5, whole(1, 1_000), "Failures that open a [breaker](operations.md), if at least half of the calls failed"
+    )
+    breaker_window_s: float = setting(60, SECONDS, "Seconds within which failures count")
+    breaker_open_s: float = setting(60, SECONDS, "Seconds until an open breaker lets one call through")
+    retry_attempts: int = setting(3, whole(1, 10), "Attempts of a call to a model or to OpenSearch, with the first")
+    retry_base_ms: int = setting(100, MILLISECONDS, "Longest first pause before a retry; it doubles with each")
+    retry_cap_ms: int = setting(5_000, MILLISECONDS, "Longest pause before a retry")
 
-    cors_allow_origins: tuple[str, ...] = ()
+    ingest_retry_base_s: int = setting(
+        30, whole(1, 900), "Seconds before ingest retries a failed dependency; then 4 times as long each, at most 900"
+    )
+    sweep_min_age_s: int = setting(900, whole(0, 86_400), "Age below which the sweep ignores a change")
+    sweep_orphan_age_s: int = setting(
+        86_400, whole(0, 30 * 86_400), "Age at which chunks without a live revision are removed"
+    )
 
-    stage: Annotated[str, Field(max_length=255)] = "local"
-    release: str = ""
-    tracing: bool = False
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
+    cors_allow_origins: tuple[str, ...] = setting((), ORIGINS, "Web pages that may call the API from a browser", STACK)
 
-    @field_validator("chat_models", "cors_allow_origins", mode="before")
-    @classmethod
-    def _split(cls, value: object) -> object:
-        return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else value
-
-    @field_validator("chat_prices", mode="before")
-    @classmethod
-    def _read_prices(cls, value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        try:
-            return json.loads(value)
-        except ValueError:
-            raise ValueError('JSON is expected, such as {"gpt-4o-mini": [0.15, 0.60]}') from None
-
-    @field_validator("max_results", mode="before")
-    @classmethod
-    def _auto_is_unset(cls, value: object) -> object:
-        return None if value == AUTO else value
-
-    @field_validator("chat_models")
-    @classmethod
-    def _some_model(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not value:
-            raise ValueError("at least one model must be named")
-        return value
-
-    @field_validator("cors_allow_origins")
-    @classmethod
-    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for origin in value:
-            if origin != "*" and not re.fullmatch(r"https?://[A-Za-z0-9.-]+(:\d{1,5})?", origin):
-                raise ValueError(f"{origin[:80]!r} is no origin: * or https://HOST[:PORT], without a path")
-        return value
-
-    @field_validator("index_url", "embedding_url", "chat_url", "rerank_url", "ocr_url")
-    @classmethod
-    def _known_scheme(cls, value: str | None, info: ValidationInfo) -> str | None:
-        if value is None:
-            return None
-        schemes: tuple[str, ...] = ("http://", "https://")
-        if info.field_name == "index_url":
-            if value == BUCKET_URL:
-                return value
-            if value.startswith(BUCKET_URL):
-                raise ValueError("must be s3:// alone, as the index is in STATE_BUCKET, or the URL of an OpenSearch")
-            schemes = (BUCKET_URL, *schemes)
-        if info.field_name == "ocr_url" and value == TEXTRACT:
-            return value
-        if not value.startswith(schemes):
-            raise ValueError(f"must start with one of {', '.join(schemes)}")
-        return value
-
-    @field_validator("jwt_jwks_url")
-    @classmethod
-    def _keys_that_nobody_can_change_on_their_way(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("https://", "http://127.0.0.1:", "http://localhost:")):
-            raise ValueError("must start with https://")
-        return value
-
-    @model_validator(mode="after")
-    def _tokens_whole_or_not_at_all(self) -> Settings:
-        given = [self.jwt_issuer, self.jwt_audience, self.jwt_jwks_url]
-        if any(given) and not all(given):
-            raise ValueError("JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL must be set together")
-        return self
+    stage: str = setting("local", matching(".{1,255}", "1 to 255 characters"), "Dimension of the metrics", STACK)
+    release: str = setting("", TEXT, "Changes with each deployment; golden questions are asked again then", STACK)
+    tracing: bool = setting(False, FLAG, "Whether [traces](operations.md#traces) are sent to OpenTelemetry", STACK)
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = setting(
+        "INFO",
+        one_of("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
+        "Level of the log; documents, prompts and keys are logged at none",
+    )
 
     @classmethod
-    def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Read *environ*, or the process's own environment.
+    def from_environment(cls, environ: Mapping[str, str] | None = None, document: bytes | None = None) -> Settings:
+        """Read *environ*, or the process's own environment, and the settings document, which it overrides.
 
         Raises:
-            ConfigurationError: Names every variable that is missing or out of range, one a line.
+            ConfigurationError: Names every setting that is missing or out of range, one a line.
         """
         source = os.environ if environ is None else environ
-        given = {name.lower(): source[name] for name in environment_names() if source.get(name)}
-        try:
-            return cls.model_validate(given)
-        except ValidationError as exc:
-            lines = [
-                f"{str(error['loc'][0]).upper()}: {_problem(error)}" if error["loc"] else error["msg"]
-                for error in exc.errors()
-            ]
-            raise ConfigurationError("the environment is not usable:\n" + "\n".join(lines)) from exc
+        values: dict[str, Any] = {}
+        problems: list[str] = []
+        if document is not None:
+            try:
+                values = read_settings(document, DEPLOYMENT_SETTINGS, "document")
+            except InvalidSettingsError as exc:
+                problems += [f"{DOCUMENT_KEY}: {Problem(**each)}" for each in exc.details["problems"]]
+        for name, each in DEPLOYMENT_SETTINGS.items():
+            if text := source.get(name.upper()):
+                try:
+                    values[name] = each.rule.read(text)
+                    if not each.rule.admits(values[name]):
+                        raise ValueError
+                except ValueError:
+                    problems.append(str(Problem(name.upper(), shown(text), each.rule.allowed)))
+        required = [each.name for each in fields(cls) if each.default is each.default_factory is MISSING]
+        problems += [f"{name.upper()}: is required and not set" for name in required if not source.get(name.upper())]
+        tokens = [bool(values.get(name)) for name in ("jwt_issuer", "jwt_audience", "jwt_jwks_url")]
+        if any(tokens) and not all(tokens):
+            problems.append("JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL must be set together")
+        if problems:
+            raise ConfigurationError("the settings are not usable:\n" + "\n".join(problems))
+        return cls(**values | {name: None for name, value in values.items() if value == AUTO})
 
     @property
     def max_passage_tokens(self) -> int:
@@ -209,7 +219,7 @@ class Settings(BaseModel):
         return window - SPECIAL_TOKENS - len(self.embedding_passage_prefix)
 
     def seed_index(self) -> ActiveIndex:
-        """The index of a new tenant: the environment only seeds it, from then on the tenant's item decides."""
+        """The index of a new tenant: settings only seed it, from then on the tenant's item decides."""
         space = EmbeddingSpace(
             self.embedding_model, self.embedding_dimension, self.embedding_query_prefix, self.embedding_passage_prefix
         )
@@ -224,7 +234,7 @@ class Settings(BaseModel):
         return "bucket" if self.index_url == BUCKET_URL else "opensearch"
 
     def token_rules(self) -> TokenRules | None:
-        """What tokens must say, where JWT_ISSUER names who makes them."""
+        """What tokens must contain, if JWT_ISSUER names their issuer."""
         if not (self.jwt_issuer and self.jwt_audience and self.jwt_jwks_url):
             return None
         return TokenRules(
@@ -237,20 +247,14 @@ class Settings(BaseModel):
         )
 
     def tunables(self) -> Tunables:
-        """What the environment says of the settings that tenants and vaults may change."""
+        """The settings that tenants and vaults may change."""
         return Tunables(**{each.name: getattr(self, each.name) for each in fields(Tunables)})
 
 
+DEPLOYMENT_SETTINGS: Mapping[str, Setting] = {each.name: setting_of(each) for each in fields(Settings)}
+"""Every setting of a deployment, by name."""
+
+
 def environment_names() -> frozenset[str]:
-    """The names of all variables that Settings reads: the template must set exactly these."""
-    return frozenset(name.upper() for name in Settings.model_fields)
-
-
-def _line(error: Mapping[str, Any]) -> str:
-    return f"{str(error['loc'][0]).upper()}: {_problem(error)}" if error["loc"] else str(error["msg"])
-
-
-def _problem(error: Mapping[str, object]) -> str:
-    if error["type"] == "missing":
-        return "is required and not set"
-    return f"{str(error['input'])[:80]!r} is not allowed: {error['msg']}"
+    """The names of all variables that Settings reads: the template sets those that no document may."""
+    return frozenset(name.upper() for name in DEPLOYMENT_SETTINGS)

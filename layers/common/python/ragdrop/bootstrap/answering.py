@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from ragdrop.query.search import Search
     from ragdrop.query.understand import UnderstandQuery
     from ragdrop.resilience.known_heads import KnownHeads
-    from ragdrop.tenants.daily_budget import DailyBudget
     from ragdrop.tenants.directory import TenantDirectory
+    from ragdrop.tenants.limits import DailyBudget
     from ragdrop.tenants.sign_in import SignInCodes
 
 
@@ -45,7 +45,7 @@ class TenantParts:
     def directory(self) -> TenantDirectory:
         """Callers and tenants."""
         from ragdrop.tenants.directory import TenantDirectory
-        from ragdrop.tenants.rate_limits import LimitRequests
+        from ragdrop.tenants.limits import LimitRequests
 
         limits = LimitRequests(lambda: self.ports.request_counts, clock=self.ports.clock)
         return TenantDirectory(
@@ -60,9 +60,9 @@ class TenantParts:
     @cached_property
     def daily_budget(self) -> DailyBudget:
         """What tenants may use in a day."""
-        from ragdrop.tenants.daily_budget import DailyBudget
+        from ragdrop.tenants.limits import DailyBudget
 
-        return DailyBudget(directory=self.directory, store=self.ports.telemetry, clock=self.ports.clock)
+        return DailyBudget(tenant=self.directory.tenant, store=self.ports.telemetry, clock=self.ports.clock)
 
     @cached_property
     def sign_in_codes(self) -> SignInCodes:

@@ -127,7 +127,7 @@ class IngestParts:
     def reconcile_key(self) -> ReconcileKey:
         """What a change of a key means."""
         from ragdrop.ingest.reconcile_key import ReconcileKey
-        from ragdrop.tenants.apply_settings import ApplySettings
+        from ragdrop.tenants.settings_files import ApplySettings
 
         apply_settings = ApplySettings(
             documents=self.ports.documents,

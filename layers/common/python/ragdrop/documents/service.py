@@ -15,6 +15,7 @@ from ragdrop.domain.history import STAGE, WRITTEN_BY
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.linked import targets_of
 from ragdrop.domain.links import Link, reference
+from ragdrop.domain.settings import Tunables
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import (
     ConflictError,
@@ -32,8 +33,8 @@ from ragdrop.ports.object_store import NO_PRECONDITION, Precondition, PresignedF
 from ragdrop.ports.registry import Checkpoint
 from ragdrop.ports.telemetry import DocumentUsage, UsageStore
 from ragdrop.query.follow_links import resolve
-from ragdrop.tenants.daily_budget import DailyBudget
-from ragdrop.tenants.settings_in_force import Tunables, chunking_in_force, in_force
+from ragdrop.tenants.limits import DailyBudget
+from ragdrop.tenants.settings_in_force import chunking_in_force, in_force
 
 FORM_EXPIRES_S = 900
 MAX_BODY_BYTES = 4 * 1024 * 1024  # Lambda takes 6 MB with base64 included

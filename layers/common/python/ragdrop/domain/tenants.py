@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.models import EmbeddingSpace
-from ragdrop.domain.rates import NO_RATES, RateLimits
+from ragdrop.errors import InvalidParamsError
 
 Role = Literal["reader", "writer", "admin"]
 ROLES: tuple[Role, ...] = ("reader", "writer", "admin")
@@ -19,6 +19,9 @@ MAX_WRITER = 64  # characters: S3 keeps 2 KB of metadata with an object
 KEY_ID_DIGITS = 12
 Engine = Literal["bucket", "opensearch"]
 _PREFIXES: dict[Engine, str] = {"bucket": "bucket", "opensearch": "ragdrop"}
+WINDOW_S = 60  # of requests that are counted together
+MAX_PER_MINUTE = 1_000_000
+MAX_PER_DAY = 1_000_000_000_000
 SCHEMA_VERSION = 1  # raised when the index's fields change: old and new then have different names
 
 
@@ -131,6 +134,51 @@ class IndexRef:
     name: str
     dimension: int
     routes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimits:
+    """What a tenant may use; None is no limit.
+
+    `per_minute` bounds the requests of all its credentials together, `key_per_minute` those of each one alone;
+    `daily_tokens` the tokens of chat models and `daily_documents` the documents written over HTTP, of a day in UTC.
+    """
+
+    per_minute: int | None = None
+    key_per_minute: int | None = None
+    daily_tokens: int | None = None
+    daily_documents: int | None = None
+
+    def checked(self) -> RateLimits:
+        """These limits, if they may be set.
+
+        Raises:
+            InvalidParamsError: A limit is not in 1 to 1,000,000, of a day not in 1 to 10^12.
+
+        >>> RateLimits(600, 60).checked().any
+        True
+        """
+        for name, value in asdict(self).items():
+            most = MAX_PER_DAY if name.startswith("daily_") else MAX_PER_MINUTE
+            if value is not None and not 1 <= value <= most:
+                allowed = f"1 to {most}"
+                raise InvalidParamsError(
+                    f"{name} {value} is not in {allowed}", field=name, value=value, allowed=allowed
+                )
+        return self
+
+    @property
+    def any(self) -> bool:
+        """Whether there is a limit at all."""
+        return self != NO_RATES
+
+    @property
+    def of_a_minute(self) -> bool:
+        """Whether there is a limit of requests: without one they are not counted."""
+        return self.per_minute is not None or self.key_per_minute is not None
+
+
+NO_RATES = RateLimits()
 
 
 @dataclass(frozen=True, slots=True)

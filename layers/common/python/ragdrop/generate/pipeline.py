@@ -19,7 +19,7 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.generate.ask import Answering, AskEvent, SourcesFound
 from ragdrop.ports.metrics import Operation, QueryReport
 from ragdrop.query.pipeline import Observe, report_of
-from ragdrop.tenants.daily_budget import DailyBudget
+from ragdrop.tenants.limits import DailyBudget
 
 Prices = Mapping[str, tuple[float, float]]
 

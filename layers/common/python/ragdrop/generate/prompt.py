@@ -10,6 +10,7 @@ from ragdrop.domain.answers import Question, Shown
 from ragdrop.domain.deadlines import CONDENSE, Deadline
 from ragdrop.domain.models import ModelCall, chat_window_tokens
 from ragdrop.domain.retrieval import Retrieval
+from ragdrop.domain.settings import Tunables
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DependencyError, ForbiddenError, InvalidParamsError
 from ragdrop.generate.budget import context_for, document_tokens, fit, smallest_cost
@@ -25,7 +26,7 @@ from ragdrop.generate.conversations import (
 from ragdrop.ports import ChatModel, Message, Prompt, Prompter, PromptRequest
 from ragdrop.query.cache import Searching
 from ragdrop.tenants.directory import TenantDirectory
-from ragdrop.tenants.settings_in_force import Tunables, in_force
+from ragdrop.tenants.settings_in_force import in_force
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Status
 from ragdrop.domain.keys import DocumentKey, folder_of
+from ragdrop.domain.settings import Tunables
 from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DocumentError
@@ -18,7 +19,7 @@ from ragdrop.ports import ChunkIndex, Registry
 from ragdrop.ports.head_pages import head_pages
 from ragdrop.ports.metrics import Metrics
 from ragdrop.tenants.directory import TenantDirectory
-from ragdrop.tenants.settings_in_force import Tunables, in_force
+from ragdrop.tenants.settings_in_force import in_force
 
 PAGE = 1_000  # documents of one listing
 

@@ -17,7 +17,7 @@ from ragdrop.ingest.write_chunks import Unfinished, WriteParts
 from ragdrop.ports import Claim, ObjectStore, Registry, StoredObject
 from ragdrop.ports.message_queue import Change, Delivery
 from ragdrop.tenants.admission import AdmissionRecords
-from ragdrop.tenants.apply_settings import ApplySettings
+from ragdrop.tenants.settings_files import ApplySettings
 
 MAX_STARTS = 5  # how often one delivery begins again because the key changed under it
 MAX_REFUSED = 3  # versions that one delivery finds unreadable, before it records so

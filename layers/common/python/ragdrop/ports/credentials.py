@@ -115,7 +115,7 @@ class RequestCounts(Protocol):
     """Counters that may be lost: then a little more is let through."""
 
     def add_requests(self, tenant: str, window: int, counts: Mapping[str, int]) -> dict[str, int]:
-        """Add to the counts of a minute (`rates.window_of`), by credential, in one write; all that it holds then.
+        """Add to the counts of a minute (`limits.window_of`), by credential, in one write; all that it holds then.
 
         Raises DatabaseError, and is quick to.
         """

@@ -12,8 +12,7 @@ from ragdrop.domain.documents import Detail, Failure, Head, Heads, Name, Page, P
 from ragdrop.domain.golden import CanaryRun
 from ragdrop.domain.history import ChangeCounts, LiveChange
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.rates import RateLimits
-from ragdrop.domain.tenants import ActiveIndex, KeptSettings, Tenant
+from ragdrop.domain.tenants import ActiveIndex, KeptSettings, RateLimits, Tenant
 from ragdrop.errors import DocumentTimeoutError
 from ragdrop.ports.credentials import KeyRegistry
 

@@ -8,6 +8,7 @@ from ragdrop.domain.calibration import OPERATING_RELEVANCE, Calibration
 from ragdrop.domain.chunk_units import CHARACTERS_PER_TOKEN
 from ragdrop.domain.languages import uncovered
 from ragdrop.domain.queries import Query
+from ragdrop.domain.settings import Tunables
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import InvalidDocTypeError, InvalidParamsError, ProjectNotActivatedError
 from ragdrop.query.assemble import Room
@@ -16,7 +17,7 @@ from ragdrop.query.ranking import Boosts
 from ragdrop.query.relevance import in_force as calibration_in_force
 from ragdrop.query.scopes import Scopes, document_limit, resolve, visible_vaults
 from ragdrop.tenants.directory import TenantDirectory
-from ragdrop.tenants.settings_in_force import SettingsInForce, Tunables, in_force
+from ragdrop.tenants.settings_in_force import SettingsInForce, in_force
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ragdrop.domain.keys import check_name
-from ragdrop.domain.rates import RateLimits
-from ragdrop.domain.tenants import ROLES, ActiveIndex, ApiKey, Role, Tenant, index_name, key_hash
+from ragdrop.domain.tenants import ROLES, ActiveIndex, ApiKey, RateLimits, Role, Tenant, index_name, key_hash
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import ConflictError, InvalidParamsError
 from ragdrop.ports import Registry

@@ -12,7 +12,7 @@ from ragdrop.domain.tenants import ApiKey, Caller, Tenant, key_hash
 from ragdrop.errors import DependencyError, ProjectNotActivatedError, UnauthenticatedError
 from ragdrop.ports import Registry
 from ragdrop.ports.credentials import TokenVerifier, looks_like_token
-from ragdrop.tenants.rate_limits import LimitRequests
+from ragdrop.tenants.limits import LimitRequests
 
 KEY_TTL_S = 30.0  # then a key is read anew
 KEY_STALE_S = 30.0  # it serves so long on where the registry does not answer: revoking takes at most a minute

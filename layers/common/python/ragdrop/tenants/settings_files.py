@@ -1,204 +1,134 @@
-"""Settings files: parse `.ragdrop.json` strictly and report all problems together."""
+"""Apply settings files (`.ragdrop.json`) to a tenant or a vault; an invalid file leaves the last valid one in force."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from ragdrop.errors import InvalidSettingsError
-from ragdrop.tenants.setting_rules import RULES, Flag
+from ragdrop.domain.documents import Detail, Facts, Head
+from ragdrop.domain.history import WRITTEN_BY
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.settings import (
+    FILE_SETTINGS,
+    MAX_SETTINGS_BYTES,
+    PROMPTS,
+    Problem,
+    Tunables,
+    read_settings,
+    refusal,
+    shown,
+)
+from ragdrop.domain.tenants import KeptSettings, Tenant
+from ragdrop.domain.times import rfc3339
+from ragdrop.ports import ObjectStore, Prompter, Registry, StoredObject
+from ragdrop.tenants.admission import AdmissionRecords
+from ragdrop.tenants.directory import TenantDirectory
+from ragdrop.tenants.settings_in_force import in_force
 
-MAX_SETTINGS_BYTES = 64 * 1024
-MAX_WORDS = 100
-MAX_WORD_CHARACTERS = 100
-MAX_PROMPT_CHARACTERS = 20_000
-SHOWN_CHARACTERS = 60  # of a wrong value
-WORD_LISTS = ("doc_types", "categories")
-FLAGS: Mapping[str, Flag] = {"link_mentions": Flag()}
-"""What only settings files say: no deployment and no request does."""
-PROMPTS = ("system_prompt", "prompt_template")
-SECTIONS: Mapping[str, Mapping[str, str]] = {
-    "retrieval": {
-        "min_relevance_score": "min_relevance",
-        "max_results": "max_results",
-        "fusion": "fusion",
-        "critical_share": "critical_share",
-    },
-    "link_resolution": {
-        "max_depth": "max_link_depth",
-        "max_linked_docs": "max_linked_docs",
-        "across_vaults": "links_across_vaults",
-        "mentions": "link_mentions",
-    },
-    "boosting": {"critical": "boost_critical", "important": "boost_important"},
-    "context": {
-        "max_tokens": "max_context_tokens",
-        "reserved_answer_tokens": "reserved_answer_tokens",
-        "reserved_prompt_tokens": "reserved_prompt_tokens",
-    },
-    "generation": {
-        "citation_policy": "citation_policy",
-        "system_prompt": "system_prompt",
-        "prompt_template": "prompt_template",
-    },
-    "chunking": {"tokens": "chunk_tokens", "overlap_tokens": "chunk_overlap_tokens"},
-    "ingest": {"keep_last_good": "keep_last_good"},
-    "admission": {"questions": "golden_questions", "gate": "golden_gate"},
-    "vocabulary": {"doc_types": "doc_types", "categories": "categories"},
-}
-"""The nested form: the flat name of each setting by its section and its name there."""
-WORDS_ALLOWED = f"a list of at most {MAX_WORDS} different words of 1 to {MAX_WORD_CHARACTERS} characters"
-GOLDEN = ("golden_questions", "golden_gate")
-"""What a vault lets in: its golden questions, and the share of them that must be answered."""
-MAX_GOLDEN = 50
-MAX_GOLDEN_CHARACTERS = 1_000
-GOLDEN_ALLOWED = f"a list of 1 to {MAX_GOLDEN} objects with question and document or text"
-GATE_ALLOWED = "a number from 0 to 1"
-PROMPT_ALLOWED = f"a template of 1 to {MAX_PROMPT_CHARACTERS:,} characters"
+DOC_TYPE = "settings"  # by which lists tell such a file from documents
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that is wrong in a settings file: where, what stands there, and what may stand there."""
+class ApplySettings:
+    """Makes what the registry keeps of a tenant's settings agree with the files in the bucket."""
 
-    field: str
-    value: str
-    allowed: str
+    def __init__(
+        self,
+        *,
+        documents: ObjectStore,
+        registry: Registry,
+        directory: TenantDirectory,
+        prompter: Callable[[], Prompter],
+        environment: Tunables,
+        clock: Callable[[], float],
+    ) -> None:
+        self._documents = documents
+        self._admissions = AdmissionRecords(documents)
+        self._registry = registry
+        self._directory = directory
+        self._prompter = prompter
+        self._environment = environment
+        self._clock = clock
 
-    def __str__(self) -> str:
-        return f"{self.field}: {self.value} is not allowed ({self.allowed})"
+    def __call__(self, claimed: Head, stored: StoredObject, tenant: Tenant) -> bool:
+        """Apply the version *stored* under the revision *claimed*; False where the version is gone by now.
 
+        The settings are written first and activated last: a crash between the two is repeated, and an older revision
+        never replaces what a newer one stored.
 
-def read_settings(body: bytes, *, of_tenant: bool) -> dict[str, Any]:
-    """The settings that a file holds, by name.
+        Raises:
+            InvalidSettingsError: The file cannot be applied; what was in force before is in force still.
+            DependencyError: A service failed; the same call may succeed later.
+        """
+        key = claimed.key
+        body = self._documents.get(stored.key, version_id=stored.version_id, end=MAX_SETTINGS_BYTES + 1)
+        if body is None:
+            return False
+        values = read_settings(body, FILE_SETTINGS, "vault" if key.vault else "tenant")
+        problems = [*self._budget_problems(values, key, tenant), *self._prompt_problems(values)]
+        if problems:
+            raise refusal(problems)
+        if values.get("golden_questions"):
+            self._admissions.begin(key.tenant, key.vault, stored.modified_at)
+        elif tenant.settings_of(key.vault).get("golden_questions"):
+            self._admissions.end(key.tenant, key.vault)
+        kept = KeptSettings(values, claimed.revision, stored.version_id)
+        self._registry.keep_settings(key.tenant, key.vault, kept)
+        self._registry.activate(self._detail(claimed, stored, body, values), self._clock())
+        self._registry.forget(key, claimed.revision)
+        self._directory.forget(key.tenant)
+        return True
 
-    Args:
-        body: The file: one JSON object in UTF-8, of at most 64 KB.
-        of_tenant: Whether it is the tenant's own: only there prompts may stand.
+    def remove(self, key: DocumentKey, revision: int | None) -> None:
+        """The file is gone: defaults hold again, unless something newer than *revision* was kept.
 
-    Raises:
-        InvalidSettingsError: It cannot be applied; nothing of it is.  `problems` tells all that is wrong.
+        Args:
+            key: The settings file.
+            revision: The one of its tombstone; None where it has no head any more.
+        """
+        gone = KeptSettings({}, int(self._clock() * 1000) if revision is None else revision)
+        tenant = self._registry.tenant(key.tenant)
+        if tenant is not None and tenant.settings_of(key.vault):
+            if tenant.settings_of(key.vault).get("golden_questions"):
+                self._admissions.end(key.tenant, key.vault)
+            self._registry.keep_settings(key.tenant, key.vault, gone)
+            self._directory.forget(key.tenant)
 
-    >>> read_settings(b'{"min_relevance": 0.5}', of_tenant=False)
-    {'min_relevance': 0.5}
-    >>> read_settings(b'{"retrieval": {"min_relevance_score": 0.5}}', of_tenant=False)
-    {'min_relevance': 0.5}
-    >>> read_settings(b'{"min_relevance": 2, "max_docs": 3}', of_tenant=False)
-    Traceback (most recent call last):
-    ragdrop.errors.InvalidSettingsError: min_relevance: 2 is not allowed (a number from 0 to 1); \
-max_docs: 3 is not allowed (no such setting)
-    """
-    settings: dict[str, Any] = {}
-    problems: list[Problem] = []
-    for written, name, value in _flat(_object_of(body)):
-        problem = _problem(written, name, value, of_tenant=of_tenant)
-        if problem is None and name in settings:
-            problem = Problem(written, shown(value), f"{name} stands in this file already")
-        if problem is not None:
-            problems.append(problem)
-        settings[name] = value
-    if problems:
-        raise refusal(problems)
-    return settings
+    def _budget_problems(self, values: Mapping[str, Any], key: DocumentKey, tenant: Tenant) -> list[Problem]:
+        """Tokens that are kept free must leave room for documents, with what holds besides this file."""
+        held = in_force(self._environment, tenant, vaults=[key.vault] if key.vault else [], request=values).values
+        free = held.reserved_answer_tokens + held.reserved_prompt_tokens
+        if free < held.max_context_tokens:
+            return []
+        allowed = f"more than the {free:,} tokens that are reserved for answer and prompt"
+        return [Problem("max_context_tokens", shown(held.max_context_tokens), allowed)]
 
+    def _prompt_problems(self, values: Mapping[str, Any]) -> list[Problem]:
+        given = [name for name in PROMPTS if name in values]
+        if not given:
+            return []
+        prompter = self._prompter()
+        found = {name: prompter.problem(values[name]) for name in given}
+        return [Problem(name, "this template", problem) for name, problem in found.items() if problem]
 
-def refusal(problems: Iterable[Problem]) -> InvalidSettingsError:
-    """The error that tells of *problems*."""
-    found = list(problems)
-    told = [{"field": each.field, "value": each.value, "allowed": each.allowed} for each in found]
-    return InvalidSettingsError("; ".join(map(str, found)), problems=told)
-
-
-def shown(value: object) -> str:
-    """A value as a problem shows it: JSON, cut.
-
-    >>> shown("a" * 100)[-3:], shown(None)
-    ('aa…', 'null')
-    """
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"
-
-
-def _object_of(body: bytes) -> dict[str, Any]:
-    if len(body) > MAX_SETTINGS_BYTES:
-        raise refusal([Problem("body", "more", f"at most {MAX_SETTINGS_BYTES:,} bytes")])
-    try:
-        given = json.loads(body.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_no_number)
-    except (ValueError, RecursionError) as exc:
-        raise refusal([Problem("body", "this", f"JSON in UTF-8: {exc}"[:200])]) from exc
-    if not isinstance(given, dict):
-        raise refusal([Problem("body", shown(given), "a JSON object")])
-    return given
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"{shown(twice)} stands there twice")
-    return dict(pairs)
-
-
-def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is no number")
-
-
-def _flat(given: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Each setting as it is written, by its flat name (what has none keeps its own), and its value."""
-    for name, value in given.items():
-        if name not in SECTIONS or not isinstance(value, dict):
-            yield name, name, value
-            continue
-        for inner, held in value.items():
-            written = f"{name}.{inner}"
-            yield written, SECTIONS[name].get(inner, written), held
-
-
-def _problem(written: str, name: str, value: object, *, of_tenant: bool) -> Problem | None:
-    if name in PROMPTS and not of_tenant:
-        return Problem(written, "in a vault's file", "only in the tenant's own")
-    allowed, admits = _rule(name)
-    return None if admits(value) else Problem(written[:SHOWN_CHARACTERS], shown(value), allowed)
-
-
-def _rule(name: str) -> tuple[str, Callable[[object], bool]]:
-    rule = RULES.get(name) or FLAGS.get(name)
-    if rule is not None:
-        return rule.allowed, rule.admits
-    if name in WORD_LISTS:
-        return WORDS_ALLOWED, _are_words
-    if name in PROMPTS:
-        return PROMPT_ALLOWED, _is_prompt
-    if name == "golden_questions":
-        return GOLDEN_ALLOWED, _are_golden
-    if name == "golden_gate":
-        return GATE_ALLOWED, lambda value: type(value) in {int, float} and 0 <= float(str(value)) <= 1
-    if name in SECTIONS:
-        return f"an object of {', '.join(SECTIONS[name])}", lambda _value: False
-    return "no such setting", lambda _value: False
-
-
-def _are_golden(value: object) -> bool:
-    if not isinstance(value, list) or not 0 < len(value) <= MAX_GOLDEN:
-        return False
-    return all(
-        isinstance(each, dict)
-        and each.keys() <= {"question", "document", "text"}
-        and all(isinstance(held, str) and 0 < len(held) <= MAX_GOLDEN_CHARACTERS for held in each.values())
-        and "question" in each
-        and len(each) > 1
-        for each in value
-    )
-
-
-def _are_words(value: object) -> bool:
-    if not isinstance(value, list) or not 0 < len(value) <= MAX_WORDS:
-        return False
-    words = [word for word in value if isinstance(word, str) and word.strip() == word]
-    return len(set(words)) == len(value) and all(0 < len(word) <= MAX_WORD_CHARACTERS for word in words)
-
-
-def _is_prompt(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and len(value) <= MAX_PROMPT_CHARACTERS
+    def _detail(self, claimed: Head, stored: StoredObject, body: bytes, values: Mapping[str, Any]) -> Detail:
+        key = claimed.key
+        return Detail(
+            key=key,
+            revision=claimed.revision,
+            facts=Facts(
+                title=f"Settings of vault {key.vault}" if key.vault else f"Settings of {key.tenant}",
+                version_id=stored.version_id,
+                indexed_at=rfc3339(self._clock(), precision="milliseconds"),
+                summary=", ".join(sorted(values)) or None,
+                doc_type=DOC_TYPE,
+                char_count=len(body.decode("utf-8-sig")),
+            ),
+            chunk_count=0,
+            content_hash=hashlib.sha256(body).hexdigest(),
+            size_bytes=len(body),
+            etag=stored.etag,
+            media_type="application/json",
+            content_type_basis="settings",
+            written_by=stored.metadata.get(WRITTEN_BY),
+        )

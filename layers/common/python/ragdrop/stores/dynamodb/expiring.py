@@ -7,7 +7,7 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ragdrop.domain.rates import WINDOW_S
+from ragdrop.domain.tenants import WINDOW_S
 from ragdrop.ports.kept_replies import KeptReply
 from ragdrop.stores.aws.clients import AwsClient, quick_client
 from ragdrop.stores.dynamodb.items import encode

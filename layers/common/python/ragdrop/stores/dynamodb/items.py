@@ -15,8 +15,7 @@ from ragdrop.domain.calibration import Calibration, Curve
 from ragdrop.domain.documents import Detail, Facts, Failure, Head, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.models import EmbeddingSpace
-from ragdrop.domain.rates import RateLimits
-from ragdrop.domain.tenants import ActiveIndex, ApiKey, ChunkingPlan, KeptSettings, Tenant
+from ragdrop.domain.tenants import ActiveIndex, ApiKey, ChunkingPlan, KeptSettings, RateLimits, Tenant
 from ragdrop.ports.registry import Checkpoint
 
 Item = dict[str, Any]

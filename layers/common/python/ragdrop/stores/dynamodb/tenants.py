@@ -8,8 +8,7 @@ from typing import Any
 
 from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.golden import CanaryRun, GoldenOutcome
-from ragdrop.domain.rates import RateLimits
-from ragdrop.domain.tenants import ActiveIndex, ApiKey, KeptSettings, Tenant
+from ragdrop.domain.tenants import ActiveIndex, ApiKey, KeptSettings, RateLimits, Tenant
 from ragdrop.ports.registry import MAX_FOLDERS
 from ragdrop.stores.dynamodb.items import (
     TENANT_LIST_PK,

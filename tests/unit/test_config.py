@@ -1,0 +1,121 @@
+"""Settings of a deployment: environment over document over defaults, by the ranges of one model."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ragdrop.config import DEPLOYMENT_SETTINGS, DOCUMENT_KEY, Settings
+from ragdrop.domain.settings import Tunables
+from ragdrop.errors import ConfigurationError
+from tests.world import ENVIRONMENT
+
+REQUIRED = {name: value for name, value in ENVIRONMENT.items() if name != "MIN_RELEVANCE"}
+NUMBERS = {  # the first and the last value that the model admits, as docs/settings.md has them
+    "embedding_dimension": (8, 4_096),
+    "embedding_timeout_s": (1, 600),
+    "breaker_threshold": (1, 1_000),
+    "retry_cap_ms": (1, 60_000),
+    "ingest_retry_base_s": (1, 900),
+    "max_results": (1, 20),
+    "chunk_tokens": (32, 8_192),
+}
+
+
+STATE_BUCKET = (
+    "state_bucket: in the settings document is not allowed (only in the environment, by a parameter of the template)"
+)
+
+
+def document(**values: object) -> bytes:
+    return json.dumps(values).encode()
+
+
+def test_settings_that_nobody_sets_have_the_defaults_of_the_model() -> None:
+    assert Settings.from_environment(REQUIRED).tunables() == Tunables()
+
+
+@pytest.mark.parametrize(("name", "ends"), NUMBERS.items())
+def test_a_number_at_an_end_of_its_range_is_admitted_and_one_beyond_it_is_not(name: str, ends: tuple[int, int]) -> None:
+    for value in ends:
+        assert getattr(Settings.from_environment(REQUIRED | {name.upper(): str(value)}), name) == value
+    for value in (ends[0] - 1, ends[1] + 1, "nan", "many", ""):
+        if value != "":
+            with pytest.raises(ConfigurationError, match=rf"{name.upper()}: .* is not allowed"):
+                Settings.from_environment(REQUIRED | {name.upper(): str(value)})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("CHAT_MODELS", "a, b,", ("a", "b")),
+        ("CHAT_PRICES", '{"a": [0.15, 1]}', {"a": [0.15, 1]}),
+        ("MAX_RESULTS", "auto", None),
+        ("KEEP_LAST_GOOD", "1", True),
+        ("LINKS_ACROSS_VAULTS", "False", False),
+        ("EMBEDDING_BATCH_SIZE", "8.0", 8),
+        ("INDEX_URL", "https://search.example", "https://search.example"),
+        ("OCR_URL", "textract", "textract"),
+        ("JWT_TENANT_CLAIM", "https://claims.example/tenant", "https://claims.example/tenant"),
+        ("MIN_RELEVANCE", "", 0.7),
+    ],
+)
+def test_text_of_the_environment_becomes_a_value(name: str, text: str, value: object) -> None:
+    assert getattr(Settings.from_environment(REQUIRED | {name: text}), name.lower()) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("FUSION", "sum"),
+        ("CITATION_POLICY", "hide"),
+        ("KEEP_LAST_GOOD", "7"),
+        ("INDEX_URL", "s3://bucket"),
+        ("EMBEDDING_URL", "ftp://host"),
+        ("CHAT_PRICES", '{"a": 1}'),
+        ("CHAT_PRICES", "cheap"),
+        ("CHAT_MODELS", " ,"),
+        ("JWT_JWKS_URL", "http://keys.example"),
+        ("LOG_LEVEL", "loud"),
+    ],
+)
+def test_text_that_means_nothing_is_refused(name: str, text: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"{name}: .* is not allowed"):
+        Settings.from_environment(REQUIRED | {name: text})
+
+
+def test_all_problems_of_environment_and_document_are_reported_together_one_a_line() -> None:
+    environ = REQUIRED | {"CHAT_URL": "", "RETRY_ATTEMPTS": "0", "JWT_ISSUER": "https://login.example"}
+
+    with pytest.raises(ConfigurationError) as raised:
+        Settings.from_environment(environ, document(log_level="loud", breakers=3, state_bucket="mine"))
+
+    assert str(raised.value).splitlines() == [
+        "the settings are not usable:",
+        f'{DOCUMENT_KEY}: log_level: "loud" is not allowed (DEBUG, INFO, WARNING, ERROR, CRITICAL)',
+        f"{DOCUMENT_KEY}: breakers: 3 is not allowed (no such setting)",
+        f"{DOCUMENT_KEY}: {STATE_BUCKET}",
+        'RETRY_ATTEMPTS: "0" is not allowed (a whole number from 1 to 10)',
+        "CHAT_URL: is required and not set",
+        "JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL must be set together",
+    ]
+
+
+def test_the_environment_overrides_the_document_which_overrides_the_defaults() -> None:
+    settings = Settings.from_environment(
+        REQUIRED | {"FUSION": "rrf"},
+        document(fusion="blend:0.4", max_results="auto", boosting={"critical": 0.3}, jwt_role_claim="rank"),
+    )
+
+    assert (settings.fusion, settings.max_results, settings.boost_critical) == ("rrf", None, 0.3)
+    assert (settings.jwt_role_claim, settings.boost_important) == ("rank", 0.1)
+
+
+def test_the_document_takes_every_setting_but_those_of_the_stack() -> None:
+    own = {name for name, each in DEPLOYMENT_SETTINGS.items() if "document" not in each.places}
+
+    assert {name for name in own if not name.endswith(("_url", "_key", "_bucket", "_table"))} == {
+        *("index_password", "embedding_model", "embedding_dimension", "chat_models", "cors_allow_origins"),
+        *("jwt_issuer", "jwt_audience", "stage", "release", "tracing"),
+    }
