@@ -16,7 +16,7 @@ ENVS = .venv/.ready $(patsubst %,.local/env/%/.ready,ministack sam models schema
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down build deploy rehearse status test test-rest test-all test-long test-unit drill lint format docs wheel bench bench-env bench-quick bench-quality load invoke lock clean
+.PHONY: help setup demo up down build deploy rehearse status test test-rest test-all test-long test-unit drill pr lint hooks format docs wheel bench bench-env bench-quick bench-quality load invoke lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -69,7 +69,13 @@ test-unit: setup ## the quick tests, under a minute: no stack, no network
 drill: setup ## fail every dependency in every way, about eleven minutes; DRILL=--write keeps the table in docs/operations.md
 	@.venv/bin/python -m tests.faults $(DRILL)
 
-lint: setup .local/env/audit/.ready .local/env/checkov/.ready ## ruff, mypy strict, the template, secrets, known vulnerabilities
+pr: lint-local test-unit ## what to run before a pull request, under three minutes: lint without the network, the quick tests
+
+lint: lint-local ## ruff, mypy strict, the template, secrets, known vulnerabilities
+	@.venv/bin/python -m checks.dependency_audit
+
+.PHONY: lint-local
+lint-local: setup .local/env/audit/.ready .local/env/checkov/.ready
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
@@ -77,7 +83,8 @@ lint: setup .local/env/audit/.ready .local/env/checkov/.ready ## ruff, mypy stri
 	@AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 .local/env/sam/bin/sam validate --lint --template templates/monitoring.yaml
 	@.local/env/checkov/bin/checkov --config-file checks/checkov.yaml --file template.yaml templates/monitoring.yaml
 	@.venv/bin/python -m checks.secret_scan
-	@.venv/bin/python -m checks.dependency_audit
+
+hooks: setup .local/env/audit/.ready ## build what the hooks of .pre-commit-config.yaml run: ruff and the scan for secrets
 
 format: setup ## let ruff rewrite what it can
 	@.venv/bin/ruff check --fix-only .

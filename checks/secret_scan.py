@@ -1,4 +1,4 @@
-"""`python -m checks.secret_scan`: no file of the repository holds a secret that is not known to be none.
+"""`python -m checks.secret_scan [FILE ...]`: no file of the repository holds a secret that is not known to be none.
 
 detect-secrets looks for the forms of keys and passwords of many services and for ragdrop's own keys. What it finds in
 examples and tests is listed in checks/known_secrets.json, by the hash of its text, with the reason.
@@ -21,10 +21,11 @@ LEFT_OUT = r"requirements.*\.txt$|\.svg$|\.jsonl$|^checks/known_secrets\.json$" 
 TOO_LOUD = ("Base64HighEntropyString", "HexHighEntropyString", "KeywordDetector")
 
 
-def found_secrets() -> dict[str, Any]:
-    """What the tool finds in the files that git knows, by file."""
+def found_secrets(files: Sequence[str] = ()) -> dict[str, Any]:
+    """What the tool finds in *files*, or without any in those that git knows, by file."""
     command = [str(TOOL), "scan", "--no-verify", "--exclude-files", LEFT_OUT, "-p", "checks/ragdrop_keys.py"]
     command += [word for plugin in TOO_LOUD for word in ("--disable-plugin", plugin)]
+    command += files
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603 - a fixed command
     results: dict[str, Any] = json.loads(done.stdout)["results"]
     return results
@@ -47,7 +48,7 @@ def unknown(found: Mapping[str, Sequence[Mapping[str, Any]]], known: Mapping[str
 
 def main() -> int:
     """Scan; 1 where a secret was found that is not known."""
-    lines = unknown(found_secrets(), json.loads(KNOWN.read_text("utf-8")))
+    lines = unknown(found_secrets(sys.argv[1:]), json.loads(KNOWN.read_text("utf-8")))
     for line in lines:
         sys.stdout.write(f"a secret? {line}\n")
     if lines:
