@@ -45,6 +45,12 @@ class EagerBucket(MemoryObjectStore):
         return stored
 
 
+def text_of(result: Any) -> str:
+    """The text of the first part of what an MCP call gave: a tool's result, a resource or a prompt's message."""
+    [first, *_] = result.content if hasattr(result, "content") else result.contents
+    return str(first.text)
+
+
 def eager_world(**settings: str) -> World:
     """A World in which what is written over HTTP is indexed at once."""
     documents = EagerBucket("documents")

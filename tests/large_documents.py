@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ragdrop.errors import DeadlineError
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ports.message_queue import Delivery
@@ -18,16 +20,17 @@ def text_of(word: str) -> str:
     return "\n\n".join(paragraph[:295].ljust(295, ".") for paragraph in paragraphs)
 
 
-def large_world(**parts: object) -> World:
+def large_world(**parts: Any) -> World:
     state = MemoryObjectStore("state")
     return World(state=state, revisions=RevisionStore(state, part_characters=300), **parts)
 
 
 def one_part_at_a_time(world: World) -> None:
     """Let the embedding service take so long that no invocation does more than one part."""
-    passages, calls = world.embedder.passages, []
+    passages: Any = world.embedder.passages
+    calls: list[int] = []
 
-    def slow(texts: list[str], *rest: object) -> object:
+    def slow(texts: list[str], *rest: Any) -> Any:
         if calls and calls[-1] == world.registry.calls.count("renew") - 1:
             calls.append(-9)
             raise DeadlineError("no time was left for embed", service="embed", stage="embed")

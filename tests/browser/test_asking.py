@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from pages.browser import sign_in
 from ragdrop.errors import GenerationError
@@ -16,7 +16,7 @@ from tests.world import World
 SENTENCE = "The pump's code is QX-5521."
 
 
-def last_turn(page: Page):  # noqa: ANN201 - Playwright's Locator
+def last_turn(page: Page) -> Locator:
     return page.locator("[data-turn]").last
 
 

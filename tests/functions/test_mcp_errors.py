@@ -15,7 +15,7 @@ from mcp_types import CallToolResult
 from ragdrop import errors
 from ragdrop.api.mcp.route import mcp_api
 from ragdrop.api.mcp.tools import TOOLS
-from tests.agent_world import URL, eager_world, key_of, with_agent
+from tests.agent_world import URL, eager_world, key_of, text_of, with_agent
 from tests.world import World
 
 INITIALIZE = {
@@ -208,7 +208,7 @@ def test_wrong_arguments_are_an_error_that_names_the_field(
     assert result.is_error
     error = result.structured_content["error"]
     assert (error["code"], error["details"]["field"]) == ("INVALID_PARAMS", field)
-    assert result.content[0].text.startswith("INVALID_PARAMS: ")
+    assert text_of(result).startswith("INVALID_PARAMS: ")
 
 
 def test_an_unknown_doc_type_is_an_error_that_names_the_valid_ones(world: World) -> None:

@@ -7,7 +7,7 @@ from mcp import MCPError
 from mcp.client.client import Client
 
 from ragdrop.api.mcp.resources import PAGE_SIZE
-from tests.agent_world import eager_world, key_of, with_agent
+from tests.agent_world import eager_world, key_of, text_of, with_agent
 from tests.world import World
 
 
@@ -34,7 +34,7 @@ async def listed(client: Client) -> list[str]:
 def read(world: World, uri: str, key: str = "") -> str:
     async def use(client: Client) -> str:
         result = await client.read_resource(uri)
-        return str(result.contents[0].text)
+        return text_of(result)
 
     return with_agent(world, use, key)
 

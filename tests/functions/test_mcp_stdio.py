@@ -19,7 +19,7 @@ from mcp.client.client import Client
 from mcp_types import CallToolResult
 
 from ragdrop.api.whole_api import query_api
-from tests.agent_world import eager_world, key_of
+from tests.agent_world import eager_world, key_of, text_of
 from tests.served import served
 from tests.world import World
 
@@ -58,7 +58,7 @@ def test_every_tool_resource_and_prompt_is_there(environment: dict[str, str]) ->
     async def use(client: Client) -> tuple[list[str], str, str, bool, str]:
         tools = [tool.name for tool in (await client.list_tools()).tools]
         resource = (await client.list_resources()).resources[0].uri
-        text = (await client.read_resource(resource)).contents[0].text
+        text = text_of(await client.read_resource(resource))
         found = await client.call_tool("rag_context_search", {"query": "code of the pump"})
         [prompt] = (await client.list_prompts()).prompts
         return tools, resource, text, found.is_error, prompt.name
@@ -75,7 +75,7 @@ def test_every_tool_resource_and_prompt_is_there(environment: dict[str, str]) ->
 def test_an_indexing_tells_how_far_it_is(environment: dict[str, str]) -> None:
     told: list[tuple[float, str | None]] = []
 
-    async def heard(progress: float, _total: float | None, message: str | None) -> None:
+    async def heard(progress: float, total: float | None, message: str | None) -> None:
         told.append((progress, message))
 
     async def use(client: Client) -> CallToolResult:

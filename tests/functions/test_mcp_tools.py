@@ -8,7 +8,7 @@ import pytest
 from mcp.client.client import Client
 from mcp_types import CallToolResult
 
-from tests.agent_world import eager_world, key_of, with_agent
+from tests.agent_world import eager_world, key_of, text_of, with_agent
 from tests.world import World
 
 PUMP = "# Pump\n\nThe pump's code is QX-5521."
@@ -42,7 +42,7 @@ def test_a_question_is_answered_with_checked_citations_and_readable_text(world: 
     assert set(wanted.split()) <= set(answer)
     assert answer["citations"][0]["quote"] == "The pump's code is QX-5521."
     assert answer["sources"][0]["path"] == "notes/pump.md"
-    assert result.content[0].text == "The pump's code is QX-5521. [1]\n\nSources:\n[1] notes/pump.md"
+    assert text_of(result) == "The pump's code is QX-5521. [1]\n\nSources:\n[1] notes/pump.md"
 
 
 def test_a_critical_document_that_is_always_shown_has_the_relevance_one(world: World) -> None:

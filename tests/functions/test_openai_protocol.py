@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import openai
 import pytest
-from openai import OpenAI
 
 from ragdrop.errors import GenerationError
 from tests.functions.conftest import Deployment
@@ -16,6 +16,7 @@ from tests.functions.openai_wire import openai_client, post_chat
 TEXT = "# Pump\n\nThe pump's code is QX-5521. It was built in 1987."
 REPLY = "The pump's code is QX-5521. [1]"
 ANSWER = "The pump's code is QX-5521. [1]"
+OpenAI = Any  # the unions and optional fields of openai.OpenAI are for those who cannot know what comes
 
 
 @pytest.fixture
@@ -26,7 +27,13 @@ def client(deployment: Deployment) -> Iterator[OpenAI]:
         yield client
 
 
-def ask(text: str) -> list[dict[str, str]]:
+def body_of(caught: pytest.ExceptionInfo[openai.APIError]) -> dict[str, Any]:
+    """The error object of the reply."""
+    assert isinstance(caught.value.body, dict)
+    return caught.value.body
+
+
+def ask(text: str) -> list[Any]:
     return [{"role": "user", "content": text}]
 
 
@@ -104,16 +111,16 @@ def test_a_model_that_there_is_not_is_not_found_in_the_protocols_own_shape(clien
         with pytest.raises(openai.NotFoundError) as caught:
             client.chat.completions.create(model=model, messages=ask("pump"))
 
-        assert caught.value.body["code"] == "NOT_FOUND"
-        assert (caught.value.body["type"], caught.value.body["param"]) == ("not_found_error", "model")
-        assert caught.value.body["request_id"]
+        assert body_of(caught)["code"] == "NOT_FOUND"
+        assert (body_of(caught)["type"], body_of(caught)["param"]) == ("not_found_error", "model")
+        assert body_of(caught)["request_id"]
 
 
 def test_a_key_that_nobody_made_is_refused_in_the_protocols_own_shape(deployment: Deployment) -> None:
     with openai_client(deployment) as client, pytest.raises(openai.AuthenticationError) as caught:
         client.with_options(api_key="rd_nobody").models.list()
 
-    assert (caught.value.body["code"], caught.value.body["type"]) == ("UNAUTHENTICATED", "authentication_error")
+    assert (body_of(caught)["code"], body_of(caught)["type"]) == ("UNAUTHENTICATED", "authentication_error")
 
 
 def test_a_conversation_without_a_question_is_a_bad_request(client: OpenAI) -> None:
@@ -121,7 +128,7 @@ def test_a_conversation_without_a_question_is_a_bad_request(client: OpenAI) -> N
         with pytest.raises(openai.BadRequestError) as caught:
             client.chat.completions.create(model="default", messages=messages)
 
-        assert (caught.value.body["code"], caught.value.body["param"]) == ("INVALID_PARAMS", "messages")
+        assert (body_of(caught)["code"], body_of(caught)["param"]) == ("INVALID_PARAMS", "messages")
 
 
 def test_fields_of_the_protocol_that_mean_nothing_here_are_ignored(client: OpenAI) -> None:
@@ -163,7 +170,7 @@ def test_a_conversation_is_condensed_to_one_question_by_the_chat_model(client: O
 
 
 def test_without_the_model_the_users_own_words_are_the_question(client: OpenAI, deployment: Deployment) -> None:
-    def reply(messages: list[object]) -> str:
+    def reply(messages: list[Any]) -> str:
         if "conversation" in messages[0].content:
             raise GenerationError("down", service="chat", reason="unreachable")
         return REPLY
@@ -184,7 +191,7 @@ def test_what_fails_before_the_first_word_has_a_status_also_in_a_stream(client: 
         with pytest.raises(openai.InternalServerError) as caught:
             client.chat.completions.create(model="default", messages=ask("pump code"), stream=stream)
         assert caught.value.status_code == 503
-        assert (caught.value.body["code"], caught.value.body["type"]) == ("GENERATION_ERROR", "server_error")
+        assert (body_of(caught)["code"], body_of(caught)["type"]) == ("GENERATION_ERROR", "server_error")
 
 
 def test_an_error_after_the_first_word_is_a_chunk_that_the_client_raises(
@@ -198,7 +205,7 @@ def test_an_error_after_the_first_word_is_a_chunk_that_the_client_raises(
         list(stream)
 
     assert said.startswith("The pump")
-    assert caught.value.body["code"] == "GENERATION_ERROR"
+    assert body_of(caught)["code"] == "GENERATION_ERROR"
 
 
 def test_an_abstention_is_a_plain_sentence_and_never_the_sentinel(client: OpenAI, deployment: Deployment) -> None:
@@ -249,7 +256,7 @@ def test_one_model_is_read_by_its_id(client: OpenAI, deployment: Deployment) -> 
         assert client.models.retrieve(name).id == name
     with pytest.raises(openai.NotFoundError) as caught:
         client.models.retrieve("vault:nowhere")
-    assert (caught.value.body["type"], caught.value.body["param"]) == ("not_found_error", "model")
+    assert (body_of(caught)["type"], body_of(caught)["param"]) == ("not_found_error", "model")
 
 
 def test_texts_are_embedded_by_the_model_of_the_index(client: OpenAI, deployment: Deployment) -> None:
@@ -294,4 +301,4 @@ def test_another_embedding_model_is_not_found(client: OpenAI) -> None:
     with pytest.raises(openai.NotFoundError) as caught:
         client.embeddings.create(model="text-embedding-3-small", input="pump")
 
-    assert "'default'" in caught.value.body["message"]
+    assert "'default'" in body_of(caught)["message"]

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from ragdrop.api.generate_api import generate_api
-from tests.agent_world import eager_world, key_of
+from tests.agent_world import eager_world, key_of, text_of
 from tests.functions.test_mcp_tools import called
 from tests.world import World
 
@@ -49,7 +49,7 @@ def test_an_agent_gets_the_same(world: World) -> None:
     result = called(world, "rag_verify", answer=ANSWER, sources=SOURCES)
 
     assert result.structured_content["sentences"] == post(world)[1]["sentences"]
-    assert "contradicted (number): It holds 70 litres [1]." in result.content[0].text
+    assert "contradicted (number): It holds 70 litres [1]." in text_of(result)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs
@@ -69,7 +70,7 @@ class Wall:
             "body": None if body is None else json.dumps(body),
             "isBase64Encoded": False,
         }
-        answer = self._serve(event, LocalContext())
+        answer = self._serve(event, LocalContext())  # type: ignore[arg-type]
         return answer["statusCode"], without_volatile(json.loads(answer["body"]))
 
     def search(self, key: str, **fields: Any) -> Any:
@@ -112,7 +113,7 @@ def without_volatile(value: Any) -> Any:
 class LeakyIndex(MemoryChunkIndex):
     """An index that was built wrong: whoever asks also gets the chunks of tenant `other`."""
 
-    def candidates(self, index: IndexRef, queries: list[CandidateQuery], deadline: Deadline) -> list[Candidates]:
+    def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
         """What the tenant asked for, and what is not its own."""
         own = super().candidates(index, queries, deadline)
         open_ = [replace(query, filters=replace(query.filters, vaults=(), folders=())) for query in queries]
@@ -120,7 +121,7 @@ class LeakyIndex(MemoryChunkIndex):
         pairs = zip(own, theirs, strict=True)
         return [Candidates([*a.vector, *b.vector], [*a.lexical, *b.lexical]) for a, b in pairs]
 
-    def read(self, index: IndexRef, ranges: list[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
+    def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
         """The chunks of any tenant's documents."""
         return [
             super(LeakyIndex, self).read(replace(index, tenant=one.key.tenant), [one], deadline)[0] for one in ranges

@@ -64,7 +64,7 @@ class Engine:
     """
 
     def __init__(
-        self, index: object | None, embedder: Remembering, environment: dict[str, str], tenant: str, **parts: object
+        self, index: object | None, embedder: Remembering, environment: dict[str, str], tenant: str, **parts: Any
     ) -> None:
         documents, state = MemoryObjectStore("documents"), MemoryObjectStore("state")
         tokenizer = Path(environment["TOKENIZER_FILE"]).read_bytes()
@@ -82,7 +82,7 @@ class Engine:
         )
         if index is not None:
             parts["index"] = index
-        self.app: App = compose(ports.replace(**parts))  # type: ignore[typeddict-item]
+        self.app: App = compose(ports.replace(**parts))
         self.documents = documents
         self.tenant = tenant
         self.app.operate.operator.create_tenant(tenant)

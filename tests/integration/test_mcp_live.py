@@ -15,6 +15,7 @@ from mcp import MCPError, StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.agent_world import text_of
 from tests.functions.test_mcp_schemas import GOLDEN, everything
 from tests.integration.commands import Tenant, within
 from tests.stacks import LocalStack
@@ -71,7 +72,7 @@ def test_an_agent_asks_searches_and_reads(tenant: Tenant, way: str) -> None:
         answer = await client.call_tool("rag_query", {"query": QUESTION})
         found = await client.call_tool("rag_context_search", {"query": QUESTION, "limit": 1})
         [resource] = [each for each in (await client.list_resources()).resources if each.uri.endswith("pump.md")]
-        text = (await client.read_resource(resource.uri)).contents[0].text
+        text = text_of(await client.read_resource(resource.uri))
         return answer.structured_content, found.structured_content, text
 
     answer, found, text = use(tenant, way, work)
