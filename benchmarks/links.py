@@ -32,6 +32,7 @@ from ragdrop.domain.tenants import ActiveIndex, Caller, ChunkingPlan, Tenant
 from ragdrop.ingest.index_revision import mentions
 from ragdrop.query.follow_links import FollowLinks, LinkRequest
 from ragdrop.query.fusion import fuse
+from ragdrop.query.view import View
 from testing.memory_telemetry import MemoryVisitedCache
 
 TENANT = "bench"
@@ -168,14 +169,9 @@ class _Vault:
 
     def follow(self, roots: Sequence[FoundDocument], vector: Vector, *, bonus: float, **options: Any) -> list[str]:
         """The paths of what the roots link to."""
-        follow = FollowLinks(
-            registry=self._registry,  # type: ignore[arg-type]
-            index=self._index,
-            visited=MemoryVisitedCache(),
-            clock=lambda: 0.0,
-            bonus=bonus,
-        )
+        follow = FollowLinks(visited=MemoryVisitedCache(), clock=lambda: 0.0, bonus=bonus)
         followed = follow(
+            View(self._registry, self._index),  # type: ignore[arg-type]
             [self._linking(root) for root in roots],
             LinkRequest(self._tenant, Caller(TENANT, "admin"), vector, **options),
             exclude=(),

@@ -24,7 +24,7 @@ LAYERS = (
     ("resilience",),
     ("tenants",),
     ("ingest", "query"),
-    ("history",),
+    ("past",),
     ("generate", "documents", "operate"),
     ("models", "stores"),
     ("config",),
@@ -32,7 +32,7 @@ LAYERS = (
     ("client",),
     ("api",),
 )
-CAPABILITIES = {"ingest", "query", "history", "generate", "documents", "tenants", "operate", "resilience"}
+CAPABILITIES = {"ingest", "query", "past", "generate", "documents", "tenants", "operate", "resilience"}
 ENGINES = {"bucketindex", "ragdrop_opensearch"}
 ADAPTERS = {"models", "stores", *ENGINES}
 

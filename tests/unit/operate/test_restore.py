@@ -15,7 +15,7 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.errors import ConflictError, InvalidParamsError
 from ragdrop.operate.restore import RestoreReport
 from ragdrop.ports.message_queue import Change
-from tests.unit.history.test_as_of import made
+from tests.unit.past.test_as_of import made
 from tests.world import TENANT, World
 
 GOLDEN = {"admission": {"questions": [{"question": "colour of the pump", "text": "pump is red"}], "gate": 1.0}}

@@ -12,7 +12,8 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import Followed, Query
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DatabaseError, EmbeddingServiceError
-from ragdrop.query.follow_links import FollowLinks, LinkRequest
+from ragdrop.query.follow_links import LinkRequest
+from ragdrop.query.view import View
 from tests.world import World
 
 
@@ -29,14 +30,18 @@ def follow(
     request = LinkRequest(tenant, caller or world.caller, vector, max_docs=5, max_depth=2)
     world.registry.calls.clear()
     world.index.calls.clear()
-    return links(world)(
-        [by_path[root] for root in roots], replace(request, **options), exclude=exclude, deadline=Deadline.after(10)
+    return world.app.query.follow_links(
+        view(world),
+        [by_path[root] for root in roots],
+        replace(request, **options),
+        exclude=exclude,
+        deadline=Deadline.after(10),
     )
 
 
-def links(world: World) -> FollowLinks:
-    """Following links over the world's registry and index."""
-    return world.app.query.links_over(world.app.ports.guarded_registry, world.app.ports.guarded_index)
+def view(world: World) -> View:
+    """The world's registry and index, nothing cached."""
+    return View(world.app.ports.guarded_registry, world.app.ports.guarded_index)
 
 
 def told(followed: Followed) -> list[tuple[str, str, int, str]]:
@@ -197,7 +202,7 @@ def test_without_a_vector_links_come_in_the_order_of_their_place(world: World) -
     roots = world.app.query.search(Query("root"), world.caller, Deadline.after(10)).documents
     request = LinkRequest(tenant, world.caller, None, max_docs=5, max_depth=1)
 
-    followed = links(world)(roots[:1], request, exclude=set(), deadline=Deadline.after(10))
+    followed = world.app.query.follow_links(view(world), roots[:1], request, exclude=set(), deadline=Deadline.after(10))
 
     assert roots[0].key.path == "a.md"
     assert [document.key.path for document in followed.documents] == ["b.md", "c.md"]

@@ -6,7 +6,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.linked import targets_of
 from ragdrop.domain.links import Link
-from ragdrop.query.follow_links import resolve
+from ragdrop.query.follow_links import resolve_links
 from tests.world import World
 
 
@@ -14,7 +14,7 @@ def leads_to(world: World, *links: str, known: dict[DocumentKey, int] | None = N
     """The paths that links of `team/notes/a.md` lead to."""
     targets = targets_of([(world.key("team/notes/a.md"), [Link(link) for link in links])], across_vaults=False)
     world.registry.calls.clear()
-    found = resolve(world.registry, targets, Deadline.after(10), known=known)
+    found = resolve_links(world.registry, targets, Deadline.after(10), known=known)
     return [live[0].path if live else None for live in found]
 
 

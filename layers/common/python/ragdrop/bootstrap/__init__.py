@@ -73,8 +73,8 @@ def compose(ports: Ports) -> App:
     """Compose the application over *ports*: `compose(ports.replace(embedder=HashingEmbedder()))` in a test."""
     tenants = build_tenants(ports)
     documents = build_documents(ports, tenants)
-    history = build_history(ports, tenants, documents, lambda: query.uncached_search, lambda: query.known_heads)
-    query = build_query(ports, tenants, lambda: history.views)
+    query = build_query(ports, tenants)
+    history = build_history(ports, tenants, documents, query)
     ingest = build_ingest(ports, tenants)
     return App(
         ports=ports,

@@ -5,10 +5,9 @@ Each part is built, and its module imported, when it is first used.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ragdrop.bootstrap.ports import Ports
 
@@ -18,9 +17,10 @@ if TYPE_CHECKING:
     from ragdrop.generate.prompt import CondenseConversation, PreparePrompt
     from ragdrop.generate.receipts import StoreReceipts
     from ragdrop.generate.verify import VerifyAnswer
-    from ragdrop.history.search import CountedViews, SearchThen
     from ragdrop.operate.observe import ObserveQueries
-    from ragdrop.ports import Registry, SearchableIndex
+    from ragdrop.past.as_of import PastViews
+    from ragdrop.past.resolve_view import ResolveView
+    from ragdrop.ports import LayeredIndex
     from ragdrop.ports.metrics import Operation
     from ragdrop.query.fallback import BucketSearch
     from ragdrop.query.follow_links import FollowLinks
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ragdrop.query.query_vectors import QueryVectors
     from ragdrop.query.search import Search
     from ragdrop.query.understand import UnderstandQuery
-    from ragdrop.resilience.known_heads import KnownHeads
+    from ragdrop.query.view import LiveViews
     from ragdrop.tenants.directory import TenantDirectory
     from ragdrop.tenants.limits import DailyBudget
     from ragdrop.tenants.sign_in import SignInCodes
@@ -78,7 +78,6 @@ class QueryParts:
 
     ports: Ports
     tenants: TenantParts
-    views: Callable[[], CountedViews]
 
     @cached_property
     def query_vectors(self) -> QueryVectors:
@@ -111,42 +110,53 @@ class QueryParts:
 
         return UnderstandQuery(directory=self.tenants.directory, environment=self.ports.settings.tunables())
 
-    def links_over(self, registry: Registry, index: SearchableIndex) -> FollowLinks:
-        """Following links from the documents found, over any registry and index."""
+    @cached_property
+    def follow_links(self) -> FollowLinks:
+        """Following links from the documents found."""
         from ragdrop.query.follow_links import FollowLinks
 
-        return FollowLinks(registry=registry, index=index, visited=self.ports.visited, clock=self.ports.clock)
+        return FollowLinks(visited=self.ports.visited, clock=self.ports.clock)
 
-    def search_over(self, registry: Registry, index: SearchableIndex) -> Search:
-        """Search, over any registry and index."""
+    @cached_property
+    def uncached_search(self) -> Search:
+        """Search, of now or of a moment."""
         from ragdrop.query.search import Search
 
         return Search(
-            registry=registry,
-            index=index,
+            resolve_view=self.resolve_view,
             query_vectors=self.query_vectors,
             understand=self.understand,
             by_model=self.by_model,
-            follow_links=self.links_over(registry, index),
+            follow_links=self.follow_links,
             tracer=self.ports.tracer,
         )
 
     @cached_property
-    def known_heads(self) -> KnownHeads:
-        """Heads that this environment has read."""
-        from ragdrop.resilience.known_heads import KnownHeads
+    def live_views(self) -> LiveViews:
+        """Views of what is live now."""
+        from ragdrop.query.view import LiveViews
 
-        return KnownHeads(self.ports.guarded_registry, clock=self.ports.clock)
+        return LiveViews(self.ports.guarded_registry, self.ports.guarded_index, clock=self.ports.clock)
 
     @cached_property
-    def uncached_search(self) -> SearchThen:
-        """Search, of now or of a moment."""
-        return self._or_then(self.ports.guarded_index)
+    def past_views(self) -> PastViews:
+        """Views of moments of the past."""
+        from ragdrop.past.as_of import PastViews
 
-    def _or_then(self, index: SearchableIndex) -> SearchThen:
-        from ragdrop.history.search import SearchThen
+        return PastViews(
+            registry=self.ports.guarded_registry,
+            index=cast("LayeredIndex", self.ports.guarded_index),
+            revisions=self.ports.revisions,
+            directory=self.tenants.directory,
+            clock=self.ports.clock,
+        )
 
-        return SearchThen(self.views, self.search_over, index)
+    @cached_property
+    def resolve_view(self) -> ResolveView:
+        """What a query may read."""
+        from ragdrop.past.resolve_view import ResolveView
+
+        return ResolveView(live=self.live_views, past=self.past_views, directory=self.tenants.directory)
 
     @cached_property
     def observe_queries(self) -> ObserveQueries:
@@ -169,8 +179,9 @@ class QueryParts:
         """Search while an OpenSearch is down."""
         from ragdrop.query.fallback import BucketSearch
 
-        search = self._or_then(self.ports.guarded_bucket_index)
-        return BucketSearch(search=search, directory=self.tenants.directory)
+        return BucketSearch(
+            search=self.uncached_search, index=self.ports.guarded_bucket_index, directory=self.tenants.directory
+        )
 
     @cached_property
     def pipeline(self) -> SearchPipeline:
@@ -185,7 +196,7 @@ class QueryParts:
             bucket=self.bucket_search,
             metrics=self.ports.metrics,
             breakers=self.ports.breakers,
-            known_heads=self.known_heads,
+            live_views=self.live_views,
             directory=self.tenants.directory,
             usage=UsageCounter(self.ports.telemetry, clock=self.ports.clock),
             query_vectors=self.query_vectors,
@@ -272,7 +283,7 @@ class GenerateParts:
 
         return Ask(
             prepare=self.prepare_prompt,
-            registry_for=self.query.views().registry_for,
+            resolve_view=self.query.resolve_view,
             chat=self.ports.guarded_chat,
             receipts=self.store_receipts,
             read_answer=ReadAnswer(bucket=self.ports.settings.document_bucket, verifier=self.ports.claim_verifier),
@@ -286,9 +297,9 @@ def build_tenants(ports: Ports) -> TenantParts:
     return TenantParts(ports)
 
 
-def build_query(ports: Ports, tenants: TenantParts, views: Callable[[], CountedViews]) -> QueryParts:
-    """Build search, of what counts by *views*."""
-    return QueryParts(ports, tenants, views)
+def build_query(ports: Ports, tenants: TenantParts) -> QueryParts:
+    """Build search."""
+    return QueryParts(ports, tenants)
 
 
 def build_generate(ports: Ports, tenants: TenantParts, query: QueryParts) -> GenerateParts:

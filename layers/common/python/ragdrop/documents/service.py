@@ -32,7 +32,7 @@ from ragdrop.ports.kept_replies import KeptReplies
 from ragdrop.ports.object_store import NO_PRECONDITION, Precondition, PresignedForm
 from ragdrop.ports.registry import Checkpoint
 from ragdrop.ports.telemetry import DocumentUsage, UsageStore
-from ragdrop.query.follow_links import resolve
+from ragdrop.query.follow_links import resolve_links
 from ragdrop.tenants.limits import DailyBudget
 from ragdrop.tenants.settings_in_force import chunking_in_force, in_force
 
@@ -375,7 +375,7 @@ class CheckLinks:
         live: dict[str, DocumentKey] = {}
         for first in range(0, len(links), AT_ONCE):
             targets = targets_of([(detail.key, links[first : first + AT_ONCE])], across_vaults=across)
-            found = resolve(self._registry, targets, Deadline.after(TIMEOUT_S))
+            found = resolve_links(self._registry, targets, Deadline.after(TIMEOUT_S))
             pairs = zip(targets, found, strict=True)
             live |= {target.link.target: place[0] for target, place in pairs if place is not None}
         return live

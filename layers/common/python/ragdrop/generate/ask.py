@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -11,7 +11,6 @@ from groundcheck.claims import SecondOpinion
 from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, CheckedSentence, Citation, Question, Shown
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import ModelCall, spent
-from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import Retrieval, verified
 from ragdrop.domain.tenants import Caller
 from ragdrop.generate.budget import CUT
@@ -19,9 +18,10 @@ from ragdrop.generate.citations import AnswerReader
 from ragdrop.generate.prompt import PreparedPrompt, PreparePrompt
 from ragdrop.generate.receipts import StoreReceipts
 from ragdrop.generate.verify import AskVerifier
-from ragdrop.ports import ChatModel, Completion, Prompt, Registry
+from ragdrop.ports import ChatModel, Completion, Prompt
 from ragdrop.ports.metrics import Tracer
 from ragdrop.ports.models import ClaimVerifier
+from ragdrop.query.view import ResolveQueryView
 from ragdrop.resilience.stages import Timer
 
 logger = logging.getLogger(__name__)
@@ -53,10 +53,6 @@ class Answering(Protocol):
     def stream(self, question: Question, caller: Caller, deadline: Deadline) -> Iterator[AskEvent]:
         """The same, as it comes."""
         ...
-
-
-RegistryFor = Callable[[Query, Caller, Deadline], Registry]
-"""The registry by which the hits of a query are verified: as it is, or as it was at the query's moment."""
 
 
 class ReadAnswer:
@@ -96,7 +92,7 @@ class Ask:
         self,
         *,
         prepare: PreparePrompt,
-        registry_for: RegistryFor,
+        resolve_view: ResolveQueryView,
         chat: ChatModel,
         receipts: StoreReceipts,
         read_answer: ReadAnswer,
@@ -104,7 +100,7 @@ class Ask:
         tracer: Tracer | None,
     ) -> None:
         self._prepare = prepare
-        self._registry_for = registry_for
+        self._resolve_view = resolve_view
         self._chat = chat
         self._receipts = receipts
         self._read_answer = read_answer
@@ -202,8 +198,8 @@ class Ask:
         hits = [citation.hit for citation in citations]
         if not hits:
             return True
-        registry = self._registry_for(question.query, caller, deadline)
-        heads = registry.heads(list(dict.fromkeys(hit.key for hit in hits)), deadline)
+        view = self._resolve_view(question.query, caller, deadline, None)
+        heads = view.heads(list(dict.fromkeys(hit.key for hit in hits)), deadline)
         return len(verified(hits, heads.found)) == len(hits)
 
 

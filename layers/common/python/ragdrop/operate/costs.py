@@ -14,8 +14,8 @@ from typing import Literal
 
 from ragdrop.domain.history import LiveChange, first_id
 from ragdrop.domain.tenants import Caller, Engine
-from ragdrop.history.record import change_pages
 from ragdrop.operate.stats import HOURS, TenantStats, TimeRange, first_hour_s
+from ragdrop.past.record import change_pages
 from ragdrop.ports.registry import HistoryRegistry
 from ragdrop.tenants.directory import TenantDirectory
 

@@ -12,12 +12,12 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.queries import Expand
 from ragdrop.domain.retrieval import FoundChunk, FoundDocument
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.ports import SearchableIndex
 from ragdrop.query.candidates import filter_tenant
 from ragdrop.query.critical import as_document, in_order, within_share
 from ragdrop.query.ranking import Boosts
+from ragdrop.query.view import View
 
-Held = Mapping[DocumentKey, Mapping[int, Hit]]
+ChunksByDocument = Mapping[DocumentKey, Mapping[int, Hit]]
 """Chunks by document and ordinal."""
 
 MAX_CHARACTERS = 1_000_000  # of all texts together, whatever the budget says: a Lambda response has 6 MB
@@ -61,65 +61,53 @@ class Assembled:
     firsts: Mapping[DocumentKey, Hit | None] = field(default_factory=dict)
 
 
-class Assemble:
-    """Reads what `expand` asks for, and makes texts of it."""
+def assemble(
+    view: View,
+    documents: Sequence[FoundDocument],
+    critical: Sequence[tuple[Head, Sequence[FoundChunk]]],
+    request: TextRequest,
+    *,
+    found: ChunksByDocument,
+    deadline: Deadline,
+) -> Assembled:
+    """Put texts together.
 
-    def __init__(self, index: SearchableIndex) -> None:
-        self._index = index
+    Args:
+        view: Where chunks are read.
+        documents: Ranked, best first; the first ones have the room.
+        critical: Heads of critical documents with their best chunks.
+        request: What texts are to be made.
+        found: Chunks of live revisions that the search found; what they suffice for is not read again.
+        deadline: When the reading must have ended.
 
-    def __call__(
-        self,
-        documents: Sequence[FoundDocument],
-        critical: Sequence[tuple[Head, Sequence[FoundChunk]]],
-        request: TextRequest,
-        *,
-        held: Held,
-        deadline: Deadline,
-    ) -> Assembled:
-        """Put texts together.
+    Raises:
+        DatabaseError: The index did not answer.
+    """
+    ranges = _of_critical(critical)
+    room, expand = request.room, request.expand
+    ranges |= _of_results(documents, expand, min(room.documents, MAX_CHARACTERS))
+    requested = [*ranges.values(), *(_first_chunks(ranges.values()) if request.with_first else [])]
+    available = [held_of(part, found.get(part.key, {})) for part in requested]
+    missing = [part for part, hits in zip(requested, available, strict=True) if hits is None]
+    answers = iter(view.read(request.index, missing, deadline) if missing else [])
+    read = [filter_tenant(next(answers), request.index.tenant) if hits is None else hits for hits in available]
+    by_key: Mapping[DocumentKey, list[Hit]] = dict(zip(ranges, read, strict=False))
+    firsts = _firsts(zip(requested, read, strict=True)) if request.with_first else {}
+    first, left, shortened = within_share(_critical(critical, by_key, request.boosts), room.critical)
+    left += min(room.documents, MAX_CHARACTERS) - room.critical
+    return Assembled(_within(documents, by_key, expand, left), first, shortened, firsts)
 
-        Args:
-            documents: Ranked, best first; the first ones have the room.
-            critical: Heads of critical documents with their best chunks.
-            request: What texts are to be made.
-            held: Chunks of live revisions that were found already; what they suffice for is not read again.
-            deadline: When the reading must have ended.
 
-        Raises:
-            DatabaseError: The index did not answer.
-        """
-        ranges = _of_critical(critical)
-        room, expand = request.room, request.expand
-        ranges |= _of_results(documents, expand, min(room.documents, MAX_CHARACTERS))
-        beside = _first_chunks(ranges.values()) if request.with_first else []
-        asked = [*ranges.values(), *beside]
-        read = self._read(asked, held, request.index, deadline)
-        by_key: Mapping[DocumentKey, list[Hit]] = dict(zip(ranges, read, strict=False))
-        firsts = _firsts(zip(asked, read, strict=True)) if request.with_first else {}
-        first, left, shortened = within_share(self._critical(critical, by_key, request.boosts), room.critical)
-        left += min(room.documents, MAX_CHARACTERS) - room.critical
-        return Assembled(_within(documents, by_key, expand, left), first, shortened, firsts)
-
-    def _read(self, asked: Sequence[ChunkRange], held: Held, index: IndexRef, deadline: Deadline) -> list[list[Hit]]:
-        """The chunks of each range, by one round trip for those that are not *held*."""
-        known = [held_of(part, held.get(part.key, {})) for part in asked]
-        missing = [part for part, hits in zip(asked, known, strict=True) if hits is None]
-        read = iter(self._index.read(index, missing, deadline) if missing else [])
-        return [filter_tenant(next(read), index.tenant) if hits is None else hits for hits in known]
-
-    @staticmethod
-    def _critical(
-        critical: Sequence[tuple[Head, Sequence[FoundChunk]]],
-        by_key: Mapping[DocumentKey, list[Hit]],
-        boosts: Boosts,
-    ) -> list[FoundDocument]:
-        found = []
-        for head, chunks in critical:
-            read = [hit for hit in by_key.get(head.key, []) if hit.revision == head.live_revision]
-            document = as_document(head, chunks, read, boosts)
-            if document is not None:
-                found.append(expanded(document, read, "document"))
-        return in_order(found)
+def _critical(
+    critical: Sequence[tuple[Head, Sequence[FoundChunk]]], by_key: Mapping[DocumentKey, list[Hit]], boosts: Boosts
+) -> list[FoundDocument]:
+    found = []
+    for head, chunks in critical:
+        read = [hit for hit in by_key.get(head.key, []) if hit.revision == head.live_revision]
+        document = as_document(head, chunks, read, boosts)
+        if document is not None:
+            found.append(expanded(document, read, "document"))
+    return in_order(found)
 
 
 def _first_chunks(ranges: Iterable[ChunkRange]) -> list[ChunkRange]:

@@ -17,7 +17,7 @@ from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import CircuitOpenError, DatabaseError
 from ragdrop.query.query_vectors import QueryVectors
 from ragdrop.query.usage import UsageCounter
-from ragdrop.resilience.known_heads import KnownHeads
+from ragdrop.query.view import LiveViews
 from ragdrop.tenants.directory import TenantDirectory
 
 SHARE_EVERY_S = 10.0
@@ -71,7 +71,7 @@ class CachedSearch:
         self,
         *,
         search: Searching,
-        known_heads: KnownHeads,
+        live_views: LiveViews,
         directory: TenantDirectory,
         usage: UsageCounter,
         query_vectors: QueryVectors,
@@ -79,7 +79,7 @@ class CachedSearch:
         clock: Callable[[], float],
     ) -> None:
         self._search = search
-        self._known_heads = known_heads
+        self._live_views = live_views
         self._directory = directory
         self._usage = usage
         self._query_vectors = query_vectors
@@ -121,7 +121,7 @@ class CachedSearch:
         """Whether every document of an answer is still at its revision; False too where that cannot be known."""
         revisions = revisions_of(found)
         try:
-            heads = self._known_heads.for_one_search().heads(list(revisions), deadline)
+            heads = self._live_views.view().heads(list(revisions), deadline)
         except (DatabaseError, CircuitOpenError):
             return False  # the search itself then says what an outage of the registry means
         return all(

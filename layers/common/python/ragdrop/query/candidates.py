@@ -21,9 +21,9 @@ from ragdrop.domain.retrieval import (
 )
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import DatabaseError, IndexLostError, IndexMovedError
-from ragdrop.ports import Registry, SearchableIndex
 from ragdrop.query.exact import is_spread, with_spellings
 from ragdrop.query.scopes import Scopes
+from ragdrop.query.view import View
 from ragdrop.resilience.stages import Timer
 
 MORE_ROUNDS = 3  # where superseded revisions took the room; each is wider than the first
@@ -35,10 +35,10 @@ class CandidateRequest:
     """What to look for.
 
     Args:
-        vector: None searches by words alone.
-        limit: Live documents wanted.
+        vector: None searches lexically only.
+        limit: Live documents requested.
         critical: Documents whose heads are read with those of the candidates, so that they can be put first.
-        beside: A further query whose vector hits are given as `beside`: how near the critical documents are.
+        critical_query: A further query for vector hits of critical documents.
         dated: Further scopes: documents of the dates that the question names.
     """
 
@@ -47,7 +47,7 @@ class CandidateRequest:
     scopes: Scopes
     limit: int
     critical: tuple[DocumentKey, ...] = ()
-    beside: CandidateQuery | None = None
+    critical_query: CandidateQuery | None = None
     dated: tuple[Filters, ...] = ()
 
     @property
@@ -66,12 +66,12 @@ class CandidateRequest:
 class FoundCandidates:
     """Live hits of all scopes, merged: each list best first, raw scores.
 
-    `dropped` are hits whose revision is not the live one; `vectors` is False where words alone decided.
+    `dropped` are hits whose revision is not the live one; `vectors` is False where the search was lexical only.
     """
 
     vector: list[Hit]
     lexical: list[Hit]
-    beside: list[Hit]
+    critical: list[Hit]
     dropped: list[Hit]
     heads: Heads
     vectors: bool
@@ -79,91 +79,87 @@ class FoundCandidates:
     warnings: list[str] = field(default_factory=list)
 
 
-class FindCandidates:
-    """One round trip to the index and one batch read of heads; more where superseded revisions took the room."""
+def find_candidates(
+    view: View, request: CandidateRequest, tenant: Tenant, deadline: Deadline, timer: Timer
+) -> FoundCandidates:
+    """Search the index once and verify the hits by one batch read of heads; more where superseded revisions took room.
 
-    def __init__(self, *, registry: Registry, index: SearchableIndex) -> None:
-        self._registry = registry
-        self._index = index
+    Raises:
+        IndexLostError: The index is empty although the registry knows live documents.
+        IndexMovedError: The tenant has another index by now.
+        DatabaseError: The index did not answer in any scope, or no hit could be verified.
+    """
+    limit, queries = request.asked, request.queries
+    answers, heads = _round(view, queries, request, tenant, deadline, timer)
+    if not any(found.vector or found.lexical for found in answers):
+        _raise_if_index_is_lost(view, tenant, deadline)
+    lost: set[tuple[DocumentKey, int]] = set()
+    for _ in range(MORE_ROUNDS):
+        found = _lost(answers, heads) - lost
+        if not found or not _starved(answers, heads, limit, request.limit):
+            break
+        lost |= found
+        limit = MAX_CANDIDATES
+        queries = [replace(query, without=frozenset(lost), limit=limit) for query in queries]
+        answers, heads = _round(view, queries, request, tenant, deadline, timer)
+    scopes, of_critical = answers[: len(queries)], answers[len(queries) :]
+    near = merged([found.vector for found in scopes])
+    worded = merged([found.lexical for found in scopes])
+    live, live_worded = verified(near, heads.found), verified(worded, heads.found)
+    all_live = len(live) + len(live_worded) == len(near) + len(worded)
+    return FoundCandidates(
+        vector=live,
+        lexical=live_worded,
+        critical=verified([hit for found in of_critical for hit in found.vector], heads.found),
+        dropped=[] if all_live else [hit for hit in merged([near, worded]) if not verified([hit], heads.found)],
+        heads=heads,
+        vectors=request.vector is not None and any(found.vector_error is None for found in scopes),
+        vector_error=next((found.vector_error for found in scopes if found.vector_error), None),
+        warnings=_warnings(scopes, heads),
+    )
 
-    def __call__(self, wanted: CandidateRequest, tenant: Tenant, deadline: Deadline, timer: Timer) -> FoundCandidates:
-        """Find and verify.
 
-        Raises:
-            IndexLostError: The index is empty although the registry knows live documents.
-            IndexMovedError: The tenant has another index by now.
-            DatabaseError: The index did not answer in any scope, or no hit could be verified.
-        """
-        asked, queries = wanted.asked, wanted.queries
-        answers, heads = self._round(queries, wanted, tenant, deadline, timer)
-        if not any(found.vector or found.lexical for found in answers):
-            self._raise_if_index_is_lost(tenant, deadline)
-        lost: set[tuple[DocumentKey, int]] = set()
-        for _ in range(MORE_ROUNDS):
-            found = _lost(answers, heads) - lost
-            if not found or not _starved(answers, heads, asked, wanted.limit):
-                break
-            lost |= found
-            asked = MAX_CANDIDATES
-            queries = [replace(query, without=frozenset(lost), limit=asked) for query in queries]
-            answers, heads = self._round(queries, wanted, tenant, deadline, timer)
-        scopes, beside = answers[: len(queries)], answers[len(queries) :]
-        near = merged([found.vector for found in scopes])
-        worded = merged([found.lexical for found in scopes])
-        live, live_worded = verified(near, heads.found), verified(worded, heads.found)
-        all_live = len(live) + len(live_worded) == len(near) + len(worded)
-        return FoundCandidates(
-            vector=live,
-            lexical=live_worded,
-            beside=verified([hit for found in beside for hit in found.vector], heads.found),
-            dropped=[] if all_live else [hit for hit in merged([near, worded]) if not verified([hit], heads.found)],
-            heads=heads,
-            vectors=wanted.vector is not None and any(found.vector_error is None for found in scopes),
-            vector_error=next((found.vector_error for found in scopes if found.vector_error), None),
-            warnings=_warnings(scopes, heads),
-        )
+def _raise_if_index_is_lost(view: View, tenant: Tenant, deadline: Deadline) -> None:
+    """Raise where the index holds nothing of a tenant that has live documents: three reads, where no hit came back.
 
-    def _raise_if_index_is_lost(self, tenant: Tenant, deadline: Deadline) -> None:
-        """Raise where the index holds nothing of a tenant that has live documents: three reads, where no hit came back.
+    The counters may be too high until the next sweep, so a live document is looked for.
 
-        The counters may be too high until the next sweep, so a live document is looked for.
+    Raises:
+        IndexLostError: The index is empty, or does not exist.
+        IndexMovedError: The tenant has left the index that was searched, which may have been dropped.
+        DatabaseError: The registry or the index did not answer.
+    """
+    now = view.registry.tenant(tenant.name) if tenant.documents else None  # the cached one may be seconds old
+    if now is None or not now.documents:
+        return
+    if now.index != tenant.index:
+        raise IndexMovedError(f"the tenant moved to {now.active.name} since the search began")
+    if view.index.count(now.index, deadline):
+        return
+    page = view.registry.page(now.name, vault=None, prefix="", status=None, cursor=None, limit=HEADS_READ)
+    if page.cursor is not None or any(head.live_revision is not None and head.chunk_count for head in page.heads):
+        raise IndexLostError(f"the index holds none of the {now.documents} documents of this tenant")
 
-        Raises:
-            IndexLostError: The index is empty, or does not exist.
-            IndexMovedError: It was asked of an index that the tenant has left, and that may have been dropped.
-            DatabaseError: The registry or the index did not answer.
-        """
-        now = self._registry.tenant(tenant.name) if tenant.documents else None  # the one at hand may be seconds old
-        if now is None or not now.documents:
-            return
-        if now.index != tenant.index:
-            raise IndexMovedError(f"the tenant moved to {now.active.name} since the search began")
-        if self._index.count(now.index, deadline):
-            return
-        page = self._registry.page(now.name, vault=None, prefix="", status=None, cursor=None, limit=HEADS_READ)
-        if page.cursor is not None or any(head.live_revision is not None and head.chunk_count for head in page.heads):
-            raise IndexLostError(f"the index holds none of the {now.documents} documents of this tenant")
 
-    def _round(
-        self,
-        queries: list[CandidateQuery],
-        wanted: CandidateRequest,
-        tenant: Tenant,
-        deadline: Deadline,
-        timer: Timer,
-    ) -> tuple[list[Candidates], Heads]:
-        beside = [wanted.beside] if wanted.beside else []
-        with timer.stage("retrieve"):
-            found = self._index.candidates(tenant.index, [*queries, *beside], CANDIDATES.of(deadline))
-        answers = [own_candidates(each, tenant.name) for each in found]
-        scopes = answers[: len(queries)]
-        _raise_if_none_answered(scopes)
-        critical = wanted.critical[: MAX_VERIFIED // 2]
-        keys = dict.fromkeys(critical)
-        keys |= dict.fromkeys(documents_of(scopes, at_most=MAX_VERIFIED))
-        with timer.stage("registry"):
-            heads = self._registry.heads(list(keys)[:MAX_VERIFIED], deadline) if keys else Heads({})
-        return answers, heads
+def _round(
+    view: View,
+    queries: list[CandidateQuery],
+    request: CandidateRequest,
+    tenant: Tenant,
+    deadline: Deadline,
+    timer: Timer,
+) -> tuple[list[Candidates], Heads]:
+    of_critical = [request.critical_query] if request.critical_query else []
+    with timer.stage("retrieve"):
+        found = view.candidates(tenant.index, [*queries, *of_critical], CANDIDATES.of(deadline))
+    answers = [own_candidates(each, tenant.name) for each in found]
+    scopes = answers[: len(queries)]
+    _raise_if_none_answered(scopes)
+    keys = dict.fromkeys(request.critical[: MAX_VERIFIED // 2])
+    keys |= dict.fromkeys(documents_of(scopes, at_most=MAX_VERIFIED))
+    with timer.stage("registry"):
+        heads = view.heads(list(keys)[:MAX_VERIFIED], deadline) if keys else Heads({})
+    return answers, heads
 
 
 def _lost(answers: Sequence[Candidates], heads: Heads) -> set[tuple[DocumentKey, int]]:

@@ -9,8 +9,10 @@ from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import NOTHING_SEARCHED, Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError, DependencyError, IndexLostError
+from ragdrop.ports import SearchableIndex
 from ragdrop.ports.metrics import Metrics
 from ragdrop.query.cache import Searching
+from ragdrop.query.search import Search
 from ragdrop.resilience.breakers import Breakers
 from ragdrop.resilience.guarded import INDEX, REGISTRY
 from ragdrop.resilience.stages import Timer
@@ -116,12 +118,14 @@ class BucketSearch:
     """The same search over the bucket index, where it holds what an OpenSearch holds; told to be the fallback.
 
     Args:
-        search: A Search whose index is the bucket index: its hits are verified like any other.
+        search: Searches it: its hits are verified like any other.
+        index: The bucket index.
         directory: Knows which index answers for a tenant.
     """
 
-    def __init__(self, *, search: Searching, directory: TenantDirectory) -> None:
+    def __init__(self, *, search: Search, index: SearchableIndex, directory: TenantDirectory) -> None:
         self._search = search
+        self._index = index
         self._directory = directory
 
     def holds(self, caller: Caller) -> bool:
@@ -131,5 +135,5 @@ class BucketSearch:
 
     def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
         """Find what answers *query* in the bucket index; raises what Search raises."""
-        found = self._search(query, caller, deadline)
+        found = self._search(query, caller, deadline, self._index)
         return replace(found, served_by="fallback", fallback_level=DEGRADED, degraded=True)

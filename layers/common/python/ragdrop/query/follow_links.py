@@ -27,8 +27,9 @@ from ragdrop.domain.links import Link
 from ragdrop.domain.retrieval import Followed, FoundDocument, LinkedDocument
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import DatabaseError
-from ragdrop.ports import Registry, SearchableIndex, VisitedCache
+from ragdrop.ports import Registry, VisitedCache
 from ragdrop.query.candidates import filter_tenant
+from ragdrop.query.view import View
 
 logger = logging.getLogger(__name__)
 
@@ -59,20 +60,17 @@ class FollowLinks:
     def __init__(
         self,
         *,
-        registry: Registry,
-        index: SearchableIndex,
         visited: VisitedCache,
         clock: Callable[[], float],
         bonus: float = SEVERAL_LINKS_BONUS,
     ) -> None:
-        self._registry = registry
-        self._index = index
         self._visited = visited
         self._clock = clock
         self._bonus = bonus
 
     def __call__(
         self,
+        view: View,
         roots: Sequence[FoundDocument],
         request: LinkRequest,
         *,
@@ -87,6 +85,7 @@ class FollowLinks:
         written at most once; without it cycles are cut here.
 
         Args:
+            view: Where links lead: its heads and chunks.
             roots: Documents found, best first.
             request: For whom, and how far.
             exclude: Documents that must not come again: results and critical ones.
@@ -106,11 +105,12 @@ class FollowLinks:
         known = {*exclude, *(root.key for root in roots)}
         live = {root.key: root.revision for root in roots}
         fresh = [root for root in roots if root.key.digest not in expanded]
-        pages = self._pages(fresh, firsts or {}, request.tenant, deadline)
+        pages = _pages(view, fresh, firsts or {}, request.tenant, deadline)
         for depth in range(1, request.max_depth + 1):
             expanded |= {key.digest for key, _ in pages}
             level = [
-                linked_document(hit, link, depth) for hit, link in self._level(pages, request, known, live, deadline)
+                linked_document(hit, link, depth)
+                for hit, link in self._level(view, pages, request, known, live, deadline)
             ]
             found += level[: request.max_docs - len(found)]
             known |= {document.key for document in level}
@@ -123,24 +123,9 @@ class FollowLinks:
             self._note(request, expanded, warnings)
         return Followed(found, warnings)
 
-    def _pages(
-        self,
-        roots: Sequence[FoundDocument],
-        read: Mapping[DocumentKey, Hit | None],
-        tenant: Tenant,
-        deadline: Deadline,
-    ) -> list[Page]:
-        """The roots with their links, which stand with the first chunks."""
-        firsts = {root.key: read.get(root.key) or _first(chunk.hit for chunk in root.chunks) for root in roots}
-        missing = [root for root in roots if firsts[root.key] is None and root.key not in read]
-        if missing:
-            ranges = [ChunkRange(root.key, root.revision, 0, 0) for root in missing]
-            for root, hits in zip(missing, self._index.read(tenant.index, ranges, deadline), strict=True):
-                firsts[root.key] = _first(filter_tenant(hits, tenant.name))
-        return [(key, first.links) for key, first in firsts.items() if first is not None]
-
     def _level(
         self,
+        view: View,
         pages: Sequence[Page],
         request: LinkRequest,
         known: Collection[DocumentKey],
@@ -157,13 +142,13 @@ class FollowLinks:
             return []
         by: dict[DocumentKey, list[Target]] = {}
         revisions: dict[DocumentKey, int] = {}
-        for target, found in zip(targets, resolve(self._registry, targets, deadline, known=live), strict=True):
+        for target, found in zip(targets, resolve_links(view, targets, deadline, known=live), strict=True):
             if found is not None and found[0] not in known and found[0] != target.source:
                 by.setdefault(found[0], []).append(target)
                 revisions.update([found])
         if not by:
             return []
-        nearest = self._index.nearest_of(request.tenant.index, request.vector, list(revisions.items()), deadline)
+        nearest = view.nearest_of(request.tenant.index, request.vector, list(revisions.items()), deadline)
         hits = filter_tenant(nearest, request.tenant.name)
         if request.vector is None:
             places = {key: place for place, key in enumerate(by)}
@@ -193,6 +178,23 @@ class FollowLinks:
             warnings.append("what this session has followed could not be noted: links may come again")
 
 
+def _pages(
+    view: View,
+    roots: Sequence[FoundDocument],
+    read: Mapping[DocumentKey, Hit | None],
+    tenant: Tenant,
+    deadline: Deadline,
+) -> list[Page]:
+    """The roots with their links, which are stored with the first chunks."""
+    firsts = {root.key: read.get(root.key) or _first(chunk.hit for chunk in root.chunks) for root in roots}
+    missing = [root for root in roots if firsts[root.key] is None and root.key not in read]
+    if missing:
+        ranges = [ChunkRange(root.key, root.revision, 0, 0) for root in missing]
+        for root, hits in zip(missing, view.read(tenant.index, ranges, deadline), strict=True):
+            firsts[root.key] = _first(filter_tenant(hits, tenant.name))
+    return [(key, first.links) for key, first in firsts.items() if first is not None]
+
+
 def _first(hits: Iterable[Hit]) -> Hit | None:
     return next((hit for hit in hits if hit.chunk.ordinal == 0), None)
 
@@ -201,8 +203,12 @@ Live = tuple[DocumentKey, int]
 """A document and its live revision."""
 
 
-def resolve(
-    registry: Registry, targets: Sequence[Target], deadline: Deadline, *, known: Mapping[DocumentKey, int] | None = None
+def resolve_links(
+    registry: Registry | View,
+    targets: Sequence[Target],
+    deadline: Deadline,
+    *,
+    known: Mapping[DocumentKey, int] | None = None,
 ) -> list[Live | None]:
     """Where each of *targets* leads, None where to nothing live.
 

@@ -25,8 +25,8 @@ from ragdrop.query.cache import MAX_CHARACTERS, CachedSearch, Searching
 from ragdrop.query.fallback import BucketSearch, FallbackSearch, UnlessOpen
 from ragdrop.query.query_vectors import QueryVectors
 from ragdrop.query.usage import UsageCounter
+from ragdrop.query.view import LiveViews
 from ragdrop.resilience.breakers import Breakers
-from ragdrop.resilience.known_heads import KnownHeads
 from ragdrop.tenants.directory import TenantDirectory
 
 Observe = Callable[[QueryReport, str], None]
@@ -42,7 +42,7 @@ class SearchServices:
     bucket: BucketSearch
     metrics: Metrics
     breakers: Breakers
-    known_heads: KnownHeads
+    live_views: LiveViews
     directory: TenantDirectory
     usage: UsageCounter
     query_vectors: QueryVectors
@@ -67,7 +67,7 @@ def search_pipeline(search: Searching, services: SearchServices) -> SearchPipeli
     unless_open = UnlessOpen(search, services.breakers)
     cached = CachedSearch(
         search=unless_open,
-        known_heads=services.known_heads,
+        live_views=services.live_views,
         directory=services.directory,
         usage=services.usage,
         query_vectors=services.query_vectors,

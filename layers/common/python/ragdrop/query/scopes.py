@@ -69,7 +69,7 @@ def visible_vaults(known: Sequence[str], allowed: Sequence[str]) -> tuple[str, .
     return tuple(sorted(vault for vault in known if not allowed or vault in allowed))
 
 
-def resolve(
+def resolve_scopes(
     query: Query, *, known: Sequence[str], allowed: Sequence[str] = (), doc_types: Sequence[str] | None = None
 ) -> Scopes:
     """What a query's vaults, folders and filters mean.
@@ -84,7 +84,7 @@ def resolve(
         InvalidParamsError: A vault is unknown to the caller; one out of its scope is as if it were not there.
         InvalidDocTypeError: A doc_type that nothing has, in any case of its letters.
 
-    >>> resolve(Query("pump", folders=("team/notes/", "notes")), known=["team"]).whole.folders
+    >>> resolve_scopes(Query("pump", folders=("team/notes/", "notes")), known=["team"]).whole.folders
     (Folder(path='notes', vault='team'), Folder(path='notes', vault=None))
     """
     visible = visible_vaults(known, allowed)

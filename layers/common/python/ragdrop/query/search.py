@@ -16,10 +16,10 @@ from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import Explanation, Followed, FoundChunk, FoundDocument, LinkedDocument, Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError, IndexMovedError
-from ragdrop.ports import Registry, SearchableIndex
+from ragdrop.ports import SearchableIndex
 from ragdrop.ports.metrics import Tracer
-from ragdrop.query.assemble import Assemble, TextRequest, context_text
-from ragdrop.query.candidates import CandidateRequest, FindCandidates, FoundCandidates
+from ragdrop.query.assemble import TextRequest, assemble, context_text
+from ragdrop.query.candidates import CandidateRequest, FoundCandidates, find_candidates
 from ragdrop.query.coverage import agreement, coverage
 from ragdrop.query.critical import MAX_CRITICAL, live_critical
 from ragdrop.query.dates import covered_by_date, dates_in, favoured, of_dates
@@ -32,6 +32,7 @@ from ragdrop.query.query_vectors import EmbedQuestion, QuestionVector, question_
 from ragdrop.query.ranking import RankedDocument, rank
 from ragdrop.query.relevance import Judged, above_noise, judged
 from ragdrop.query.understand import ResolvedQuery, UnderstandQuery
+from ragdrop.query.view import ResolveQueryView, View
 from ragdrop.resilience.stages import Timer, run_in_parallel
 
 SENDING_S = 0.001  # the request for the vector leaves first: words looked for meanwhile would hold the interpreter
@@ -45,27 +46,25 @@ class Search:
     def __init__(
         self,
         *,
-        registry: Registry,
-        index: SearchableIndex,
+        resolve_view: ResolveQueryView,
         query_vectors: EmbedQuestion,
         understand: UnderstandQuery,
         by_model: ModelRanking,
         follow_links: FollowLinks,
         tracer: Tracer | None,
     ) -> None:
-        self._registry = registry
-        self._index = index
+        self._resolve_view = resolve_view
         self._query_vectors = query_vectors
         self._understand = understand
         self._rank_folders = by_model.rank_folders
         self._rerank = by_model.rerank
         self._follow_links = follow_links
         self._tracer = tracer
-        self._find = FindCandidates(registry=registry, index=index)
-        self._assemble = Assemble(index)
 
-    def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
-        """Retrieve, verify, fuse, judge, order, assemble.
+    def __call__(
+        self, query: Query, caller: Caller, deadline: Deadline, index: SearchableIndex | None = None
+    ) -> Retrieval:
+        """Resolve the view, over *index* where one is given, then retrieve, verify, fuse, judge, order, assemble.
 
         Raises:
             InvalidParamsError: A vault of the query does not exist.
@@ -73,31 +72,35 @@ class Search:
             EmbeddingServiceError: The query could not be embedded, and must not be answered by words alone.
             DatabaseError: The index did not answer, or no hit could be verified.
             DeadlineError: The time was used up.
+            The errors of the view.
         """
+        view = self._resolve_view(query, caller, deadline, index)
         try:
-            return self._once(query, caller, deadline)
-        except IndexMovedError:  # the tenant's item at hand was seconds old
+            return self._once(view, query, caller, deadline)
+        except IndexMovedError:  # the cached item of the tenant was seconds old
             self._understand.forget(caller.tenant)
-            return self._once(query, caller, deadline)
+            return self._once(view, query, caller, deadline)
 
-    def _once(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
+    def _once(self, view: View, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
         timer = Timer(self._tracer)
         question = self._understand(query, caller)
         with timer.stage("embed"):
-            critical_keys, (folders, embedded) = self._beforehand(question, deadline)
+            critical_keys, (folders, embedded) = self._beforehand(view, question, deadline)
         question = replace(question, scopes=question.scopes.then(folders.folders), folders=folders)
-        found = self._find(_wanted(question, embedded.vector, critical_keys), question.tenant, deadline, timer)
+        found = find_candidates(
+            view, _request(question, embedded.vector, critical_keys), question.tenant, deadline, timer
+        )
         if found.vector_error and not query.allow_fallback:
             raise found.vector_error
         with timer.stage("assemble"):
-            retrieval, firsts = self._retrieval(question, found, critical_keys, embedded, timer, deadline)
+            retrieval, firsts = self._retrieval(view, question, found, critical_keys, embedded, timer, deadline)
         with timer.stage("links"):
-            followed = self._linked(question, embedded.vector, retrieval, firsts, caller, deadline)
-        found_in_all = _with_links(retrieval, followed, query)
-        return replace(found_in_all, total_indexed=question.tenant.count_in(caller.vaults)[0])
+            followed = self._linked(view, question, embedded.vector, retrieval, firsts, caller, deadline)
+        total_indexed = question.tenant.count_in(caller.vaults)[0] if query.as_of is None else None
+        return replace(_with_links(retrieval, followed, query), total_indexed=total_indexed)
 
     def _beforehand(
-        self, question: ResolvedQuery, deadline: Deadline
+        self, view: View, question: ResolvedQuery, deadline: Deadline
     ) -> tuple[tuple[DocumentKey, ...], tuple[RankedFolders, QuestionVector]]:
         """What is known before the index is asked: critical documents, beside the folders and the query's vector.
 
@@ -115,10 +118,9 @@ class Search:
                 embedded.set()
 
         def aside() -> tuple[DocumentKey, ...]:
-            keys = self._critical_keys(question, deadline) if question.query.include_critical else ()
+            keys = _critical_keys(view, question, deadline) if question.query.include_critical else ()
             embedded.wait(SENDING_S)
-            queries = _wanted(question, None, ()).queries
-            self._index.ready(question.tenant.index, CANDIDATES.of(deadline), queries=queries)
+            view.ready(question.tenant.index, _request(question, None, ()).queries, CANDIDATES.of(deadline))
             return keys
 
         return run_in_parallel(aside, here)
@@ -138,15 +140,9 @@ class Search:
         dealt = [replace(one, score=place.score) for one, place in zip(moved.found, fused, strict=True)]
         return dealt, [moved.warning] if moved.warning else []
 
-    def _critical_keys(self, question: ResolvedQuery, deadline: Deadline) -> tuple[DocumentKey, ...]:
-        vaults = question.scopes.vaults
-        promoted = self._registry.promoted(question.tenant.name, deadline)
-        return tuple(
-            each.key for each in promoted if each.level == "critical" and (not vaults or each.key.vault in vaults)
-        )
-
     def _linked(
         self,
+        view: View,
         question: ResolvedQuery,
         vector: Vector | None,
         found: Retrieval,
@@ -161,6 +157,7 @@ class Search:
         roots = [*found.documents, *found.critical]
         try:
             followed = self._follow_links(
+                view,
                 roots,
                 LinkRequest(
                     question.tenant,
@@ -181,6 +178,7 @@ class Search:
 
     def _retrieval(
         self,
+        view: View,
         question: ResolvedQuery,
         found: FoundCandidates,
         critical_keys: Sequence[DocumentKey],
@@ -213,11 +211,12 @@ class Search:
         heads = live_critical(critical_keys[:MAX_CRITICAL], found.heads.found, question.scopes.whole.doc_types)
         first = {head.key for head in heads}
         chosen = [one for one in ranked if one.key not in first][: question.limit]
-        assembled = self._assemble(
+        assembled = assemble(
+            view,
             [one.found() for one in chosen],
             [(head, _chunks_of(head, ranked, found, by)) for head in heads],
             TextRequest(question.tenant.index, query.expand, question.boosts, question.room, _follows(question)),
-            held=_by_document(fused),
+            found=_by_document(fused),
             deadline=TEXTS.of(deadline),
         )
         notes = _notes(question, len(assembled.shortened) + len(critical_keys[MAX_CRITICAL:]))
@@ -238,8 +237,8 @@ class Search:
             total_matches=len(ranked),
             total_indexed=None,
             timings_ms=timer.stages,
-            warnings=[*missing, *notes],
-            degraded=bool(missing),
+            warnings=[*view.warnings, *missing, *notes],
+            degraded=bool(missing or view.warnings),
             fallback_level=2 if level_2 else 1,
             circuit_breaker_open=embedded.breaker_open,
             score_basis=by.basis,
@@ -249,11 +248,17 @@ class Search:
         return retrieval, assembled.firsts
 
 
+def _critical_keys(view: View, question: ResolvedQuery, deadline: Deadline) -> tuple[DocumentKey, ...]:
+    vaults = question.scopes.vaults
+    promoted = view.promoted(question.tenant.name, deadline)
+    return tuple(each.key for each in promoted if each.level == "critical" and (not vaults or each.key.vault in vaults))
+
+
 def _by_document(fused: Sequence[Fused]) -> dict[DocumentKey, dict[int, Hit]]:
-    held: dict[DocumentKey, dict[int, Hit]] = {}
+    found: dict[DocumentKey, dict[int, Hit]] = {}
     for one in fused:
-        held.setdefault(one.hit.key, {})[one.hit.chunk.ordinal] = one.hit
-    return held
+        found.setdefault(one.hit.key, {})[one.hit.chunk.ordinal] = one.hit
+    return found
 
 
 def _follows(question: ResolvedQuery) -> bool:
@@ -281,14 +286,14 @@ def _with_links(found: Retrieval, followed: Followed, query: Query) -> Retrieval
     return replace(found, linked=list(followed.documents), warnings=warnings, degraded=degraded, context=context)
 
 
-def _wanted(question: ResolvedQuery, vector: Vector | None, critical: tuple[DocumentKey, ...]) -> CandidateRequest:
-    beside = None
+def _request(question: ResolvedQuery, vector: Vector | None, critical: tuple[DocumentKey, ...]) -> CandidateRequest:
+    critical_query = None
     if critical and vector is not None:
         scope = Filters(
             vaults=question.scopes.vaults, doc_types=question.scopes.whole.doc_types, promotion_levels=("critical",)
         )
         limit = min(200, max(30, CHUNKS_A_CRITICAL * len(critical)))
-        beside = CandidateQuery(None, vector, scope, limit)
+        critical_query = CandidateQuery(None, vector, scope, limit)
     whole = question.scopes.whole
     dates = dates_in(question.query.text) if whole.date_from is None and whole.date_to is None else ()
     return CandidateRequest(
@@ -297,7 +302,7 @@ def _wanted(question: ResolvedQuery, vector: Vector | None, critical: tuple[Docu
         question.scopes,
         question.limit,
         critical[:MAX_CRITICAL],
-        beside,
+        critical_query,
         tuple(date.filters(whole) for date in dates[:MAX_DATES]),
     )
 
@@ -307,7 +312,7 @@ def _chunks_of(head: Head, ranked: Sequence[RankedDocument], found: FoundCandida
     matching = next((one.chunks for one in ranked if one.key == head.key), ())
     if matching:
         return list(matching)
-    near = [hit for hit in found.beside if hit.key == head.key]
+    near = [hit for hit in found.critical if hit.key == head.key]
     return [FoundChunk(hit, by.relevance(Fused(hit, 0.0, hit.score, None))) for hit in near]
 
 

@@ -15,7 +15,7 @@ from ragdrop.query.assemble import Room
 from ragdrop.query.model_ranking import RankedFolders
 from ragdrop.query.ranking import Boosts
 from ragdrop.query.relevance import in_force as calibration_in_force
-from ragdrop.query.scopes import Scopes, document_limit, resolve, visible_vaults
+from ragdrop.query.scopes import Scopes, document_limit, resolve_scopes, visible_vaults
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import SettingsInForce, in_force
 
@@ -106,4 +106,4 @@ class UnderstandQuery:
 
 def _scopes(query: Query, tenant: Tenant, caller: Caller) -> Scopes:
     within = query.vaults or visible_vaults(tenant.vaults, caller.vaults)
-    return resolve(query, known=tenant.vaults, allowed=caller.vaults, doc_types=tenant.doc_types_in(within))
+    return resolve_scopes(query, known=tenant.vaults, allowed=caller.vaults, doc_types=tenant.doc_types_in(within))

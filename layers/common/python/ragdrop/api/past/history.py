@@ -16,7 +16,7 @@ from ragdrop.domain.keys import DocumentKey, check_name
 from ragdrop.domain.tenants import Caller
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import InvalidParamsError
-from ragdrop.history.record import DocumentHistory, DocumentVersion, VersionStatus
+from ragdrop.past.record import DocumentHistory, DocumentVersion, VersionStatus
 
 MAX_VERSIONS = 100
 MAX_CHANGES = 1_000

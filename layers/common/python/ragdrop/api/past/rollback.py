@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ragdrop.api.http import Authenticate, RequestDeadline
 from ragdrop.domain.keys import check_name
 from ragdrop.domain.tenants import Caller
-from ragdrop.history.rollback import RollBack, RollbackStep, WayBack
+from ragdrop.past.rollback import RollBack, RollbackStep, WayBack
 
 
 class RollbackRequest(BaseModel):

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from ragdrop.api.http import Authenticate, RequestDeadline
 from ragdrop.domain.keys import check_name
 from ragdrop.domain.tenants import Caller
-from ragdrop.history.stages import GoldenResult, Stages
+from ragdrop.past.stages import GoldenResult, Stages
 
 SHOWN = 1_000
 

@@ -1,6 +1,6 @@
 """Every interleaving of two writers and one reader over two documents: nothing stale ever answers.
 
-The real KnownHeads reads the real in-memory registry, whose contract suite DynamoDB's passes too.  At each read of the
+The real LiveViews reads the real in-memory registry, whose contract suite DynamoDB's passes too.  At each read of the
 reader any writer may take any of its next steps first, or die for good.  Heads of one batch are read one by one, as
 DynamoDB reads them.  The real Views hold the manifest of a bucket index, into which a writer puts what it claimed
 before it activates it.  States that were seen before are not followed again.
@@ -21,11 +21,12 @@ from ragdrop.domain.documents import Head, Heads, Name
 from ragdrop.domain.history import ChangeCounts, LiveChange
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.resilience.known_heads import KnownHeads
+from ragdrop.query.view import LiveViews
+from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_manifests import MemoryManifests
 from testing.memory_registry import MemoryRegistry
 from tests.contract.registry_examples import NOW_S, claim_of, detail_of
-from tests.unit.resilience.manifest_views import INDEX, NEVER, ManifestViews, segment_name_of
+from tests.unit.query.manifest_views import INDEX, NEVER, ManifestViews, segment_name_of
 
 KEYS = (DocumentKey("acme", "team", "a.md"), DocumentKey("acme", "team", "b.md"))
 STEPS = (2, 2)  # of each writer: a claim and its activation are one each, and so is a deletion
@@ -110,7 +111,7 @@ class Run:
     live: dict[DocumentKey, set[int | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.known = KnownHeads(Interrupted(self), clock=lambda: NOW_S)  # type: ignore[arg-type]
+        self.known = LiveViews(Interrupted(self), MemoryChunkIndex(), clock=lambda: NOW_S)  # type: ignore[arg-type]
         self.views = self.views_of(InterruptedManifests(self))
 
     def pause(self, *progress: Any) -> None:
@@ -139,7 +140,7 @@ class Run:
         """
         self.searches, self.progress = self.searches + 1, ()
         self.live = {key: {self.live_revision(key)} for key in KEYS}
-        registry, deadline = self.known.for_one_search(), Deadline.after(60)
+        registry, deadline = self.known.view(), Deadline.after(60)
         promoted = {each.key for each in registry.promoted("acme", deadline)}
         missed = {key for key in KEYS if None not in self.live[key]} - promoted
         self.progress = tuple(sorted(promoted))

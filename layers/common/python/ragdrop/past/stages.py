@@ -13,9 +13,9 @@ from ragdrop.domain.history import WAITING
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import ConflictError, DatabaseError, InvalidParamsError, ProjectNotActivatedError
-from ragdrop.history.golden import AskGolden, in_parallel
-from ragdrop.history.record import check_visible
 from ragdrop.ingest.reconcile_rules import stage_of
+from ragdrop.past.golden import AskGolden, in_parallel
+from ragdrop.past.record import check_visible
 from ragdrop.ports import MessageQueue, ObjectStore, Registry
 from ragdrop.ports.head_pages import head_pages
 from ragdrop.tenants.admission import AdmissionRecords

@@ -16,7 +16,7 @@ from ragdrop.domain.queries import Query
 from ragdrop.domain.tenants import Caller
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import InvalidParamsError
-from ragdrop.history.as_of import PastViews
+from ragdrop.past.as_of import PastViews
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore

@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 class AskGolden:
     """Asks one golden question by the whole search; it counts no use of a document and reads no remembered answer."""
 
-    def __init__(self, search: Callable[[], Searching]) -> None:
+    def __init__(self, search: Searching) -> None:
         self._search = search
 
     def __call__(
@@ -37,7 +37,7 @@ class AskGolden:
             golden.question, vaults=(vault,), limit=2 * TOP, stage=stage, follow_links=False, allow_fallback=False
         )
         try:
-            found = self._search()(query, caller, deadline)
+            found = self._search(query, caller, deadline)
         except InvalidParamsError:  # the vault has no document yet
             return False
         if found.degraded:

@@ -13,9 +13,9 @@ from ragdrop.domain.documents import Status
 from ragdrop.domain.history import STAGE
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import ConflictError, InvalidParamsError
-from ragdrop.history.stages import Promotion
 from ragdrop.ingest.reconcile_rules import SETTLE_S
-from tests.unit.history.test_as_of import made
+from ragdrop.past.stages import Promotion
+from tests.unit.past.test_as_of import made
 from tests.world import World
 
 

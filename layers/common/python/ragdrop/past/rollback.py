@@ -24,7 +24,7 @@ from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.tenants import Caller
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import InvalidParamsError
-from ragdrop.history.record import change_pages, check_visible
+from ragdrop.past.record import change_pages, check_visible
 from ragdrop.ports import ObjectStore, Registry
 from ragdrop.ports.head_pages import head_pages
 

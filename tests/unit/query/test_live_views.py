@@ -10,7 +10,8 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Heads, name_of
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DatabaseError
-from ragdrop.resilience.known_heads import HELD_S, KnownHeads
+from ragdrop.query.view import CACHED_S, LiveViews
+from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_registry import MemoryRegistry
 from tests.contract.registry_examples import buried, claimed, indexed
 
@@ -40,30 +41,30 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def known(registry: MemoryRegistry, clock: Clock) -> KnownHeads:
-    return KnownHeads(registry, clock=clock)
+def known(registry: MemoryRegistry, clock: Clock) -> LiveViews:
+    return LiveViews(registry, MemoryChunkIndex(), clock=clock)
 
 
-def heads(known: KnownHeads, *keys: DocumentKey) -> Heads:
+def heads(known: LiveViews, *keys: DocumentKey) -> Heads:
     """The heads that one more search is given."""
-    return known.for_one_search().heads(keys, Deadline.after(60))
+    return known.view().heads(keys, Deadline.after(60))
 
 
-def asked(registry: MemoryRegistry, known: KnownHeads, *keys: DocumentKey) -> list[str]:
+def asked(registry: MemoryRegistry, known: LiveViews, *keys: DocumentKey) -> list[str]:
     """What one more search asks the registry for."""
     registry.calls.clear()
     heads(known, *keys)
     return registry.calls
 
 
-def test_what_did_not_change_is_read_once(registry: MemoryRegistry, known: KnownHeads) -> None:
+def test_what_did_not_change_is_read_once(registry: MemoryRegistry, known: LiveViews) -> None:
     first = heads(known, PUMP, LOST)
 
     assert asked(registry, known, PUMP, LOST) == ["change_counts"]
     assert heads(known, PUMP, LOST) == first == registry.heads([PUMP, LOST], Deadline.after(60))
 
 
-def test_only_what_is_not_known_is_read(registry: MemoryRegistry, known: KnownHeads) -> None:
+def test_only_what_is_not_known_is_read(registry: MemoryRegistry, known: LiveViews) -> None:
     heads(known, PUMP)
     seen: list[Any] = []
     read = registry.named_and_heads
@@ -74,7 +75,7 @@ def test_only_what_is_not_known_is_read(registry: MemoryRegistry, known: KnownHe
     assert seen == [VALVE]
 
 
-def test_a_document_that_was_deleted_is_read_again(registry: MemoryRegistry, known: KnownHeads) -> None:
+def test_a_document_that_was_deleted_is_read_again(registry: MemoryRegistry, known: LiveViews) -> None:
     heads(known, PUMP, VALVE)
     buried(registry, PUMP)
 
@@ -84,15 +85,15 @@ def test_a_document_that_was_deleted_is_read_again(registry: MemoryRegistry, kno
     assert found[VALVE].live_revision is not None
 
 
-def test_a_claim_changes_nothing_that_answers(registry: MemoryRegistry, known: KnownHeads) -> None:
+def test_a_claim_changes_nothing_that_answers(registry: MemoryRegistry, known: LiveViews) -> None:
     heads(known, PUMP)
     claimed(registry, PUMP)
 
     assert asked(registry, known, PUMP) == ["change_counts"]
 
 
-def test_one_search_reads_the_counts_once(registry: MemoryRegistry, known: KnownHeads) -> None:
-    search, deadline = known.for_one_search(), Deadline.after(60)
+def test_one_search_reads_the_counts_once(registry: MemoryRegistry, known: LiveViews) -> None:
+    search, deadline = known.view(), Deadline.after(60)
     registry.calls.clear()
 
     search.promoted("acme", deadline)
@@ -103,11 +104,11 @@ def test_one_search_reads_the_counts_once(registry: MemoryRegistry, known: Known
 
 
 def test_names_and_promoted_documents_are_known_until_anything_changes(
-    registry: MemoryRegistry, known: KnownHeads
+    registry: MemoryRegistry, known: LiveViews
 ) -> None:
     def read() -> list[str]:
         registry.calls.clear()
-        search, deadline = known.for_one_search(), Deadline.after(60)
+        search, deadline = known.view(), Deadline.after(60)
         search.promoted("acme", deadline)
         search.named_and_heads([name_of(LOST), name_of(PUMP)], [], deadline)
         return list(registry.calls)
@@ -120,7 +121,7 @@ def test_names_and_promoted_documents_are_known_until_anything_changes(
     assert read() == whole == ["change_counts", "promoted", "named_and_heads"]
 
 
-def test_what_could_not_be_read_is_asked_for_again(registry: MemoryRegistry, known: KnownHeads) -> None:
+def test_what_could_not_be_read_is_asked_for_again(registry: MemoryRegistry, known: LiveViews) -> None:
     registry.unreadable.add(PUMP)
     assert heads(known, PUMP, VALVE).unread == {PUMP}
     registry.unreadable.clear()
@@ -129,7 +130,7 @@ def test_what_could_not_be_read_is_asked_for_again(registry: MemoryRegistry, kno
 
 
 def test_what_is_known_does_not_answer_while_the_counts_cannot_be_read(
-    registry: MemoryRegistry, known: KnownHeads
+    registry: MemoryRegistry, known: LiveViews
 ) -> None:
     heads(known, PUMP)
     registry.fail_with = DatabaseError("it is away", service="registry")
@@ -139,15 +140,15 @@ def test_what_is_known_does_not_answer_while_the_counts_cannot_be_read(
 
 
 def test_what_is_known_is_read_again_after_five_minutes(
-    registry: MemoryRegistry, known: KnownHeads, clock: Clock
+    registry: MemoryRegistry, known: LiveViews, clock: Clock
 ) -> None:
     heads(known, PUMP)
-    clock.now_s += HELD_S
+    clock.now_s += CACHED_S
 
     assert asked(registry, known, PUMP) == ["change_counts", "named_and_heads"]
 
 
-def test_a_tenant_that_is_made_anew_starts_with_nothing_known(registry: MemoryRegistry, known: KnownHeads) -> None:
+def test_a_tenant_that_is_made_anew_starts_with_nothing_known(registry: MemoryRegistry, known: LiveViews) -> None:
     before = heads(known, PUMP).found[PUMP]
     buried(registry, PUMP)
     registry.forget_document(PUMP)
@@ -157,7 +158,7 @@ def test_a_tenant_that_is_made_anew_starts_with_nothing_known(registry: MemoryRe
     assert before != heads(known, PUMP).found[PUMP] == after
 
 
-def test_more_than_one_batch_is_refused(known: KnownHeads) -> None:
+def test_more_than_one_batch_is_refused(known: LiveViews) -> None:
     keys = [DocumentKey("acme", "team", f"{number}.md") for number in range(101)]
 
     with pytest.raises(ValueError, match="at most 100"):

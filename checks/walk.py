@@ -1,0 +1,134 @@
+"""Count what one request walks through, over the World: modules of the layers that it enters, and frames deep.
+
+How it is counted: a profiler sees every call of a Python function in a file of `layers/`, in every thread.  `modules`
+are the distinct files of those functions; `frames` is the largest number of such functions on one stack at the same
+time, comprehensions and generators not counted.  A search and an ask begin at the function's REST API, an ingest at
+its reconciler.  Each is measured for its second run: what is built or imported at the first use does not count.
+
+`python -m checks.walk` prints the figures; with names of requests also the modules and the deepest stack of each.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+LAYERS = str(ROOT / "layers/common/python") + "/"
+COMPREHENSIONS = {"<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"}
+KINDS = ("search", "ask", "ingest")
+
+
+@dataclass(slots=True)
+class Walk:
+    """What one request entered: files of the layers, and the deepest stack, its innermost function last."""
+
+    modules: set[str] = field(default_factory=set)
+    deepest: list[str] = field(default_factory=list)
+
+    @property
+    def frames(self) -> int:
+        """Functions of the layers on the deepest stack."""
+        return len(self.deepest)
+
+
+def measure() -> dict[str, Walk]:
+    """Walk one search, one ask and one ingest over a new World."""
+    before = sys.getprofile()
+    profile = _Profile()
+    threading.setprofile(profile)
+    sys.setprofile(profile)
+    try:
+        requests = _requests()
+        return {kind: _walked(profile, requests[kind]) for kind in KINDS}
+    finally:
+        threading.setprofile(None)
+        sys.setprofile(before)
+
+
+class _Profile:
+    """A profile function for all threads that counts while it is given a walk."""
+
+    def __init__(self) -> None:
+        self.walk: Walk | None = None
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
+        if self.walk is None or event != "call" or not _counts(frame):
+            return
+        self.walk.modules.add(_file(frame))
+        stack = []
+        each: FrameType | None = frame
+        while each is not None:
+            if _counts(each):
+                stack.append(f"{_file(each)} {each.f_code.co_qualname}")
+            each = each.f_back
+        if len(stack) > self.walk.frames:
+            self.walk.deepest = stack[::-1]
+
+
+def _counts(frame: FrameType) -> bool:
+    code = frame.f_code
+    return code.co_filename.startswith(LAYERS) and code.co_name not in COMPREHENSIONS
+
+
+def _file(frame: FrameType) -> str:
+    return frame.f_code.co_filename.removeprefix(LAYERS)
+
+
+def _walked(profile: _Profile, request: Callable[[int], None]) -> Walk:
+    request(1)
+    profile.walk = walk = Walk()
+    request(2)
+    profile.walk = None
+    return walk
+
+
+def _requests() -> dict[str, Callable[[int], None]]:
+    """By kind, what sends request number one or two."""
+    from starlette.testclient import TestClient
+
+    from ragdrop.api.generate_api import generate_api
+    from ragdrop.api.search_first import search_first_api
+    from tests.world import World
+
+    world = World()
+    for number in range(4):
+        world.put(f"team/{number}.md", f"# Pump {number}\n\nPump {number} is red. See [the next one]({number + 1}.md).")
+    key, _ = world.app.operate.operator.create_key(world.tenant, "reader")
+    searching = TestClient(search_first_api(world.app), headers={"x-api-key": key})
+    asking = TestClient(generate_api(world.app), headers={"x-api-key": key})
+
+    def send(client: TestClient, path: str, query: str) -> None:
+        response = client.post(path, json={"query": query})
+        if response.status_code != 200:
+            raise RuntimeError(f"{path} answered {response.status_code}: {response.text}")
+
+    def search(number: int) -> None:
+        send(searching, "/search", f"Which colour has pump {number}?")
+
+    def ask(number: int) -> None:
+        send(asking, "/ask", f"What is the colour of pump {number}?")
+
+    def ingest(number: int) -> None:
+        world.put(f"team/new-{number}.md", f"# Valve {number}\n\nIt is blue.")
+
+    return {"search": search, "ask": ask, "ingest": ingest}
+
+
+def main(kinds: list[str]) -> None:
+    """Print the figures, and of *kinds* every module and the deepest stack."""
+    for kind, walk in measure().items():
+        sys.stdout.write(f"{kind}: {len(walk.modules)} modules, {walk.frames} frames deep\n")
+        if kind in kinds:
+            lines = [*sorted(walk.modules), *(f"{depth:>2} {name}" for depth, name in enumerate(walk.deepest, start=1))]
+            sys.stdout.write("".join(f"  {line}\n" for line in lines))
+
+
+if __name__ == "__main__":
+    sys.path[:0] = [LAYERS, str(ROOT / "cli"), str(ROOT)]
+    main(sys.argv[1:])

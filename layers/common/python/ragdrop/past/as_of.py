@@ -1,0 +1,271 @@
+"""Answers as of a moment: which revisions counted then, their chunks, and the search over both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+from ragdrop.domain.bounded_cache import BoundedCache
+from ragdrop.domain.chunks import CandidateQuery, Candidates, IndexedChunk
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Detail, Head, Heads, Name, Promoted, Status, name_of
+from ragdrop.domain.history import LiveChange, Then, first_id, milliseconds, moment, state_before
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.tenants import Caller, IndexRef, Tenant
+from ragdrop.errors import InvalidParamsError, ProjectNotActivatedError
+from ragdrop.ingest.revision_store import RevisionStore
+from ragdrop.past.record import PAGE, change_pages
+from ragdrop.ports import LayeredIndex, Registry, SearchableIndex
+from ragdrop.query.scopes import visible_vaults
+from ragdrop.query.view import View
+from ragdrop.tenants.directory import TenantDirectory
+
+MAX_DIFFERING = 2_000  # documents whose chunks of then are read: three reads of the state bucket each
+MAX_HIDDEN = 10_000  # documents that an index is asked to leave out
+MAX_CHANGES = 50_000  # of a tenant that are read to find them
+DETAILS_AT_ONCE = 100  # what one batch read takes
+AT_ONCE = 16  # documents read in parallel
+VIEWS = 4  # cached by an environment
+CACHED_S = 600.0
+
+Revision = tuple[DocumentKey, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """Which revision counts for documents that differ from what is live.
+
+    Args:
+        details: Of the revisions that count, by document; None of a document that does not count at all.
+        hidden: Revisions that are live, or were since, and do not count.
+        until_ms: What went live later is excluded; None excludes nothing.
+        lost: How many documents differ and cannot be shown, as their content is no longer stored.
+    """
+
+    details: Mapping[DocumentKey, Detail | None] = field(default_factory=dict)
+    hidden: frozenset[Revision] = frozenset()
+    until_ms: int | None = None
+    lost: int = 0
+
+
+class PastView(View):
+    """Registry and index with other revisions live for some documents.
+
+    The head of each document is read all the same: what was purged since has none, and is in no view.
+    """
+
+    def __init__(self, registry: Registry, index: SearchableIndex, differences: Differences) -> None:
+        lost = differences.lost
+        warnings = [f"{lost} documents of that moment are no longer stored and are left out"] if lost else []
+        super().__init__(registry, index, warnings)
+        self.differences = differences
+
+    def promoted(self, tenant: str, deadline: Deadline) -> list[Promoted]:
+        """The important and critical documents of the view."""
+        details = self.differences.details
+        unchanged = [each for each in self.registry.promoted(tenant, deadline) if each.key not in details]
+        changed = [
+            Promoted(key, detail.facts.promotion_level)
+            for key, detail in details.items()
+            if detail is not None and detail.facts.promotion_level != "standard"
+        ]
+        return sorted([*unchanged, *changed])
+
+    def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:
+        """The heads of up to 100 documents, as the view has them."""
+        return self._viewed(self.registry.heads(keys, deadline))
+
+    def named_and_heads(
+        self, names: Collection[Name], keys: Collection[DocumentKey], deadline: Deadline
+    ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
+        """Paths by name, those of the view too, and heads."""
+        found, heads = self.registry.named_and_heads(names, keys, deadline)
+        more: dict[Name, set[str]] = {}
+        requested = set(names)
+        for key, detail in self.differences.details.items():
+            if detail is not None and (name := name_of(key)) in requested:
+                more.setdefault(name, set()).add(key.path)
+        for name, paths in more.items():
+            found[name] = tuple(sorted({*found.get(name, ()), *paths}))
+        return found, self._viewed(heads)
+
+    def ready(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> None:
+        """Do what a search can do before its vector is known, without the hidden revisions."""
+        super().ready(index, self._without_hidden(queries), deadline)
+
+    def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
+        """Vector and lexical hits of every query, none of a hidden revision."""
+        return super().candidates(index, self._without_hidden(queries), deadline)
+
+    def _without_hidden(self, queries: Sequence[CandidateQuery]) -> list[CandidateQuery]:
+        return [replace(query, without=query.without | self.differences.hidden) for query in queries]
+
+    def _viewed(self, live: Heads) -> Heads:
+        found: dict[DocumentKey, Head] = {}
+        late: set[DocumentKey] = set()
+        for key, head in live.found.items():
+            if key in self.differences.details:
+                detail = self.differences.details[key]
+                if detail is not None:
+                    found[key] = head_then(head, detail)
+            elif self._is_late(head):
+                late.add(key)
+            else:
+                found[key] = head
+        return Heads(found, live.unread | late)
+
+    def _is_late(self, head: Head) -> bool:
+        """Whether a head changed between the view and this read, so that its earlier state is unknown."""
+        until_ms = self.differences.until_ms
+        return until_ms is not None and head.status is Status.INDEXED and milliseconds(head.updated_at) > until_ms
+
+
+def head_then(head: Head, detail: Detail) -> Head:
+    """The head of a document whose revision with *detail* counts."""
+    facts = detail.facts
+    return replace(
+        head,
+        status=Status.INDEXED,
+        revision=detail.revision,
+        live_revision=detail.revision,
+        version_id=facts.version_id,
+        live_version_id=facts.version_id,
+        title=facts.title,
+        doc_type=facts.doc_type,
+        promotion_level=facts.promotion_level,
+        chunk_count=detail.chunk_count,
+        error=None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedView:
+    """A view with what it was made of: text and vectors are not read again."""
+
+    changes: Mapping[str, LiveChange]
+    details: Mapping[Revision, Detail]
+    chunks: Mapping[Revision, Sequence[IndexedChunk]] = field(repr=False)
+    view: PastView = field(repr=False)
+
+
+class PastViews:
+    """Makes views of the past and caches the last few.
+
+    Every question reads the changes since its moment: a purge takes some away.  Text and vectors of what was replaced
+    are read for the first one.
+    """
+
+    def __init__(
+        self,
+        *,
+        registry: Registry,
+        index: LayeredIndex,
+        revisions: RevisionStore,
+        directory: TenantDirectory,
+        clock: Callable[[], float],
+        max_differing: int = MAX_DIFFERING,
+    ) -> None:
+        self._max_differing = max_differing
+        self._registry = registry
+        self._index = index
+        self._revisions = revisions
+        self._directory = directory
+        self._clock = clock
+        self._cached: BoundedCache[tuple[object, ...], _CachedView] = BoundedCache(size=VIEWS, ttl_s=CACHED_S)
+
+    def of(self, as_of: str, caller: Caller, deadline: Deadline) -> PastView:
+        """The view of all that *caller* may see, at the time *as_of*.
+
+        Raises:
+            InvalidParamsError: It is no time within the retention, or too much has changed since.
+            ProjectNotActivatedError: There is no such tenant.
+            DependencyError: A service did not answer.
+        """
+        now_s = self._clock()
+        at_ms = moment(as_of, now_s=now_s)
+        tenant = self._directory.tenant(caller.tenant, fresh=True)  # a vault of seconds ago counts too
+        if tenant is None:
+            raise ProjectNotActivatedError("the project of this API key is not active")
+        vaults = visible_vaults(tenant.vaults, caller.vaults)
+        name = (tenant.name, tenant.active.name, tenant.moves, vaults, at_ms)
+        cached = self._cached.get(name, now_s=now_s)
+        changes = {change.id: change for vault in vaults for change in self._changes(tenant.name, vault, at_ms)}
+        if cached is None or changes.keys() != cached.changes.keys():
+            cached = self._made(tenant, at_ms, changes, cached, deadline)
+            self._cached.put(name, cached, now_s=now_s)
+        return cached.view
+
+    def _changes(self, tenant: str, vault: str, at_ms: int) -> list[LiveChange]:
+        """The changes of a vault after *at_ms*."""
+        found: list[LiveChange] = []
+        for page in change_pages(self._registry, tenant, vault, after=first_id(at_ms + 1)):
+            found += page
+            if len(page) == PAGE and len(found) > MAX_CHANGES:
+                raise self._too_much(f"there were over {MAX_CHANGES:,} changes since then")
+        return found
+
+    def _made(
+        self,
+        tenant: Tenant,
+        at_ms: int,
+        changes: Mapping[str, LiveChange],
+        cached: _CachedView | None,
+        deadline: Deadline,
+    ) -> _CachedView:
+        then = state_before(changes[name] for name in sorted(changes))
+        requested = {(key, each.revision) for key, each in then.items() if each.revision is not None}
+        hidden = frozenset((key, each.now) for key, each in then.items() if each.now is not None)
+        if len(requested) > self._max_differing or len(hidden) > MAX_HIDDEN:
+            raise self._too_much(f"{max(len(requested), len(hidden)):,} documents differ from then")
+        details = self._details(requested, cached.details if cached is not None else {}, deadline)
+        chunks = self._chunks(details, tenant.active.name, cached.chunks if cached is not None else {}, deadline)
+        shown = {revision: detail for revision, detail in details.items() if chunks[revision] or not detail.chunk_count}
+        differences = Differences(
+            {key: _shown(key, each, shown) for key, each in then.items()},
+            hidden,
+            until_ms=at_ms,
+            lost=len(requested) - len(shown),
+        )
+        more = [chunk for revision in shown for chunk in chunks[revision]]
+        index = self._index.overlaid(tenant.index, more, deadline) if more else self._index
+        return _CachedView(changes, details, chunks, PastView(self._registry, index, differences))
+
+    def _details(
+        self, requested: set[Revision], known: Mapping[Revision, Detail], deadline: Deadline
+    ) -> dict[Revision, Detail]:
+        found = {revision: known[revision] for revision in requested if revision in known}
+        missing = sorted(requested - found.keys())
+        for first in range(0, len(missing), DETAILS_AT_ONCE):
+            read = self._registry.details(missing[first : first + DETAILS_AT_ONCE], deadline)
+            found |= {(detail.key, detail.revision): detail for detail in read}
+        return found
+
+    def _chunks(
+        self,
+        details: Mapping[Revision, Detail],
+        index: str,
+        known: Mapping[Revision, Sequence[IndexedChunk]],
+        deadline: Deadline,
+    ) -> dict[Revision, Sequence[IndexedChunk]]:
+        def read(detail: Detail) -> Sequence[IndexedChunk]:
+            deadline.timeout_s(1.0, stage="index")
+            kept = self._revisions.open(detail.key, detail.revision)
+            found = [] if kept is None else list(kept.indexed(index, detail.facts))
+            return found if len(found) == detail.chunk_count else []  # what is not whole says what was not said
+
+        missing = [revision for revision in details if revision not in known]
+        if len(missing) < 2:
+            found = [read(details[revision]) for revision in missing]
+        else:
+            with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="ragdrop-past") as pool:
+                found = list(pool.map(read, (details[revision] for revision in missing)))
+        return {revision: known.get(revision, ()) for revision in details} | dict(zip(missing, found, strict=True))
+
+    def _too_much(self, what: str) -> InvalidParamsError:
+        message = f"as_of: {what}; at most {self._max_differing:,} documents can be looked back over: take a later time"
+        return InvalidParamsError(message, field="as_of", value=None, allowed=self._max_differing)
+
+
+def _shown(key: DocumentKey, then: Then, shown: Mapping[Revision, Detail]) -> Detail | None:
+    return None if then.revision is None else shown.get((key, then.revision))

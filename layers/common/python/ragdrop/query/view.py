@@ -1,0 +1,170 @@
+"""A view: what one question may read of registry and index, resolved once and passed to every step of its search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from threading import Lock
+
+from ragdrop.domain.bounded_cache import BoundedCache
+from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, Vector
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Head, Heads, Name, Promoted
+from ragdrop.domain.history import ChangeCounts, Stamp
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.queries import Query
+from ragdrop.domain.tenants import Caller, IndexRef
+from ragdrop.ports import Registry, SearchableIndex
+
+MAX_CACHED = 10_000  # heads, and names, of all tenants: some 1.5 KB each
+CACHED_S = 300.0  # a cached head is read again after this, should counts ever lie: a table restored to an earlier time
+MAX_LOOKUPS = 100  # items of one batch read
+
+
+class View:
+    """Registry and index as one question reads them; this one changes nothing of either.
+
+    Attributes:
+        registry: For what no view changes: tenants, and pages of heads.
+        index: Where chunks are searched and read.
+        warnings: What the view could not include; an answer over it is degraded.
+    """
+
+    def __init__(self, registry: Registry, index: SearchableIndex, warnings: Sequence[str] = ()) -> None:
+        self.registry = registry
+        self.index = index
+        self.warnings = warnings
+
+    def promoted(self, tenant: str, deadline: Deadline) -> list[Promoted]:
+        """The important and critical documents of a tenant."""
+        return self.registry.promoted(tenant, deadline)
+
+    def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:
+        """The heads of up to 100 documents."""
+        return self.registry.heads(keys, deadline)
+
+    def named_and_heads(
+        self, names: Collection[Name], keys: Collection[DocumentKey], deadline: Deadline
+    ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
+        """Paths by name, and heads, in one batch read."""
+        return self.registry.named_and_heads(names, keys, deadline)
+
+    def ready(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> None:
+        """Do what a search can do before its vector is known."""
+        self.index.ready(index, deadline, queries=queries)
+
+    def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
+        """Vector and lexical hits of every query."""
+        return self.index.candidates(index, queries, deadline)
+
+    def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
+        """The chunks of each range."""
+        return self.index.read(index, ranges, deadline)
+
+    def nearest_of(
+        self, index: IndexRef, vector: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
+    ) -> list[Hit]:
+        """Of each revision the chunk nearest to *vector*, the first chunk without one."""
+        return self.index.nearest_of(index, vector, revisions, deadline)
+
+
+ResolveQueryView = Callable[[Query, Caller, Deadline, SearchableIndex | None], View]
+"""Resolves what a query may read; over another index than the tenant's where one is given.  May read the registry."""
+
+
+class LiveViews:
+    """Makes views of what is live now, which share the heads that the registry returned; thread-safe, one per process.
+
+    Every change of what answers is counted in the transaction that makes it.  A view reads the counts first, all at
+    once; a head that was cached at the same count of its slot is still true of what answers.
+
+    Args:
+        registry: Where counts and heads are.
+        index: What a view searches, where it is given no other.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(self, registry: Registry, index: SearchableIndex, *, clock: Callable[[], float]) -> None:
+        self.registry = registry
+        self.index = index
+        self.clock = clock
+        self.heads = BoundedCache[DocumentKey, tuple[Stamp, Head | None]](size=MAX_CACHED, ttl_s=CACHED_S)
+        self.names = BoundedCache[Name, tuple[ChangeCounts, tuple[str, ...]]](size=MAX_CACHED, ttl_s=CACHED_S)
+        self.promoted = BoundedCache[str, tuple[ChangeCounts, list[Promoted]]](size=MAX_CACHED, ttl_s=CACHED_S)
+
+    def view(self, index: SearchableIndex | None = None) -> LiveView:
+        """The view of one search: by one reading of the counts, from its first hit to its last link."""
+        return LiveView(self, index or self.index)
+
+
+class LiveView(View):
+    """What is live, from the cached heads.  Of a head only what describes the live revision is up to date.
+
+    The counts are read when they are first needed.  Whatever answers after that read was live at it or later.
+    """
+
+    def __init__(self, cached: LiveViews, index: SearchableIndex) -> None:
+        super().__init__(cached.registry, index)
+        self._cached = cached
+        self._lock = Lock()
+        self._counts: dict[str, ChangeCounts] = {}
+
+    def promoted(self, tenant: str, deadline: Deadline) -> list[Promoted]:
+        """The important and critical documents: pointers are written before the change that is counted."""
+        counts, now_s = self.change_counts(tenant, deadline), self._cached.clock()
+        cached = self._cached.promoted.get(tenant, now_s=now_s)
+        if cached is not None and cached[0] == counts:
+            return cached[1]
+        found = self.registry.promoted(tenant, deadline)
+        self._cached.promoted.put(tenant, (counts, found), now_s=now_s)
+        return found
+
+    def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:
+        """The heads of up to 100 documents."""
+        return self.named_and_heads((), keys, deadline)[1]
+
+    def named_and_heads(
+        self, names: Collection[Name], keys: Collection[DocumentKey], deadline: Deadline
+    ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
+        """Paths by name, and heads; those that are not cached are read in one batch."""
+        if len(names) + len(keys) > MAX_LOOKUPS:
+            raise ValueError(f"{len(names) + len(keys)} items requested at once, at most {MAX_LOOKUPS}")
+        tenants = {name.tenant for name in names} | {key.tenant for key in keys}
+        counts = {tenant: self.change_counts(tenant, deadline) for tenant in tenants}
+        stamps = {key: counts[key.tenant].stamp(key) for key in keys}
+        now_s = self._cached.clock()
+        paths: dict[Name, tuple[str, ...]] = {}
+        for name in names:
+            cached_paths = self._cached.names.get(name, now_s=now_s)
+            if cached_paths is not None and cached_paths[0] == counts[name.tenant]:
+                paths[name] = cached_paths[1]
+        heads: dict[DocumentKey, Head | None] = {}
+        for key, stamp in stamps.items():
+            cached_head = self._cached.heads.get(key, now_s=now_s)
+            if cached_head is not None and cached_head[0] == stamp:
+                heads[key] = cached_head[1]
+        missing_names = [name for name in names if name not in paths]
+        missing = [key for key in stamps if key not in heads]
+        unread: frozenset[DocumentKey] = frozenset()
+        if missing_names or missing:
+            named, read = self.registry.named_and_heads(missing_names, missing, deadline)
+            unread = read.unread
+            for name, found in named.items():
+                paths[name] = found
+                self._cached.names.put(name, (counts[name.tenant], found), now_s=now_s)
+            for key in missing:
+                if key not in unread:
+                    heads[key] = read.found.get(key)
+                    self._cached.heads.put(key, (stamps[key], heads[key]), now_s=now_s)
+        return paths, Heads({key: head for key, head in heads.items() if head is not None}, unread)
+
+    def ready(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> None:
+        """Do what a search can do before its vector is known, at the counts of this view."""
+        self.index.ready(index, deadline, self.change_counts(index.tenant, deadline), queries)
+
+    def change_counts(self, tenant: str, deadline: Deadline) -> ChangeCounts:
+        """The counts that this view goes by, read when they are first needed."""
+        with self._lock:
+            counts = self._counts.get(tenant)
+            if counts is None:
+                counts = self._counts[tenant] = self.registry.change_counts(tenant, deadline)
+            return counts
