@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from readers.registry import FORMATS, Kind
+from readers.formats import FORMATS, Kind
 
 TEXTS = Path(__file__).with_name("formats_texts.md")
 WRITTEN = Path(__file__).parents[1] / "docs/formats.md"

@@ -6,7 +6,7 @@ import re
 
 from pages.screenshots import FOLDER, STAMP, page_digest
 from ragdrop import errors
-from readers.registry import FORMATS
+from readers.formats import FORMATS
 from tests.e2e.documented import ROOT
 
 COMPARISON = (ROOT / "docs/comparison.md").read_text("utf-8")

@@ -13,8 +13,8 @@ import pytest
 
 from readers.content import ContentParser
 from readers.errors import ReadError
+from readers.formats import read_here
 from readers.isolated_reader import IsolatedReader
-from readers.registry import read_here
 from tests import office_files
 from tests.compound_files import outlook_message
 

@@ -15,8 +15,8 @@ from readers.errors import (
     UnsafeFileError,
     UnsupportedFormatError,
 )
+from readers.formats import read_here
 from readers.parsed import Heading, ParsedDocument, WrittenLink, document_of
-from readers.registry import read_here
 from tests import document_files
 
 COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # how files of the old Office begin

@@ -8,8 +8,8 @@ import pytest
 
 from readers.content import ContentParser
 from readers.errors import UnsupportedFormatError
+from readers.formats import read_here
 from readers.parsed import ParsedDocument
-from readers.registry import read_here
 
 GERMAN = "Die Wärterin öffnet das Tor für Gäste.\n"
 CHINESE = "绿色闸门每天早上打开。\n"

@@ -7,8 +7,8 @@ import pytest
 from ragdrop.models.splitter import SemanticSplitter
 from readers.content import ContentParser
 from readers.errors import EmptyFileError, UnsafeFileError
+from readers.formats import read_here
 from readers.parsed import ParsedDocument
-from readers.registry import read_here
 
 RSS = (
     '<?xml version="1.0" encoding="iso-8859-1"?><?xml-stylesheet href="a.xsl"?><!-- made by hand -->\n'

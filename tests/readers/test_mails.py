@@ -13,8 +13,8 @@ from ragdrop.ingest.metadata import facts_of
 from ragdrop.models.splitter import SemanticSplitter
 from readers.content import ContentParser
 from readers.errors import EncryptedFileError, ReadError, UnsafeFileError
+from readers.formats import read_here
 from readers.parsed import ParsedDocument, WrittenLink
-from readers.registry import read_here
 from tests import document_files, office_files
 from tests.compound_files import outlook_message
 

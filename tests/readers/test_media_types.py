@@ -7,7 +7,7 @@ import time
 import pytest
 
 from readers.content import HEAD_BYTES, kind_of
-from readers.media_types import looks_like_html, other_text_format
+from readers.formats import looks_like_html, other_text_format
 
 PAGE = "<html><body><p>The pump leaks.</p></body></html>"
 

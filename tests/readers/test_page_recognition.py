@@ -12,11 +12,11 @@ from ragdrop.models.splitter import SemanticSplitter
 from ragdrop.models.text_recognizers import HttpTextRecognizer, TextractRecognizer
 from readers.content import ContentParser
 from readers.errors import EmptyFileError, UnsupportedFormatError
+from readers.formats import read_here
 from readers.isolated_reader import IsolatedReader
-from readers.pages.page_pictures import picture_of
 from readers.pages.page_recognition import MAX_PAGES, PageRecognition, PictureRecognizer, RecognizedText
+from readers.pages.pdf import picture_of
 from readers.parsed import ParsedDocument
-from readers.registry import read_here
 from tests import document_files
 
 PNG = b"\x89PNG\r\n\x1a\n rest"

@@ -11,8 +11,8 @@ import pytest
 import xlwt
 
 from readers.errors import UnsafeFileError
+from readers.formats import read_here
 from readers.markdown_writer import MAX_COLUMNS, grid, lowered, raised
-from readers.registry import read_here
 from tests import office_files
 
 

@@ -12,7 +12,7 @@ from ragdrop.domain.chunk_units import estimate_passage_tokens
 from ragdrop.domain.chunks import Chunk
 from ragdrop.models.splitter import SemanticSplitter
 from readers.content import ContentParser
-from readers.registry import read_here
+from readers.formats import read_here
 from tests import document_files
 
 SPLITTER = SemanticSplitter(lambda: None)

@@ -6,8 +6,8 @@ import pytest
 
 from readers.content import ContentParser
 from readers.errors import CorruptFileError, EmptyFileError, EncryptedFileError, ReadError, UnsupportedFormatError
+from readers.formats import read_here
 from readers.parsed import ParsedDocument
-from readers.registry import read_here
 from tests import document_files
 
 NAMES = f'xmlns:w="{document_files.WORD}" xmlns:m="{document_files.MATH}"'

@@ -7,8 +7,8 @@ import pytest
 from ragdrop.models.splitter import SemanticSplitter
 from readers.content import ContentParser
 from readers.errors import CorruptFileError, EmptyFileError, EncryptedFileError, ReadError
+from readers.formats import read_here
 from readers.parsed import ParsedDocument, WrittenLink
-from readers.registry import read_here
 from tests import office_files
 
 DECK = [

@@ -14,8 +14,8 @@ from ragdrop.ingest.parse import DeadlineRecognizer
 from ragdrop.ingest.revision_store import KeptPages, pages_name
 from ragdrop.ports.message_queue import Change, Delivery
 from readers.content import ContentParser
+from readers.formats import read_here
 from readers.pages.page_recognition import BUDGET_S, PageRecognition, RecognizedText
-from readers.registry import read_here
 from tests import document_files
 from tests.world import World
 

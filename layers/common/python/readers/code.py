@@ -12,8 +12,7 @@ from pygments.lexers import find_lexer_class_for_filename
 from pygments.token import Comment, Name, String
 
 from readers.parsed import Heading, ParsedDocument
-from readers.text_decoder import decode
-from readers.text_decoding import cookie_encoding
+from readers.text_decoding import decode
 
 MAX_LEXED_CHARACTERS = 1_000_000
 PROSE = frozenset(
@@ -27,6 +26,17 @@ _DECLARES = re.compile(
 )
 # Lexers that tell a definition from a call.
 _TRUSTED = frozenset({"C", "C++", "Java", "Objective-C", "Kotlin", "Swift", "Rust", "Ruby", "PHP", "Python"})
+_COOKIE = re.compile(rb"\A(?:[^\n]*\n)?[^\n]*?(?:coding[:=][ \t]*|@charset \")([A-Za-z0-9._-]{2,40})")
+
+
+def cookie_encoding(body: bytes) -> str:
+    r"""The label that the first two lines of source code declare, as PEP 263 and CSS have it; empty without one.
+
+    >>> cookie_encoding(b"#!/bin/sh\n# -*- coding: latin-1 -*-\n"), cookie_encoding(b"x = 1\n")
+    ('latin-1', '')
+    """
+    found = _COOKIE.match(body[:500])
+    return found.group(1).decode("ascii") if found else ""
 
 
 def language_of(name: str, text: str) -> str | None:

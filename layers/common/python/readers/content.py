@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from readers.code import MAX_LEXED_CHARACTERS, language_of
-from readers.csv import looks_like_csv
 from readers.errors import (
     CorruptFileError,
     EmptyFileError,
@@ -15,8 +14,9 @@ from readers.errors import (
     UnsafeFileError,
     UnsupportedFormatError,
 )
-from readers.media_types import (
+from readers.formats import (
     ATOM,
+    BY_SUFFIX,
     DOCX,
     EML,
     ENCRYPTED_OFFICE,
@@ -34,6 +34,7 @@ from readers.media_types import (
     VTT,
     XLS,
     XLSX,
+    Kind,
     binary_format,
     declares_entities,
     looks_like_html,
@@ -41,12 +42,12 @@ from readers.media_types import (
     other_text_format,
     starts_as_named,
     suffix_of,
+    titles,
 )
 from readers.parsed import ParsedDocument
-from readers.registry import BY_SUFFIX, Kind, titles
+from readers.records import looks_like_csv
 from readers.text import TextParser
-from readers.text_decoder import decode, decode_head
-from readers.text_decoding import encoding_of_label, has_mark, holds_controls, looks_binary
+from readers.text_decoding import decode, encoding_of_label, has_mark, holds_controls, looks_binary
 
 if TYPE_CHECKING:  # Markdown does not wait for it
     from readers.pages.page_recognition import PageRecognition, Scan
@@ -106,6 +107,18 @@ def kind_of(body: bytes, name: str) -> Kind:
     if declares_entities(text):
         raise UnsafeFileError("its XML defines entities out of entities")
     return _kind_of_text(text, name, len(body))
+
+
+def decode_head(body: bytes, size_bytes: int) -> str:
+    """The text of the first *size_bytes* of *body*, without a character of UTF-8 that is cut there.
+
+    >>> decode_head("für".encode(), 2)
+    'f'
+    """
+    head = body[:size_bytes]
+    if len(head) < len(body):
+        head = head[: len(head) - next((back for back in (1, 2, 3) if head[-back] >= 0xC0), 0)]
+    return decode(head)[0]
 
 
 def _kind_of_text(text: str, name: str, size_bytes: int) -> Kind:

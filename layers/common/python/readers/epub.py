@@ -8,9 +8,9 @@ from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
 from readers.errors import CorruptFileError, EmptyFileError, EncryptedFileError, FileTooLargeError
+from readers.formats import EPUB
 from readers.html import read_html
 from readers.markdown_writer import MarkdownWriter, first_twenty, one_line
-from readers.media_types import EPUB
 from readers.office.package import Package, attribute, below, child
 from readers.parsed import ParsedDocument
 

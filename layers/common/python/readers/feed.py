@@ -12,14 +12,13 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from readers.errors import CorruptFileError, EmptyFileError, UnsafeFileError
+from readers.formats import ATOM, JSON_FEED, RSS
 from readers.html import read_html
-from readers.mails.mail_dates import date_of
+from readers.mail_headers import date_of
 from readers.markdown_writer import MarkdownWriter, one_line
-from readers.media_types import ATOM, JSON_FEED, RSS
 from readers.office.package import attribute, child, local
 from readers.parsed import ParsedDocument, WrittenLink
-from readers.text_decoder import decode
-from readers.text_decoding import clean
+from readers.text_decoding import clean, decode
 
 MAX_DEPTH = 200
 _DECLARATION = re.compile(r"\A[\ufeff\s]*(?:<\?xml[^>]*\?>)?")

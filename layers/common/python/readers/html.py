@@ -10,10 +10,18 @@ from dataclasses import dataclass
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from readers.errors import UnsafeFileError
-from readers.markdown_writer import MarkdownWriter, grid, lowered, note_mark, one_line, raised, struck
+from readers.markdown_writer import (
+    MarkdownWriter,
+    grid,
+    lowered,
+    note_mark,
+    one_line,
+    raised,
+    struck,
+    without_data_urls,
+)
 from readers.parsed import ParsedDocument, WrittenLink
-from readers.text_decoder import decode
-from readers.text_decoding import without_data_urls
+from readers.text_decoding import decode
 
 MEDIA_TYPE = "text/html"
 MAX_DEPTH = 250  # three of Python's own calls each, of which it bears 1,000

@@ -27,6 +27,12 @@ _ABBREVIATION = re.compile(  # whose end is raised by custom: 1st, 2nde, XIXe, M
 )
 _ONE_TERM = re.compile(r"[+\-\u2212]?(?:\w+|\d+[.,]\d+)|\W|\([^()]*\)")
 _PHRASE = re.compile(r"(?=.*[^\W\d_]{3}).*\s")
+_DATA_URL = re.compile(
+    r"(?<![\w-])(data:[\w.+-]{1,40}/[\w.+-]{1,80})(?:;[\w=.-]{1,60}){0,4};base64,"
+    r"((?:[A-Za-z0-9+/_=-]|[ \t]*\r?\n[ \t]*(?=[A-Za-z0-9+/]{40}|[A-Za-z0-9+/]{2,76}={0,2}[\"')])){32,})"
+    r"|(data:image/svg\+xml)(?:;[\w=.-]{1,60}){0,4},([^\s\"')>]{32,})",
+    re.IGNORECASE,
+)
 
 
 def one_line(text: str) -> str:
@@ -169,6 +175,21 @@ def titles_above(used: Sequence[int]) -> int:
     (2, 0)
     """
     return next((number for number, count in enumerate(used) if count > 1), len(used))
+
+
+def without_data_urls(text: str) -> tuple[str, tuple[str, ...]]:
+    r"""*text* without the bytes of pictures and files that are embedded as data URLs, and a warning where it had any.
+
+    >>> without_data_urls("![Hall](data:image/png;base64," + "iVBORw0KGgo" * 9 + "=)")
+    ('![Hall](data:image/png)', ('embedded pictures or files are left out: 1 data URLs of 100 characters in all',))
+    >>> without_data_urls("a short one: data:,Hello%20World")
+    ('a short one: data:,Hello%20World', ())
+    """
+    found = [len(each[2] or each[4]) for each in _DATA_URL.finditer(text)]
+    if not found:
+        return text, ()
+    warning = f"embedded pictures or files are left out: {len(found)} data URLs of {sum(found)} characters in all"
+    return _DATA_URL.sub(r"\1\3", text), (warning,)
 
 
 class MarkdownWriter:

@@ -12,9 +12,9 @@ import yaml
 
 from readers.errors import EmptyFileError, UnsupportedFormatError
 from readers.markdown import links_of, markdown_parser, outline
-from readers.parsed import ParsedDocument
-from readers.text_decoder import decode
-from readers.text_decoding import is_chat, without_data_urls
+from readers.markdown_writer import without_data_urls
+from readers.parsed import SPEAKER, ParsedDocument
+from readers.text_decoding import decode
 
 MAX_FRONT_MATTER_CHARACTERS = 65_536
 MAX_WARNINGS = 20  # about one front matter: they stand in the document's record
@@ -32,6 +32,16 @@ _FREE_TEXT = frozenset({"title", "summary", "description"})
 _EMPTY = frozenset({""})
 _NOTHING = _EMPTY | {"~", "null"}  # of a field: in lists and maps these words stay as they are written
 _TELLING = frozenset({"title", "tags", "date", "summary", "description", "category"})
+
+
+def is_chat(text: str) -> bool:
+    r"""Whether lines of `[Name] message` are most of the lines that hold something.
+
+    >>> is_chat("[Ann] hello\n[Bob] hi\n"), is_chat("# Notes\n[Ann] said")
+    (True, False)
+    """
+    lines = [line for line in text[:200_000].splitlines()[:500] if line.strip()]
+    return bool(lines) and sum(bool(SPEAKER.match(line)) for line in lines) > len(lines) / 2
 
 
 class TextParser:

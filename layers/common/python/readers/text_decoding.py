@@ -1,11 +1,109 @@
-"""Decoding rules: byte order marks, labels of encodings, escape sequences, and bytes that are no text."""
+"""Decode text: by marks and declarations, as UTF-8 with wrong bytes in it, else by a guess from letters."""
 
 from __future__ import annotations
 
 import codecs
+import math
 import re
+from collections import Counter
+from collections.abc import Iterator
 
-from readers.parsed import SPEAKER
+MIN_FOREIGN = 4  # characters of UTF-8 that outweigh a declaration of another encoding of several bytes a character
+MAX_WRONG_SHARE = 0.1  # of the bytes beyond ASCII, where a declaration is still believed
+# What capital letters before a quotation mark are in Western text, and hardly ever a character of UTF-8.
+_UNLIKELY = re.compile("[\u0240-\u036f\u0700-\u07ff]")
+_ASCII = bytes(range(128))
+
+
+def decode(body: bytes, *, declared: bool = False, charset: str = "") -> tuple[str, tuple[str, ...]]:
+    r"""The text, without a byte order mark, and warnings: of bytes that are replaced, and of a guess.
+
+    Args:
+        body: The bytes.
+        declared: Whether an encoding named in the head (HTML) counts; that of an XML declaration always does.
+        charset: The label that came with the bytes, such as a mail's; it counts more than one in the head.
+
+    >>> decode(b"\xef\xbb\xbfcaf\xc3\xa9"), decode(b"It cost 3,50 \x80 in the caf\xe9.", charset="latin1")[0][-6:]
+    (('café', ()), ' café.')
+    >>> decode("schön für Öl".encode() + b" gro\xdfe")
+    ('schön für Öl gro�e', ('1 byte could not be decoded as UTF-8 and is replaced by U+FFFD, at offset 19 in line 1',))
+    """
+    if has_mark(body):
+        return _replaced(body, marked_encoding(body) or "utf-8")
+    stated = encoding_of_label(charset) or (
+        declared_encoding(body) if declared or body.lstrip().startswith(b"<?xml") else None
+    )
+    found = escaped_encoding(body) or stated
+    if found is not None and found != "utf-8":
+        text, warnings = _replaced(body, found)
+        if found.startswith(("utf-", "iso2022", "hz")):
+            return text, warnings if found == stated else (*warnings, _guessed(found))
+        as_utf8 = _utf8(body)
+        if as_utf8 is not None and _characters(as_utf8) >= (1 if found == "cp1252" else MIN_FOREIGN):
+            return as_utf8, (f"the text declares {public_name(found)}, but its bytes are UTF-8, and are read so",)
+        if text.count("\ufffd") <= MAX_WRONG_SHARE * len(body.translate(None, _ASCII)):
+            return text, warnings
+    wide = marked_encoding(body)
+    if wide is not None:
+        text, warnings = _replaced(body, wide)
+        return text, (*warnings, _guessed(wide))
+    as_utf8 = _utf8(body)
+    if as_utf8 is not None:
+        return as_utf8, ()
+    if _is_damaged_utf8(body):
+        return _replaced(body, "utf-8")
+    encoding = guessed_encoding(body)
+    text, warnings = _replaced(body, encoding)
+    return text, (_guessed(encoding), *warnings)
+
+
+def _utf8(body: bytes) -> str | None:
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _characters(text: str) -> int:
+    """The number of characters beyond ASCII."""
+    return len(text) - len(text.encode("ascii", "ignore"))
+
+
+def _is_damaged_utf8(body: bytes) -> bool:
+    """Whether most characters beyond ASCII are valid UTF-8, or most lines that have some.
+
+    In other encodings hardly a line is, and of their characters at most one in three.
+    """
+    text = body.decode("utf-8", "replace")
+    wrong = text.count("\ufffd")
+    valid = _characters(text) - wrong - len(_UNLIKELY.findall(text))
+    if valid <= 0 or wrong <= valid:
+        return valid > 0
+    lines = [line for line in text.splitlines() if not line.isascii()]
+    damaged = sum("\ufffd" in line for line in lines)
+    return damaged * 2 <= len(lines)
+
+
+def _replaced(body: bytes, encoding: str) -> tuple[str, tuple[str, ...]]:
+    try:
+        return body.decode(encoding).removeprefix("\ufeff"), ()
+    except UnicodeDecodeError as exc:
+        first = exc.start
+    text = body.decode(encoding, "replace").removeprefix("\ufeff")
+    count = max(text.count("\ufffd") - body.count("\ufffd".encode()) * (encoding == "utf-8"), 1)
+    line = body.count(b"\n", 0, first) + 1
+    name = "UTF-8" if encoding.startswith("utf-8") else public_name(encoding)
+    shown = "1 byte" if count == 1 else f"{count} bytes"
+    replaced = "is replaced by U+FFFD," if count == 1 else "are replaced by U+FFFD, the first"
+    return text, (f"{shown} could not be decoded as {name} and {replaced} at offset {first} in line {line}",)
+
+
+def _guessed(encoding: str) -> str:
+    return (
+        f"the text does not declare its encoding and is not UTF-8: it is read as {public_name(encoding)}, a guess; "
+        "save it as UTF-8 if characters are wrong"
+    )
+
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -51,7 +149,6 @@ _LABELS = {  # labels of the standard, and some that mails have, which Python do
 _PUBLIC = {"gb18030": "gb18030", "iso2022_jp_ext": "iso-2022-jp", "iso2022_kr": "iso-2022-kr", "hz": "hz-gb-2312"}
 _TEXT_CODECS = re.compile(r"utf-(?:8|16|32)|(?:cp|iso|koi8|mac|gb|euc|big5|hz|ptcp|kz|tis|johab|shift)")
 _DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([A-Za-z0-9._:-]{2,40})", re.IGNORECASE)
-_COOKIE = re.compile(rb"\A(?:[^\n]*\n)?[^\n]*?(?:coding[:=][ \t]*|@charset \")([A-Za-z0-9._-]{2,40})")
 _ESCAPES = ((re.compile(rb"\x1b(?:\$[@B]|\([JI]|\$\(D)"), "iso2022_jp_ext"), (re.compile(rb"\x1b\$\)C"), "iso2022_kr"))
 _HZ = re.compile(rb"~\{(?:[\x21-\x23\x30-\x57][\x21-\x7e]){2,}~\}")  # pairs of its common characters alone
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -67,27 +164,6 @@ _IDEOGRAPHS = re.compile("[\u3000-\u30ff\u3105-\u312f\u4e00-\u9fff\uac00-\ud7a3\
 # Each with the last row that is common: what lies behind it in Big5 is rare.
 _IDEOGRAPHIC_SETS = (("gb2312", 0xF7), ("big5", 0xC6), ("shift_jis", 0xEA), ("euc_kr", 0xFD))
 _MIN_IDEOGRAPHS = 5  # where nothing but they speaks for UTF-16
-_DATA_URL = re.compile(
-    r"(?<![\w-])(data:[\w.+-]{1,40}/[\w.+-]{1,80})(?:;[\w=.-]{1,60}){0,4};base64,"
-    r"((?:[A-Za-z0-9+/_=-]|[ \t]*\r?\n[ \t]*(?=[A-Za-z0-9+/]{40}|[A-Za-z0-9+/]{2,76}={0,2}[\"')])){32,})"
-    r"|(data:image/svg\+xml)(?:;[\w=.-]{1,60}){0,4},([^\s\"')>]{32,})",
-    re.IGNORECASE,
-)
-
-
-def without_data_urls(text: str) -> tuple[str, tuple[str, ...]]:
-    r"""*text* without the bytes of pictures and files that are embedded as data URLs, and a warning where it had any.
-
-    >>> without_data_urls("![Hall](data:image/png;base64," + "iVBORw0KGgo" * 9 + "=)")
-    ('![Hall](data:image/png)', ('embedded pictures or files are left out: 1 data URLs of 100 characters in all',))
-    >>> without_data_urls("a short one: data:,Hello%20World")
-    ('a short one: data:,Hello%20World', ())
-    """
-    found = [len(each[2] or each[4]) for each in _DATA_URL.finditer(text)]
-    if not found:
-        return text, ()
-    warning = f"embedded pictures or files are left out: {len(found)} data URLs of {sum(found)} characters in all"
-    return _DATA_URL.sub(r"\1\3", text), (warning,)
 
 
 def marked_encoding(body: bytes) -> str | None:
@@ -212,16 +288,6 @@ def declared_encoding(body: bytes) -> str | None:
     return "utf-8" if encoding and encoding.startswith("utf-") else encoding
 
 
-def cookie_encoding(body: bytes) -> str:
-    r"""The label that the first two lines of source code declare, as PEP 263 and CSS have it; empty without one.
-
-    >>> cookie_encoding(b"#!/bin/sh\n# -*- coding: latin-1 -*-\n"), cookie_encoding(b"x = 1\n")
-    ('latin-1', '')
-    """
-    found = _COOKIE.match(body[:500])
-    return found.group(1).decode("ascii") if found else ""
-
-
 def looks_binary(body: bytes) -> bool:
     r"""Whether *body* holds NULs that no encoding explains.
 
@@ -249,11 +315,186 @@ def clean(text: str) -> str:
     return _UNWANTED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def is_chat(text: str) -> bool:
-    r"""Whether lines of `[Name] message` are most of the lines that hold something.
+_HIGH = re.compile(rb"[\x80-\xff]")
+_STEP = 0.12  # each letter is this much rarer than the one before it, as a logarithm
+_FOREIGN, _SYMBOL, _RARE_SYMBOL, _NO_TEXT = -6.0, -4.0, -6.0, -10.0
+_CAPITAL, _CASE_WITHIN, _SYMBOL_WITHIN, _ALONE, _MIXED, _PAIR = -1.0, -6.0, -5.0, -4.0, -6.0, -2.0
+_COMMON_SYMBOLS = "’‘“”„‚–—…•«»°§€·№¿¡\xa0"
+_WORDS = "àáâéèêíóôöúåæåøыаиовсуяοήη"  # letters that are words
+_FINAL = "ςךםןףץ"  # letters that end words
+_LATIN = re.compile("[A-Za-zªºÀ-ɏḀ-ỿ]")
 
-    >>> is_chat("[Ann] hello\n[Bob] hi\n"), is_chat("# Notes\n[Ann] said")
-    (True, False)
+# Letters beyond ASCII from frequent to rare, by the encodings that a language was written in before UTF-8.  Earlier
+# encodings win where the bytes leave a choice.
+_WESTERN = (
+    "üäößéè",
+    "éèàêçùôîûâïëœ",
+    "óíáéñúü",
+    "ãçáéíóêâõúàô",
+    "èàùòìé",
+    "åäöøæé",
+    "ðíáþöóæúýé",
+    "ëéïèöü",
+    "àèéòíçúóï·",
+)
+_CENTRAL = ("íáéěřšýčžůúťďňó", "łęóąśżćńź", "áéöóőíüúű", "áíýčéľšžúťňôďä", "čšžćđ", "ăîâşţ")
+_BALTIC = ("ėšųžįąčūę", "āīēšņūķļģžč", "äõüöšž")
+_TURKISH = ("ıüşğçöâ",)
+_CYRILLIC = (
+    "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъё",
+    "оаніивтерслкдумпяьзбгючйжхцшєїщґф",
+    "аиоентрсвдлкпмзябгучжъхцшюйщф",
+    "аоиејнртсдукмвплзбгчшцхњћжљђџф",
+)
+_GREEK = ("αοιετσνηυρπκμλςωάίγόήδέχύθφβώξζψ",)
+_HEBREW = ("יוהלאתמרבשנםדעחקפצגזטןכסךףץ",)
+_ARABIC = ("اليمنتروبعدهفسكقحةجشأصطخىضذغإزثئءظؤآ", "اینردهمتوسبشکزلعخفگجحقپچصطغضذثظژ")
+_THAI = ("านร่อกเ้งัีมยวลดทิสต็์ะปบคุหแจืชพำไูขใโึศณธษผซฉญถภ",)
+_SINGLE_BYTE: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("cp1252", _WESTERN),
+    ("iso8859-15", _WESTERN),
+    ("cp1250", _CENTRAL),
+    ("iso8859-2", _CENTRAL),
+    ("cp1251", _CYRILLIC),
+    ("koi8-r", _CYRILLIC[:1]),
+    ("koi8-u", _CYRILLIC[:2]),
+    ("cp866", _CYRILLIC),
+    ("iso8859-5", _CYRILLIC),
+    ("mac_cyrillic", _CYRILLIC),
+    ("cp1253", _GREEK),
+    ("iso8859-7", _GREEK),
+    ("cp1254", _TURKISH),
+    ("cp1257", _BALTIC),
+    ("iso8859-4", _BALTIC),
+    ("cp1255", _HEBREW),
+    ("cp1256", _ARABIC),
+    ("iso8859-6", _ARABIC[:1]),
+    ("cp874", _THAI),
+    ("cp850", _WESTERN),
+    ("cp437", _WESTERN),
+    ("mac_roman", _WESTERN),
+    ("cp852", _CENTRAL),
+    ("mac_latin2", _CENTRAL),
+    ("iso8859-16", _CENTRAL[-1:]),
+)
+# Frequent characters, and the first bytes of those that every primary school teaches.
+_MULTI_BYTE = (
+    (
+        "gb18030",
+        "的一是不了在人有我他这中大来上国个到说们为子和你地出道也时年得就那要下以生会自着去之过",
+        (0xB0, 0xD7),
+    ),
+    (
+        "big5hkscs",
+        "的一是不了在人有我他這中大來上國個到說們為子和你地出道也時年得就那要下以生會自著去之過",
+        (0xA4, 0xC6),
+    ),
+    ("cp932", "のにはたをとがでてしいなるるらかれもこまっすあさくりきんー", (0x88, 0x97)),
+    ("euc_jp", "のにはたをとがでてしいなるるらかれもこまっすあさくりきんー", (0xB0, 0xCF)),
+    ("cp949", "이다는의에을가은로하지고한도를기아사있어서대자리나수인시전부정일그라만과", (0xB0, 0xC8)),
+)
+_WIDE_SYMBOLS = "、。，「」『』：；？！（）・　“”《》"
+_KANA = re.compile("[\u3041-\u30fc]")
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+_HAN = re.compile("[\u4e00-\u9fff]")
+
+
+def guessed_encoding(body: bytes) -> str:
+    """The most likely encoding of *body*, which has bytes beyond ASCII; a codec of Python.
+
+    Every candidate is the likelihood of what it makes of these bytes, in the language that suits it best.
+
+    >>> [guessed_encoding(text.encode(name)) for text, name in (("Müller", "cp1252"), ("Žluťoučký kůň", "iso8859-2"))]
+    ['cp1252', 'iso8859-2']
+    >>> guessed_encoding("лифт идёт".encode("koi8-r")), guessed_encoding("水泵漏水了".encode("gbk"))
+    ('koi8-r', 'gb18030')
     """
-    lines = [line for line in text[:200_000].splitlines()[:500] if line.strip()]
-    return bool(lines) and sum(bool(SPEAKER.match(line)) for line in lines) > len(lines) / 2
+    sample = b"\n".join(_lines(body))
+    best, chosen = -math.inf, "cp1252"
+    for number, (encoding, languages) in enumerate(_SINGLE_BYTE):
+        text = f" {sample.decode(encoding, 'replace')} "
+        seen = Counter(each for each in zip(text, text[1:], text[2:], strict=False) if each[1] > "\x7f")
+        for alphabet in languages:
+            score = _of_letters(seen, alphabet) - 0.1 * number
+            if score > best:
+                best, chosen = score, encoding
+    for encoding, frequent, leads in _MULTI_BYTE:
+        text = sample.decode(encoding, "replace")
+        score = _of_ideographs(Counter(one for one in text if one > "\x7f"), encoding, frequent, leads)
+        if score > best:
+            best, chosen = score, encoding
+    return chosen
+
+
+def _lines(body: bytes) -> Iterator[bytes]:
+    """Lines with bytes beyond ASCII, 8 KB in all."""
+    left, at = _SAMPLE_BYTES, 0
+    while left > 0 and (found := _HIGH.search(body, at)):
+        line = body.rfind(b"\n", at, found.start())
+        start = max(line, body.rfind(b" ", max(at, found.start() - 80), found.start())) + 1  # of the word before it
+        start = max(start, at)
+        end = body.find(b"\n", found.start(), start + left)
+        end = end if end >= 0 else min(start + left, len(body))
+        yield body[start:end]
+        left, at = left - (end - start), end
+
+
+def _of_letters(seen: Counter[tuple[str, str, str]], alphabet: str) -> float:
+    total = -math.log(sum(math.exp(-_STEP * rank) for rank in range(len(alphabet))))
+    latin = bool(_LATIN.match(alphabet))
+    score = 0.0
+    for (before, one, behind), count in seen.items():
+        rank = alphabet.find(one.lower())
+        if rank >= 0:
+            value = total - _STEP * rank
+        elif one.isalpha():
+            value = _FOREIGN if latin and _LATIN.match(one) else _NO_TEXT
+        else:
+            score += count * _of_symbol(before, one, behind)
+            continue
+        if one.isupper():
+            value += _CASE_WITHIN if before.islower() else 0 if before.isupper() else _CAPITAL
+        elif before.isupper() and behind.isupper():
+            value += _CASE_WITHIN
+        if latin:
+            value += _PAIR * (before > "\x7f" and before.isalpha())
+        else:
+            mixed = _is_ascii_letter(before) or _is_ascii_letter(behind) or (one in _FINAL and behind.isalpha())
+            value += _MIXED * mixed
+        if one not in _WORDS and not before.isalpha() and not behind.isalpha():
+            value += _ALONE
+        score += count * value
+    return score
+
+
+def _is_ascii_letter(one: str) -> bool:
+    return one.isascii() and one.isalpha()
+
+
+def _of_symbol(before: str, one: str, behind: str) -> float:
+    if one == "\ufffd" or not (one.isprintable() or one == "\xa0"):
+        return _NO_TEXT
+    value = _SYMBOL if one in _COMMON_SYMBOLS else _RARE_SYMBOL
+    within = before.isalpha() and behind.isalpha()
+    if within and one not in "’·–—\xa0":
+        return value + _SYMBOL_WITHIN
+    return value + (_ALONE if one == "’" and before.isspace() else 0)
+
+
+def _of_ideographs(seen: Counter[str], encoding: str, frequent: str, leads: tuple[int, int]) -> float:
+    japanese, korean = encoding in {"cp932", "euc_jp"}, encoding == "cp949"
+    score = 0.0
+    for one, count in seen.items():
+        rank = frequent.find(one)
+        if rank >= 0:
+            value = -3.5 - 0.04 * rank
+        elif one in _WIDE_SYMBOLS:
+            value = -4.0
+        elif japanese and _KANA.match(one):
+            value = -4.5
+        elif (_HANGUL if korean else _HAN).match(one):
+            value = -8.2 if leads[0] <= one.encode(encoding)[0] <= leads[1] else -11.5
+        else:
+            value = -13.0
+        score += count * value
+    return score

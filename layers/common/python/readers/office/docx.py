@@ -14,8 +14,8 @@ from xml.parsers.expat import ExpatError
 import mammoth
 
 from readers.errors import CorruptFileError
+from readers.formats import DOCX
 from readers.html import read_markup
-from readers.media_types import DOCX
 from readers.office.docx_markup import WordPackage, with_labels
 from readers.parsed import ParsedDocument
 

@@ -13,8 +13,7 @@ from xml.etree.ElementTree import Element
 from mammoth.docx.dingbats import dingbats
 
 from readers.markdown_writer import MAX_COLUMNS, lowered, one_line, raised, struck
-from readers.office.docx_numbers import BULLET, WordNumbers, WordStyles, is_on, value
-from readers.office.formula import linear_formulas
+from readers.office.notation import BULLET, WordNumbers, WordStyles, is_on, linear_formulas, value
 from readers.office.package import Package, attribute, below, child, local
 
 LABEL = "\ufdd1"

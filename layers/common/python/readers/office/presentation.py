@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
 from readers.errors import FileTooLargeError
+from readers.formats import PPTX
 from readers.markdown_writer import MarkdownWriter, first_twenty, grid, lowered, one_line, raised, struck
-from readers.media_types import PPTX
-from readers.office.docx_numbers import FORMS
-from readers.office.formula import linear
+from readers.office.notation import FORMS, linear
 from readers.office.package import RELATIONS, Package, attribute, below, child, local
 from readers.parsed import ParsedDocument, WrittenLink
 

@@ -19,7 +19,7 @@ import pypdfium2.raw as pdfium
 
 from readers.markdown_writer import lowered, raised
 from readers.pages.page_layout import font_of
-from readers.pages.pdf_damage import is_right_to_left
+from readers.text_decoding import clean
 
 DROPPED = "\U000effff"  # no character: stands for one that is left out
 _RAISED, _LOWERED, _PLANE = 0xF0000, 0xF8000, 0x8000
@@ -223,3 +223,76 @@ def in_words(text: str) -> str:
 
     text = text.replace(DROPPED, "")
     return _SHIFTED.sub(written, text)
+
+
+HYPHEN = "\ufffe"  # what PDFium gives for a hyphen at the end of a line
+MARK = "\ufdd0"  # no character: where a table stands, in a line of its own
+FULL_LINE = 0.75  # of the page's usual line length: a shorter line ends its paragraph
+_STARTS_ANEW = re.compile(r"[•◦▪–*-] |\(?\d{1,3}[.)] |[A-Z0-9.]{1,8}$|" + MARK)
+
+
+# Letters that only end a word, in Arabic and Hebrew: at the start of words they tell of a page in visual order.
+_FINAL = "ةىךםןףץ"
+_RTL = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
+_RTL_WORD = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]{2,}")
+_RTL_LETTERS = r"\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
+_LTR_RUN = re.compile(rf"[^\W{_RTL_LETTERS}_](?:[^{_RTL_LETTERS}\n]*[^\W{_RTL_LETTERS}_])?")
+_FORMS = re.compile(r"[\ufb1d-\ufdff\ufe70-\ufefc]+")  # letters as they are drawn, with a code for each shape
+_MIRRORED = str.maketrans("()[]{}<>«»", ")(][}{><»«")
+
+
+def is_right_to_left(page: str) -> bool:
+    """Whether a page has letters that are read from right to left."""
+    return _RTL.search(page) is not None
+
+
+def logical_order(page: str) -> str:
+    """Arabic and Hebrew in the order in which they are read, as letters and not as drawn shapes.
+
+    Lines of a page that a program stored from left to right, as they look, are turned round; words and numbers in Latin
+    letters stay as they are.
+
+    >>> logical_order("ةخضملا 7521 ءارمح PUMP ةديدج")
+    'جديدة PUMP حمراء 7521 المضخة'
+    >>> logical_order("المضخة حمراء"), logical_order("The pump")
+    ('المضخة حمراء', 'The pump')
+    """
+    if not is_right_to_left(page):
+        return page
+    words = _RTL_WORD.findall(_in_letters(page))
+    if sum(word[0] in _FINAL for word in words) > sum(word[-1] in _FINAL for word in words):
+        page = "\n".join(_turned(line) if _RTL.search(line) else line for line in page.split("\n"))
+    return _in_letters(page)
+
+
+def _in_letters(page: str) -> str:
+    return _FORMS.sub(lambda found: unicodedata.normalize("NFKC", found.group()), page)
+
+
+def _turned(line: str) -> str:
+    """A line read from the other end; runs of Latin letters and numbers keep their own direction."""
+    return _LTR_RUN.sub(lambda found: found.group()[::-1], line[::-1].translate(_MIRRORED))
+
+
+def reflow(page: str) -> str:
+    r"""Join the lines that a paragraph was broken into; short lines, sentence ends and list items keep their break.
+
+    >>> reflow("The pump has a filter that must be\r\nchanged every month by infor\ufffe\r\nmed staff.\r\nParts")
+    'The pump has a filter that must be changed every month by informed staff.\nParts'
+    """
+    page = re.sub(HYPHEN + r"\r?\n?", HYPHEN, page).replace(HYPHEN, "\x00")
+    page = logical_order(page.replace("\r\n", "\n").replace("\r", "\n"))
+    lines = [line.rstrip() for line in page.split("\n")]
+    lengths = sorted(len(line) for line in lines if line)
+    usual = lengths[len(lengths) * 3 // 4] if lengths else 0
+    parts: list[str] = []
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        parts.append(line)
+        parts.append(" " if _goes_on(line, following, usual) else "\n")
+    return clean("".join(parts[:-1])).strip("\n")
+
+
+def _goes_on(line: str, following: str, usual: int) -> bool:
+    if not line or not following or line[-1] in ".!?:;" or _STARTS_ANEW.match(following):
+        return False
+    return len(line) >= usual * FULL_LINE and usual > 20

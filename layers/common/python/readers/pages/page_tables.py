@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import mean, median
 
-from readers.pages.table_geometry import (
+from readers.pages.page_layout import (
     FAR,
     LEAST_GUTTER,
     Line,

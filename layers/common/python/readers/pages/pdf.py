@@ -1,9 +1,12 @@
-"""PDF by PDFium: text of the pages with their tables, outline as headings, and warnings."""
+"""PDF by PDFium: text of the pages with their tables, outline as headings, pictures of pages, and warnings."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -15,11 +18,209 @@ from readers.errors import (
     FileTooLargeError,
     UnsafeFileError,
 )
-from readers.markdown_writer import first_twenty
-from readers.media_types import PDF
-from readers.pages.page_text import PageText, PageTexts
-from readers.pages.pdf_damage import damage
+from readers.formats import PDF
+from readers.markdown_writer import first_twenty, one_line, table_row
+from readers.pages.page_glyphs import HYPHEN, MARK, PageGlyphs, in_words, is_right_to_left, reflow
+from readers.pages.page_layout import Layout, PlacedWord, layout_of, lines_of
+from readers.pages.page_tables import FoundTable, PageTables
 from readers.parsed import Heading, ParsedDocument, Table
+
+MAX_STREAM_BYTES = 4 * 1024 * 1024  # of each stream's content, and
+MAX_CHECKED_BYTES = 64 * 1024 * 1024  # of all, is looked at: enough to tell, too little for a bomb
+MAX_STREAMS = 20_000
+_PICTURE = re.compile(rb"/(?:JBIG2|DCT|JPX|CCITTFax)Decode")
+_TEXTUAL = re.compile(rb"/Filter\s*\[?\s*/(?:A85|ASCII85Decode)\b")
+_DEFLATED = re.compile(rb"/Filter\s*(?:\[\s*)?/FlateDecode\s*(?:\]|/(?!\w+Decode)|>>)")
+
+
+def damage(body: bytes) -> list[str]:
+    r"""A phrase for each kind of damage found in an unencrypted PDF; an encrypted one is not looked into.
+
+    >>> damage(b"%PDF-1.4\n1 0 obj\n<</Length 3/Filter/FlateDecode>>stream\nabc\nendstream\nendobj\n")
+    ['1 streams are broken']
+    """
+    if b"/Encrypt" in body:
+        return []
+    broken = odd = 0
+    rest = MAX_CHECKED_BYTES
+    for head, content in _streams(body):
+        if _PICTURE.search(head):
+            odd += b"/Image" not in head and b"/Mask" not in head
+        elif _TEXTUAL.search(head):
+            broken += bool(re.search(rb"[^!-uz\s\0]", content.partition(b"~>")[0]))
+        elif rest > 0 and _DEFLATED.search(head):
+            try:
+                rest -= len(zlib.decompressobj().decompress(content, MAX_STREAM_BYTES))
+            except zlib.error:
+                broken += 1
+    found = ((broken, "streams are broken"), (odd, "streams are packed as pictures but are none"))
+    return [f"{count} {phrase}" for count, phrase in found if count]
+
+
+def _streams(body: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """What describes each stream, and its bytes."""
+    at = 0
+    for _ in range(MAX_STREAMS):
+        found = body.find(b"stream", at)
+        start = found + (8 if body[found + 6 : found + 8] == b"\r\n" else 7)
+        end = body.find(b"endstream", start)
+        if found < 0 or end < 0:
+            return
+        head = body[max(at, found - 2_000) : found]
+        yield head[max(head.rfind(b" obj"), 0) :], body[start:end]
+        at = end + 9
+
+
+DOTS_PER_POINT = 200 / 72
+MAX_PIXELS = 12_000_000  # a page of A3 at 200 dots an inch has 7.7 million
+
+
+def picture_of(body: bytes, page: int) -> bytes | None:
+    """A grey PNG of the page with this number from 0; None where it shows no picture, or cannot be drawn."""
+    try:
+        document = pypdfium2.PdfDocument(body)
+    except pypdfium2.PdfiumError:
+        return None
+    try:
+        held = document[page]
+        if next(held.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=4), None) is None:
+            return None
+        width, height = held.get_size()
+        scale = min(DOTS_PER_POINT, (MAX_PIXELS / max(width * height, 1.0)) ** 0.5)
+        bitmap = held.render(scale=scale, grayscale=True)
+        return png(bytes(bitmap.buffer), bitmap.width, bitmap.height, bitmap.stride)
+    except (pypdfium2.PdfiumError, IndexError, ValueError):
+        return None
+    finally:
+        document.close()
+
+
+def png(grey: bytes, width: int, height: int, stride: int) -> bytes:
+    r"""A PNG of one byte a pixel; *stride* is the length of a row of *grey*.
+
+    >>> png(b"\x00\xff", 2, 1, 2)[:8]
+    b'\x89PNG\r\n\x1a\n'
+    """
+    rows = b"".join(b"\0" + grey[start : start + width] for start in range(0, stride * height, stride))
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows, 1)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(held)) + kind + held + struct.pack(">I", zlib.crc32(kind + held)) for kind, held in parts
+    )
+
+
+SAME_BORDER = 8.0  # points by which the columns of a table may move on its next page
+_MARKED = re.compile(f"\n*{MARK}(\\d+)\n*")
+
+
+@dataclass(frozen=True)
+class PageText:
+    """A page's text and its tables, which count from its start."""
+
+    text: str
+    tables: tuple[Table, ...] = ()
+
+
+class PageTexts:
+    """Reads one page after the other, as a table may go on over pages."""
+
+    def __init__(self) -> None:
+        self.flattened: list[int] = []  # numbers of pages, from 1, with what seems a table and is kept as text
+        self.guessed = 0  # glyphs whose font maps them to no character
+        self._last: tuple[FoundTable, str] | None = None  # the table that ends the last page, and its header
+
+    def warnings(self) -> Iterator[str]:
+        """A warning where tables became plain text, and where glyphs stand for no character."""
+        if self.flattened:
+            many, shown = len(self.flattened), first_twenty(self.flattened)
+            yield f"tables of {many} pages could not be kept as rows and were flattened to text: {shown}"
+        if self.guessed:
+            yield f"{self.guessed} glyphs have no character in their font's map and are left out; text may be missing"
+
+    def read(self, page: pypdfium2.PdfPage, number: int) -> PageText:
+        """The text of the page with this number, from 1.
+
+        Raises:
+            pypdfium2.PdfiumError: It cannot be read.
+        """
+        textpage = page.get_textpage()
+        plain = textpage.get_text_range().replace(MARK, " ")
+        glyphs = PageGlyphs(textpage)
+        raw = glyphs.mended(plain)
+        self.guessed += glyphs.guessed
+        layout = None if is_right_to_left(raw) else layout_of(page, textpage, raw)
+        before, self._last = self._last, None
+        tables: list[FoundTable] = []
+        if layout is not None:
+            finder = PageTables(plain, layout.font)
+            tables = sorted(finder.find(layout.words, layout.rules), key=lambda table: table.start)
+            if finder.doubtful:
+                self.flattened.append(number)
+        if layout is None or not tables:
+            return PageText(in_words(reflow(raw)))
+        parts: list[str] = []
+        kept: list[Table] = []
+        for at, part in enumerate(_MARKED.split("\n" + in_words(reflow(_marked(raw, tables))) + "\n")):
+            if at % 2 == 0:
+                parts += [part.strip("\n") + "\n"] if part.strip("\n") else []
+                continue
+            found = tables[int(part)]
+            piece, table = _markdown(raw, found, before if _lines_beyond(found, layout, above=True) < 2 else None)
+            kept.append(table.moved(sum(map(len, parts)) + len(parts)))
+            parts.append(piece)
+            if _lines_beyond(found, layout, above=False) < 2:
+                self._last = found, table.header or piece[: table.rows_start]
+        return PageText("\n".join(parts).rstrip("\n"), tuple(kept))
+
+
+def _markdown(raw: str, found: FoundTable, before: tuple[FoundTable, str] | None) -> tuple[str, Table]:
+    """A table as Markdown; one that goes on from *before*, the last page's, has the header of that."""
+    rows = [[_said(raw, cell) for cell in row] for row in found.rows]
+    columns = len(rows[0])
+    lines = [table_row(row, columns) for row in rows]
+    if before is not None and _same_borders(before[0], found) and not before[1].startswith(lines[0]):
+        text = "".join(lines)
+        return text, Table(0, 0, len(text), before[1].strip())
+    head = lines[0] + "|" + " --- |" * columns + "\n"
+    text = head + "".join(lines[1:])
+    return text, Table(0, len(head), len(text))
+
+
+def _marked(raw: str, tables: Sequence[FoundTable]) -> str:
+    """The text with a mark in a line of its own where each table begins, and without the words of tables."""
+    runs: list[list[int]] = []
+    words = sorted((word.start, word.end, number) for number, table in enumerate(tables) for word in table.words)
+    for start, end, number in words:
+        if runs and runs[-1][2] == number and not raw[runs[-1][1] : start].strip():
+            runs[-1][1] = end
+        else:
+            runs.append([start, end, number])
+    pieces, at, begun = [], 0, set[int]()
+    for start, end, number in runs:
+        pieces.append(raw[at:start])
+        if number not in begun:
+            pieces.append(f"\n{MARK}{number}\n")
+        begun.add(number)
+        at = end
+    return "".join([*pieces, raw[at:]])
+
+
+def _said(raw: str, cell: Sequence[PlacedWord]) -> str:
+    """The words of a cell, line by line; one that is broken at a line's end is joined."""
+    words = [raw[word.start : word.end] for line in lines_of(cell) for word in line]
+    return one_line(in_words(" ".join(words)).replace(HYPHEN + " ", "").replace(HYPHEN, ""))
+
+
+def _lines_beyond(table: FoundTable, layout: Layout, *, above: bool) -> int:
+    """How many lines of the page stand above or below the table; a head or a foot of the page is one."""
+    top, bottom = min(word.y0 for word in table.words), max(word.y1 for word in table.words)
+    return len({round(at / 4) for at in layout.lines if (at < top if above else at > bottom)})
+
+
+def _same_borders(one: FoundTable, other: FoundTable) -> bool:
+    pairs = zip(one.borders, other.borders, strict=False)
+    return len(one.borders) == len(other.borders) and all(abs(a - b) < SAME_BORDER for a, b in pairs)
+
 
 MAX_PAGES = 5_000
 MAX_TEXT_CHARACTERS = 64 * 1024 * 1024

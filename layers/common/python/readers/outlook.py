@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from olefile import OleFileIO
 
 from readers.errors import CorruptFileError, ReadError
-from readers.mails.mail_parts import Attachment, Mail, MailWriter
-from readers.media_types import MSG
+from readers.formats import MSG
+from readers.mail import Attachment, Mail, MailWriter
 from readers.office.rtf import read_rtf
 from readers.parsed import ParsedDocument
 from readers.text_decoding import clean, encoding_of_label

@@ -1,1 +1,0 @@
-"""Mails: EML, MBOX and MSG."""

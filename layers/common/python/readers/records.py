@@ -1,0 +1,302 @@
+"""CSV as one table, JSON as lines of paths and values, subtitles as lines with times."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from typing import Any, Literal
+
+from readers.errors import CorruptFileError, EmptyFileError, UnsafeFileError
+from readers.formats import VTT
+from readers.markdown_writer import (
+    MAX_COLUMNS,
+    MAX_TEXT_CHARACTERS,
+    MarkdownWriter,
+    one_line,
+    titles_above,
+    without_data_urls,
+)
+from readers.parsed import ParsedDocument
+from readers.text_decoding import clean, decode
+
+MEDIA_TYPE = "text/csv"
+SEPARATORS = ";\t|,"  # the comma last: where another fits as well, it is that of decimals
+_NAMED = re.compile(r"\ufeff?sep=([^\w\s\"]|\t)\r?\n")  # what Excel writes and reads as a first line
+SAMPLE_CHARACTERS = 65_536
+MAX_CELL_CHARACTERS = 1_000_000
+MAX_ROWS_ABOVE = 20  # of titles, notes and blank lines before a header
+MAX_NOTES = 5  # rows such as `Date,2026-05-01` before a blank line
+_NUMBER = re.compile(r"[-+(]?[$€£¥]?\s*\d[\d.,:/ T'%+-]*(?:[eE][-+]?\d+)?\s*[%€$£¥)Z]?")  # or a date, or a time
+
+
+def separator_of(text: str) -> str | None:
+    r"""The separator that gives the most lines the same number of columns, at least 2; None where none does.
+
+    >>> separator_of("a;b;c\n1,5;2;3\n"), separator_of("just a line\nand another")
+    (';', None)
+    """
+    best: tuple[float, int, str] | None = None
+    for separator in SEPARATORS:
+        counts = [len(row) for row in _rows(text[:SAMPLE_CHARACTERS], separator, limit=50) if row]
+        if not counts or max(counts) < 2:
+            continue
+        usual = max(set(counts), key=counts.count)
+        score = (counts.count(usual) / len(counts), usual, separator)
+        if usual > 1 and (best is None or score[:2] > best[:2]):
+            best = score
+    return best[2] if best else None
+
+
+def looks_like_csv(text: str) -> bool:
+    r"""Whether at least four lines have the same three or more columns: no prose does.
+
+    >>> looks_like_csv("a,b,c\n1,2,3\n4,5,6\n7,8,9\n"), looks_like_csv("Yes, sir, no.\nWhy, then?\n")
+    (True, False)
+    """
+    lines = text[:SAMPLE_CHARACTERS].split("\n")[:-1]
+    separator = separator_of("\n".join(lines))
+    counts = [len(row) for row in _rows("\n".join(lines), separator, limit=50) if row] if separator else []
+    return len(counts) >= 4 and min(counts) == max(counts) >= 3
+
+
+def read_csv(body: bytes) -> ParsedDocument:
+    """Read rows: titles and notes above the header as text, then a table; ragged rows are filled up.
+
+    The header is the first row of several cells.  Where that is numbers alone, the columns have no names, and get them.
+    Cells beyond the 500th column are cut.
+
+    Raises:
+        EmptyFileError: Every cell is empty.
+        UnsafeFileError: The text would be too long.
+        CorruptFileError: A cell is longer than a million characters.
+    """
+    text, warnings = decode(body)
+    named = _NAMED.match(text)
+    text = text[named.end() :] if named else text
+    separator = named.group(1) if named else separator_of(text) or ","
+    found = list(warnings)
+    writer = MarkdownWriter()
+    try:
+        above = _rows_above(list(islice(_rows(text, separator), MAX_ROWS_ABOVE)))
+        rows = islice(_rows(text, separator), above, None)
+        widths = {len(row) for row in rows if _used(row)}
+        if not widths:
+            raise EmptyFileError("every cell is empty")
+        if len(widths) > 1:
+            found.append(f"rows have from {min(widths)} to {max(widths)} columns")
+        if max(widths) > MAX_COLUMNS:
+            found.append(f"only the first {MAX_COLUMNS} columns are read")
+        for row in islice(_rows(text, separator), above):
+            writer.block(one_line(" ".join(row)))
+        filled = (row for row in islice(_rows(text, separator), above, None) if _used(row))
+        first = next(filled)
+        unnamed = all(_NUMBER.fullmatch(cell.strip()) for cell in first)
+        names = [f"column {number}" for number in range(1, max(widths) + 1)]
+        writer.table(chain([names, first] if unnamed else [first], filled), columns=max(widths))
+    except csv.Error as exc:
+        raise CorruptFileError(f"the rows cannot be told apart ({exc})") from exc
+    return writer.document(MEDIA_TYPE, warnings=found)
+
+
+def _used(row: Sequence[str]) -> int:
+    return sum(bool(cell.strip()) for cell in row)
+
+
+def _rows_above(head: Sequence[Sequence[str]]) -> int:
+    """How many rows stand above the header: those of one cell, and a few notes that a blank line ends.
+
+    >>> _rows_above([["Cups", ""], [], ["team", "cups"], ["Reds", "1"]]), _rows_above([["team", "cups"], ["Reds", "1"]])
+    (2, 0)
+    >>> _rows_above([["Date", "2026"], ["By", "Ann"], [], ["team", "place", "cups"], ["Reds", "north", "1"]])
+    3
+    """
+    used = [_used(row) for row in head]
+    if max(used, default=0) < 2:
+        return 0
+    at = titles_above(used)
+    blank = next((number for number in range(at, min(at + MAX_NOTES, len(used))) if not used[number]), 0)
+    behind = next((count for count in used[blank:] if count), 0)
+    return blank + 1 if blank and max(used[at:blank]) < behind else at
+
+
+def _rows(text: str, separator: str, limit: int | None = None) -> Iterator[list[str]]:
+    csv.field_size_limit(MAX_CELL_CHARACTERS)
+    # A quote that is never closed would swallow the rest of the file into one cell: then quotes are plain characters.
+    quote = '"' if text.count('"') % 2 == 0 else None
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
+    reader = csv.reader(
+        io.StringIO(clean(text)), delimiter=separator, quotechar=quote, quoting=quoting, skipinitialspace=True
+    )
+    for number, row in enumerate(reader):
+        if limit is not None and number >= limit:
+            return
+        yield row
+
+
+MAX_DEPTH = 100
+MAX_JSON_CHARACTERS = 16 * 1024 * 1024  # as Python objects it takes about ten times that
+MAX_PATH_CHARACTERS = 300
+_MEDIA = re.compile(r"(?:^|\.)(?:image|audio|video|application)/[\w.+-]+$")  # how notebooks name embedded files
+_BASE64 = re.compile(r"[A-Za-z0-9+/=,\s]{64,}")
+
+
+def read_json(body: bytes) -> ParsedDocument:
+    """Read one JSON value; one of over 16 MB, or broken, is read as plain text, with a warning.
+
+    Raises:
+        EmptyFileError: No value in it.
+        UnsafeFileError: It is nested deeper than 100 levels, or its text would be too long.
+        CorruptFileError: It holds NULs.
+    """
+    text, warnings = decode(body)
+    if len(text) > MAX_JSON_CHARACTERS:
+        return _plain(text, "application/json", (*warnings, "the JSON is too long to be taken apart: read as text"))
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return _plain(text, "application/json", (*warnings, "this is not valid JSON and is read as text"))
+    except RecursionError as exc:
+        raise UnsafeFileError("the JSON is nested too deep", limit_depth=MAX_DEPTH) from exc
+    records = value if isinstance(value, list) and any(isinstance(item, dict) for item in value) else [value]
+    return _document(map(_record, records), "application/json", warnings)
+
+
+def read_json_lines(body: bytes) -> ParsedDocument:
+    """Read a JSON value a line; a line that is none is kept as it is, with a warning.  Raises what `read_json` does."""
+    text, warnings = decode(body)
+    wrong: list[int] = []
+
+    def records() -> Iterator[str]:
+        for number, line in enumerate(text.split("\n"), start=1):
+            if line.strip():
+                try:
+                    yield _record(json.loads(line))
+                except ValueError:
+                    wrong.append(number)
+                    yield line
+
+    document = _document(records(), "application/jsonl", warnings)
+    if not wrong:
+        return document
+    shown = ", ".join(map(str, wrong[:10]))
+    notice = f"{len(wrong)} lines are not valid JSON and are kept as they are: {shown}"
+    return ParsedDocument(document.text, "text", document.media_type, warnings=(*document.warnings, notice))
+
+
+def _record(value: Any) -> str:
+    r"""A value as lines of `path: value`.
+
+    >>> _record({"pump": {"code": "QX-1", "parts": ["seal", "rotor"]}, "spare": None})
+    'pump.code: QX-1\npump.parts: seal, rotor'
+    """
+    return "\n".join(_lines(value, "", 0))
+
+
+def _lines(value: Any, path: str, depth: int) -> Iterator[str]:
+    if depth > MAX_DEPTH:
+        raise UnsafeFileError(f"the JSON is nested deeper than {MAX_DEPTH} levels", limit_depth=MAX_DEPTH)
+    path = path[-MAX_PATH_CHARACTERS:]
+    if isinstance(value, dict):
+        for name, held in value.items():
+            yield from _lines(held, f"{path}.{name}" if path else str(name), depth + 1)
+    elif isinstance(value, list) and any(isinstance(held, dict | list) for held in value):
+        for number, held in enumerate(value):
+            yield from _lines(held, f"{path}[{number}]", depth + 1)
+    else:
+        shown = ", ".join(map(_scalar, value)) if isinstance(value, list) else _scalar(value)
+        if _MEDIA.search(path) and _BASE64.fullmatch(shown):
+            shown = f"(base64 of {len(shown)} characters is left out)"
+        if shown.strip():
+            yield f"{path}: {shown}" if path else shown
+
+
+def _scalar(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return without_data_urls(value)[0] if isinstance(value, str) else str(value)
+
+
+def _document(records: Iterator[str], media_type: str, warnings: tuple[str, ...]) -> ParsedDocument:
+    parts, length = [], 0
+    for record in records:
+        if record.strip():
+            parts.append(record)
+            length += len(record) + 2
+            if length > 2 * MAX_TEXT_CHARACTERS:
+                raise UnsafeFileError(f"its text is longer than {2 * MAX_TEXT_CHARACTERS} characters")
+    if not parts:
+        raise EmptyFileError("there is no value in this document")
+    return ParsedDocument(clean("\n\n".join(parts)) + "\n", "text", media_type, warnings=warnings)
+
+
+def _plain(text: str, media_type: str, warnings: tuple[str, ...]) -> ParsedDocument:
+    if "\0" in text:
+        raise CorruptFileError("it is not JSON, and holds NULs")
+    return ParsedDocument(text, "text", media_type, warnings=warnings)
+
+
+PLACE_S = 15  # a place names the time of the first of the cues that follow in so many seconds
+_TIME = re.compile(r"[ \t]*(?:(\d{1,3}):)?(\d\d):(\d\d)[,.]\d{3} --> ")
+_VOICE = re.compile(r"<v(?:\.[^ <>]*)? ([^<>]{1,100})>")
+_MARK = re.compile(r"</?[a-zA-Z0-9][^<>]{0,200}>|\{\\[^{}]{0,40}\}")
+_WITHOUT_TIME = re.compile(r"[ \t]*(?:NOTE|STYLE|REGION)\b|WEBVTT")
+
+
+def read_subtitles(body: bytes) -> ParsedDocument:
+    """Read subtitles; names of speakers go before what they say, and what stands twice in a row is written once.
+
+    Raises:
+        EmptyFileError: No cue has text.
+        UnsafeFileError: There is too much text.
+    """
+    text, warnings = decode(body)
+    writer = MarkdownWriter()
+    placed_s: int | None = None
+    before = ""
+    left_out: list[str] = []
+    for start_s, said in _cues(clean(text), left_out):
+        if said == before:
+            continue
+        if placed_s is None or not placed_s <= start_s < placed_s + PLACE_S:
+            placed_s = start_s
+            writer.place(f"{start_s // 3600:02d}:{start_s // 60 % 60:02d}:{start_s % 60:02d}")
+        writer.block(said, tight=True)
+        before = said
+    if left_out:
+        warnings += (f"{len(left_out)} parts of the subtitles cannot be read and are left out: they have no time",)
+    return writer.document(VTT, warnings=warnings)
+
+
+def _cues(text: str, left_out: list[str]) -> Iterator[tuple[int, str]]:
+    """When each cue starts, in seconds, and what is said; blocks without a time are added to *left_out*."""
+    for block in re.split(r"\n[ \t]*\n", text):
+        lines = block.split("\n")
+        if _WITHOUT_TIME.match(lines[0]) and not any(_TIME.match(line) for line in lines):
+            continue
+        for number, line in enumerate(lines):
+            time = _TIME.match(line)
+            if time:
+                hours, minutes, seconds = (int(part or 0) for part in time.groups())
+                said = _said(lines[number + 1 :])
+                if said:
+                    yield hours * 3600 + minutes * 60 + seconds, said
+                break
+        else:
+            left_out += [block] if block.strip() else []
+
+
+def _said(lines: list[str]) -> str:
+    """What a cue says, on one line.
+
+    >>> _said(["<v Ann>It <i>leaks</i>.</v>", "&amp; drips"])
+    'Ann: It leaks. & drips'
+    """
+    named = _VOICE.sub(lambda voice: f"{voice[1]}: ", " ".join(lines))
+    return one_line(html.unescape(_MARK.sub("", named)))
