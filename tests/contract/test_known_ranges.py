@@ -11,9 +11,8 @@ from ragdrop.domain.chunks import Chunk, ChunkRange, IndexedChunk, vector
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
-from ragdrop_opensearch.known_ranges import KEPT_S, KnownRanges
+from ragdrop_opensearch.hits import KEPT_S, Found, KnownRanges
 from ragdrop_opensearch.mapping import source_of
-from ragdrop_opensearch.nearest import Found
 
 KEY = DocumentKey("acme", "team", "a.md")
 INDEX = IndexRef("acme", "w", 2)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from ragdrop.errors import ConfigurationError
-from ragdrop_opensearch.auth import region_of, signer
-from ragdrop_opensearch.client import connect
+from ragdrop_opensearch.client import connect, region_of, signer
 
 
 @dataclass

@@ -1,11 +1,16 @@
-"""The HTTP client of OpenSearch: keep-alive, verified TLS, time-outs from the deadline, quiet logs, retries."""
+"""The HTTP client of OpenSearch: authentication, time-outs from the deadline, quiet logs, retries, errors.
+
+Messages of errors have types and numbers, never the text of the server, which may quote documents.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from threading import local
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 import opensearchpy
@@ -15,21 +20,169 @@ import urllib3
 from opensearchpy.connection import Urllib3HttpConnection
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.errors import ConfigurationError
+from ragdrop.errors import ConfigurationError, DatabaseError
 from ragdrop.ports.breakers import RetryPolicy
-from ragdrop_opensearch.auth import Credentials, region_of, signer
-from ragdrop_opensearch.errors import is_busy, translated
 
 CONNECT_TIMEOUT_S = 2.0
 POOL_SIZE = 10
 Json: TypeAlias = Any
 """A decoded JSON answer, whose shape the caller knows."""
+MISSING: Json = object()  # in place of an answer: the index does not exist
 logger = logging.getLogger(__name__)
-_refused = local()  # what the last error response of a thread said of coming back; the library's errors leave it out
+_refused = local()  # Retry-After of a thread's last error response, which errors of the library leave out
+AWS_DOMAIN = re.compile(r"\.(?P<region>[a-z0-9-]+)\.es\.amazonaws\.com(?:\.cn)?$")
+SERVERLESS = re.compile(r"\.aoss\.amazonaws\.com(?:\.cn)?$")
+BUSY_STATUS = frozenset({429, 502, 503, 504})
+# A disk over its watermark or a cluster without a leader: the cluster may recover, so trying again can help.
+BLOCKED = "cluster_block_exception"
+MISSING_INDEX = "index_not_found_exception"
+DIMENSION = re.compile(r"dimension mismatch|invalid dimension", re.IGNORECASE)
+UNKNOWN_QUERY = re.compile(r"unknown query \[combined_fields\]")
+
+
+def is_busy(exc: opensearchpy.OpenSearchException) -> bool:
+    """Whether the same call may succeed in a moment; one that timed out has used up its time."""
+    if isinstance(exc, opensearchpy.ConnectionTimeout | opensearchpy.SSLError) or _is_unreadable(exc):
+        return False
+    if isinstance(exc, opensearchpy.ConnectionError):
+        return True
+    return isinstance(exc, opensearchpy.TransportError) and exc.status_code in BUSY_STATUS
+
+
+def is_unknown_query(exc: opensearchpy.OpenSearchException) -> bool:
+    """Whether the server is too old for the combined lexical query; it refuses the whole request then."""
+    if not isinstance(exc, opensearchpy.RequestError) or not isinstance(exc.info, Mapping):
+        return False
+    return UNKNOWN_QUERY.search(causes(exc.info.get("error", {}))) is not None
+
+
+def translated(exc: opensearchpy.OpenSearchException, stage: str) -> DatabaseError | ConfigurationError:
+    """The ragdrop error for an error of the client library; *stage* says what was being done."""
+    if isinstance(exc, opensearchpy.ImproperlyConfigured):
+        return ConfigurationError(f"the client of the index is not configured well: {exc}")
+    if isinstance(exc, opensearchpy.ConnectionTimeout):
+        return _error(f"the index did not answer in time ({stage})", retryable=True)
+    if isinstance(exc, opensearchpy.SSLError):
+        return _error(f"the index's certificate was not accepted ({stage})", retryable=False)
+    if isinstance(exc, opensearchpy.ConnectionError) and not _is_unreadable(exc):
+        return _error(f"the index could not be reached ({stage})", retryable=True)
+    if isinstance(exc, opensearchpy.TransportError) and isinstance(exc.status_code, int):
+        return of_status(exc.status_code, str(exc.error)[:100] if _is_type(exc.error) else "", stage)
+    return _unreadable(stage)
+
+
+@contextmanager
+def readable(stage: str) -> Iterator[None]:
+    """Read an answer in the block; raise DatabaseError if it is JSON of an unexpected shape."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ValueError) as exc:
+        raise _unreadable(stage) from exc
+
+
+def of_status(status: int, kind: str, stage: str) -> DatabaseError:
+    """The error for an HTTP status and the server's error type."""
+    shown = f"{status} {kind}".strip()
+    if kind == BLOCKED:
+        return _error(f"the index takes no writes at the moment ({stage}: {shown})", retryable=True, status=status)
+    if status in {401, 403}:
+        return _error(f"the index refused the credentials ({stage}: {shown})", retryable=False, status=status)
+    busy = status in BUSY_STATUS or status >= 500
+    return _error(f"the index refused or failed ({stage}: {shown})", retryable=busy, status=status)
+
+
+def causes(error: Mapping[str, Any]) -> str:
+    """Types and reasons of an error object and what caused it, for matching only: reasons may quote documents."""
+    found = []
+    node: Any = error
+    while isinstance(node, Mapping):
+        found.append(f"{node.get('type')}: {node.get('reason')}")
+        roots = node.get("root_cause") or ()
+        found += [f"{root.get('type')}: {root.get('reason')}" for root in roots]
+        node = node.get("caused_by")
+    return "\n".join(found)
+
+
+def _is_unreadable(exc: opensearchpy.OpenSearchException) -> bool:
+    """Whether an answer came that is no text: the library calls that a connection error."""
+    return isinstance(exc, opensearchpy.ConnectionError) and isinstance(exc.info, UnicodeDecodeError)
+
+
+def _is_type(error: object) -> bool:
+    return isinstance(error, str) and re.fullmatch(r"[a-z_]+", error) is not None
+
+
+def _unreadable(stage: str) -> DatabaseError:
+    return _error(f"the index gave an answer that could not be read ({stage})", retryable=True, reason="unreadable")
+
+
+def _error(message: str, *, retryable: bool, **details: int | str) -> DatabaseError:
+    return DatabaseError(message, service="index", retryable=retryable, **details)
+
+
+Sign = Callable[[str, str, bytes | None], dict[str, str]]
+
+
+class Credentials(Protocol):
+    """Credentials as botocore gives them: the frozen copy is a consistent set, renewed where it was about to expire."""
+
+    def get_frozen_credentials(self) -> object:
+        """Access key, secret key and token that belong together."""
+
+
+def region_of(host: str) -> str | None:
+    """The region of an AWS domain; None for any other host.
+
+    Raises:
+        ConfigurationError: The host is OpenSearch Serverless, which refuses custom ids and refresh.
+
+    >>> region_of("search-acme-abc.eu-west-1.es.amazonaws.com"), region_of("localhost")
+    ('eu-west-1', None)
+    """
+    if SERVERLESS.search(host):
+        raise ConfigurationError(
+            f"INDEX_URL: {host} is OpenSearch Serverless, which has neither custom ids nor refresh; use a domain"
+        )
+    match = AWS_DOMAIN.search(host)
+    return match["region"] if match else None
+
+
+def signer(region: str, credentials: Credentials | None = None) -> Sign:
+    """A function that gives the headers of a signed request (Signature Version 4, service `es`).
+
+    The hash of the body is sent as `X-Amz-Content-SHA256` and is part of what is signed.
+
+    Args:
+        region: The domain's region.
+        credentials: None takes those that botocore finds (a function's role); they renew themselves.
+    """
+    from botocore.auth import SigV4Auth  # imported here: only AWS domains need it
+    from botocore.awsrequest import AWSRequest
+    from botocore.exceptions import BotoCoreError
+    from botocore.session import get_session
+
+    found = credentials or get_session().get_credentials()
+    if found is None:
+        raise ConfigurationError("INDEX_URL is an AWS domain, and there are no AWS credentials to sign requests with")
+
+    def sign(method: str, url: str, body: bytes | None) -> dict[str, str]:
+        request = AWSRequest(method=method, url=url, data=body or b"")
+        try:
+            scheme = SigV4Auth(found.get_frozen_credentials(), "es", region)
+            request.headers["X-Amz-Content-SHA256"] = scheme.payload(request)
+            scheme.add_auth(request)
+        except BotoCoreError as exc:
+            raise DatabaseError("there were no AWS credentials to ask the index with", service="index") from exc
+        return dict(request.headers.items())
+
+    return sign
 
 
 class QuietConnection(Urllib3HttpConnection):  # type: ignore[misc,unused-ignore]
-    """A connection that never logs a body (bodies are documents and questions) and gives up connecting early."""
+    """A connection that never logs a body (bodies are documents and questions) and gives up connecting early.
+
+    *timeout* is seconds for a whole request.
+    """
 
     def perform_request(
         self,
@@ -41,7 +194,6 @@ class QuietConnection(Urllib3HttpConnection):  # type: ignore[misc,unused-ignore
         ignore: Collection[int] = (),
         headers: Mapping[str, str] | None = None,
     ) -> Json:
-        """One request; *timeout* seconds for all of it."""
         limits = urllib3.Timeout(total=timeout, connect=min(CONNECT_TIMEOUT_S, timeout or CONNECT_TIMEOUT_S))
         return super().perform_request(method, url, params, body, limits, ignore, headers)  # type: ignore[arg-type]
 
@@ -61,7 +213,6 @@ class QuietConnection(Urllib3HttpConnection):  # type: ignore[misc,unused-ignore
         response: str,  # noqa: ARG002
         duration: float,
     ) -> None:
-        """Log what was called, not what was sent."""
         logger.debug("%s %s: %s in %.0f ms", method, path.partition("?")[0], status_code, duration * 1000)
 
     def log_request_fail(
@@ -75,7 +226,6 @@ class QuietConnection(Urllib3HttpConnection):  # type: ignore[misc,unused-ignore
         response: str | None = None,  # noqa: ARG002
         exception: BaseException | None = None,
     ) -> None:
-        """Log what failed, not what was sent."""
         kind = type(exception).__name__ if exception else status_code
         logger.info("%s %s: %s in %.0f ms", method, path.partition("?")[0], kind, duration * 1000)
 
@@ -118,7 +268,7 @@ def connect(
         connection_class=connection_class,
         pool_maxsize=POOL_SIZE,
         serializer=FastJson(),
-        max_retries=0,  # `Caller` retries, with a pause and within the deadline
+        max_retries=0,  # `RepeatableCalls` retries, with a pause and within the deadline
         verify_certs=True,
     )
 
@@ -127,15 +277,14 @@ class FastJson(opensearchpy.serializer.JSONSerializer):
     """Reads answers with the parser that pydantic brings anyway: twice as fast as the standard library's."""
 
     def loads(self, s: str) -> Any:
-        """The value of a JSON text."""
         try:
             return pydantic_core.from_json(s)
         except ValueError as exc:
-            raise opensearchpy.SerializationError(s[:0], exc) from exc  # the text itself is not told
+            raise opensearchpy.SerializationError(s[:0], exc) from exc  # without the text, which may quote documents
 
 
 class RepeatableCalls:
-    """Sends calls that may be repeated without harm, again where the server was busy or gone; safe between threads.
+    """Send calls that may be repeated without harm, again if the server was busy or gone; safe between threads.
 
     Every call of ragdrop is one: chunks are written under their own ids, and deleting twice deletes once.  Without
     *retries* each call is tried once.
@@ -149,36 +298,43 @@ class RepeatableCalls:
         self,
         method: str,
         path: str,
-        *,
+        stage: str,
         deadline: Deadline,
         cap_s: float,
-        stage: str,
+        *,
         body: Mapping[str, Any] | bytes | None = None,
         params: Mapping[str, str] | None = None,
+        may_be_missing: bool = False,
     ) -> Json:
-        """The decoded answer of one call.
+        """The decoded answer of one call; MISSING for an index that *may_be_missing*.
+
+        Args:
+            stage: What the call does, for errors.
+            cap_s: Seconds it may take at most, if the deadline allows more.
 
         Raises:
             DatabaseError: The server did not answer, or refused.
             DeadlineError: No time was left.
         """
         try:
-            return self.raw(method, path, deadline=deadline, cap_s=cap_s, stage=stage, body=body, params=params)
+            return self.raw(method, path, stage, deadline, cap_s, body=body, params=params)
         except opensearchpy.OpenSearchException as exc:
+            if may_be_missing and isinstance(exc, opensearchpy.NotFoundError) and exc.error == MISSING_INDEX:
+                return MISSING
             raise translated(exc, stage) from exc
 
     def raw(
         self,
         method: str,
         path: str,
-        *,
+        stage: str,
         deadline: Deadline,
         cap_s: float,
-        stage: str,
+        *,
         body: Mapping[str, Any] | bytes | None = None,
         params: Mapping[str, str] | None = None,
     ) -> Json:
-        """As `call`, with the client library's own errors, for callers that tell them apart."""
+        """As `call`, with the errors of the client library."""
         headers = {"content-type": "application/x-ndjson"} if isinstance(body, bytes) else None
         attempt = 1
         if self._retries is not None:
@@ -191,13 +347,10 @@ class RepeatableCalls:
                     method, path, params=dict(params or {}), body=body, headers=headers, timeout=timeout_s
                 )
             except opensearchpy.OpenSearchException as exc:
-                if not is_busy(exc) or not self._try_again(attempt, deadline, _refused.retry_after):
+                if not is_busy(exc) or not self.pause(attempt, deadline, _refused.retry_after):
                     raise
             attempt += 1
 
-    def pause(self, attempt: int, deadline: Deadline) -> bool:
-        """Wait before what was refused within an answer is sent again; False where there is no further try."""
-        return self._try_again(attempt, deadline)
-
-    def _try_again(self, attempt: int, deadline: Deadline, retry_after: str | None = None) -> bool:
+    def pause(self, attempt: int, deadline: Deadline, retry_after: str | None = None) -> bool:
+        """Wait before what was refused is sent again; False if there is no further try."""
         return self._retries is not None and self._retries.again(attempt, deadline, retry_after)

@@ -12,6 +12,8 @@ from ragdrop.domain.chunks import Chunk, Hit, IndexedChunk, Vector, chunk_places
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import Link
+from ragdrop.domain.tenants import IndexRef
+from ragdrop.errors import ConfigurationError
 
 MAX_TERM_BYTES = 1_000  # Lucene refuses terms over 32,766 bytes; a longer value is compared by its hash
 # What has its usual value is not written: half of a hit's decoding time went into fields that say nothing.
@@ -257,3 +259,11 @@ def _facts_of(stored: dict[str, Any]) -> Facts:
     if "tags" in stored:
         stored["tags"] = tuple(stored["tags"])
     return Facts(**stored)
+
+
+def dimension_error(index: IndexRef, given: int, held: object) -> ConfigurationError:
+    """The error for a vector of *given* components in an index of *held*."""
+    return ConfigurationError(
+        f"a vector has {given} components and index {index.name} holds vectors of {held}: "
+        "EMBEDDING_MODEL and EMBEDDING_DIMENSION do not fit the index"
+    )

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ragdrop.domain.chunks import ChunkRange, Filters, Folder
+from ragdrop.domain.chunks import ChunkRange, Filters, Folder, Vector
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import JOINED_TERM, LUCENE_STOP_WORDS, MAX_TERMS
 from ragdrop_opensearch.mapping import (
@@ -17,6 +17,7 @@ from ragdrop_opensearch.mapping import (
     revision_term,
     term,
     utf8,
+    vector_json,
 )
 
 Clause = dict[str, Any]
@@ -139,13 +140,11 @@ def cosines_search(
 ) -> str:
     """The hits of `lexical_search` by chunk id alone, each scored by its distance to *vector*, a JSON array.
 
-    A chunk without a vector has the score 0; `opensearch_nearest.cosine_of` reads the others.  Each shard scores its
+    A chunk without a vector has the score 0; `hits.cosine_of` reads the others.  Each shard scores its
     best *limit*, and *routes* routing values touch at most as many shards.  The ids come from their column: out of
     `_source` this would cost more than both of the other searches.
     """
-    parameters = {"field": "vector", "query_value": "", "space_type": "l2"}
-    script = {"source": "knn_score", "lang": "knn", "params": parameters}
-    nearness = {"script_score": {"query": {"exists": {"field": "vector"}}, "script": script}}
+    nearness = {"script_score": {"query": {"exists": {"field": "vector"}}, "script": _nearness()}}
     body = {
         "rescore": {
             "window_size": limit,
@@ -158,8 +157,7 @@ def cosines_search(
         "docvalue_fields": ["chunk_id"],
         "query": _lexical_query(words, clause, combined=combined),
     }
-    # the place stands before the words of the question, so that nothing in these can be taken for it
-    return _dumps(body).replace('"query_value":""', f'"query_value":{vector}', 1)
+    return _with_vector(body, vector)
 
 
 def _lexical_query(words: Sequence[str], clause: Clause, *, combined: bool) -> Clause:
@@ -177,8 +175,7 @@ def _lexical_query(words: Sequence[str], clause: Clause, *, combined: bool) -> C
 
 def ranges_search(tenant: str, ranges: Sequence[ChunkRange]) -> str:
     """The first page of the chunks in any of *ranges*, by revision, then in their order."""
-    clause = tenant_clause(tenant)
-    clause["bool"]["filter"].append(_any([_range(part) for part in ranges]))
+    clause = tenant_clause(tenant, _any([_range(part) for part in ranges]))
     return _dumps(
         {
             "size": min(sum(part.last - part.first + 1 for part in ranges), PAGE_SIZE),
@@ -189,22 +186,50 @@ def ranges_search(tenant: str, ranges: Sequence[ChunkRange]) -> str:
     )
 
 
-def tenant_clause(tenant: str) -> Clause:
-    """All chunks of a tenant."""
-    return {"bool": {"filter": [{"term": {"tenant": tenant}}]}}
+def tenant_clause(tenant: str, *clauses: Clause) -> Clause:
+    """The chunks of a tenant that match all *clauses*."""
+    return {"bool": {"filter": [{"term": {"tenant": tenant}}, *clauses]}}
 
 
 def older_clause(key: DocumentKey, before_revision: int, from_revision: int = 0) -> Clause:
     """The chunks of a document's revisions from *from_revision* to below *before_revision*."""
-    return {
-        "bool": {
-            "filter": [
-                {"term": {"tenant": key.tenant}},
-                {"term": {"document": document_term(key)}},
-                {"range": {"revision": {"gte": from_revision, "lt": before_revision}}},
-            ]
-        }
+    revisions = {"range": {"revision": {"gte": from_revision, "lt": before_revision}}}
+    return tenant_clause(key.tenant, {"term": {"document": document_term(key)}}, revisions)
+
+
+def revisions_search(tenant: str, after: str | None, limit: int) -> dict[str, Any]:
+    """One page of a tenant's revisions, as an aggregation: one page in memory, however many chunks there are.
+
+    >>> revisions_search("acme", "x-1", 10)["aggregations"]["revisions"]["composite"]["after"]
+    {'revision': 'x-1'}
+    """
+    source = {"revision": {"terms": {"field": "document_revision"}}}
+    paged: dict[str, Any] = {"size": limit, "sources": [source]} | ({"after": {"revision": after}} if after else {})
+    one = {"top_hits": {"size": 1, "_source": ["tenant", "vault", "path", "revision", "facts.indexed_at"]}}
+    aggregations = {"revisions": {"composite": paged, "aggregations": {"chunk": one}}}
+    return {"size": 0, "track_total_hits": False, "query": tenant_clause(tenant), "aggregations": aggregations}
+
+
+def nearest_search(tenant: str, revisions: Sequence[str], wanted: Vector) -> str:
+    """One hit a revision, by an exact comparison with every one of its vectors.
+
+    Not the k-NN search: it brings the nearest chunks, and one long document may have them all.
+    """
+    clause = tenant_clause(tenant, {"terms": {"document_revision": list(revisions)}}, {"exists": {"field": "vector"}})
+    body = {
+        "query": {"script_score": {"query": clause, "script": _nearness()}},
+        "collapse": {"field": "document_revision"},
+        "size": len(revisions),
+        "track_total_hits": False,
+        "sort": BEST_FIRST,
     }
+    return _with_vector(body, vector_json(wanted))
+
+
+def first_chunks_search(tenant: str, revisions: Sequence[str]) -> str:
+    """The first chunk of every revision."""
+    clause = tenant_clause(tenant, {"terms": {"document_revision": list(revisions)}}, {"term": {"ordinal": 0}})
+    return _dumps({"query": clause, "size": len(revisions), "track_total_hits": False})
 
 
 def multi_search(searches: Sequence[tuple[str, str]]) -> bytes:
@@ -216,6 +241,17 @@ def multi_search(searches: Sequence[tuple[str, str]]) -> bytes:
     for routing, search in searches:
         lines += [_dumps({"routing": routing, "allow_partial_search_results": False}), search]
     return utf8("\n".join(lines) + "\n")
+
+
+def _nearness() -> dict[str, Any]:
+    """The script that scores by distance, without its vector."""
+    parameters = {"field": "vector", "query_value": "", "space_type": "l2"}
+    return {"source": "knn_score", "lang": "knn", "params": parameters}
+
+
+def _with_vector(body: Mapping[str, Any], vector: str) -> str:
+    # the place stands before the words of the question, so that nothing in these can be taken for it
+    return _dumps(body).replace('"query_value":""', f'"query_value":{vector}', 1)
 
 
 def _range(part: ChunkRange) -> Clause:
