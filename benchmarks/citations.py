@@ -15,13 +15,13 @@ from benchmarks.collections import data_folder
 from benchmarks.grids import Grid, tell
 from benchmarks.perturbations import PerturbedCase, SourcePassage, false_cases, true_cases
 from benchmarks.rewordings import reworded_cases
-from groundcheck.claims import SecondOpinion
 from groundcheck.sentences import sentences
 from ragdrop.domain.answers import Segment
 from ragdrop.domain.chunks import Chunk, Hit
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.generate.citations import cite
+from ragdrop.generate.citations import AnswerReader
+from ragdrop.generate.verify import AskVerifier
 
 CASES = 500
 SEED = 20261122
@@ -53,7 +53,7 @@ def judged(case: PerturbedCase) -> str | None:
     text = case.passage
     facts = Facts(title=case.title or "passage", version_id="v", indexed_at="2026-01-01T00:00:00Z")
     segment = Segment(1, Hit(DocumentKey("bench", "vault", "p.md"), 1, Chunk(0, 0, len(text), text), facts))
-    answer = cite(f"{case.sentence.strip()} [1]", [segment], bucket="b")
+    answer = AnswerReader([segment], bucket="b").read(f"{case.sentence.strip()} [1]")
     bad = answer.unsupported
     return bad[-1].reason if bad else None
 
@@ -81,7 +81,7 @@ def shown(groups: Mapping[str, Sequence[PerturbedCase]], note: str) -> Grid:
 
 
 def check_ms(
-    held: Sequence[SourcePassage], ask: SecondOpinion | None = None, *, clock: Callable[[], float] = time.process_time
+    held: Sequence[SourcePassage], ask: AskVerifier | None = None, *, clock: Callable[[], float] = time.process_time
 ) -> float:
     """Milliseconds to check 30 sentences over 10 chunks that were not seen before; the median.
 
@@ -100,7 +100,7 @@ def check_ms(
                 sentence = passage.text[span.start : span.end].rstrip(".").replace(" was ", " was indeed ")
                 said.append(f"{sentence if ask is None or place else 'People there think about it a lot'} [{number}].")
         start = clock()
-        cite(" ".join(said), segments, bucket="b", ask=ask)
+        AnswerReader(segments, bucket="b", ask=ask).read(" ".join(said))
         spent.append((clock() - start) * 1_000)
     return median(spent)
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from groundcheck.polarity import denials
+from groundcheck.clauses import denials
 from groundcheck.sentences import sentences
 
 MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905

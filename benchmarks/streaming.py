@@ -23,7 +23,7 @@ from benchmarks.grids import Grid, tell
 from ragdrop.api.streams import EVENT_STREAM, sse
 from ragdrop.domain.answers import Segment
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.generate.citations import cite
+from ragdrop.generate.citations import AnswerReader
 from ragdrop.ports import Completion, Message
 from testing.models import ScriptedChatModel
 from tests.served import answering_api, served
@@ -110,7 +110,7 @@ def _check_ms(world: World) -> float:
     found = world.search("pump")
     segments = [Segment(1, found.documents[0].chunks[0].hit)]
     answer = " ".join(SENTENCE.format(n=n) + " [1]" for n in range(10, 40))
-    return min(_timed(lambda: cite(answer, segments, bucket="documents")) for _ in range(5))
+    return min(_timed(lambda: AnswerReader(segments, bucket="documents").read(answer)) for _ in range(5))
 
 
 def _timed(call: Callable[[], object]) -> float:

@@ -26,13 +26,11 @@ from benchmarks.grids import Grid, tell
 from benchmarks.local_embeddings import LocalEmbeddings
 from benchmarks.perturbations import false_cases, true_cases
 from benchmarks.rewordings import reworded_cases
-from groundcheck.claims import SecondOpinion, check
+from groundcheck import ClaimStatus, Passage, SecondOpinion
+from groundcheck.claims import check_cited
 from groundcheck.sentences import content_words
-from ragdrop.domain.answers import ClaimStatus, Segment
-from ragdrop.domain.chunks import Chunk, Hit, Vector
+from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Facts
-from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.generate.verify import AskVerifier
 from ragdrop.models.verifiers import SentenceVectorVerifier
@@ -83,10 +81,7 @@ def open_pairs(data: Path, name: str, split: str) -> list[Pair]:
 
 def status_of(pair: Pair, ask: SecondOpinion | None) -> tuple[ClaimStatus, str | None]:
     """What the check says of a pair, and why."""
-    facts = Facts(title="", version_id="v", indexed_at="2026-01-01T00:00:00Z")
-    chunk = Chunk(0, 0, len(pair.passage), pair.passage)
-    segment = Segment(1, Hit(DocumentKey("bench", "vault", "p.md"), 1, chunk, facts))
-    checked = check(pair.sentence, [segment], bucket="b", ask=ask)
+    checked = check_cited(pair.sentence, [Passage(pair.passage, id=1)], ask)
     return checked.status, checked.reason
 
 

@@ -82,7 +82,7 @@ class Quote:
 
 
 @dataclass(frozen=True)
-class Passage:
+class SourceBlock:
     """A block of a source with the words over it."""
 
     source: ShownSource
@@ -148,11 +148,11 @@ def named(question: str) -> frozenset[str]:
     return frozenset(root for word in told if word not in _DAYS for root in roots(word))
 
 
-def _passages(source: ShownSource) -> list[Passage]:
+def _passages(source: ShownSource) -> list[SourceBlock]:
     whole = (block for block in blocks(source.text) if not any(map(_SENTINELS.search, block.units)))
     found = [part for block in whole for part in (_rows(block) if block.kind == "table" else [block])]
     return [
-        Passage(
+        SourceBlock(
             source,
             block,
             " > ".join(dict.fromkeys(filter(None, (source.title, block.heading or source.heading.split(" > ")[-1])))),
@@ -174,7 +174,7 @@ def _asks(question: str, kind: re.Pattern[str]) -> bool:
     return first is not None and kind.match(question, first.start()) is not None
 
 
-def _picked(question: str, whole: str, passages: Sequence[Passage], similarity: Similarity | None) -> list[Quote]:
+def _picked(question: str, whole: str, passages: Sequence[SourceBlock], similarity: Similarity | None) -> list[Quote]:
     wanted = frozenset(roots(question))
     if not passages or not (wanted or verbatim(question)):
         return []
@@ -210,21 +210,23 @@ def _picked(question: str, whole: str, passages: Sequence[Passage], similarity: 
     return _quoted(question, passage, weights, similarity, score) if score >= least else []
 
 
-def _tells_how(passage: Passage) -> float:
+def _tells_how(passage: SourceBlock) -> float:
     """What signs that a passage tells how to do something are worth: a list, and a title that says so."""
     return STEPS_BONUS * (passage.block.kind == "list") + HOW_TO_BONUS * _is_how_to(passage)
 
 
-def _is_how_to(passage: Passage) -> bool:
+def _is_how_to(passage: SourceBlock) -> bool:
     return _HOW_TO.search(passage.source.title) is not None
 
 
-def _introduces(passage: Passage, wanted: frozenset[str]) -> bool:
+def _introduces(passage: SourceBlock, wanted: frozenset[str]) -> bool:
     """Whether a passage begins a document whose title says all that is *wanted*."""
     return passage.is_first and wanted <= frozenset(roots(passage.source.title))
 
 
-def _list_of_steps(scored: Sequence[tuple[float, Passage]], best: tuple[float, Passage]) -> tuple[float, Passage]:
+def _list_of_steps(
+    scored: Sequence[tuple[float, SourceBlock]], best: tuple[float, SourceBlock]
+) -> tuple[float, SourceBlock]:
     """The best list of the document of the *best* passage, where that document tells how to do something."""
     lists = [
         each
@@ -240,13 +242,13 @@ def _score(words: float, cosine: float | None) -> float:
     return words if cosine is None else (1 - WORDS_SHARE) * max(cosine, 0.0) + WORDS_SHARE * words
 
 
-def _roots_of(passage: Passage, passages: Iterable[Passage]) -> frozenset[str]:
+def _roots_of(passage: SourceBlock, passages: Iterable[SourceBlock]) -> frozenset[str]:
     """The roots of all that stands in the document of a passage, and over it."""
     same = (other for other in passages if other.source.title == passage.source.title)
     return frozenset(roots(passage.above)).union(*(own for other in same for own in other.own))
 
 
-def _weights(wanted: frozenset[str], passages: Sequence[Passage]) -> dict[str, float]:
+def _weights(wanted: frozenset[str], passages: Sequence[SourceBlock]) -> dict[str, float]:
     """Share of each question word in the question's meaning: rare words count more (BM25's idf)."""
     sentences = [own for passage in passages for own in passage.own]
     counts = Counter(root for own in sentences for root in own & wanted)
@@ -256,7 +258,7 @@ def _weights(wanted: frozenset[str], passages: Sequence[Passage]) -> dict[str, f
     return {root: value / whole for root, value in idf.items()}
 
 
-def _by_words(passage: Passage, weights: dict[str, float], question: str) -> list[float]:
+def _by_words(passage: SourceBlock, weights: dict[str, float], question: str) -> list[float]:
     """Weighted coverage of the question by each sentence, its heading and its neighbours, in [0, 1]."""
     above = frozenset(roots(passage.above))
     near = frozenset(root for block in passage.near for unit in block.units for root in roots(unit))
@@ -285,7 +287,7 @@ def _is_of_type(question: str, text: str) -> bool:
 
 
 def _quoted(
-    question: str, passage: Passage, weights: dict[str, float], similarity: Similarity | None, score: float
+    question: str, passage: SourceBlock, weights: dict[str, float], similarity: Similarity | None, score: float
 ) -> list[Quote]:
     """The sentences of a passage that answer, in order."""
     block, number, prefix = passage.block, passage.source.number, passage.source.prefix

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
-from ragdrop.domain.answers import ClaimStatus
+from groundcheck import ClaimStatus
 from ragdrop.models.chat import OpenAiChatModel
 from ragdrop.models.http import OpenAiHttp
 from ragdrop.resilience.retrying import Retries

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from groundcheck.claims import Checked, check
-from tests.unit.generate.test_citations import segment
+from groundcheck import Checked, Passage
+from groundcheck.claims import check_cited
 
 
 def judged(evidence: str, said: str) -> Checked:
-    return check(said, [segment(1, evidence)], bucket="b")
+    return check_cited(said, [Passage(evidence)])
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from groundcheck.claims import Checked, check
-from tests.unit.generate.test_citations import segment
+from groundcheck import Checked, Passage
+from groundcheck.claims import check_cited
 
 PASSAGE = (
     "The road was closed because heavy rain had flooded the tunnel. The driver called the police before the crew "
@@ -16,7 +16,7 @@ PASSAGE = (
 
 
 def judged(said: str) -> Checked:
-    return check(said, [segment(1, PASSAGE)], bucket="b")
+    return check_cited(said, [Passage(PASSAGE)])
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,12 @@ def test_what_rules_cannot_see_is_supported_at_best(said: str, reason: str) -> N
 
 
 def test_another_number_in_the_same_sentence_is_contradicted() -> None:
-    held = [segment(1, "The pump holds 7 litres.")]
-
-    assert check("The pump holds 9 litres.", held, bucket="b").status == "contradicted"
+    assert check_cited("The pump holds 9 litres.", [Passage("The pump holds 7 litres.")]).status == "contradicted"
 
 
 def test_what_two_chunks_hold_only_together_is_supported() -> None:
-    held = [segment(1, "Kelly built the red pump."), segment(2, "The tank holds 7 litres.")]
+    passages = [Passage("Kelly built the red pump."), Passage("The tank holds 7 litres.")]
 
-    checked = check("Kelly built the red pump and the tank holds 7 litres.", held, bucket="b")
+    checked = check_cited("Kelly built the red pump and the tank holds 7 litres.", passages)
 
     assert (checked.status, checked.reason) == ("supported", "several")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundcheck.support import evidence
+from groundcheck.support import best_slice
 
 PUMP = (
     "The Larkspur pump was installed on 4 March 1998 by Shirley Temple. It holds 7.5 litres and weighs 120 kg. "
@@ -28,7 +28,7 @@ PUMP = (
     ],
 )
 def test_what_stands_in_the_source_is_supported_however_it_is_said(claim: str) -> None:
-    assert evidence(claim, PUMP).problem is None
+    assert best_slice(claim, PUMP).problem is None
 
 
 @pytest.mark.parametrize(
@@ -51,39 +51,39 @@ def test_what_stands_in_the_source_is_supported_however_it_is_said(claim: str) -
     ],
 )
 def test_what_was_changed_is_named(claim: str, problem: str) -> None:
-    assert evidence(claim, PUMP).problem == problem
+    assert best_slice(claim, PUMP).problem == problem
 
 
 def test_a_name_for_a_pronoun_may_stand_in_the_sentence_before_or_in_the_title() -> None:
     text = "Ada wrote the first program. She lived in London."
 
-    assert evidence("Ada lived in London.", text).problem is None
-    assert evidence("Lovelace lived in London.", text, about="Ada Lovelace").problem is None
-    assert evidence("Babbage lived in London.", text, about="Ada Lovelace").problem == "name"
+    assert best_slice("Ada lived in London.", text).problem is None
+    assert best_slice("Lovelace lived in London.", text, about="Ada Lovelace").problem is None
+    assert best_slice("Babbage lived in London.", text, about="Ada Lovelace").problem == "name"
 
 
 def test_a_name_that_takes_the_place_of_another_is_not_excused_by_a_sentence_beside_it() -> None:
     text = "DECnet was designed by Digital. Several versions exist, one of them for Linux."
 
-    assert evidence("DECnet was designed by Linux.", text).problem == "name"
+    assert best_slice("DECnet was designed by Linux.", text).problem == "name"
 
 
 def test_a_sentence_cut_out_of_its_denial_is_not_supported() -> None:
-    assert evidence("the valve is safe", "Nobody says that never the valve is safe.").problem == "negation"
+    assert best_slice("the valve is safe", "Nobody says that never the valve is safe.").problem == "negation"
 
 
 def test_a_word_and_its_opposite_do_not_support_each_other() -> None:
-    assert evidence("Sales in the north increased.", "Sales in the north decreased.").problem == "negation"
+    assert best_slice("Sales in the north increased.", "Sales in the north decreased.").problem == "negation"
 
 
 def test_the_evidence_is_the_sentence_that_supports_and_no_more() -> None:
-    found = evidence("It holds 7.5 litres.", PUMP)
+    found = best_slice("It holds 7.5 litres.", PUMP)
 
     assert PUMP[found.start : found.end] == "It holds 7.5 litres"  # the words that stand there, to the clause
 
 
 def test_a_number_must_not_be_part_of_a_longer_one() -> None:
-    assert evidence("It is 5 km long.", "It is 15 km long.").problem == "number"
+    assert best_slice("It is 5 km long.", "It is 15 km long.").problem == "number"
 
 
 TEAMS = "Kumasi lies north of Accra. In 2010 Rovers won 7 of 9 games. He was born on 4 March 1678 in the highest town."
@@ -99,7 +99,7 @@ TEAMS = "Kumasi lies north of Accra. In 2010 Rovers won 7 of 9 games. He was bor
     ],
 )
 def test_the_same_words_in_other_places_are_not_the_same_sentence(claim: str, problem: str) -> None:
-    assert evidence(claim, TEAMS).problem == problem
+    assert best_slice(claim, TEAMS).problem == problem
 
 
 @pytest.mark.parametrize(
@@ -111,21 +111,21 @@ def test_the_same_words_in_other_places_are_not_the_same_sentence(claim: str, pr
     ],
 )
 def test_a_moved_time_or_a_date_written_otherwise_is_the_same_sentence(claim: str) -> None:
-    assert evidence(claim, TEAMS).problem is None
+    assert best_slice(claim, TEAMS).problem is None
 
 
 def test_a_sentence_may_turn_from_passive_to_active_and_a_list_around() -> None:
     text = "Kumasi was founded by Osei Tutu. Its rivers are the Offin, the Prah and the Volta."
 
-    assert evidence("Osei Tutu founded Kumasi.", text).problem is None
-    assert evidence("Its rivers are the Prah, the Volta and the Offin.", text).problem is None
+    assert best_slice("Osei Tutu founded Kumasi.", text).problem is None
+    assert best_slice("Its rivers are the Prah, the Volta and the Offin.", text).problem is None
 
 
 def test_a_not_within_a_title_denies_nothing_around_it() -> None:
     text = 'The slogan "Do not mess with Accra" was shown on road signs.'
 
-    assert evidence('The slogan "Do not mess with Accra" was shown on road signs everywhere.', text).problem is None
-    assert evidence('The slogan "Do not mess with Accra" was never shown on road signs.', text).problem == "negation"
+    assert best_slice('The slogan "Do not mess with Accra" was shown on road signs everywhere.', text).problem is None
+    assert best_slice('The slogan "Do not mess with Accra" was never shown on road signs.', text).problem == "negation"
 
 
 @pytest.mark.parametrize(
@@ -142,4 +142,4 @@ def test_a_not_within_a_title_denies_nothing_around_it() -> None:
     ],
 )
 def test_struck_text_is_no_evidence_and_a_power_is_no_other_number(claim: str, text: str, problem: str | None) -> None:
-    assert evidence(claim, text).problem == problem
+    assert best_slice(claim, text).problem == problem

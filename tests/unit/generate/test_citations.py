@@ -10,7 +10,7 @@ from ragdrop.domain.answers import Citation, Segment
 from ragdrop.domain.chunks import Chunk, Hit
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.generate.citations import AnswerReader, CitationPolicy, cite
+from ragdrop.generate.citations import AnswerReader, CitationPolicy, CitedAnswer
 
 
 def segment(number: int, text: str, *, path: str = "pump.md", headings: tuple[str, ...] = ()) -> Segment:
@@ -20,6 +20,10 @@ def segment(number: int, text: str, *, path: str = "pump.md", headings: tuple[st
     )
 
 
+def cite(answer: str, segments: list[Segment], policy: CitationPolicy = "mark") -> CitedAnswer:
+    return AnswerReader(segments, bucket="b", policy=policy).read(answer)
+
+
 SEGMENTS = [
     segment(1, "The pump is red. It holds 7 litres."),
     segment(2, "Whales swim. The pump was built in March 1998 by Kelly.", path="notes/history.md", headings=("Past",)),
@@ -27,20 +31,20 @@ SEGMENTS = [
 
 
 def test_a_marker_that_names_nothing_is_removed_and_its_sentence_is_unsupported() -> None:
-    answer = cite("The pump is red [7]. It holds 7 litres [1][9].", SEGMENTS, bucket="b")
+    answer = cite("The pump is red [7]. It holds 7 litres [1][9].", SEGMENTS)
 
     assert answer.text == "The pump is red. It holds 7 litres [1]."
     assert [(claim.text, claim.reason) for claim in answer.unsupported] == [("The pump is red", "unknown_marker")]
 
 
 def test_a_span_counts_from_the_start_of_the_document() -> None:
-    [citation] = cite("It holds 7 litres. [1]", SEGMENTS, bucket="b").citations
+    [citation] = cite("It holds 7 litres. [1]", SEGMENTS).citations
 
     assert (citation.start, citation.end, citation.quote) == (117, 135, "It holds 7 litres.")
 
 
 def test_unsupported_spans_are_of_the_answer_as_it_leaves() -> None:
-    answer = cite("It is old [8]. The pump is blue and loud [1]!", SEGMENTS, bucket="b")
+    answer = cite("It is old [8]. The pump is blue and loud [1]!", SEGMENTS)
 
     assert [answer.text[claim.start : claim.end] for claim in answer.unsupported] == [
         "It is old",
@@ -53,7 +57,7 @@ def test_unsupported_spans_are_of_the_answer_as_it_leaves() -> None:
     ["[2]", "[ 2 ]", "[File: history.md, Section: Past]", "[File: notes/history.md]", "(source: notes/history.md)"],
 )
 def test_every_form_of_marker_names_its_source(marker: str) -> None:
-    answer = cite(f"Kelly built the pump in March 1998 {marker}.", SEGMENTS, bucket="b")
+    answer = cite(f"Kelly built the pump in March 1998 {marker}.", SEGMENTS)
 
     assert answer.text == "Kelly built the pump in March 1998 [1]."
     assert answer.citations[0].hit == SEGMENTS[1].hit
@@ -61,31 +65,31 @@ def test_every_form_of_marker_names_its_source(marker: str) -> None:
 
 
 def test_a_sentence_may_stand_on_two_sources_together() -> None:
-    answer = cite("The red pump holds 7 litres and was built by Kelly [1][2].", SEGMENTS, bucket="b")
+    answer = cite("The red pump holds 7 litres and was built by Kelly [1][2].", SEGMENTS)
 
     assert [citation.status for citation in answer.citations] == ["supported", "supported"]
     assert [(claim.status, claim.reason) for claim in answer.claims] == [("supported", "several")]
 
 
 def test_with_drop_the_unsupported_sentence_goes_with_its_full_stop() -> None:
-    answer = cite("The pump is not red [1]. Kelly built it [2].", SEGMENTS, bucket="b", policy="drop")
+    answer = cite("The pump is not red [1]. Kelly built it [2].", SEGMENTS, policy="drop")
 
     assert answer.text == "Kelly built it [1]."
     assert answer.reason is None
 
 
 def test_with_abstain_one_unsupported_sentence_ends_the_answer() -> None:
-    answer = cite("Kelly built it [2]. The pump is not red [1].", SEGMENTS, bucket="b", policy="abstain")
+    answer = cite("Kelly built it [2]. The pump is not red [1].", SEGMENTS, policy="abstain")
 
     assert (answer.text, answer.reason) == ("", "insufficient_information")
 
 
 def test_an_answer_of_unsupported_sentences_alone_abstains_when_they_are_dropped() -> None:
-    assert cite("It is blue [1].", SEGMENTS, bucket="b", policy="drop").reason == "insufficient_information"
+    assert cite("It is blue [1].", SEGMENTS, policy="drop").reason == "insufficient_information"
 
 
 def test_brackets_in_code_are_no_markers() -> None:
-    answer = cite("Use `list[1]` here:\n```\nx[2]\n```\n", SEGMENTS, bucket="b")
+    answer = cite("Use `list[1]` here:\n```\nx[2]\n```\n", SEGMENTS)
 
     assert answer.text == "Use `list[1]` here:\n```\nx[2]\n```"
     assert answer.citations == []
@@ -128,7 +132,7 @@ def test_however_an_answer_is_cut_into_pieces_it_is_read_the_same(
         place += size
     released += reader.finish()
 
-    assert reader.answer == cite(answer, SEGMENTS, bucket="b", policy=policy)
+    assert reader.answer == cite(answer, SEGMENTS, policy=policy)
     if reader.answer.reason is None:
         assert "".join(part for part in released if isinstance(part, str)).rstrip() == reader.answer.text
 
@@ -156,7 +160,7 @@ def test_a_marker_behind_a_sentence_that_was_released_cannot_drop_it_any_more() 
 def test_a_marker_by_file_name_cites_the_segment_of_that_file_that_supports_its_sentence() -> None:
     held = [segment(1, "The pump is red."), segment(2, "It holds 7 litres."), segment(3, "It is old.")]
 
-    [citation] = cite("It holds 7 litres [File: pump.md].", held, bucket="b").citations
+    [citation] = cite("It holds 7 litres [File: pump.md].", held).citations
 
     assert (citation.marker, citation.hit, citation.status) == (1, held[1].hit, "verified")
 
@@ -165,7 +169,7 @@ def test_a_marker_by_file_name_cites_the_segment_of_that_file_that_supports_its_
 def test_a_number_that_is_the_text_of_a_link_is_no_marker(policy: CitationPolicy) -> None:
     said = "See [1](https://example.org/a) and ![2](b.png) for more. The pump is red [1](source: pump.md)."
 
-    whole = cite(said, SEGMENTS, bucket="b", policy=policy)
+    whole = cite(said, SEGMENTS, policy=policy)
     reader = AnswerReader(SEGMENTS, bucket="b", policy=policy)
     for letter in said:
         reader.feed(letter)
@@ -179,8 +183,8 @@ def test_a_number_that_is_the_text_of_a_link_is_no_marker(policy: CitationPolicy
 def test_code_that_stands_in_the_source_is_supported_in_its_fence() -> None:
     held = [segment(1, "Set the port:\n\nport = 8443\nhost = here\n")]
 
-    assert cite("```ini\nport = 8443\nhost = here\n``` [1]", held, bucket="b").unsupported == []
-    [bad] = cite("```ini\nport = 8444\nhost = here\n``` [1]", held, bucket="b").unsupported
+    assert cite("```ini\nport = 8443\nhost = here\n``` [1]", held).unsupported == []
+    [bad] = cite("```ini\nport = 8444\nhost = here\n``` [1]", held).unsupported
     assert bad.reason == "number"
 
 
@@ -197,4 +201,4 @@ def test_code_that_stands_in_the_source_is_supported_in_its_fence() -> None:
 def test_numbers_and_names_are_checked_in_other_languages_too(said: str, reason: str | None) -> None:
     held = [segment(1, "Die Pumpe wurde 1998 von Kelly in Köln gebaut. Насос сделал Иванов в 1998 году.")]
 
-    assert [claim.reason for claim in cite(said, held, bucket="b").unsupported] == ([reason] if reason else [])
+    assert [claim.reason for claim in cite(said, held).unsupported] == ([reason] if reason else [])

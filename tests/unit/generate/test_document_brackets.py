@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from groundcheck.claims import UNKNOWN_MARKER
+from groundcheck import Passage
 from localstack.models.answerer import answer as local_answer
 from ragdrop.domain.answers import Citation
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.generate.citations import AnswerReader, CitedAnswer, cite
-from ragdrop.generate.verify import GivenSource, VerifyAnswer
+from ragdrop.generate.citations import AnswerReader, CitedAnswer
+from ragdrop.generate.markers import UNKNOWN_MARKER
+from ragdrop.generate.verify import VerifyAnswer
 from tests.unit.generate.test_ask import ask
-from tests.unit.generate.test_citations import segment
+from tests.unit.generate.test_citations import cite, segment
 from tests.world import World
 
 SOURCES = [
@@ -67,15 +68,15 @@ def test_a_bracket_of_the_question_is_text() -> None:
 
 
 def test_an_index_of_zero_is_never_a_marker() -> None:
-    assert cite("The first is items[0].", [SOURCES[0]], bucket="b").text == "The first is items[0]."
+    assert cite("The first is items[0].", [SOURCES[0]]).text == "The first is items[0]."
 
 
 def test_a_bracket_of_a_source_that_names_none_of_the_sources_is_text_wherever_it_stands() -> None:
-    sources = [GivenSource("a", "The span [4, 9] holds at night.")]
+    sources = [Passage("The span [4, 9] holds at night.", id="a")]
 
     found = VerifyAnswer(None)("The span that holds at night: [4, 9].", sources, Deadline.after(10))
 
-    assert [one.checked.reason for one in found.sentences if one.checked.reason == UNKNOWN_MARKER] == []
+    assert UNKNOWN_MARKER not in [one.reason for one in found.sentences]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
@@ -121,16 +122,16 @@ def test_an_answer_repeats_the_brackets_of_its_document(world: World, text: str,
     ],
 )
 def test_a_sentence_that_stands_word_for_word_in_a_source_is_verified_with_its_brackets(sentence: str) -> None:
-    found = VerifyAnswer(None)(sentence, [GivenSource("a", f"Before. {sentence} After.")], Deadline.after(10))
+    found = VerifyAnswer(None)(sentence, [Passage(f"Before. {sentence} After.", id="a")], Deadline.after(10))
 
     [one] = found.sentences
-    assert (one.checked.status, one.checked.reason, one.checked.text) == ("verified", None, sentence)
+    assert (one.status, one.reason, one.text) == ("verified", None, sentence)
 
 
 def test_verify_separates_a_marker_from_a_bracket_of_a_source() -> None:
-    sources = [GivenSource("a", "Glue dries slowly [1]."), GivenSource("b", "Tape holds at once.")]
+    sources = [Passage("Glue dries slowly [1].", id="a"), Passage("Tape holds at once.", id="b")]
 
     found = VerifyAnswer(None)("Glue dries slowly [1]. Tape holds at once [2].", sources, Deadline.after(10))
 
-    assert [one.checked.markers for one in found.sentences] == [(), (2,)]
-    assert [one.checked.status for one in found.sentences] == ["verified", "verified"]
+    assert [one.status for one in found.sentences] == ["verified", "verified"]
+    assert [one.evidence[0].passage.id for one in found.sentences] == ["a", "b"]

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragdrop.domain.answers import ClaimStatus
+from groundcheck import ClaimStatus, OpenClaim, Opinion, Passage
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import CircuitOpenError, EmbeddingServiceError
-from ragdrop.generate.verify import GivenSource, VerifiedAnswer, VerifyAnswer
-from ragdrop.ports.models import Judgement, OpenClaim, Opinion
+from ragdrop.generate.verify import VerifiedAnswer, VerifyAnswer
+from ragdrop.ports.models import Judgement
 
 SOURCES = [
-    GivenSource("pump.md", "The pump is red. It holds 7 litres."),
-    GivenSource("bridge.md", "The bridge was closed because the river had risen."),
+    Passage("The pump is red. It holds 7 litres.", id="pump.md"),
+    Passage("The bridge was closed because the river had risen.", id="bridge.md"),
 ]
 IN_OTHER_WORDS = "High water forced the crossing to shut."
 
@@ -41,20 +41,20 @@ class SaysAlways:
         return Judgement([Opinion(self.status, 0) for _ in claims], 10, 2)
 
 
-def verify(answer: str, verifier: SaysAlways | None = None, sources: Sequence[GivenSource] = SOURCES) -> VerifiedAnswer:
+def verify(answer: str, verifier: SaysAlways | None = None, sources: Sequence[Passage] = SOURCES) -> VerifiedAnswer:
     return VerifyAnswer(verifier)(answer, sources, Deadline.after(10))
 
 
 def statuses(found: VerifiedAnswer) -> list[str]:
-    return [each.checked.status for each in found.sentences]
+    return [each.status for each in found.sentences]
 
 
 def test_a_sentence_of_any_source_is_verified_with_the_place_of_its_quote() -> None:
     [sentence] = verify("It holds 7 litres.").sentences
 
     [proof] = sentence.evidence
-    assert sentence.checked.status == "verified"
-    assert (proof.source, proof.quote) == ("pump.md", "It holds 7 litres.")
+    assert sentence.status == "verified"
+    assert (proof.passage.id, proof.quote) == ("pump.md", "It holds 7 litres.")
     assert SOURCES[0].text[proof.start : proof.end] == proof.quote
 
 
@@ -62,13 +62,13 @@ def test_a_marker_names_a_source_by_its_place_and_no_other_counts() -> None:
     found = verify("The pump is red [2]. The pump is red. [1] The pump is red [9].")
 
     assert statuses(found) == ["unsupported", "verified", "unsupported"]
-    assert [each.checked.reason for each in found.sentences] == ["words", None, "unknown_marker"]
+    assert [each.reason for each in found.sentences] == ["words", None, "unknown_marker"]
 
 
 def test_what_a_source_denies_is_contradicted_and_the_passage_is_shown() -> None:
     [sentence] = verify("The pump is not red.").sentences
 
-    assert (sentence.checked.status, sentence.checked.reason) == ("contradicted", "negation")
+    assert (sentence.status, sentence.reason) == ("contradicted", "negation")
     assert sentence.evidence[0].quote == "The pump is red."
 
 
@@ -131,7 +131,7 @@ def test_a_long_source_is_read_in_pieces_and_quoted_at_its_place() -> None:
         "Nothing is told here of anything at all. " * 400 + "The pump holds 7 litres. " + "The rest is silence. " * 400
     )
 
-    [sentence] = verify("The pump holds 7 litres.", sources=[GivenSource("long", text)]).sentences
+    [sentence] = verify("The pump holds 7 litres.", sources=[Passage(text, id="long")]).sentences
 
     [proof] = sentence.evidence
     assert text[proof.start : proof.end] == proof.quote == "The pump holds 7 litres."
@@ -139,10 +139,9 @@ def test_a_long_source_is_read_in_pieces_and_quoted_at_its_place() -> None:
 
 @given(st.text(max_size=300), st.lists(st.text(min_size=1, max_size=300), min_size=1, max_size=3))
 def test_every_span_is_one_of_the_given_texts(answer: str, texts: list[str]) -> None:
-    sources = [GivenSource(str(place), text) for place, text in enumerate(texts)]
+    sources = [Passage(text, id=str(place)) for place, text in enumerate(texts)]
 
     for sentence in verify(answer, sources=sources).sentences:
-        checked = sentence.checked
-        assert answer[checked.start : checked.end] == checked.text
+        assert answer[sentence.start : sentence.end] == sentence.text
         for proof in sentence.evidence:
-            assert texts[int(proof.source)][proof.start : proof.end] == proof.quote
+            assert texts[int(proof.passage.id)][proof.start : proof.end] == proof.quote

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
+from groundcheck import OpenClaim, Opinion
 from ragdrop.domain.calibration import Curve
 from ragdrop.domain.chunks import Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.errors import GenerationError
 from ragdrop.models.verifiers import MOST_KEPT, ChatVerifier, SentenceVectorVerifier
-from ragdrop.ports.models import OpenClaim, Opinion
 from tests.world import World
 
 SPACE = EmbeddingSpace("two", 2)

@@ -1,8 +1,7 @@
-"""Relations: whether a sentence in its evidence's own words says another thing with them.
+"""Relations: whether a sentence says something else in the words of its evidence.
 
-What is cause and what effect, before and after, more and less, who does what to whom, under which condition, by whose
-word, how surely and how many: rules over word order, without a parser.  They need sentences that share most words, so
-they are asked after the words were compared.
+Cause and effect, before and after, more and less, who does what to whom: rules over word order, without a parser.  They
+apply to sentences that share most words, so they run after the words were compared.
 """
 
 from __future__ import annotations
@@ -10,26 +9,29 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from groundcheck.certainty import changed_attribution, changed_condition, changed_modality, changed_quantifier
 from groundcheck.clauses import (
     CLAUSE_ENDS,
     JOINS,
+    OPPOSITES,
     Finding,
     Kind,
     active,
+    changed_attribution,
+    changed_condition,
+    changed_modality,
+    changed_quantifier,
     content,
     plain_sentences,
     sequence,
     tokens,
 )
-from groundcheck.polarity import OPPOSITES
 from groundcheck.sentences import stem
 
 MIN_ACTOR_LETTERS = 4  # a shorter word that changed is seldom an actor: units, abbreviations
 
 
 def changed_relation(claim: str, evidence: str) -> Finding | None:
-    """What *claim* changes of the relations in *evidence*, sentences that share its words; None if nothing.
+    """What *claim* changes of the relations in *evidence*, which shares its words; None if nothing.
 
     >>> changed_relation("Rain fell because the road was closed.", "The road was closed because rain fell.")
     Finding(kind='cause', verdict='contradicted')
@@ -58,7 +60,7 @@ _CAUSES = (
         False,
     ),
 )
-"""Patterns of a cause and its effect; where it says so, the effect comes first."""
+"""Patterns of a cause and its effect; True if the effect comes first."""
 _ORDERS = (
     (re.compile(r"^(?:before|until) (.+?), (.+)$"), True),
     (re.compile(r"^(?:only )?(?:after|once|as soon as) (.+?), (.+)$"), False),
@@ -66,7 +68,7 @@ _ORDERS = (
     (re.compile(r"^(.+?),? (?:only )?(?:after|once|as soon as|following) (.+)$"), True),
     (re.compile(r"^(.+?),? (?:and )?then (.+)$"), False),
 )
-"""Patterns of what is earlier and what later; where it says so, the later comes first."""
+"""Patterns of what is earlier and what is later; True if the later comes first."""
 
 Pair = tuple[frozenset[str], frozenset[str]]
 
@@ -137,8 +139,7 @@ def _comparison(claim: str, evidence: str) -> Finding | None:
 def order_is_visible(claim: str, evidence: str) -> bool:
     """Whether the words of *claim* stand in the order of *evidence*, so that rules see how they belong together.
 
-    A part put first may stand last, and a passive turns its sentence: where both sides of a cause, an order in time or
-    a comparison were found, the words within are compared and not the sides.
+    The first part of one may be the last of the other, and a passive may be active.
 
     >>> order_is_visible("In the yard, dogs chase cats.", "Dogs chase cats in the yard.")
     True
@@ -172,9 +173,7 @@ def turned_comparison(claim: str, evidence: str) -> bool:
 
 
 def _slower(one: str, other: str) -> bool:
-    return {one, other} <= {"slower", "slowly", "faster", "quickly", "fast"} and one.startswith(
-        "slow"
-    ) != other.startswith("slow")
+    return {one, other} <= _SPEEDS and one.startswith("slow") != other.startswith("slow")
 
 
 def _comparisons(text: str) -> list[tuple[frozenset[str], frozenset[str], str, bool]]:
@@ -210,13 +209,13 @@ def _roles(claim: str, evidence: str) -> Finding | None:
 
 
 def _joined(sentence: str, one: str, other: str) -> bool:
-    """Whether a word that joins clauses or lists stands between two stems: they may change places."""
-    told = tokens(sentence)
-    stems = [stem(token) for token in told]
+    """Whether a word that joins clauses or lists stands between two stems, so that they may change places."""
+    words = tokens(sentence)
+    stems = [stem(token) for token in words]
     if one not in stems or other not in stems:
         return True
     start, end = sorted((stems.index(one), stems.index(other)))
-    return any(token in JOINS or token in CLAUSE_ENDS for token in told[start:end])
+    return any(token in JOINS or token in CLAUSE_ENDS for token in words[start:end])
 
 
 def _passive(text: str) -> int:

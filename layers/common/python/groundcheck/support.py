@@ -1,6 +1,6 @@
-"""Whether a text supports a sentence: words, numbers with units, dates, names, negations and quotes must stand in it.
+"""Find the slice of a text that supports a sentence best, and what of the sentence does not stand there.
 
-Rules alone, no model: what is wrong is named, and thirty sentences take milliseconds.
+Words, numbers with units, dates, names, negations and quotes are compared, by rules without a model.
 """
 
 from __future__ import annotations
@@ -8,30 +8,30 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 
+from groundcheck.clauses import contradicts
 from groundcheck.facts import (
     CalendarDate,
     Quantity,
+    changed_places,
     dates,
+    fold,
+    folded_words,
     identifiers,
     implied,
+    names,
     quantities,
     same_amount,
+    stands_in,
     with_carets,
 )
-from groundcheck.languages import in_english
-from groundcheck.names import changed_places, fold, folded_words, names, stands_in
-from groundcheck.polarity import contradicts
-from groundcheck.quotes import find_folded, quotations
-from groundcheck.sentences import Span, content_words, sentences, stem
+from groundcheck.sentences import Span, content_words, find_folded, in_english, quotations, sentences, stem
 
-MIN_SUPPORT = (
-    0.6  # share of a sentence's content words that its evidence must hold; measured in docs/evidence/quality.md
-)
-SETTLED = 0.85  # a single sentence that holds this much is what is meant: facts may not come from its neighbours
+MIN_SUPPORT = 0.6  # least share of a sentence's content words in its evidence; measured in docs/evidence/quality.md
+SETTLED = 0.85  # a sentence with this share is the one that is meant: facts of its neighbours do not count
 MAX_WINDOW_SENTENCES = 3
 
 _REFERS_BACK = re.compile(
@@ -49,11 +49,11 @@ _ONE = {"one", "a", "an", "single", "once", "1"}
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Slice:
     """The slice of a text that supports a sentence best.
 
-    `support` is the share of the sentence's content words that the slice holds, in [0, 1], 1 for a sentence that stands
-    there word for word; `problem` says what is wrong, None where the slice supports the sentence.
+    `support` is the share of the sentence's content words in it, in [0, 1], 1 if the sentence stands there word for
+    word; `problem` is the first thing that does not stand there, None if the slice supports the sentence.
     """
 
     start: int
@@ -85,19 +85,12 @@ class _Window:
     before: str
 
 
-def evidence(claim: str, text: str, *, about: str = "") -> Evidence:
-    r"""Where *text* supports *claim* best, and what of it does not stand there.
+def best_slice(claim: str, text: str, *, about: str = "") -> Slice:
+    r"""Where *text* supports *claim*, one sentence without markers; names may stand in *about* too.
 
-    Args:
-        claim: One sentence, without markers.
-        text: The chunk that it names.
-        about: What the chunk is about: title and headings, in which names may stand too.
-
-    >>> evidence("the pump is red", "A tank. The pump\nis red.")
-    Evidence(start=8, end=23, support=1.0, problem=None)
-    >>> evidence("The pump holds 70 litres.", "The pump holds 7 litres.").problem
-    'number'
-    >>> evidence("The pump costs 40 crowns.", "The pump costs ~~40~~ 30 crowns.").problem
+    >>> best_slice("the pump is red", "A tank. The pump\nis red.")
+    Slice(start=8, end=23, support=1.0, problem=None)
+    >>> best_slice("The pump holds 70 litres.", "The pump holds 7 litres.").problem
     'number'
     """
     text = _without_struck(text)
@@ -105,12 +98,12 @@ def evidence(claim: str, text: str, *, about: str = "") -> Evidence:
     misquoted = next((quote for quote in quotations(claim) if find_folded(quote, text) is None), None)
     best = _best(claim, text, about)
     if misquoted is not None and best.problem is None:
-        return Evidence(best.start, best.end, best.support, "quote")
+        return replace(best, problem="quote")
     return best
 
 
 def _without_struck(text: str) -> str:
-    """*text* with blanks for what is struck out: it is no evidence.  Text that is all struck out stays."""
+    """*text* with blanks for what is struck out, which is no evidence, unless all of it is."""
     plain = _STRUCK.sub(lambda found: " " * len(found[0]), text) if "~~" in text else text
     return plain if any(map(str.isalnum, plain)) else text
 
@@ -125,28 +118,28 @@ def sentence_around(text: str, start: int, end: int) -> str:
     return text[min(start, spans[0].start) : max(end, spans[-1].end)] if spans else text[start:end]
 
 
-def tells_another(claim: str, text: str, problem: str) -> bool:
+def states_another(claim: str, text: str, problem: str) -> bool:
     """Whether *text* says the same with another number, date or name (*problem*) in place of one of *claim*.
 
-    >>> tells_another("The pump holds 9 litres.", "The pump holds 7 litres.", "number")
+    >>> states_another("The pump holds 9 litres.", "The pump holds 7 litres.", "number")
     True
-    >>> tells_another("The pump holds 9 litres.", "The pump holds some litres.", "number")
+    >>> states_another("The pump holds 9 litres.", "The pump holds some litres.", "number")
     False
     """
-    wanted, given = _facts(claim), _facts(text)
+    said, shown = _facts(claim), _facts(text)
     others = {
-        "number": {each.value for each in given.quantities} - {each.value for each in wanted.quantities},
-        "date": set(given.dates) - set(wanted.dates),
-        "name": set(given.names) - set(wanted.names),
+        "number": {each.value for each in shown.quantities} - {each.value for each in said.quantities},
+        "date": set(shown.dates) - set(said.dates),
+        "name": set(shown.names) - set(said.names),
     }
-    same = bool(wanted.plain_words) and _share(wanted.plain_words, given.plain_words) >= SETTLED
+    same = bool(said.plain_words) and _share(said.plain_words, shown.plain_words) >= SETTLED
     return same and bool(others.get(problem))
 
 
 def sentences_without_conflict(claim: str, text: str, *, about: str = "") -> list[Span]:
-    """The sentences of *text* that hold every number, date and name of *claim*.
+    """The sentences of *text* with every number, date and name of *claim* that do not deny it.
 
-    None of them denies it either.  Whether one says it in other words is for a verifier to tell.
+    Whether one of them says the same in other words is left to a second opinion.
     """
     plain = _without_capital(_LEAD_IN.sub("", claim))
     return [window.span for window in _windows(text, 1) if _problem(plain, window, about, one_to_one=False) is None]
@@ -164,7 +157,7 @@ def _without_capital(claim: str) -> str:
 
 
 def joint_problem(claim: str, slices: Sequence[str], *, about: str = "") -> str | None:
-    """What is wrong with *claim* if several slices are read together; None where they support it.
+    """What of *claim* does not stand in *slices* read together; None if they support it.
 
     >>> joint_problem("The pump is red and holds 7 litres.", ["The pump is red.", "The pump holds 7 litres."])
     """
@@ -177,51 +170,50 @@ def joint_problem(claim: str, slices: Sequence[str], *, about: str = "") -> str 
     return _problem(claim, window, about, one_to_one=False)
 
 
-def _best(claim: str, text: str, about: str) -> Evidence:
+def _best(claim: str, text: str, about: str) -> Slice:
     verbatim = find_folded(claim.rstrip(".!?… "), text)
     if verbatim is not None:
         around = next((span for span in _spans(text) if span.start <= verbatim.start < span.end), verbatim)
         denied = contradicts(claim, text[around.start : max(around.end, verbatim.end)])
         end = _with_stop(text, verbatim.end) if claim.endswith((".", "!", "?", "…")) else verbatim.end
-        return Evidence(verbatim.start, end, 1.0, "negation" if denied else None)
-    wanted = _facts(claim)
-    if wanted.words and wanted.words.isdisjoint(_facts(text).words):
+        return Slice(verbatim.start, end, 1.0, "negation" if denied else None)
+    said = _facts(claim)
+    if said.words and said.words.isdisjoint(_facts(text).words):
         first = _windows(text, 1)[0].span
-        return Evidence(first.start, first.end, 0.0, "words")
-    failed: Evidence | None = None
+        return Slice(first.start, first.end, 0.0, "words")
+    failed: Slice | None = None
     for size in range(1, MAX_WINDOW_SENTENCES + 1):
-        passing: Evidence | None = None
+        passing: Slice | None = None
         settled = False
         for window in _windows(text, size):
-            given = _facts(window.text)
-            support = _share(wanted.words, given.words)
-            same = _says_the_same(wanted, given)
-            if support < MIN_SUPPORT and not same:
-                if failed is None or support > failed.support:
-                    failed = Evidence(window.span.start, window.span.end, support, "words")
-                continue
+            shown = _facts(window.text)
+            support = _share(said.words, shown.words)
+            same = _says_the_same(said, shown)
             settled = settled or same
-            problem = _problem(claim, window, about, one_to_one=same and size == 1)
-            found = Evidence(window.span.start, window.span.end, support, problem)
+            if support < MIN_SUPPORT and not same:
+                problem: str | None = "words"
+            else:
+                problem = _problem(claim, window, about, one_to_one=same and size == 1)
+            found = Slice(window.span.start, window.span.end, support, problem)
             if problem is None and (passing is None or support > passing.support):
                 passing = found
             if problem is not None and (failed is None or support > failed.support):
                 failed = found
         if passing is not None or settled:
-            return passing or failed or Evidence(0, len(text), 0.0, "words")
-    return failed or Evidence(0, len(text), 0.0, "words")
+            return passing or failed or Slice(0, len(text), 0.0, "words")
+    return failed or Slice(0, len(text), 0.0, "words")
 
 
-def _says_the_same(wanted: _Facts, given: _Facts) -> bool:
+def _says_the_same(said: _Facts, shown: _Facts) -> bool:
     """Whether the words that are no names and numbers agree, so that these must agree too."""
-    if _share(wanted.plain_words, given.plain_words) < SETTLED:
+    if _share(said.plain_words, shown.plain_words) < SETTLED:
         return False
-    return len(wanted.plain_words) > 1 or bool(wanted.plain_words and set(wanted.names) & set(given.names))
+    return len(said.plain_words) > 1 or bool(said.plain_words and set(said.names) & set(shown.names))
 
 
 @lru_cache(maxsize=1_024)
 def _windows(text: str, size: int) -> tuple[_Window, ...]:
-    """Every *size* neighbouring sentences of *text*; an answer asks for those of one chunk again and again."""
+    """Every *size* neighbouring sentences of *text*."""
     spans = _spans(text) or (Span(0, len(text)),)
     made = []
     for first in range(max(1, len(spans) - size + 1)):
@@ -239,82 +231,82 @@ def _spans(text: str) -> tuple[Span, ...]:
 def _problem(claim: str, window: _Window, about: str, *, one_to_one: bool) -> str | None:
     """The first thing of *claim* that the window does not say.
 
-    One to one: the window is a sentence that says the same otherwise; each number and name of the claim then needs one
-    of its own there.
+    One to one: the window is a sentence that says the same otherwise, so each number and name must occur as often.
     """
-    wanted, given = _facts(claim), _facts(window.text)
-    if not all(any(date.told_by(shown) for shown in given.dates) for date in wanted.dates):
+    said, shown = _facts(claim), _facts(window.text)
+    if not all(any(date.is_in(other) for other in shown.dates) for date in said.dates):
         return "date"
-    if not all(_stated(quantity, given, window.text) for quantity in wanted.quantities):
+    if not all(_stated(quantity, shown, window.text) for quantity in said.quantities):
         return "number"
-    if one_to_one and not _as_often([q.value for q in wanted.quantities], [q.value for q in given.quantities], given):
+    if one_to_one and not _as_often(said, shown):
         return "number"
-    if not wanted.identifiers <= given.identifiers:
+    if not said.identifiers <= shown.identifiers:
         return "number"
-    if not _named(wanted, given, window, about, one_to_one=one_to_one):
+    if not _named(said, shown, window, about, one_to_one=one_to_one):
         return "name"
     if contradicts(claim, window.text):
         return "negation"
     return changed_places(claim, window.text) if one_to_one else None
 
 
-def _named(wanted: _Facts, given: _Facts, window: _Window, about: str, *, one_to_one: bool) -> bool:
-    """Whether all names stand in the window; one that stands for a pronoun may stand before it or in a heading."""
-    known = folded_words(window.text)
-    extra = [name for name in wanted.names if not stands_in(name, known)]
+def _named(said: _Facts, shown: _Facts, window: _Window, about: str, *, one_to_one: bool) -> bool:
+    """Whether all names stand in the window; one that replaces a pronoun may stand before it or in a heading."""
+    words = folded_words(window.text)
+    extra = [name for name in said.names if not stands_in(name, words)]
     if one_to_one:
-        said, shown = Counter(wanted.names), Counter(given.all_words)
-        extra += [name for name, count in said.items() if 0 < shown[name] < count]
+        ours, theirs = Counter(said.names), Counter(shown.all_words)
+        extra += [name for name, count in ours.items() if 0 < theirs[name] < count]
     if not extra:
         return True
-    missing = set(given.names) - set(wanted.names)
-    if given.pronouns > wanted.pronouns:
+    if shown.pronouns > said.pronouns:
         return all(stands_in(name, folded_words(f"{window.before} {about}")) for name in extra)
-    return not missing and all(stands_in(name, folded_words(about)) for name in extra)
+    replaced = set(shown.names) - set(said.names)
+    return not replaced and all(stands_in(name, folded_words(about)) for name in extra)
 
 
-def _as_often(said: Sequence[Decimal], shown: Sequence[Decimal], given: _Facts) -> bool:
-    """Whether no number is said more often than it is shown."""
-    dated = [Decimal(part) for date in given.dates for part in (date.year, date.day) if part is not None]
-    counts = Counter([*shown, *dated])
-    return all(counts[value] >= count for value, count in Counter(said).items() if counts[value])
+def _as_often(said: _Facts, shown: _Facts) -> bool:
+    """Whether no number that the evidence has occurs more often in the claim."""
+    dated = [Decimal(part) for date in shown.dates for part in (date.year, date.day) if part is not None]
+    counts = Counter([*(each.value for each in shown.quantities), *dated])
+    ours = Counter(each.value for each in said.quantities)
+    return all(counts[value] >= count for value, count in ours.items() if counts[value])
 
 
-def _stated(wanted: Quantity, given: _Facts, text: str) -> bool:
-    """Whether the number stands there, with its unit if it has one."""
-    if any(same_amount(wanted, shown) for shown in (*given.quantities, *implied(text))):
+def _stated(quantity: Quantity, shown: _Facts, text: str) -> bool:
+    """Whether the number stands in *text*, whose facts are *shown*, with its unit if it has one."""
+    others = (*shown.quantities, *implied(text))
+    if any(same_amount(quantity, other) for other in others):
         return True
-    same = [shown for shown in (*given.quantities, *implied(text)) if shown.value == wanted.value]
-    if wanted.unit is None and same:
+    same = [other for other in others if other.value == quantity.value]
+    if quantity.unit is None and same:
         return True
-    if any(shown.unit == wanted.unit for shown in same):
+    if any(other.unit == quantity.unit for other in same):
         return True
-    if any(shown.unit is None for shown in same):  # "5 to 7 km", or a unit in the head of a table
-        return wanted.unit == "#" or any(shown.unit == wanted.unit for shown in given.quantities)
-    if same or wanted.unit is not None:
+    if any(other.unit is None for other in same):  # "5 to 7 km", or a unit in the head of a table
+        return quantity.unit == "#" or any(other.unit == quantity.unit for other in shown.quantities)
+    if same or quantity.unit is not None:
         return False
-    if wanted.value == 1:
+    if quantity.value == 1:
         return any(word in _ONE for word in re.findall(r"\w+", text.casefold()))
-    return any(wanted.value in (date.year, date.day) for date in given.dates)
+    return any(quantity.value in (date.year, date.day) for date in shown.dates)
 
 
-def _share(wanted: frozenset[str], given: frozenset[str]) -> float:
-    """Share of *wanted* that is *given*; 1 where nothing is wanted."""
-    if not wanted:
+def _share(words: frozenset[str], others: frozenset[str]) -> float:
+    """Share of *words* that is among *others*; 1 if there are no words."""
+    if not words:
         return 1.0
-    return 0.0 if wanted.isdisjoint(given) else round(len(wanted & given) / len(wanted), 4)
+    return 0.0 if words.isdisjoint(others) else round(len(words & others) / len(words), 4)
 
 
 @lru_cache(maxsize=4_096)
 def _facts(text: str) -> _Facts:
     text = with_carets(in_english(text))
     found, rest = dates(text)
-    held = quantities(rest)
     named = names(rest)  # a month is no name
     words = frozenset(content_words(text))
     parts = {stem(part) for name in named for part in (name, *re.split(r"[-'’]", name))}
     return _Facts(
-        quantities=tuple(held),
+        quantities=tuple(quantities(rest)),
         dates=tuple(found),
         identifiers=frozenset(identifiers(rest)),
         names=tuple(named),
@@ -326,5 +318,5 @@ def _facts(text: str) -> _Facts:
 
 
 def _with_stop(text: str, end: int) -> int:
-    """*end*, or behind the full stop that follows it."""
+    """*end*, or the place behind the full stop that follows it."""
     return end + (text[end : end + 1] in {".", "!", "?", "…"})

@@ -9,9 +9,10 @@ from urllib.parse import quote
 from fastapi import Request
 from pydantic import BaseModel, Field
 
+from groundcheck import STANDING, ClaimStatus
 from ragdrop.api.http import base_of
 from ragdrop.api.search import DebugShape, Flags, NearestShape, debug_shape, flags, nearest_shapes
-from ragdrop.domain.answers import STANDING, Answer, CheckedSentence, Citation, ClaimStatus, Shown
+from ragdrop.domain.answers import Answer, CheckedSentence, Citation, Shown
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.documents import PromotionLevel
 from ragdrop.domain.receipts import citation_fields, sentence_fields

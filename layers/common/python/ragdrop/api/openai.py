@@ -16,11 +16,12 @@ from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from groundcheck import STANDING
 from ragdrop.api.answer_shapes import ask_response, cited_claims
 from ragdrop.api.ask import AskPart
 from ragdrop.api.http import Authenticate, RequestDeadline, body_of_error
 from ragdrop.api.streams import EVENT_STREAM, EventStream
-from ragdrop.domain.answers import STANDING, Answer, CheckedSentence, Citation, Question, closest_text
+from ragdrop.domain.answers import Answer, CheckedSentence, Citation, Question, closest_text
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.queries import Query
 from ragdrop.domain.tenants import Caller, Tenant

@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from groundcheck import Checked, ClaimStatus, Passage
 from ragdrop.api.http import Authenticate, RequestDeadline
-from ragdrop.domain.answers import ClaimStatus
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller
-from ragdrop.generate.verify import GivenSource, VerifiedSentence, VerifyAnswer
+from ragdrop.generate.verify import VerifyAnswer
 
 MAX_ANSWER_CHARACTERS = 20_000
 MAX_SOURCES = 50
@@ -106,7 +106,7 @@ def verify_router(verify: VerifyPart, caller: Authenticate) -> APIRouter:
 def verified(verify: VerifyAnswer, body: VerifyRequest, request: Request, deadline: Deadline) -> VerifyResponse:
     """The response to a request."""
     start = time.perf_counter()
-    found = verify(body.answer, [GivenSource(each.id, each.text) for each in body.sources], deadline)
+    found = verify(body.answer, [Passage(each.text, id=each.id) for each in body.sources], deadline)
     if any(found.tokens) and request.app.state.observe is not None:
         request.app.state.observe().note_tokens(request.state.caller, *found.tokens)
     return VerifyResponse(
@@ -117,8 +117,7 @@ def verified(verify: VerifyAnswer, body: VerifyRequest, request: Request, deadli
     )
 
 
-def _sentence(told: VerifiedSentence) -> SentenceShape:
-    checked = told.checked
+def _sentence(checked: Checked) -> SentenceShape:
     return SentenceShape(
         start=checked.start,
         end=checked.end,
@@ -127,6 +126,7 @@ def _sentence(told: VerifiedSentence) -> SentenceShape:
         reason=checked.reason,
         support=checked.support,
         evidence=[
-            ProofShape(source=each.source, start=each.start, end=each.end, quote=each.quote) for each in told.evidence
+            ProofShape(source=each.passage.id, start=each.start, end=each.end, quote=each.quote)
+            for each in checked.evidence
         ],
     )

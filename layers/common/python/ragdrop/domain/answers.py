@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from groundcheck import ClaimStatus
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.models import ModelCall
@@ -14,11 +15,6 @@ from ragdrop.domain.retrieval import FoundDocument, Retrieval
 
 AnswerStyle = Literal["brief", "normal", "detailed"]
 Group = Literal["critical", "relevant", "linked"]
-ClaimStatus = Literal["verified", "supported", "contradicted", "unsupported", "not_a_claim"]
-"""Of a sentence: its evidence states it; there is evidence, but whether it says just this is not certain; the evidence
-says otherwise; there is none; nothing is claimed."""
-STANDING: frozenset[ClaimStatus] = frozenset({"verified", "supported"})
-"""The statuses of sentences that have evidence."""
 AbstainReason = Literal["no_relevant_context", "insufficient_information", "ambiguous_question"]
 
 # What the prompt asks the model to say when it cannot answer; never shown to a caller.

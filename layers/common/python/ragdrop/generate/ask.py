@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from groundcheck.claims import SecondOpinion
 from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, CheckedSentence, Citation, Question, Shown
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import ModelCall, spent
@@ -71,10 +70,10 @@ class ReadAnswer:
         """A reader for the answer to *prepared*; of a *whole* answer all open sentences are judged at once."""
         ask = AskVerifier(self._verifier, deadline) if self._verifier is not None else None
         if ask is not None and whole is not None:
-            ask.all_at_once(lambda seen: self._reader(prepared, seen).read(whole))
+            ask.all_at_once(lambda: self._reader(prepared, ask).read(whole))
         return self._reader(prepared, ask)
 
-    def _reader(self, prepared: PreparedPrompt, ask: SecondOpinion | None) -> AnswerReader:
+    def _reader(self, prepared: PreparedPrompt, ask: AskVerifier | None) -> AnswerReader:
         return AnswerReader(
             prepared.shown.segments,
             bucket=self._bucket,

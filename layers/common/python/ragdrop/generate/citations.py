@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from groundcheck.claims import (
-    UNKNOWN_MARKER,
-    Checked,
-    SecondOpinion,
-    asserts,
-    attribute,
-    best_segment,
-    check,
-    known_words,
-)
+from groundcheck import Checked, Passage
+from groundcheck.claims import asserts, best_passage, check_cited, find_evidence, known_words
 from groundcheck.sentences import Span, units
 from ragdrop.domain.answers import SENTINELS, AbstainReason, CheckedSentence, Citation, Segment, sentinel
-from ragdrop.generate.markers import MAY_BE_LINK, MarkerReader, in_code, resolve
+from ragdrop.generate.markers import MAY_BE_LINK, UNKNOWN_MARKER, MarkerReader, in_code
+from ragdrop.generate.verify import AskVerifier
 
 CitationPolicy = Literal["mark", "drop", "abstain"]
 LONGEST_SENTINEL = max(len(word) for word in SENTINELS) + 8  # with the marks that models put around it
 
 Released = str | Citation | CheckedSentence
-"""What may leave: a piece of text, a citation that was checked, or the status of a sentence."""
+"""What may leave: a piece of text, a checked citation, or the status of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class CitedAnswer:
-    """A whole answer after its checks; `reason` is why it abstains, None where it answers."""
+    """A whole answer after its checks; `reason` is why it abstains, None if it answers."""
 
     text: str
     citations: list[Citation]
@@ -44,17 +38,24 @@ class CitedAnswer:
 
 
 class AnswerReader:
-    """Reads one answer piece by piece.
+    """Read one answer piece by piece.
 
-    With `mark` text passes at once, only what may become a marker is held; with `drop` and `abstain` text is held until
-    it is checked, at the next marker or at the end.  A sentinel never passes.
+    With `mark` text passes at once, but for what may become a marker; with `drop` and `abstain` text waits until it is
+    checked, at the next marker or at the end.  A sentinel never passes.
 
     A sentence without a marker is checked like any other: all segments are searched for its evidence.  Evidence makes a
-    citation with `attributed`, and the text stays as it is.  Markers count from 1 in the order of the text, whatever
+    citation with `attributed`, and the text stays unchanged.  Markers count from 1 in the order of the text, whatever
     numbers the prompt gave to its segments.
 
-    A bracket that stands in *question* or in a segment behind the same word is text, and stays as it is.  *prefix* is
-    what the prompt puts before the numbers of its segments, so that no document holds its markers.
+    A bracket that stands in *question* or in a segment behind the same word is text, and stays unchanged.
+
+    Args:
+        segments: What the model was shown; a marker names a segment by its number.
+        bucket: The document bucket, named in every citation.
+        policy: What happens to a sentence that its sources do not support: it stays (`mark`), it is removed (`drop`),
+            or the whole answer is (`abstain`).
+        ask: A second opinion on what the rules leave open.
+        prefix: Stands before the numbers of segments in the prompt, so that no document has its markers.
     """
 
     def __init__(
@@ -63,12 +64,13 @@ class AnswerReader:
         *,
         bucket: str,
         policy: CitationPolicy = "mark",
-        ask: SecondOpinion | None = None,
+        ask: AskVerifier | None = None,
         prefix: str = "",
         question: str = "",
     ) -> None:
         self._ask = ask
         self._by_number = {segment.number: segment for segment in segments}
+        self._passages = {segment.number: passage_of(segment) for segment in segments}
         shown = [question, *(text for segment in segments for text in _shown(segment))]
         self._markers = MarkerReader(prefix, shown, self._by_number)
         self._marker_of: dict[int, int] = {}  # number of a segment -> its number in the answer
@@ -86,7 +88,7 @@ class AnswerReader:
         self._has_code = False
 
     def feed(self, piece: str) -> list[Released]:
-        """Read the next piece; what may leave now, in order."""
+        """Read the next piece; return what may leave now, in order."""
         self._raw += piece
         if not self._started:
             lead = self._raw.lstrip(" \n*`\"'")
@@ -97,7 +99,7 @@ class AnswerReader:
         return self._read(last=False)
 
     def finish(self) -> list[Released]:
-        """Read to the end; what was held back."""
+        """Read to the end; return what was left."""
         if sentinel(self._raw) and not self._text:
             return []
         self._raw = self._raw if self._started else self._raw.lstrip()
@@ -108,12 +110,12 @@ class AnswerReader:
 
     @property
     def warnings(self) -> list[str]:
-        """What went wrong with the check itself."""
-        return [self._ask.warning] if self._ask is not None and self._ask.warning else []
+        """Failures of the second opinion."""
+        return self._ask.warnings if self._ask is not None else []
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """Tokens that the check read and wrote."""
+        """Tokens that a chat model read and wrote for the check."""
         return self._ask.tokens if self._ask is not None else (0, 0)
 
     def read(self, answer: str) -> CitedAnswer:
@@ -139,7 +141,7 @@ class AnswerReader:
         while not self._refused:
             group = self._markers.group.search(self._raw)
             rest = self._raw[group.end() :] if group else ""
-            if group is None or (not last and (self._markers.held_back(rest) == 0 or MAY_BE_LINK.match(rest))):
+            if group is None or (not last and (self._markers.pending(rest) == 0 or MAY_BE_LINK.match(rest))):
                 break  # it may go on
             self._add(self._raw[: group.start()])
             end, is_text = self._markers.first(group[0], self._before)
@@ -163,7 +165,7 @@ class AnswerReader:
         return self._text[: self._claims[-1].end] if is_behind_marker else self._text
 
     def _pass(self, cut: int, *, at_once: bool) -> list[Released]:
-        """Read what begins no marker, up to *cut*, and let it leave where it may do so at once."""
+        """Read what begins no marker, up to *cut*, and release it if it may leave *at_once*."""
         self._add(self._raw[:cut])
         self._raw = self._raw[cut:]
         return self._release() if at_once else []
@@ -177,7 +179,7 @@ class AnswerReader:
 
     def _safe(self) -> int:
         group = self._markers.group.search(self._raw)
-        return group.start() if group else self._markers.held_back(self._raw)
+        return group.start() if group else self._markers.pending(self._raw)
 
     def _marker(self, group: str) -> list[Released]:
         span = self._claim_span()
@@ -189,9 +191,9 @@ class AnswerReader:
             return []
         span = Span(span.start - removed, span.end - removed) if is_new else span
         said = self._text[span.start : span.end]
-        found = resolve(group, list(self._by_number.values()), functools.partial(best_segment, said))
-        checked = check(said, [self._by_number[number] for number in found.numbers], bucket=self._bucket, ask=self._ask)
-        if not found.numbers:
+        numbers, _ = self._markers.resolve(group, functools.partial(self._named, said))
+        checked = check_cited(said, [self._passages[number] for number in numbers], self._ask)
+        if not numbers:
             checked = replace(checked, status="unsupported", reason=UNKNOWN_MARKER)
         if not checked.stands and self._policy == "drop" and span.start < self._left:
             return settled  # its sentence was checked and released by a marker before: this marker alone goes
@@ -200,19 +202,26 @@ class AnswerReader:
             self._since = len(self._text)
             self._after_drop = True
             return [*self._release(), *settled]
-        claim = self._claim(span, checked, segments=found.numbers)
+        claim = self._claim(span, checked, segments=numbers)
         self._claims.append(claim)
         if not checked.stands and self._policy == "abstain":
             self._refused = True
             return []
-        if found.numbers:
-            self._text += " " + "".join(f"[{self._marker_of[number]}]" for number in found.numbers)
+        if numbers:
+            self._text += " " + "".join(f"[{self._marker_of[number]}]" for number in numbers)
         self._since = len(self._text)
         citations = self._cited(checked)
         return [*self._release(), *settled, *citations, claim]
 
+    def _named(self, said: str, name: str, section: str) -> int | None:
+        """The segment of a file name, of its section if one has it, that supports *said* best."""
+        of_file = [segment for segment in self._by_number.values() if name in _names(segment)]
+        of_section = [each for each in of_file if section in map(str.casefold, each.hit.chunk.heading_path)]
+        passages = [self._passages[each.number] for each in (of_section if section and of_section else of_file)]
+        return best_passage(said, passages).id if passages else None
+
     def _claim_span(self) -> Span | None:
-        """The sentence that ends here; that of the marker before where nothing stands between."""
+        """The sentence that ends here; that of the marker before if nothing stands between."""
         spans = units(self._text[self._since :])
         if spans and any(letter.isalnum() for letter in self._text[self._since + spans[-1].start :]):
             return Span(self._since + spans[-1].start, self._since + spans[-1].end)
@@ -233,31 +242,32 @@ class AnswerReader:
                 if any(letter.isalnum() for letter in said):
                     settled.append(CheckedSentence(span.start, span.end, said, "not_a_claim"))
                 continue
-            checked = attribute(said, list(self._by_number.values()), bucket=self._bucket, ask=self._ask)
-            if not checked.stands and self._policy == "drop":
-                removed += self._remove(span)
-                continue
-            numbers = tuple(citation.marker for citation in checked.citations)
+            checked = find_evidence(said, list(self._passages.values()), self._ask)
+            if not checked.stands:
+                if self._policy == "drop":
+                    removed += self._remove(span)
+                    continue
+                checked = replace(checked, evidence=())
+            numbers = tuple(each.passage.id for each in checked.evidence)
             claim = self._claim(span, checked, segments=numbers, attributed=True)
-            settled += [*self._cited(checked), claim]
+            settled += [*self._cited(checked, attributed=True), claim]
             self._refused = self._refused or (not checked.stands and self._policy == "abstain")
         self._since = end - removed  # what is settled is not settled again
         self._claims += [each for each in settled if isinstance(each, CheckedSentence)]
         return settled, removed
 
     def _remove(self, span: Span) -> int:
-        """Cut a sentence out of the text, with the white space behind it; how many characters that were."""
-        rest = self._text[span.end :]
-        kept = rest.lstrip() if rest.strip() else ""
-        before = self._text[: span.start] if kept else self._text[: span.start].rstrip()
-        cut = len(self._text) - len(before) - len(kept)
-        self._text = before + kept
+        """Cut a sentence and the white space behind it out of the text; return how many characters that were."""
+        behind = self._text[span.end :].lstrip()
+        before = self._text[: span.start] if behind else self._text[: span.start].rstrip()
+        cut = len(self._text) - len(before) - len(behind)
+        self._text = before + behind
         return cut
 
     def _claim(
         self, span: Span, checked: Checked, *, segments: Sequence[int], attributed: bool = False
     ) -> CheckedSentence:
-        """What the check gave, with markers as the answer numbers them."""
+        """The result of a check, with markers as the answer numbers them."""
         for number in segments:
             self._marker_of.setdefault(number, len(self._marker_of) + 1)
         return CheckedSentence(
@@ -271,15 +281,29 @@ class AnswerReader:
             attributed and checked.stands,
         )
 
-    def _cited(self, checked: Checked) -> list[Citation]:
-        """The citations of a claim, numbered as the answer numbers them; they are noted."""
-        found = [replace(each, marker=self._marker_of[each.marker]) for each in checked.citations]
+    def _cited(self, checked: Checked, *, attributed: bool = False) -> list[Citation]:
+        """Note and return the citations of a claim, numbered as the answer numbers them."""
+        found = [
+            Citation(
+                marker=self._marker_of[each.passage.id],
+                bucket=self._bucket,
+                hit=self._by_number[each.passage.id].hit,
+                start=each.start,
+                end=each.end,
+                quote=each.quote,
+                chunk_hash=hashlib.sha256(each.passage.text.encode()).hexdigest(),
+                support=each.support,
+                status=each.status,
+                attributed=attributed,
+            )
+            for each in checked.evidence
+        ]
         self._citations += found
         return found
 
     @functools.cached_property
     def _known_words(self) -> frozenset[str]:
-        return known_words(list(self._by_number.values()))
+        return known_words(list(self._passages.values()))
 
     def _release(self) -> list[Released]:
         piece = self._text[self._left :]
@@ -287,25 +311,11 @@ class AnswerReader:
         return [piece] if piece else []
 
 
-def cite(
-    answer: str,
-    segments: Sequence[Segment],
-    *,
-    bucket: str,
-    policy: CitationPolicy = "mark",
-    ask: SecondOpinion | None = None,
-) -> CitedAnswer:
-    """Resolve and check the markers of a whole *answer*.
-
-    Args:
-        answer: The model's text with markers such as `[2]` or `[1, 3]`.
-        segments: What the model was shown; a marker names a segment by its number.
-        bucket: The document bucket, named in every citation.
-        policy: What becomes of a sentence that its sources do not support: it stays as it is (`mark`), it goes
-            (`drop`), or the whole answer does (`abstain`).
-        ask: Asks a verifier about what the rules leave open.
-    """
-    return AnswerReader(segments, bucket=bucket, policy=policy, ask=ask).read(answer)
+def passage_of(segment: Segment) -> Passage:
+    """What the check reads of *segment*; spans count from the start of its document."""
+    hit = segment.hit
+    about = " ".join((hit.facts.names, *hit.chunk.heading_path, hit.chunk.context))
+    return Passage(hit.chunk.text, about, segment.number, hit.chunk.start)
 
 
 def _begins(lead: str, word: str) -> bool:
@@ -316,3 +326,10 @@ def _shown(segment: Segment) -> tuple[str, ...]:
     """What the model was shown of *segment*."""
     hit = segment.hit
     return (hit.chunk.in_context, *hit.chunk.heading_path, hit.facts.title)
+
+
+def _names(segment: Segment) -> set[str]:
+    """The names of the document of *segment* that a marker may use, in small letters."""
+    key = segment.hit.key
+    names = (key.path, key.vault_path, key.s3_key, key.path.rpartition("/")[2], segment.hit.facts.title)
+    return {name.casefold() for name in names}

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from ragdrop.domain.answers import Segment
-
+UNKNOWN_MARKER = "unknown_marker"  # the reason of a sentence whose markers name no source
 MAX_MARKER_CHARS = 400  # an opening bracket that is not closed by then begins no marker
 
 _BY_NAME = r"\[\s*[Ff]ile:[^\]\n]{1,300}\]|\(\s*[Ss]ource:[^)\n]{1,300}\)"
@@ -33,12 +30,12 @@ def _patterns(prefix: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 class MarkerReader:
-    """Separate the markers of an answer from brackets that the documents hold themselves.
+    """Separate the markers of an answer from brackets of the documents' own text.
 
     Args:
-        prefix: What the prompt puts before the numbers of its sources (`ports.Prompt.prefix`); no source holds it.
-        texts: What was shown to the model, the question too.
-        numbers: Of the sources.
+        prefix: Stands before the numbers of sources in the prompt (`ports.Prompt.prefix`), and in no source.
+        texts: What was shown to the model, the question included.
+        numbers: The numbers of the sources.
     """
 
     def __init__(self, prefix: str, texts: Sequence[str], numbers: Container[int]) -> None:
@@ -62,10 +59,10 @@ class MarkerReader:
         return end, False
 
     def is_text(self, marker: str, before: str) -> bool:
-        """Whether a *marker* behind the text *before* is the documents' own.
+        """Whether a *marker* behind the text *before* is the documents' own text.
 
-        It is where it stands there behind the same word, or stands there and no source has its number.  What has the
-        prompt's prefix never is, and 0 is no source's number.
+        It is if it stands there behind the same word, or stands there and no source has its number.  With the prompt's
+        prefix it never is; no source has the number 0.
         """
         numbered = not _is_by_name(marker)
         if numbered and any(int(number) == 0 for number in _NUMBER.findall(marker)):
@@ -83,7 +80,7 @@ class MarkerReader:
         return "\n".join(_squeezed(text) for text in self._texts if "[" in text or "(" in text)
 
     def spans(self, answer: str) -> list[tuple[int, int]]:
-        """Code points of the markers of a whole *answer*, each run of them with the white space before it."""
+        """Code points of the markers of a whole *answer*, each run with the white space before it."""
         found, place = [], 0
         while group := self.group.search(answer, place):
             end, is_text = self.first(group[0], answer[: group.start()])
@@ -92,11 +89,11 @@ class MarkerReader:
                 found.append((group.start(), place))
         return found
 
-    def held_back(self, text: str) -> int:
+    def pending(self, text: str) -> int:
         """Where the end of *text* begins that may still become a marker: white space, an opening bracket.
 
         >>> reader = MarkerReader("", [], ())
-        >>> [reader.held_back(text) for text in ("It is red. [1", "It is red.", "See (the figure) now ")]
+        >>> [reader.pending(text) for text in ("It is red. [1", "It is red.", "See (the figure) now ")]
         [10, 10, 20]
         """
         tail = max(0, len(text) - MAX_MARKER_CHARS)
@@ -114,6 +111,34 @@ class MarkerReader:
             return re.fullmatch(rf"[\d\s,;{letters}]*", inside) is not None or _begins(inside, "file:")
         return _begins(inside, "source:")
 
+    def resolve(self, group: str, by_name: Callable[[str, str], int | None]) -> tuple[tuple[int, ...], bool]:
+        """The numbers of the sources that the markers of *group* name, and whether one of them names none.
+
+        Args:
+            group: Markers that stand together.
+            by_name: The number of the source of a file name and a section, both in small letters; the section may be
+                empty.
+
+        >>> MarkerReader("", [], {1}).resolve("[1, 7]", lambda name, section: None)
+        ((1,), True)
+        """
+        numbers: list[int] = []
+        has_unknown = False
+        for marker in _ANY.findall(group):
+            named = _named(marker, by_name)
+            numbers += [number for number in named if number in self._numbers]
+            has_unknown = has_unknown or not named or any(number not in self._numbers for number in named)
+        return tuple(dict.fromkeys(numbers)), has_unknown
+
+
+def _named(marker: str, by_name: Callable[[str, str], int | None]) -> list[int]:
+    by_file = _FILE.search(marker) or _SOURCE.search(marker)
+    if by_file is None:
+        return [int(number) for number in _NUMBER.findall(marker)]
+    name, section = ((by_file.groupdict().get(part) or "").strip("`'\" ").casefold() for part in ("name", "section"))
+    number = by_name(name, section)
+    return [] if number is None else [number]
+
 
 def in_code(text: str) -> bool:
     """Whether a bracket at the end of *text* stands in code, where it is no marker."""
@@ -130,51 +155,5 @@ def _is_by_name(marker: str) -> bool:
     return marker[1:].lstrip()[:5].casefold().startswith(("file", "sourc"))
 
 
-@dataclass(frozen=True, slots=True)
-class MarkerGroup:
-    """Markers that stand together: the numbers of the segments they name, and whether one of them names nothing."""
-
-    numbers: tuple[int, ...]
-    has_unknown: bool
-
-
-def resolve(
-    group: str, segments: Sequence[Segment], prefer: Callable[[Sequence[Segment]], Segment] = operator.itemgetter(0)
-) -> MarkerGroup:
-    """The segments that the markers of *group* name; of those that one path or file name fits, *prefer* says which.
-
-    >>> resolve("[1, 7]", [])
-    MarkerGroup(numbers=(), has_unknown=True)
-    """
-    known = {segment.number for segment in segments}
-    numbers: list[int] = []
-    unknown = False
-    for marker in _ANY.findall(group):
-        named = _named(marker, segments, prefer)
-        numbers += [number for number in named if number in known]
-        unknown = unknown or any(number not in known for number in named) or not named
-    return MarkerGroup(tuple(dict.fromkeys(numbers)), unknown)
-
-
 def _begins(inside: str, word: str) -> bool:
     return word.startswith(inside) or inside.startswith(word)
-
-
-def _named(marker: str, segments: Sequence[Segment], prefer: Callable[[Sequence[Segment]], Segment]) -> list[int]:
-    by_file = _FILE.search(marker) or _SOURCE.search(marker)
-    if by_file is None:
-        return [int(number) for number in _NUMBER.findall(marker)]
-    name = by_file["name"].strip("`'\" ").casefold()
-    section = (by_file.groupdict().get("section") or "").strip("`'\" ").casefold()
-    held = [segment for segment in segments if _is_named(segment, name)]
-    in_section = [
-        s for s in held if section and section in (heading.casefold() for heading in s.hit.chunk.heading_path)
-    ]
-    fitting = in_section or held
-    return [prefer(fitting).number] if fitting else []
-
-
-def _is_named(segment: Segment, name: str) -> bool:
-    key = segment.hit.key
-    spellings = (key.path, key.vault_path, key.s3_key, key.path.rpartition("/")[2], segment.hit.facts.title)
-    return name in {spelling.casefold() for spelling in spellings}

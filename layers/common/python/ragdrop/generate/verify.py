@@ -1,95 +1,66 @@
-"""Verify: check an answer that somebody else's model wrote against the texts that it was given."""
+"""Verify: check an answer that another model wrote against the texts that it was given."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from groundcheck.claims import UNKNOWN_MARKER, Checked, SecondOpinion, asserts, known_words, nearest_evidence
-from groundcheck.sentences import sentences, units
-from ragdrop.domain.answers import CheckedSentence, Segment
-from ragdrop.domain.chunks import Chunk, Hit
+from groundcheck import Checked, OpenClaim, Opinion, Passage, SecondOpinion
+from groundcheck.claims import asserts, find_evidence, known_words, pieces
+from groundcheck.sentences import units
 from ragdrop.domain.deadlines import VERIFY, Deadline
-from ragdrop.domain.documents import Facts
-from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DependencyError
-from ragdrop.generate.markers import MarkerReader, resolve
-from ragdrop.ports.models import ClaimVerifier, OpenClaim, Opinion
+from ragdrop.generate.markers import UNKNOWN_MARKER, MarkerReader
+from ragdrop.ports.models import ClaimVerifier
 
 logger = logging.getLogger(__name__)
 
 NOT_VERIFIED = "the verifier did not answer: sentences in other words than their source count as unsupported"
 MOST_AT_ONCE = 20  # claims of one call to a chat model
-PIECE_CHARACTERS = 2_000  # of a source, about what a chunk has: the best pieces are read closely
-
-
-@dataclass(frozen=True, slots=True)
-class GivenSource:
-    """A text that an answer may stand on, under the caller's own name for it."""
-
-    id: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """Where a sentence's evidence stands: `quote` is code points `start` to `end` of the source's text."""
-
-    source: str
-    start: int
-    end: int
-    quote: str
-
-
-@dataclass(frozen=True, slots=True)
-class VerifiedSentence:
-    """A sentence of the answer with the passages that decided: none where nothing in the sources comes near it."""
-
-    checked: CheckedSentence
-    evidence: tuple[Proof, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedAnswer:
-    """Every sentence of an answer, in order; `warnings` say what could not be asked.
+    """Every sentence of an answer, in order; `tokens` counts what a chat model read and wrote to check them."""
 
-    `tokens` counts what a chat model read and wrote for it.
-    """
-
-    sentences: list[VerifiedSentence]
+    sentences: list[Checked]
     warnings: list[str]
     tokens: tuple[int, int] = (0, 0)
 
 
 class AskVerifier:
-    """A verifier for the claims of one answer; after a failure it is not asked again.
+    """A second opinion on the claims of one answer; no call follows one that failed.
 
-    `warning` says so, None as long as it answers; `tokens` counts what a chat model read and wrote for it.
+    `warnings` reports the failure; `tokens` counts what a chat model read and wrote.
     """
 
     def __init__(self, verifier: ClaimVerifier, deadline: Deadline) -> None:
         self._verifier = verifier
         self._deadline = deadline
-        self._known: dict[OpenClaim, Opinion] = {}
-        self.warning: str | None = None
+        self._opinions: dict[OpenClaim, Opinion] = {}
+        self._noted: list[OpenClaim] | None = None  # claims to ask about later
+        self.warnings: list[str] = []
         self.tokens = (0, 0)
 
     def __call__(self, claim: OpenClaim, *, has_evidence: bool) -> Opinion | None:
-        """What it says of *claim*; None where it does not answer, or could say no more than the rules do."""
+        """Judge *claim*; None without an answer, or if the verifier could add nothing to the rules."""
         if has_evidence and not self._verifier.reads_relations:
             return None
-        if claim not in self._known and self.warning is None:
+        if self._noted is not None:
+            self._noted.append(claim)
+            return None
+        if claim not in self._opinions and not self.warnings:
             self._judge([claim])
-        return self._known.get(claim)
+        return self._opinions.get(claim)
 
-    def all_at_once(self, check: Callable[[SecondOpinion], object]) -> None:
-        """Ask about all that *check* leaves open, a whole answer at a time, before it is run for good."""
-        seen = _OpenClaims(self._verifier)
-        check(seen)
-        claims = list(dict.fromkeys(seen.claims))
+    def all_at_once(self, check: Callable[[], object]) -> None:
+        """Run *check*, which asks this object, and get opinions on all that it leaves open in as few calls as fit."""
+        self._noted = []
+        check()
+        claims, self._noted = list(dict.fromkeys(self._noted)), None
         for start in range(0, len(claims), MOST_AT_ONCE):
-            if self.warning is None:
+            if not self.warnings:
                 self._judge(claims[start : start + MOST_AT_ONCE])
 
     def _judge(self, claims: Sequence[OpenClaim]) -> None:
@@ -97,148 +68,88 @@ class AskVerifier:
             found = self._verifier.judge(claims, VERIFY.of(self._deadline))
         except DependencyError as exc:
             logger.warning("claims could not be verified", extra={"service": exc.service, "code": exc.code})
-            self.warning = NOT_VERIFIED
+            self.warnings = [NOT_VERIFIED]
             return
-        self._known |= dict(zip(claims, found.opinions, strict=True))
+        self._opinions |= dict(zip(claims, found.opinions, strict=True))
         self.tokens = (self.tokens[0] + found.prompt_tokens, self.tokens[1] + found.completion_tokens)
 
 
-class _OpenClaims:
-    """Notes what a verifier would be asked, and says nothing of it."""
-
-    warning: str | None = None
-    tokens = (0, 0)
-
-    def __init__(self, verifier: ClaimVerifier) -> None:
-        self._verifier = verifier
-        self.claims: list[OpenClaim] = []
-
-    def __call__(self, claim: OpenClaim, *, has_evidence: bool) -> Opinion | None:
-        """Note *claim*."""
-        if not has_evidence or self._verifier.reads_relations:
-            self.claims.append(claim)
-        return None
-
-
 class VerifyAnswer:
-    """Check each sentence of a given answer against given sources.
-
-    Args:
-        verifier: Judges what rules leave open; None leaves it open.
-    """
+    """Check each sentence of a given answer against given sources; *verifier* judges what rules leave open."""
 
     def __init__(self, verifier: ClaimVerifier | None) -> None:
         self._verifier = verifier
 
-    def __call__(self, answer: str, sources: Sequence[GivenSource], deadline: Deadline) -> VerifiedAnswer:
+    def __call__(self, answer: str, sources: Sequence[Passage], deadline: Deadline) -> VerifiedAnswer:
         """The status of each sentence of *answer*.
 
-        A marker such as `[2]` names the second of *sources*, and its sentence must stand there; a sentence without one
-        may stand in any.  Spans are code points of *answer* and of the sources' texts.
+        A marker such as `[2]` names the second of *sources*, whose ids differ, and its sentence must stand there; a
+        sentence without one may stand in any.  Spans are code points of *answer* and of the sources' texts.
         """
-        pieces = [_pieces(number, source) for number, source in enumerate(sources, 1)]
-        ids = {number: source.id for number, source in enumerate(sources, 1)}
+        split = [pieces(source) for source in sources]
+        marked = list(_marked_sentences(answer, [source.text for source in sources]))
 
-        sentences_of = marked_sentences(answer, [source.text for source in sources])
-
-        def checked(ask: SecondOpinion | None) -> list[VerifiedSentence]:
-            return [_verified(sentence, pieces, ids, ask) for sentence in sentences_of]
+        def checked(ask: SecondOpinion | None) -> list[Checked]:
+            return [_checked(sentence, split, ask) for sentence in marked]
 
         if self._verifier is None:
             return VerifiedAnswer(checked(None), [])
         ask = AskVerifier(self._verifier, deadline)
-        ask.all_at_once(checked)
-        return VerifiedAnswer(checked(ask), [ask.warning] if ask.warning else [], ask.tokens)
+        ask.all_at_once(lambda: checked(ask))
+        return VerifiedAnswer(checked(ask), ask.warnings, ask.tokens)
 
 
 @dataclass(frozen=True, slots=True)
-class MarkedSentence:
-    """A sentence of an answer, and the sources that its markers name; `has_unknown` if one names nothing.
-
-    `said` is its text without the markers.
-    """
+class _Marked:
+    """A sentence of an answer with and without its markers, and the numbers of the sources that they name."""
 
     start: int
-    end: int
     text: str
+    said: str
     numbers: tuple[int, ...]
     has_unknown: bool
-    said: str
 
 
-def marked_sentences(answer: str, sources: Sequence[str]) -> list[MarkedSentence]:
+def _marked_sentences(answer: str, sources: Sequence[str]) -> Iterator[_Marked]:
     """The sentences of *answer* over the texts of *sources*; a marker belongs to the sentence before it.
 
-    A bracket that stands in a source behind the same word is text.
-
-    >>> marked_sentences("It is red. [1] It runs.", ["It is a red pump."])[0]
-    MarkedSentence(start=0, end=10, text='It is red.', numbers=(1,), has_unknown=False, said='It is red.')
-    >>> marked_sentences("Take colours[1].", ["Take colours[1]."])[0].numbers
-    ()
+    >>> [(each.said, each.numbers) for each in _marked_sentences("It is red. [1] It runs.", ["It is a red pump."])]
+    [('It is red.', (1,)), ('It runs.', ())]
     """
-    groups = MarkerReader("", sources, range(1, len(sources) + 1)).spans(answer)
+    names = {str(number): number for number in range(1, len(sources) + 1)}
+    reader = MarkerReader("", sources, range(1, len(sources) + 1))
+    groups = reader.spans(answer)
     plain = list(answer)
     for start, end in groups:
-        for place in range(start, end):
-            plain[place] = plain[place] if plain[place].isspace() else " "
+        plain[start:end] = [letter if letter.isspace() else " " for letter in plain[start:end]]
     text = "".join(plain)
     spans = units(text)
-    numbered = [_segment(number, GivenSource("", ""), 0, 0) for number in range(1, len(sources) + 1)]
-    found = []
-    for place, span in enumerate(spans):
-        until = spans[place + 1].start if place + 1 < len(spans) else len(answer)
-        mine = [resolve(answer[start:end], numbered) for start, end in groups if span.start <= start < until]
-        numbers = tuple(dict.fromkeys(number for each in mine for number in each.numbers))
+    untils = [*(span.start for span in spans[1:]), len(answer)]
+    for span, until in zip(spans, untils, strict=False):
+        found = [
+            reader.resolve(answer[start:end], lambda name, _: names.get(name))
+            for start, end in groups
+            if span.start <= start < until
+        ]
         end = span.start + len(text[span.start : span.end].rstrip())
-        has_unknown = any(each.has_unknown for each in mine)
         cuts = [span.start, *(cut for group in groups if span.start <= group[0] < end for cut in group), end]
-        said = "".join(answer[start:stop] for start, stop in zip(cuts[::2], cuts[1::2], strict=True))
-        found.append(MarkedSentence(span.start, end, answer[span.start : end], numbers, has_unknown, said))
-    return found
+        yield _Marked(
+            span.start,
+            answer[span.start : end],
+            "".join(answer[start:stop] for start, stop in zip(cuts[::2], cuts[1::2], strict=True)),
+            tuple(dict.fromkeys(number for numbers, _ in found for number in numbers)),
+            any(has_unknown for _, has_unknown in found),
+        )
 
 
-def _verified(
-    sentence: MarkedSentence, pieces: Sequence[Sequence[Segment]], ids: dict[int, str], ask: SecondOpinion | None
-) -> VerifiedSentence:
-    said = sentence.said
-    named = [segment for number in sentence.numbers for segment in pieces[number - 1]]
-    every = [segment for held in pieces for segment in held]
-    if not asserts(said, lambda: known_words(every)):
-        return VerifiedSentence(_told(sentence, Checked([], "not_a_claim", None, None)))
-    if sentence.has_unknown and not named:
-        return VerifiedSentence(_told(sentence, Checked([], "unsupported", UNKNOWN_MARKER, 0.0)))
-    checked = nearest_evidence(said, named or every, bucket="", ask=ask)
-    shown = [] if checked.reason == "words" and not checked.stands else checked.citations
-    proofs = tuple(Proof(ids[each.marker], each.start, each.end, each.quote) for each in shown)
-    return VerifiedSentence(_told(sentence, checked), proofs)
-
-
-def _told(sentence: MarkedSentence, checked: Checked) -> CheckedSentence:
-    attributed = checked.stands and not sentence.numbers
-    return CheckedSentence(
-        sentence.start,
-        sentence.end,
-        sentence.text,
-        checked.status,
-        sentence.numbers,
-        checked.reason,
-        checked.support,
-        attributed,
-    )
-
-
-def _pieces(number: int, source: GivenSource) -> list[Segment]:
-    """A source in pieces of whole sentences; a sentence that is longer is a piece of its own."""
-    spans = sentences(source.text)
-    starts = [0]
-    for span in spans:
-        if span.end - starts[-1] > PIECE_CHARACTERS and span.start > starts[-1]:
-            starts.append(span.start)
-    ends = [*starts[1:], len(source.text)]
-    return [_segment(number, source, start, end) for start, end in zip(starts, ends, strict=True)]
-
-
-def _segment(number: int, source: GivenSource, start: int, end: int) -> Segment:
-    chunk = Chunk(0, start, end, source.text[start:end])
-    facts = Facts(title="", version_id="", indexed_at="")
-    return Segment(number, Hit(DocumentKey("", "", str(number)), 1, chunk, facts))
+def _checked(sentence: _Marked, split: Sequence[Sequence[Passage]], ask: SecondOpinion | None) -> Checked:
+    named = [piece for number in sentence.numbers for piece in split[number - 1]]
+    every = [piece for source in split for piece in source]
+    if not asserts(sentence.said, lambda: known_words(every)):
+        found = Checked(sentence.text, "not_a_claim")
+    elif sentence.has_unknown and not named:
+        found = Checked(sentence.text, "unsupported", UNKNOWN_MARKER, 0.0)
+    else:
+        found = find_evidence(sentence.said, named or every, ask)
+    comes_near = found.stands or found.reason != "words"
+    return replace(found, text=sentence.text, start=sentence.start, evidence=found.evidence if comes_near else ())

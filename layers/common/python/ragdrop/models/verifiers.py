@@ -7,12 +7,13 @@ import re
 from collections.abc import Sequence
 from operator import mul
 
+from groundcheck import OpenClaim, Opinion
 from ragdrop.domain.calibration import Curve
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.errors import GenerationError
-from ragdrop.ports.models import ChatModel, Embedder, Judgement, Message, OpenClaim, Opinion
+from ragdrop.ports.models import ChatModel, Embedder, Judgement, Message
 
 WIDTHS_ABOVE = 4.5
 """Where a sentence and its paraphrase begin, in widths of the model's curve above its operating point.

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ragdrop.domain.answers import AnswerStyle, ClaimStatus, Source
+from groundcheck import OpenClaim, Opinion
+from ragdrop.domain.answers import AnswerStyle, Source
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace, ModelCall
@@ -142,22 +143,6 @@ class Reranker(Protocol):
         No texts cost no call.
         """
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class OpenClaim:
-    """A sentence that rules leave open, and the passages that may hold its evidence, likeliest first."""
-
-    text: str
-    passages: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Opinion:
-    """What a verifier says of a claim, and the place of the passage that it says it by; None where no passage does."""
-
-    status: ClaimStatus
-    passage: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

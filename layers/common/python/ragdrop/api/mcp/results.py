@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ragdrop.domain.answers import ClaimStatus
+from groundcheck import ClaimStatus
 from ragdrop.domain.documents import PromotionLevel
 
 
