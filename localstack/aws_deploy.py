@@ -25,8 +25,7 @@ def parameters_of(config: Mapping[str, Any], environment: str) -> dict[str, str]
     >>> parameters_of({"dev": {"deploy": {"parameters": {"parameter_overrides": 'Stage="dev" A="b c"'}}}}, "dev")
     {'Stage': 'dev', 'A': 'b c'}
 
-    Raises:
-        LaunchError: There is no such environment.
+    Raises LaunchError if there is no such environment.
     """
     try:
         held = config[environment]["deploy"]["parameters"].get("parameter_overrides", [])

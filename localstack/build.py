@@ -126,8 +126,7 @@ def is_built(digest: str) -> bool:
 def build(home: Home, digest: str) -> None:
     """Build functions and layer for this interpreter.
 
-    Raises:
-        LaunchError: sam failed; the message has the end of its output.
+    Raises LaunchError if sam failed; the message has the end of its output.
     """
     STAMP.unlink(missing_ok=True)
     log = home.logs / "sam-build.log"
@@ -154,8 +153,7 @@ def archive(folder: Path) -> None:
 def run_sam(arguments: list[str], *, log: Path, environment: dict[str, str]) -> None:
     """Run sam on the repository, its output into *log*.
 
-    Raises:
-        LaunchError: It failed or took longer than ten minutes.
+    Raises LaunchError if it failed or took longer than ten minutes.
     """
     # Without compiled files sam compiles itself at each call, which takes it ten seconds.
     left_out = ("AWS_", "SAM_CLI_", "PYTHONDONTWRITEBYTECODE")

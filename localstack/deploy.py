@@ -118,8 +118,7 @@ def with_release(template: str, release: str) -> str:
     >>> with_release("  Release:\n    Type: String\n    Default: ''\n", "abc")
     "  Release:\n    Type: String\n    Default: 'abc'\n"
 
-    Raises:
-        LaunchError: The template has no such parameter.
+    Raises LaunchError if the template has no such parameter.
     """
     changed, count = RELEASE_DEFAULT.subn(rf"\g<1>'{release}'", template)
     if count != 1:
@@ -148,8 +147,7 @@ def with_archives(template: str) -> str:
 def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str]) -> None:
     """Deploy the build with *parameters*, then fix what the emulator leaves out.
 
-    Raises:
-        LaunchError: sam failed; the message has the end of its output.
+    Raises LaunchError if sam failed; the message has the end of its output.
     """
     built = BUILD / "build/template.yaml"
     template = built.with_name(f"template-{home.name}.yaml")

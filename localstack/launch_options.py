@@ -96,10 +96,7 @@ LOCAL_MODELS = {
 
 
 def local_model_of(environment: Mapping[str, str]) -> str:
-    """The name of the local model that is wanted.
-
-    Raises:
-        LaunchError: There is no such model.
+    """The name of the local model that is wanted. Raises LaunchError if there is no such model.
 
     >>> local_model_of({}), local_model_of({"RAGDROP_LOCAL_MODEL": "multilingual"})
     ('english', 'multilingual')
@@ -155,8 +152,7 @@ class LaunchOptions:
 def named_emulator(environment: Mapping[str, str]) -> str | None:
     """The address of the emulator that the caller's variables name; None where they name none.
 
-    Raises:
-        LaunchError: A variable is no address, or names AWS itself.
+    Raises LaunchError if a variable is no address, or names AWS itself.
 
     >>> named_emulator({"LOCALSTACK_HOST": "localhost.localstack.cloud:4510"})
     'http://localhost.localstack.cloud:4510'

@@ -89,11 +89,7 @@ def _reap(pid: int) -> None:
 
 
 def await_health(process: Process, url: str, *, log: Path, timeout_s: float, status: int = httpx.codes.OK) -> None:
-    """Wait until *url* answers with *status*.
-
-    Raises:
-        LaunchError: The process ended, or did not answer in time.
-    """
+    """Wait until *url* answers with *status*. Raises LaunchError if the process ended, or did not answer in time."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         try:
@@ -123,8 +119,7 @@ BIND = "RAGDROP_BIND"
 def bind_address(environment: Mapping[str, str]) -> str:
     """The address on which emulator and model servers listen; callers on this machine use the loopback either way.
 
-    Raises:
-        LaunchError: It is another address: the emulator's own functions call it on the loopback.
+    Raises LaunchError if it is another address: the emulator's own functions call it on the loopback.
 
     >>> bind_address({}), bind_address({"RAGDROP_BIND": "0.0.0.0"})
     ('127.0.0.1', '0.0.0.0')

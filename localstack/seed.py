@@ -22,7 +22,7 @@ from localstack.launch_options import TOKENIZER_KEY
 from localstack.processes import POLL_S, LaunchError
 from ragdrop.client import RagdropClient
 from ragdrop.errors import RagdropError
-from ragdrop_cli.doctor import Canary
+from ragdrop_cli.doctor import ProbeDocument
 
 RAGDROP = Path(sys.executable).parent / "ragdrop"
 FIRST_CALL_TIMEOUT_S = 60
@@ -44,8 +44,7 @@ def upload_tokenizer(home: Home, emulated: Emulated, bucket: str) -> None:
 def make_tenant_and_key(home: Home, stack: Mapping[str, Any]) -> str:
     """The demo tenant's key: the one of last time where the API still takes it, else a new one.
 
-    Raises:
-        LaunchError: The API did not answer, or the tenant or the key could not be made.
+    Raises LaunchError if the API did not answer, or the tenant or the key could not be made.
     """
     if stack["api_key"] and _status_of_key(stack) == httpx.codes.OK:
         return str(stack["api_key"])
@@ -58,8 +57,7 @@ def make_tenant_and_key(home: Home, stack: Mapping[str, Any]) -> str:
 def ragdrop_json(home: Home, arguments: list[str], *, folder: Path = REPOSITORY) -> dict[str, Any]:
     """Run the ``ragdrop`` command on *home*'s stack and read the last object it prints; empty where it prints none.
 
-    Raises:
-        LaunchError: It failed; the message has what it said.
+    Raises LaunchError if it failed; the message has what it said.
     """
     printed = ragdrop(home, [*arguments, "--json"], folder=folder)
     lines = printed.strip().splitlines()
@@ -72,8 +70,7 @@ def ragdrop_json(home: Home, arguments: list[str], *, folder: Path = REPOSITORY)
 def ragdrop(home: Home, arguments: list[str], *, folder: Path = REPOSITORY) -> str:
     """Run the ``ragdrop`` command on *home*'s stack; what it prints.
 
-    Raises:
-        LaunchError: It failed; the message has what it said.
+    Raises LaunchError if it failed; the message has what it said.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "RAGDROP_"))}
     environment |= {"RAGDROP_STACK": str(home.stack_file), "NO_PROXY": "127.0.0.1,localhost"}
@@ -99,8 +96,7 @@ def push(home: Home, folder: Path, *, vault: str) -> None:
     A push goes on where it was interrupted, and on a busy machine the first calls of many functions at once may take
     longer than the command waits for one: so it is tried twice.
 
-    Raises:
-        LaunchError: It failed twice.
+    Raises LaunchError if it failed twice.
     """
     command = ["push", str(folder), "--vault", vault, "--wait"]
     try:
@@ -130,8 +126,7 @@ def _get_documents(stack: Mapping[str, Any]) -> httpx.Response:
 def warm_up(stack: Mapping[str, Any]) -> None:
     """Call each function of the API once: its first call pays the imports.
 
-    Raises:
-        LaunchError: The API does not take the key that was just made, or does not answer.
+    Raises LaunchError if the API does not take the key that was just made, or does not answer.
     """
     if (status := _status_of_key(stack)) != httpx.codes.OK:
         raise LaunchError(f"GET /documents answers {status}: {_get_documents(stack).text[:500]}")
@@ -146,8 +141,7 @@ def check_ingest(home: Home, stack: Mapping[str, Any], *, functions: int) -> Non
 
     They are sent at once, so that all processes of a function start here and a first push waits for none.
 
-    Raises:
-        LaunchError: One was not indexed; the message says how far it came.
+    Raises LaunchError if one was not indexed; the message says how far it came.
     """
     with ThreadPoolExecutor(functions) as pool:
         list(pool.map(lambda _number: _send_canary(home, stack), range(functions)))
@@ -156,7 +150,7 @@ def check_ingest(home: Home, stack: Mapping[str, Any], *, functions: int) -> Non
 def _send_canary(home: Home, stack: Mapping[str, Any]) -> None:
     with RagdropClient(str(stack["api_url"]), str(stack["api_key"])) as client:
         try:
-            verdict = Canary(client, timeout_s=INGEST_TIMEOUT_S).ingest()
+            verdict = ProbeDocument(client, timeout_s=INGEST_TIMEOUT_S).ingest()
         except RagdropError as exc:
             raise LaunchError(f"the canary document could not be sent: {exc.code}: {exc.message}") from exc
     if verdict.grade != "ok":
@@ -178,8 +172,7 @@ QUESTION = "How long should on-call wait before promoting the standby database?"
 def demo(home: Home, stack: Mapping[str, Any], progress: Progress) -> None:
     """Push the sample vault, ask, and print the answer with what stands in S3 at each citation's span.
 
-    Raises:
-        LaunchError: Nothing was cited, or a quote does not stand in its object.
+    Raises LaunchError if nothing was cited, or a quote does not stand in its object.
     """
     with progress.shown(), progress.step("the sample vault, dropped into S3 and indexed"):
         ragdrop(home, ["push", str(SAMPLE), "--vault", VAULT, "--wait"])
@@ -212,11 +205,7 @@ def stands_in_object(objects: Any, citation: Mapping[str, Any]) -> bool:
 
 
 def show(progress: Progress, citation: Mapping[str, Any], *, checked: bool) -> None:
-    """Print one citation.
-
-    Raises:
-        LaunchError: It does not stand in its object.
-    """
+    """Print one citation. Raises LaunchError if it does not stand in its object."""
     place = f"s3://{citation['bucket']}/{citation['key']}"
     text = f"  [{citation['marker']}] {place} characters {citation['start']}-{citation['end']}"
     progress.console.print(text, markup=False)

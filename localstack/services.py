@@ -122,11 +122,7 @@ def launch(service: Service, home: Home, port: int) -> Process:
 
 
 def await_service(service: Service, process: Process, home: Home) -> None:
-    """Wait until *service* says that it is ready.
-
-    Raises:
-        LaunchError: It ended, or was not ready in time.
-    """
+    """Wait until *service* says that it is ready. Raises LaunchError if it ended, or was not ready in time."""
     await_health(process, service.health, log=home.logs / f"{service.name}.log", timeout_s=START_TIMEOUT_S)
 
 
@@ -157,8 +153,7 @@ ANSWER_TIMEOUT_S = 30
 def start_node(home: Home) -> str:
     """Start *home*'s node, or take the one that runs; its address, once it is healthy.
 
-    Raises:
-        LaunchError: There is no way to run one here; the message names what is missing.
+    Raises LaunchError if there is no way to run one here; the message names what is missing.
     """
     before = _noted_node(home)
     wanted = choose_port(_port_of(before), INDEX_PORT if home.is_default else None)
@@ -201,8 +196,7 @@ def forget_node(home: Home) -> None:
 def await_named(url: str, *, timeout_s: float = ANSWER_TIMEOUT_S) -> None:
     """Wait until the caller's own index answers at *url*, whatever it says.
 
-    Raises:
-        LaunchError: Nothing answers there.
+    Raises LaunchError if nothing answers there.
     """
     deadline = time.monotonic() + timeout_s
     while not answers(url):

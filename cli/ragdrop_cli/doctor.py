@@ -6,7 +6,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -24,26 +24,18 @@ VAULT = "ragdrop-doctor"
 SEARCHES = 20
 POLL_S = 0.3
 QUESTIONS = ("pump", "invoice", "Who may restart the server?", "How long is the warranty?", "valve pressure limit")
-STUCK = "look at the queue's age and the log of ingest; ragdrop show ragdrop-doctor/… tells the document's error"
+STEP_S = 30.0
+STYLES = {"ok": "green", "warning": "yellow", "failed": "bold red", "skipped": "dim"}
+STUCK = "look at the queue's age and the log of ingest; ragdrop show ragdrop-doctor/… shows the document's error"
+SkipAccuracy = Annotated[bool, typer.Option("--skip-accuracy", help="Leave the canary out: nothing is written.")]
+Step = Callable[[], Verdict]
 
 
-def searches(client: RagdropClient, stopwatch: Callable[[], float] = time.perf_counter) -> Verdict:
-    """How long searches take, as the API's caller sees it; each is another question, so that none is remembered."""
-    took_ms = []
-    client.search("warm")
-    for number in range(SEARCHES):
-        start_s = stopwatch()
-        client.search(f"{QUESTIONS[number % len(QUESTIONS)]} {secrets.token_hex(3)}")
-        took_ms.append((stopwatch() - start_s) * 1_000)
-    return latency_verdict(took_ms)
+class ProbeDocument:
+    """One document's whole life, as a user would see it; it is removed whatever happens.
 
-
-class Canary:
-    """One document's whole life; it is removed whatever happens.
-
-    Args:
-        client: With a key of a writer that may see the vault `ragdrop-doctor`.
-        timeout_s: Seconds that ingest may take, and removal.
+    *client* has a key of a writer that may see the vault `ragdrop-doctor`; ingest, and removal, may take *timeout_s*
+    seconds.
     """
 
     def __init__(
@@ -54,28 +46,26 @@ class Canary:
         clock: Callable[[], float] = time.monotonic,
         timeout_s: float = 12.0,
     ) -> None:
-        self._client = client
-        self._sleep = sleep
-        self._clock = clock
-        self._timeout_s = timeout_s
+        self._client, self._sleep, self._clock, self._timeout_s = client, sleep, clock, timeout_s
         self._code = f"QX-{secrets.randbelow(90_000) + 10_000}"
         self._path = f"canary-{secrets.token_hex(4)}.md"
 
-    def fly(self) -> Verdict:
+    def live(self) -> Verdict:
         """Put, find, ask, delete, gone; raises what the client raises."""
-        text = f"# The canary's code\n\nThe code of the canary is {self._code}."
-        put = self._client.put_document(VAULT, self._path, text.encode(), media_type="text/markdown")
-        try:
-            return self._seen(str(put["status_url"])) or self._removed()
-        except RagdropError:
-            self._client.delete_document(VAULT, self._path)
-            raise
+        wrong = self._put(f"# The canary's code\n\nThe code of the canary is {self._code}.", self._seen)
+        if wrong is None and self._is_found():
+            wrong = Verdict("failed", "it was deleted, and is still found", "this must not be: report it")
+        return wrong or Verdict("ok", "put, found, cited, deleted, gone")
 
     def ingest(self) -> Verdict:
         """Put, indexed, delete: no question is asked, so no chat model is needed.  Raises what the client raises."""
-        put = self._client.put_document(VAULT, self._path, b"# A canary", media_type="text/markdown")
+        return self._put("# A canary", self._indexed) or Verdict("ok", "put and indexed")
+
+    def _put(self, text: str, check: Callable[[str], Verdict | None]) -> Verdict | None:
+        """What *check* finds wrong, given the address of the status; the document is gone afterwards."""
+        put = self._client.put_document(VAULT, self._path, text.encode(), media_type="text/markdown")
         try:
-            return self._indexed(str(put["status_url"])) or Verdict("ok", "put and indexed")
+            return check(str(put["status_url"]))
         finally:
             self._client.delete_document(VAULT, self._path)
 
@@ -93,28 +83,17 @@ class Canary:
     def _seen(self, status_url: str) -> Verdict | None:
         """What is wrong with how it is found; None where nothing is."""
         if wrong := self._indexed(status_url):
-            return self._gone_wrong(wrong.detail, wrong.fix)
+            return wrong
+        if not self._until(self._is_found):
+            return Verdict("failed", "it is indexed, and no search finds it", "ragdrop reindex; the log of query")
+        answer = self._client.ask("What is the code of the canary?", vaults=[VAULT], min_relevance=0)
+        if self._code in str(answer.get("answer")) and answer.get("citations"):
+            return None
+        fix = "look at the chat model; ragdrop ask --json shows more"
+        return Verdict("failed", "the answer does not cite it", fix)
+
+    def _is_found(self) -> bool:
         question = "What is the code of the canary?"
-        if not self._until(lambda: self._is_found(question)):
-            return self._gone_wrong("it is indexed, and no search finds it", "ragdrop reindex; the log of query")
-        answer = self._client.ask(question, vaults=[VAULT], min_relevance=0)
-        if self._code not in str(answer.get("answer")) or not answer.get("citations"):
-            return self._gone_wrong(
-                "the answer does not cite it", "look at the chat model; ragdrop ask --json tells more"
-            )
-        return None
-
-    def _removed(self) -> Verdict:
-        self._client.delete_document(VAULT, self._path)
-        if self._is_found("What is the code of the canary?"):
-            return Verdict("failed", "it was deleted, and is still found", "this must not be: report it")
-        return Verdict("ok", "put, found, cited, deleted, gone")
-
-    def _gone_wrong(self, what: str, fix: str) -> Verdict:
-        self._client.delete_document(VAULT, self._path)
-        return Verdict("failed", what, fix)
-
-    def _is_found(self, question: str) -> bool:
         try:
             found = self._client.search(question, vaults=[VAULT], min_relevance=0, follow_links=False)
         except InvalidParamsError:  # a vault is known some seconds after its first document
@@ -130,46 +109,24 @@ class Canary:
         return True
 
 
-STEP_S = 30.0
-STYLES = {"ok": "green", "warning": "yellow", "failed": "bold red", "skipped": "dim"}
-SkipAccuracy = Annotated[bool, typer.Option("--skip-accuracy", help="Leave the canary out: nothing is written.")]
-Step = Callable[[], Verdict]
-
-
-@dataclass
-class Examined:
-    """One step: what it looked at, how it went, and how long it took."""
-
-    name: str
-    verdict: Verdict
-    took_ms: float
-
-    def to_dict(self) -> dict[str, object]:
-        """As JSON has it."""
-        verdict = self.verdict
-        return {
-            "step": self.name,
-            "verdict": verdict.grade,
-            "detail": verdict.detail,
-            "fix": verdict.fix or None,
-            "took_ms": round(self.took_ms, 1),
-        }
-
-
 def doctor(context: typer.Context, *, skip_accuracy: SkipAccuracy = False, as_json: AsObject = False) -> None:
     """Examine a deployment: settings, rights, wiring, versions, models, searches, and one document's whole life.
 
     It reads with AWS credentials, and asks the API with a key of a writer; a step takes at most 30 seconds.  The exit
     code is 0 where nothing failed, warnings included, 1 where a step failed, 2 where the settings are wrong.
     """
-    found = []
+    steps, failed = [], []
     for name, step in _steps(session_of(context), skip_accuracy=skip_accuracy):
-        found.append(_run(name, step))
+        verdict, took_s = _run(name, step)
+        shown = {"step": name, "verdict": verdict.grade, "detail": verdict.detail, "fix": verdict.fix or None}
+        steps.append({**shown, "took_ms": round(took_s * 1_000, 1)})
+        failed += [name] if verdict.grade == "failed" else []
         if not as_json:
-            _say(found[-1])
-    failed = [each.name for each in found if each.verdict.grade == "failed"]
+            say(f"{verdict.grade:8} {name:11} {verdict.detail}", style=STYLES[verdict.grade])
+            if verdict.fix and verdict.grade != "ok":
+                say(f"fix: {verdict.fix}", indent=21)
     if as_json:
-        say_object({"healthy": not failed, "steps": [each.to_dict() for each in found]})
+        say_object({"healthy": not failed, "steps": steps})
     else:
         say(f"failed: {', '.join(failed)}" if failed else "nothing failed", style=STYLES["failed" if failed else "ok"])
     if failed:
@@ -196,28 +153,30 @@ def _steps(session: Session, *, skip_accuracy: bool) -> Iterator[tuple[str, Step
                     return of_error(name, exc)
 
             yield name, looked
-    yield "searches", lambda: _asked(session, searches_of)
+    yield "searches", lambda: _asked(session, _searches)
     if skip_accuracy:
         yield "canary", lambda: Verdict("skipped", "left out")
     else:
-        yield "canary", lambda: _asked(session, canary_of)
+        probe = partial(ProbeDocument, sleep=session.sleep, clock=session.clock)
+        yield "canary", lambda: _asked(session, lambda client: probe(client).live())
 
 
-def searches_of(session: Session) -> Verdict:
-    """How long searches take."""
-    with session.client() as client:
-        return searches(client)
+def _searches(client: RagdropClient) -> Verdict:
+    """How long searches take, as the API's caller sees it; each is another question, so that none is cached."""
+    took_ms = []
+    client.search("warm")
+    for number in range(SEARCHES):
+        start_s = time.perf_counter()
+        client.search(f"{QUESTIONS[number % len(QUESTIONS)]} {secrets.token_hex(3)}")
+        took_ms.append((time.perf_counter() - start_s) * 1_000)
+    return latency_verdict(took_ms)
 
 
-def canary_of(session: Session) -> Verdict:
-    """One document's life."""
-    with session.client() as client:
-        return Canary(client, sleep=session.sleep, clock=session.clock).fly()
-
-
-def _asked(session: Session, step: Callable[[Session], Verdict]) -> Verdict:
+def _asked(session: Session, step: Callable[[RagdropClient], Verdict]) -> Verdict:
+    """A step with a client of the API; an error is its verdict."""
     try:
-        return step(session)
+        with session.client() as client:
+            return step(client)
     except ConfigurationError as exc:
         return Verdict("skipped", exc.message, "set RAGDROP_API_URL and RAGDROP_API_KEY")
     except RagdropError as exc:
@@ -225,31 +184,13 @@ def _asked(session: Session, step: Callable[[Session], Verdict]) -> Verdict:
         return Verdict("failed", f"{exc.code}: {exc.message}", fix)
 
 
-@dataclass
-class _Running:
-    """A step in a thread of its own, which is left behind if it takes too long."""
-
-    step: Step
-    verdict: Verdict | None = None
-
-    def __call__(self) -> None:
-        self.verdict = self.step()
-
-
-def _run(name: str, step: Step) -> Examined:
+def _run(name: str, step: Step) -> tuple[Verdict, float]:
+    """The verdict of a step and its seconds; its thread is left behind if it takes too long."""
     start_s = time.monotonic()
-    running = _Running(step)
-    thread = threading.Thread(target=running, daemon=True, name=f"doctor-{name}")
+    found: list[Verdict] = []
+    thread = threading.Thread(target=lambda: found.append(step()), daemon=True, name=f"doctor-{name}")
     thread.start()
     thread.join(STEP_S)
     late = Verdict("failed", f"it took longer than {STEP_S:.0f} s", "something does not answer: see GET /health")
     broken = Verdict("failed", "it broke off", "this is a fault of ragdrop's own: report it")
-    verdict = running.verdict or (late if thread.is_alive() else broken)
-    return Examined(name, verdict, (time.monotonic() - start_s) * 1_000)
-
-
-def _say(each: Examined) -> None:
-    verdict = each.verdict
-    say(f"{verdict.grade:8} {each.name:11} {verdict.detail}", style=STYLES[verdict.grade])
-    if verdict.fix and verdict.grade != "ok":
-        say(f"fix: {verdict.fix}", indent=21)
+    return found[0] if found else late if thread.is_alive() else broken, time.monotonic() - start_s

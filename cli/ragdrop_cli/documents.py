@@ -11,7 +11,7 @@ from ragdrop.client import RagdropClient
 from ragdrop.errors import DocumentNotFoundError, RagdropError
 from ragdrop_cli.failures import FAILED, code_of
 from ragdrop_cli.folder_files import name_problem
-from ragdrop_cli.options import AsJson, AsObject
+from ragdrop_cli.options import AsJson, AsObject, split_name
 from ragdrop_cli.output import note, one_line, say, say_object, say_reply, say_table, status_style
 from ragdrop_cli.push import report
 from ragdrop_cli.pushing import PushOutcome, failed, several
@@ -38,21 +38,6 @@ Days = Annotated[int, typer.Option("--days", min=1, max=3_650, help="What --unus
 BrokenLinks = Annotated[
     bool, typer.Option("--broken-links", help="Only documents with links that lead to no document, and which.")
 ]
-
-
-def split_name(name: str) -> tuple[str, str]:
-    """Vault and path of `VAULT/PATH`.
-
-    Raises:
-        typer.BadParameter: There is no path.
-
-    >>> split_name("team/notes/a.md")
-    ('team', 'notes/a.md')
-    """
-    vault, _, path = name.partition("/")
-    if not vault or not path:
-        raise typer.BadParameter(f"{name!r} is not VAULT/PATH, for example team/notes/pump.md")
-    return vault, path
 
 
 def ls(
@@ -170,11 +155,7 @@ def _say_receipt(receipt: Mapping[str, Any], name: str) -> None:
 
 
 def _probe(client: RagdropClient, vault: str, path: str, title: str) -> None:
-    """Search for the title.
-
-    Raises:
-        typer.Exit: With 1 where the document was found: it must not be.
-    """
+    """Search for the title. Raises typer.Exit with 1 where the document was found: it must not be."""
     try:
         found = client.search(title, vaults=[vault], limit=20)
     except RagdropError as error:  # the document is deleted all the same

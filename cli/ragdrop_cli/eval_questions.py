@@ -115,8 +115,7 @@ class LastWord:
 def write_questions(client: RagdropClient, place: Path | None, *, as_json: bool) -> None:
     """Write a line for each question whose answer is known; list the others for a person.
 
-    Raises:
-        ConfigurationError: The file exists, or cannot be written.
+    Raises ConfigurationError if the file exists, or cannot be written.
     """
     if place is not None and place.exists():
         raise ConfigurationError(f"{place} exists: name a new file, or remove it")

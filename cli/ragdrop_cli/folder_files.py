@@ -38,11 +38,7 @@ class FolderFile:
     stamp: tuple[int, ...] = ()
 
     def md5(self) -> str:
-        """The MD5 of its bytes.
-
-        Raises:
-            OSError: It cannot be read.
-        """
+        """The MD5 of its bytes. Raises OSError if it cannot be read."""
         with self.opened() as copy, copy.open("rb") as stream:
             return hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
@@ -50,8 +46,7 @@ class FolderFile:
     def opened(self) -> Iterator[Path]:
         """A file with its bytes: itself, or a copy of what an archive holds, for as long as the block runs.
 
-        Raises:
-            OSError: It cannot be read.
+        Raises OSError if it cannot be read.
         """
         if self.member is None:
             yield self.file
@@ -100,8 +95,7 @@ def files_of(folder: Path) -> FolderFiles:
     Hidden names, what a `.ragdropignore` names, and links that lead out of the folder or to a folder are left out;
     only links are reported.  An archive `a.zip` is a folder of that name.
 
-    Raises:
-        OSError: The folder itself cannot be read.
+    Raises OSError if the folder itself cannot be read.
     """
     os.stat(folder)  # noqa: PTH116 - os.walk is silent about a folder that is gone
     found = FolderFiles()

@@ -10,12 +10,10 @@ import typer
 
 from ragdrop.client import RagdropClient
 from ragdrop.client.replies import Reply
-from ragdrop_cli.documents import split_name
 from ragdrop_cli.failures import FAILED
-from ragdrop_cli.options import AsJson, AsObject, as_rfc3339
+from ragdrop_cli.options import AllowMassDelete, AsJson, AsObject, TimeoutS, Yes, as_rfc3339, split_name
 from ragdrop_cli.output import note, progress, say, say_reply, say_table, status_style
-from ragdrop_cli.push import TimeoutS, wait_for
-from ragdrop_cli.pushing import PushOutcome, confirm_deletion
+from ragdrop_cli.pushing import PushOutcome, confirm_deletion, wait_for
 from ragdrop_cli.session import Session, session_of
 
 POLL_S = 2.0
@@ -136,10 +134,6 @@ To = Annotated[
 ]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until the versions put back answer.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before deleting.")]
-AllowMassDelete = Annotated[
-    bool, typer.Option("--allow-mass-delete", help="Accept that over 20 % and over 20 documents are deleted.")
-]
 
 
 def rollback(

@@ -61,8 +61,7 @@ class LocalContext:
 def find_repository(folder: Path) -> Path:
     """The nearest folder from *folder* upwards that has a template and functions.
 
-    Raises:
-        ConfigurationError: There is none.
+    Raises ConfigurationError if there is none.
     """
     for each in (folder, *folder.parents):
         if (each / "template.yaml").is_file() and (each / "functions").is_dir():
@@ -103,8 +102,7 @@ def filled_in(event: str, *, api_key: str, bucket: str) -> tuple[str, list[str]]
 def load_handler(repository: Path, name: str) -> Handler:
     """Import `functions/<name>/app.py` by its path and give its `handler`; its folder never hides a package so.
 
-    Raises:
-        ConfigurationError: The module has no `handler`.  What the import itself raises is passed on.
+    Raises ConfigurationError if the module has no `handler`. What the import itself raises is passed on.
     """
     module_name = f"ragdrop_function_{name}"
     spec = importlib.util.spec_from_file_location(module_name, repository / "functions" / name / "app.py")

@@ -26,7 +26,6 @@ from ragdrop_cli import (
     stats,
     sweep,
     tenants,
-    watching,
 )
 from ragdrop_cli.failures import INTERRUPTED, body_of, describe, exit_code, own_body
 from ragdrop_cli.options import JSON_WANTED
@@ -123,7 +122,7 @@ def build() -> typer.Typer:
         (app, "show", documents.show, "ragdrop show team/notes/pump.md"),
         (app, "rm", documents.rm, "ragdrop rm team/notes/pump.md"),
         (app, "history", history.history, "ragdrop history team/notes/pump.md --changes"),
-        (app, "watch", watching.watch, "ragdrop watch notes --vault team --yes"),
+        (app, "watch", push.watch, "ragdrop watch notes --vault team --yes"),
         (app, "diff", replay.diff, "ragdrop diff 0123456789abcdef0123456789abcdef"),
         (app, "rollback", history.rollback, "ragdrop rollback team/notes --to 2026-01-31T10:00:00Z --dry-run"),
         (app, "stages", history.stages, "ragdrop stages team"),

@@ -39,10 +39,27 @@ InStage = Annotated[
 ManyVaults = Annotated[
     list[str] | None, typer.Option("--vault", help="Only this vault; may be given several times.", show_default="all")
 ]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before deleting.")]
+AllowMassDelete = Annotated[
+    bool, typer.Option("--allow-mass-delete", help="Accept that over 20 % and over 20 documents are deleted.")
+]
+TimeoutS = Annotated[float, typer.Option("--timeout-s", min=0, help="Seconds to wait without any progress.")]
 
 _UNITS_S = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 7 * 86_400}
 _AGO = re.compile(r"(\d{1,5}|an?)\s*(s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?|w|weeks?)\s+ago", re.ASCII)
 _DAY_AND_TIME = re.compile(r"([\w-]+?)(?:[t\s]+(\d{1,2}:\d{2}(?::\d{2})?))?", re.ASCII)
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Vault and path of `VAULT/PATH`. Raises typer.BadParameter if there is no path.
+
+    >>> split_name("team/notes/a.md")
+    ('team', 'notes/a.md')
+    """
+    vault, _, path = name.partition("/")
+    if not vault or not path:
+        raise typer.BadParameter(f"{name!r} is not VAULT/PATH, for example team/notes/pump.md")
+    return vault, path
 
 
 def time_in_words(text: str, now: datetime, *, day: Literal["start", "end"] = "end") -> datetime | None:

@@ -1,9 +1,10 @@
-"""`ragdrop push`: a folder or a file into a vault."""
+"""`ragdrop push` and `ragdrop watch`: a folder or a file into a vault, once or while it changes."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,16 +12,16 @@ from typing import Annotated, Any
 import typer
 
 from ragdrop.client import RagdropClient
-from ragdrop_cli.failures import FAILED
+from ragdrop.domain.documents import is_mass_delete
+from ragdrop.errors import DependencyError
+from ragdrop_cli.failures import FAILED, code_of
 from ragdrop_cli.folder_files import FolderFile, files_of
-from ragdrop_cli.options import AsJson
+from ragdrop_cli.history import Since, follow
+from ragdrop_cli.options import AllowMassDelete, AsJson, TimeoutS, Yes
 from ragdrop_cli.output import note, progress, say, say_body, say_object, say_reply, say_table
 from ragdrop_cli.pushing import (
     Holdings,
-    Pause,
     PushOutcome,
-    PushTarget,
-    Waiting,
     at_once,
     delete_path,
     holdings,
@@ -32,8 +33,9 @@ from ragdrop_cli.pushing import (
     several,
     shared_start,
     surplus_of,
+    wait_for,
 )
-from ragdrop_cli.session import Session, session_of
+from ragdrop_cli.session import session_of
 
 Source = Annotated[
     Path, typer.Argument(metavar="PATH", help="The folder, or the file, to send.", exists=True, show_default=False)
@@ -45,17 +47,20 @@ Under = Annotated[
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until every file is indexed or has failed.")]
 SendAll = Annotated[bool, typer.Option("--all", help="Send every file, those that did not change too.")]
 Delete = Annotated[bool, typer.Option("--delete", help="Delete documents of the vault that the folder does not have.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before deleting.")]
-AllowMassDelete = Annotated[
-    bool, typer.Option("--allow-mass-delete", help="Accept that over 20 % and over 20 documents are deleted.")
-]
 StageName = Annotated[
     str | None,
     typer.Option(
         "--stage", help="Let the files wait in this stage, unseen, until `ragdrop promote`.", show_default="live"
     ),
 ]
-TimeoutS = Annotated[float, typer.Option("--timeout-s", min=0, help="Seconds to wait without any progress.")]
+What = Annotated[str, typer.Argument(metavar="VAULT|DIR", help="A vault to follow; with --vault a folder to send.")]
+Into = Annotated[
+    str | None, typer.Option("--vault", help="Keep this vault equal to the folder DIR.", show_default="follow VAULT")
+]
+MAX_PAUSE_S = 60.0
+RECHECKS_S = (10.0, 30.0, 90.0, 270.0)  # after the start: until then ingest may show what an ended process sent last
+EveryS = Annotated[float, typer.Option("--every-s", min=0.1, help="Seconds between two looks at the folder.")]
+Looks = Annotated[int, typer.Option("--looks", min=0, help="End after so many looks; 0 never ends.")]
 
 
 def push(
@@ -106,7 +111,7 @@ def push(
         surplus = sorted(surplus_of(held, found)) if source.is_dir() and stage is None else []
         if delete:
             may_delete(surplus, len(held), vault, yes=yes, allow_mass_delete=allow_mass_delete)
-        outcomes = _send(client, PushTarget(vault, stage), list(found.files.values()), {} if send_all else held)
+        outcomes = _send(client, vault, stage, list(found.files.values()), {} if send_all else held)
         for old, new in renamed(held, surplus, outcomes):
             stays = "" if delete else f": both are in the vault now; --delete would delete {old}"
             note(f"renamed: {old} is {new} now{stays}")
@@ -121,11 +126,13 @@ def push(
     report(outcomes + gone, what, as_json=as_json, more=f"{same} unchanged" if same else "")
 
 
-def _send(client: RagdropClient, target: PushTarget, files: Sequence[FolderFile], held: Holdings) -> list[PushOutcome]:
+def _send(
+    client: RagdropClient, vault: str, stage: str | None, files: Sequence[FolderFile], held: Holdings
+) -> list[PushOutcome]:
     """Send the files that the vault has not; each is compared only when its turn comes."""
 
     def send(file: FolderFile) -> PushOutcome | None:
-        return None if is_held(held, file) else push_file(client, target, file)
+        return None if is_held(held, file) else push_file(client, vault, stage, file)
 
     looked_at = itertools.count(1)
     with progress("sending", len(files)) as show:
@@ -153,26 +160,10 @@ def _unsettled(
     return [outcome for outcome in found if outcome.problem or (wait and outcome.status == "pending")]
 
 
-def wait_for(
-    session: Session,
-    client: RagdropClient,
-    vault: str,
-    outcomes: Sequence[PushOutcome],
-    *,
-    timeout_s: float,
-    whole: bool,
-) -> list[PushOutcome]:
-    """The outcomes once each file is indexed or has failed; *timeout_s* is the patience without any progress."""
-    waiting = Waiting(client, vault, outcomes, Pause(session.clock, session.sleep), whole=whole)
-    with progress("indexing", len(outcomes)) as show:
-        return waiting.wait(timeout_s, show)
-
-
 def report(outcomes: Sequence[PushOutcome], what: str, *, as_json: bool, more: str = "") -> None:
     """Print what became of the files: *what* names them after their number, *more* follows the counts.
 
-    Raises:
-        typer.Exit: With 1 where a file failed.
+    Raises typer.Exit with 1 where a file failed.
     """
     failed = [outcome for outcome in outcomes if outcome.problem]
     for outcome in outcomes if as_json else ():
@@ -193,3 +184,157 @@ def report(outcomes: Sequence[PushOutcome], what: str, *, as_json: bool, more: s
         rows = [[outcome.path, *(outcome.problem or ())] for outcome in failed]
         say_table(["file", "code", "problem"], rows, error=True)
         raise typer.Exit(FAILED)
+
+
+def watch(
+    context: typer.Context,
+    what: What,
+    *,
+    vault: Into = None,
+    since: Since = None,
+    every_s: EveryS = 2.0,
+    looks: Looks = 0,
+    yes: Yes = False,
+    allow_mass_delete: AllowMassDelete = False,
+    as_json: AsJson = False,
+) -> None:
+    """Follow a vault, or keep a vault equal to a folder, until Ctrl-C.
+
+    `ragdrop watch VAULT` prints each change of the vault as it happens, from now on or from --since.
+
+    `ragdrop watch DIR --vault VAULT` sends what changes in the folder and deletes what goes.  It keeps no file of its
+    own: at its start it compares the folder with the vault, so it may be ended and started at any time.  It compares
+    again in its first minutes, as what an ended process sent last may appear late.  What the vault has and the folder
+    has not is deleted at the start too, after it has asked or with --yes.  A file is sent once two
+    looks in a row find it the same.  Where over 20 % and over 20 documents vanish at once, nothing is deleted until
+    they are back, or without end with --allow-mass-delete.
+
+    With --json each change is printed as one object a line.
+    """
+    session = session_of(context)
+    if vault is None:
+        follow(session, what, since=since, as_json=as_json)
+        return
+    folder = Path(what)
+    if not folder.is_dir():
+        raise typer.BadParameter(f"{what} is no folder; without --vault it names a vault to follow")
+    if since is not None:
+        raise typer.BadParameter("--since goes with a vault to follow, not with a folder")
+    with session.client() as client:
+        syncing = FolderSync(
+            client, folder, vault, say_object if as_json else None, allow_mass_delete=allow_mass_delete
+        )
+        surplus = syncing.begin()
+        may_delete(surplus, len(syncing.held), vault, yes=yes, allow_mass_delete=allow_mass_delete)
+        note(f"keeping vault {vault} equal to {folder}")
+        number, pause_s, rechecks, started_s = 0, every_s, list(RECHECKS_S), session.clock()
+        while not looks or number < looks:
+            number += 1
+            try:
+                if rechecks and session.clock() - started_s >= rechecks[0]:
+                    syncing.recheck(may_delete=yes)
+                    del rechecks[0]
+                syncing.look()
+                pause_s = every_s
+            except DependencyError as exc:
+                pause_s = min(pause_s * 2, MAX_PAUSE_S)
+                note(f"{code_of(exc)}: {exc.message}; trying again in {pause_s:g} s")
+            if not looks or number < looks:
+                session.sleep(pause_s)
+
+
+@dataclass(slots=True)
+class FolderSync:
+    """Compares a folder with what it was at the look before, and with what the vault has."""
+
+    client: RagdropClient
+    folder: Path
+    vault: str
+    report: Callable[[dict[str, object]], None] | None
+    allow_mass_delete: bool
+    held: dict[str, str | None] = field(default_factory=dict)
+    _seen: dict[str, FolderFile] = field(default_factory=dict)
+    _settled: dict[str, FolderFile] = field(default_factory=dict)
+    _noted: set[str] = field(default_factory=set)
+    _own: set[str] = field(default_factory=set)
+
+    def begin(self) -> list[str]:
+        """Ask what the vault has; the paths that the folder lacks. Raises RagdropError if the API cannot be asked."""
+        self.held = dict(holdings(records(self.client, self.vault, "")))
+        return sorted(surplus_of(self.held, files_of(self.folder)))
+
+    def recheck(self, *, may_delete: bool) -> None:
+        """Ask again what the vault holds: a process that was ended may have sent something that appears there late.
+
+        What this process sent or deleted itself is not looked at: the vault may show that late, too.
+
+        Raises RagdropError if the API cannot be asked.
+        """
+        found, folder = holdings(records(self.client, self.vault, "")), files_of(self.folder)
+        changed = {path for path, _ in found.items() ^ self.held.items()}
+        surplus = surplus_of(found, folder)
+        for path in sorted(changed - self._own):
+            if path in surplus and path not in self.held and not may_delete:
+                self._note_once(f"the vault has {path} since the start, the folder has not; --yes says that it may go")
+                continue
+            self._settled.pop(path, None)
+            self.held.pop(path, None)
+            if path in found:
+                self.held[path] = found[path]
+
+    def look(self) -> None:
+        """Send what is new or changed since it was sent, and delete what is gone.
+
+        Raises RagdropError if the API cannot be reached, or the key may not; nothing is lost, the next look continues.
+        """
+        try:
+            found = files_of(self.folder)
+        except OSError as exc:
+            self._note_once(f"the folder cannot be read ({exc.strerror}); nothing is deleted meanwhile")
+            return
+        found.files = {path: file for path, file in found.files.items() if file.file.is_file()}
+        for path, reason in found.left_out:
+            self._note_once(f"left out {path}: {reason}")
+        steady = [file for path, file in found.files.items() if self._seen.get(path) == file]
+        before, self._seen = self._seen, found.files
+        for outcome in several(self._send, [file for file in steady if self._settled.get(file.path) != file]):
+            self._report(outcome, "sent")
+        gone = sorted(path for path in surplus_of(self.held, found) if path not in before)
+        if is_mass_delete(len(gone), len(self.held)) and not self.allow_mass_delete:
+            self._note_once(f"{len(gone)} of {len(self.held)} documents are gone from the folder; none is deleted")
+            return
+        for outcome in several(partial(delete_path, self.client, self.vault), gone):
+            if outcome.problem is None or outcome.problem[0] == "DOCUMENT_NOT_FOUND":
+                self.held.pop(outcome.path, None)
+                self._settled.pop(outcome.path, None)
+                self._own.add(outcome.path)
+                outcome = replace(outcome, problem=None)  # noqa: PLW2901 - what is gone already is as good
+            self._report(outcome, "deleted")
+
+    def _send(self, file: FolderFile) -> PushOutcome | None:
+        """Send a file unless the vault has it; one that was refused is sent again when it changes."""
+        if is_held(self.held, file):
+            self._settled[file.path] = file
+            return None
+        outcome = push_file(self.client, self.vault, None, file)
+        if outcome.problem is None:
+            self.held[file.path] = outcome.md5
+            self._own.add(file.path)
+            self._settled[file.path] = file
+        elif outcome.problem[0] in {"INVALID_PARAMS", "DOCUMENT_TOO_LARGE"}:
+            self._settled[file.path] = file
+        return outcome
+
+    def _report(self, outcome: PushOutcome | None, done: str) -> None:
+        if outcome is not None:
+            code, message = outcome.problem or ("", "")
+            if self.report is None:
+                note(f"{outcome.path}: {code} {message}" if code else f"{done} {outcome.path}")
+                return
+            error = {"code": code, "message": message} if code else None
+            self.report({"path": outcome.path, "done": None if code else done, "error": error})
+
+    def _note_once(self, line: str) -> None:
+        if line not in self._noted:
+            self._noted.add(line)
+            note(line)

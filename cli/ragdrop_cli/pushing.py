@@ -24,7 +24,8 @@ from ragdrop.domain.keys import SIDECAR_SUFFIX
 from ragdrop.errors import DependencyError, DocumentNotFoundError, RagdropError, RateLimitedError
 from ragdrop_cli.failures import FAILED, USAGE, body_of, code_of, stops_all
 from ragdrop_cli.folder_files import FolderFile, FolderFiles, name_problem
-from ragdrop_cli.output import note
+from ragdrop_cli.output import note, progress
+from ragdrop_cli.session import Session
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -74,39 +75,22 @@ def media_type(path: str) -> str:
     return mimetypes.guess_type(path)[0] or "application/octet-stream"
 
 
-@dataclass(frozen=True, slots=True)
-class PushTarget:
-    """Where files go: a vault, and the stage that they wait in, None where they go live."""
-
-    vault: str
-    stage: str | None = None
-
-    @property
-    def metadata(self) -> dict[str, str]:
-        """What is sent with each file.
-
-        >>> PushTarget("team", "spring").metadata, PushTarget("team").metadata
-        ({'ragdrop-stage': 'spring'}, {})
-        """
-        return {} if self.stage is None else {STAGE: self.stage}
-
-
-def push_file(client: RagdropClient, target: PushTarget, held: FolderFile) -> PushOutcome:
-    """Send one file, one over the limit of a request straight into the bucket.
+def push_file(client: RagdropClient, vault: str, stage: str | None, file: FolderFile) -> PushOutcome:
+    """Send one file live or into *stage*, one over the limit of a request straight into the bucket.
 
     An error that would meet every other file too is raised, any other is the outcome.
     """
-    path = held.path
+    path = file.path
     try:
-        if not held.file.is_file():
+        if not file.file.is_file():
             return PushOutcome(path, problem=("UNREADABLE", "it is no regular file"))
-        with held.opened() as file:
+        with file.opened() as opened:
             kind = media_type(path)
-            if file.stat().st_size > MAX_BODY_BYTES:
-                reply = client.upload_document(target.vault, path, file, media_type=kind, stage=target.stage)
-                return PushOutcome(path, reply)
-            body = file.read_bytes()
-            reply = client.put_document(target.vault, path, body, target.metadata, media_type=kind)
+            if opened.stat().st_size > MAX_BODY_BYTES:
+                return PushOutcome(path, client.upload_document(vault, path, opened, media_type=kind, stage=stage))
+            body = opened.read_bytes()
+            metadata = {} if stage is None else {STAGE: stage}
+            reply = client.put_document(vault, path, body, metadata, media_type=kind)
             return PushOutcome(path, reply, md5=hashlib.md5(body, usedforsecurity=False).hexdigest())
     except OSError as exc:
         return PushOutcome(path, problem=("UNREADABLE", exc.strerror or type(exc).__name__))
@@ -136,10 +120,6 @@ def problem_of(record: Mapping[str, Any]) -> tuple[str, str] | None:
     return str(error.get("code") or "FAILED"), str(error.get("message") or f"its status is {status}")
 
 
-def _nothing(_result: object) -> None:
-    """Tell nobody."""
-
-
 def at_once(client: RagdropClient) -> int:
     """How many requests to send at once: fewer where the API's functions share the cores of this machine.
 
@@ -152,7 +132,7 @@ def several(
     work: Callable[[Item], Result],
     items: Sequence[Item],
     *,
-    done: Callable[[Result], None] = _nothing,
+    done: Callable[[Result], None] = lambda _result: None,
     workers: int = AT_ONCE,
 ) -> list[Result]:
     """*work* on every item, *workers* at a time, results in the order of the items; *done* gets each as it comes.
@@ -173,7 +153,7 @@ PAGE_SIZE = 1_000  # documents: the most that the API lists at once
 SHOWN = 10
 
 Holdings = Mapping[str, str | None]
-"""Paths of a vault with their S3 etags, None where the API does not tell; sidecars too."""
+"""Paths of a vault with their S3 etags, None where the API does not report it; sidecars too."""
 
 
 def records(client: RagdropClient, vault: str, prefix: str) -> dict[str, Mapping[str, Any]]:
@@ -203,7 +183,7 @@ def is_held(held: Holdings, file: FolderFile) -> bool:
         return False
     try:
         return file.md5() == etag
-    except OSError:  # whoever sends it tells
+    except OSError:  # whoever sends it reports that
         return False
 
 
@@ -235,8 +215,7 @@ def renamed(held: Holdings, surplus: Collection[str], sent: Iterable[PushOutcome
 def may_delete(surplus: Collection[str], held: int, vault: str, *, yes: bool, allow_mass_delete: bool) -> None:
     """Return if *surplus* may be deleted.
 
-    Raises:
-        typer.Exit: With 1 where it is too much or the answer was no; with 2 where nobody can be asked.
+    Raises typer.Exit with 1 where it is too much or the answer was no; with 2 where nobody can be asked.
     """
     if not surplus:
         return
@@ -250,8 +229,7 @@ def may_delete(surplus: Collection[str], held: int, vault: str, *, yes: bool, al
 def confirm_deletion(paths: Collection[str], vault: str, *, yes: bool) -> None:
     """Return if these documents may be deleted.
 
-    Raises:
-        typer.Exit: With 1 where the answer was no; with 2 where nobody can be asked.
+    Raises typer.Exit with 1 where the answer was no; with 2 where nobody can be asked.
     """
     if not paths or yes:
         return
@@ -265,7 +243,7 @@ def confirm_deletion(paths: Collection[str], vault: str, *, yes: bool) -> None:
 
 
 def delete_path(client: RagdropClient, vault: str, path: str) -> PushOutcome:
-    """Delete one document; one that is gone meanwhile is told as a failure."""
+    """Delete one document; one that is gone meanwhile is reported as a failure."""
     try:
         return PushOutcome(path, client.delete_document(vault, path))
     except RagdropError as exc:
@@ -278,14 +256,6 @@ DONE = ("indexed", "staged")
 PASSING = (DependencyError, RateLimitedError)
 
 
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """How time passes: seconds of a steady clock, and sleeping."""
-
-    clock: Callable[[], float]
-    sleep: Callable[[float], None]
-
-
 class Waiting:
     """The files of one push into a vault until each is indexed or has failed.
 
@@ -293,21 +263,15 @@ class Waiting:
     once the record of that version does.  The list also tells whose record is worth asking for.  A dependency that
     fails meanwhile is asked again: ingest may well succeed.
 
-    Args:
-        client: Of the API that the files were sent to.
-        vault: Where they were sent.
-        sent: What became of each file when it was sent.
-        pause: How time passes.
-        whole: Whether the outcome of each file must hold its whole record; the list has less.
+    *sent* is what became of each file when it was sent.  *whole*: the outcome of each file must have its whole record;
+    the list has less.
     """
 
     def __init__(
-        self, client: RagdropClient, vault: str, sent: Sequence[PushOutcome], pause: Pause, *, whole: bool = False
+        self, session: Session, client: RagdropClient, vault: str, sent: Sequence[PushOutcome], *, whole: bool
     ) -> None:
-        self._client = client
-        self._whole = whole
-        self._vault = vault
-        self._pause = pause
+        self._client, self._vault, self._whole = client, vault, whole
+        self._sleep, self._clock = session.sleep, session.clock
         self._paths = [outcome.path for outcome in sent]
         self._sent = {outcome.path: outcome.reply for outcome in sent if outcome.reply is not None}
         self._settled = {outcome.path: outcome for outcome in sent if outcome.reply is None or outcome.problem}
@@ -316,28 +280,23 @@ class Waiting:
         self._trouble: RagdropError | None = None
 
     def wait(self, timeout_s: float, done: Callable[[int, int], None]) -> list[PushOutcome]:
-        """What became of the files, in their order; *done* is told how many are settled, and of how many.
+        """What became of the files, in their order; *done* gets how many are settled, and of how many.
 
-        Args:
-            timeout_s: Seconds without any progress after which what is open is given up; progress is a file that is
-                settled, or that ingest has begun with.
-            done: Called once for every file.
-
-        Raises:
-            RagdropError: The key may not read.
+        What is open is given up after *timeout_s* seconds without any progress: a file that is settled, or that ingest
+        has begun with.  Raises RagdropError if the key may not read.
         """
-        delay_s, last_progress_s = FIRST_POLL_S, self._pause.clock()
+        delay_s, last_progress_s = FIRST_POLL_S, self._clock()
         while self._open:
-            self._pause.sleep(delay_s)
+            self._sleep(delay_s)
             delay_s = min(delay_s * POLL_GROWTH, LONGEST_POLL_S)
-            told = len(self._settled)
+            settled = len(self._settled)
             if self._poll():
-                now_s = self._pause.clock()
-                delay_s = next_poll_s(now_s - last_progress_s, len(self._settled) - told, len(self._open), delay_s)
+                now_s = self._clock()
+                delay_s = next_poll_s(now_s - last_progress_s, len(self._settled) - settled, len(self._open), delay_s)
                 last_progress_s = now_s
-                for count in range(told + 1, len(self._settled) + 1):
+                for count in range(settled + 1, len(self._settled) + 1):
                     done(count, len(self._paths))
-            elif self._pause.clock() - last_progress_s >= timeout_s:
+            elif self._clock() - last_progress_s >= timeout_s:
                 self._give_up()
         return [self._settled[path] for path in self._paths]
 
@@ -389,27 +348,27 @@ class Waiting:
 
         These are others that it shows as settled, and those that it was not read far enough to show.
         """
-        wanted: list[str] = []
+        worth: list[str] = []
         reached, pages_left = "", 1 + len(self._open) // FILES_A_PAGE
         try:
             for page in self._client.documents(self._vault, shared_start(self._open) or None, page_size=PAGE_SIZE):
                 for record in page.get("documents") or []:
                     reached = str(record.get("path"))
                     if reached + SIDECAR_SUFFIX in self._open and record.get("status") != "pending":
-                        wanted.append(reached + SIDECAR_SUFFIX)
+                        worth.append(reached + SIDECAR_SUFFIX)
                     if reached in self._open and self._look(reached, record):
                         if not self._whole and self._shows_indexed(reached, record):
                             reply = Reply(record, raw=json.dumps(record).encode())
                             self._settled[reached] = PushOutcome(reached, reply)
                             del self._open[reached]
                         else:
-                            wanted.append(reached)
+                            worth.append(reached)
                 pages_left -= 1
                 if not pages_left:
-                    return wanted + [path for path in self._open if path > reached and page.get("cursor")]
+                    return worth + [path for path in self._open if path > reached and page.get("cursor")]
         except RagdropError as exc:
             self._trouble = exc
-        return wanted
+        return worth
 
     def _look(self, path: str, record: Mapping[str, Any]) -> bool:
         """Note how far ingest is with the version that was sent; whether the record shows it as settled."""
@@ -433,17 +392,19 @@ class Waiting:
         self._open = {}
 
 
+def wait_for(
+    session: Session, client: RagdropClient, vault: str, sent: Sequence[PushOutcome], *, timeout_s: float, whole: bool
+) -> list[PushOutcome]:
+    """The outcomes once each file is indexed or has failed; see Waiting."""
+    with progress("indexing", len(sent)) as show:
+        return Waiting(session, client, vault, sent, whole=whole).wait(timeout_s, show)
+
+
 def next_poll_s(elapsed_s: float, settled: int, left: int, longest_s: float) -> float:
     """Seconds until the next poll, once one showed progress: half of the time that the files left should take.
 
-    Args:
-        elapsed_s: Seconds since the progress before.
-        settled: Files that were settled in this time.
-        left: Files that are not settled yet.
-        longest_s: The answer where nothing was settled, and its upper bound.
-
-    Returns:
-        At least `FIRST_POLL_S`.
+    *settled* files were settled in the *elapsed_s* seconds since the progress before, *left* are not yet.  It is from
+    FIRST_POLL_S to *longest_s*, which is the answer where nothing was settled.
 
     >>> next_poll_s(1.0, 10, 20, 2.0), next_poll_s(1.0, 10, 2, 2.0), next_poll_s(1.0, 0, 2, 1.5)
     (1.0, 0.2, 1.5)

@@ -173,8 +173,7 @@ def reindex(
 def moved_to(wanted: ActiveIndex, to: Engine, configured: Engine) -> ActiveIndex:
     """*wanted* as an index of the other kind.
 
-    Raises:
-        ConfigurationError: It would be in OpenSearch, and INDEX_URL names none.
+    Raises ConfigurationError if it would be in OpenSearch, and INDEX_URL names none.
     """
     if to == "opensearch" and configured == "bucket":
         raise ConfigurationError(
@@ -186,8 +185,7 @@ def moved_to(wanted: ActiveIndex, to: Engine, configured: Engine) -> ActiveIndex
 def named(deployment: Deployment, names: Sequence[str] | None) -> list[Tenant]:
     """The tenants of these names, each once; all where none is given.
 
-    Raises:
-        InvalidParamsError: One of them does not exist; nothing has been done then.
+    Raises InvalidParamsError if one of them does not exist; nothing has been done then.
     """
     if not names:
         return deployment.registry.tenants()
@@ -203,8 +201,7 @@ def named(deployment: Deployment, names: Sequence[str] | None) -> list[Tenant]:
 def each_in_turn(deployment: Deployment, tenants: Sequence[Tenant], step: Step, *, as_json: bool) -> None:
     """Do *step* for every tenant and print what came of it; a tenant that fails does not stop the others.
 
-    Raises:
-        typer.Exit: With the highest exit code of those that failed.
+    Raises typer.Exit with the highest exit code of those that failed.
     """
     in_turn({tenant.name: partial(step, deployment, tenant) for tenant in tenants}, as_json=as_json)
 
@@ -212,8 +209,7 @@ def each_in_turn(deployment: Deployment, tenants: Sequence[Tenant], step: Step, 
 def in_turn(steps: Mapping[str, Callable[[], Told]], *, as_json: bool) -> None:
     """Do the step of every tenant, by name, in the same way.
 
-    Raises:
-        typer.Exit: With the highest exit code of those that failed.
+    Raises typer.Exit with the highest exit code of those that failed.
     """
     worst = 0
     for name, step in steps.items():

@@ -31,7 +31,7 @@ URL_NAME, KEY_NAME, STACK_NAME = "RAGDROP_API_URL", "RAGDROP_API_KEY", "RAGDROP_
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A running stack, as its file tells it.  `environment` is what its functions run with; the key is never shown."""
+    """A running stack, by its file.  `environment` is what its functions run with; the key is never shown."""
 
     path: Path
     api_url: str
@@ -43,13 +43,11 @@ class Stack:
 def find_stack(environ: Mapping[str, str], folder: Path) -> Path | None:
     """The stack file: the one that RAGDROP_STACK names, else the nearest `.local/stack.json` from *folder* upwards.
 
-    Raises:
-        ConfigurationError: RAGDROP_STACK names no file.
+    Raises ConfigurationError if RAGDROP_STACK names no file.
     """
     named = environ.get(STACK_NAME)
     if named:
-        path = folder / Path(named).expanduser()
-        if not path.is_file():
+        if not (path := folder / Path(named).expanduser()).is_file():
             raise ConfigurationError(f"{STACK_NAME} names {named}, which is no file; `make up` writes one")
         return path
     return next((each / STACK_FILE for each in (folder, *folder.parents) if (each / STACK_FILE).is_file()), None)
@@ -58,16 +56,15 @@ def find_stack(environ: Mapping[str, str], folder: Path) -> Path | None:
 def read_stack(path: Path) -> Stack:
     """Read a stack file; keys that are not known here are left alone, an unfinished stack may lack some.
 
-    Raises:
-        ConfigurationError: It cannot be read as a JSON object with an `environment` of strings.
+    Raises ConfigurationError if it cannot be read as a JSON object with an `environment` of strings.
     """
     try:
         fields: Any = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as exc:
-        raise ConfigurationError(f"{path} cannot be read ({exc}); `make up` writes it anew") from exc
+        raise ConfigurationError(f"{path} cannot be read ({exc}); `make up` writes it again") from exc
     environment = fields.get("environment", {}) if isinstance(fields, dict) else None
     if not isinstance(environment, dict):
-        raise ConfigurationError(f"{path} is no stack file; `make up` writes it anew")
+        raise ConfigurationError(f"{path} is no stack file; `make up` writes it again")
     return Stack(
         path=path,
         api_url=str(fields.get("api_url") or ""),
@@ -80,45 +77,26 @@ def read_stack(path: Path) -> Stack:
 def write_stack(path: Path, stack: Stack) -> None:
     """Write a stack file in one step, readable by its owner alone: a key is in it.
 
-    Raises:
-        ConfigurationError: It cannot be written.
+    Raises ConfigurationError if it cannot be written.
     """
-    fields = {
-        "api_url": stack.api_url,
-        "api_key": stack.api_key,
-        "bucket": stack.bucket,
-        "environment": dict(stack.environment),
-    }
+    fields = {"api_url": stack.api_url, "api_key": stack.api_key, "bucket": stack.bucket}
     draft = path.with_name(path.name + ".draft")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft.unlink(missing_ok=True)
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(fields, file, indent=2)
+            json.dump({**fields, "environment": dict(stack.environment)}, file, indent=2)
             file.write("\n")
         draft.replace(path)
     except OSError as exc:
         raise ConfigurationError(f"{path} cannot be written: {exc.strerror}") from exc
 
 
-def running_stack(environ: Mapping[str, str], folder: Path) -> Stack:
-    """The stack that can be found from *folder*.
-
-    Raises:
-        ConfigurationError: There is none, or its file is broken.
-    """
-    path = find_stack(environ, folder)
-    if path is None:
-        raise ConfigurationError(f"no {STACK_FILE} here or in a parent folder; `make up` starts a stack and writes it")
-    return read_stack(path)
-
-
 def api_of(environ: Mapping[str, str], folder: Path) -> tuple[str, str]:
     """URL and key of the API, both from the environment or both from the stack file: a key goes only where it belongs.
 
-    Raises:
-        ConfigurationError: Only one of the two is set, or neither and no stack is found.
+    Raises ConfigurationError if only one of the two is set, or neither and no stack is found.
     """
     url, key = environ.get(URL_NAME, ""), environ.get(KEY_NAME, "")
     if url and key:
@@ -141,8 +119,7 @@ def api_of(environ: Mapping[str, str], folder: Path) -> tuple[str, str]:
 def deployed(environ: Mapping[str, str]) -> Deployment:
     """The deployment that *environ* names.
 
-    Raises:
-        ConfigurationError: Settings are missing, or this is the bare wheel without the AWS packages.
+    Raises ConfigurationError if settings are missing, or this is the bare wheel without the AWS packages.
     """
     with packages():
         from ragdrop.bootstrap import build_app  # late: `ragdrop ask` from the bare wheel has no boto3
@@ -155,9 +132,8 @@ def deployed(environ: Mapping[str, str]) -> Deployment:
 def stack_named(name: str) -> DeployedStack:
     """The deployed stack *name*, as AWS reports it.
 
-    Raises:
-        ConfigurationError: There is none, or this is the bare wheel without the AWS packages.
-        DependencyError: AWS did not answer.
+    Raises ConfigurationError if there is none, or this is the bare wheel without the AWS packages, and DependencyError
+    if AWS did not answer.
     """
     with packages():
         from ragdrop.bootstrap import deployed_stack
@@ -167,11 +143,7 @@ def stack_named(name: str) -> DeployedStack:
 
 @contextmanager
 def packages() -> Iterator[None]:
-    """Where the operator's packages are first needed.
-
-    Raises:
-        ConfigurationError: One of them is not installed.
-    """
+    """Where the operator's packages are first needed. Raises ConfigurationError if one of them is not installed."""
     try:
         yield
     except ModuleNotFoundError as exc:
@@ -199,14 +171,16 @@ class Session:
 
     def deployment(self) -> Deployment:
         """The deployment, with the stack file's environment laid under the real one, if there is a file."""
-        path = find_stack(self.environ, self.folder)
-        if path is not None:
+        if (path := find_stack(self.environ, self.folder)) is not None:
             self.lay_under(read_stack(path))
         return self.deploy(self.environ)
 
     def stack(self) -> Stack:
-        """The running stack; ConfigurationError where there is none."""
-        return running_stack(self.environ, self.folder)
+        """The stack that can be found from the folder; ConfigurationError if there is none, or its file is broken."""
+        if (path := find_stack(self.environ, self.folder)) is None:
+            message = f"no {STACK_FILE} here or in a parent folder; `make up` starts a stack and writes it"
+            raise ConfigurationError(message)
+        return read_stack(path)
 
     def lay_under(self, stack: Stack) -> None:
         """Set what the stack's functions run with, wherever the environment does not say otherwise."""
@@ -223,9 +197,5 @@ def session_of(context: typer.Context) -> Session:
 
 
 def vault_list(vaults: Sequence[str] | None) -> list[str] | None:
-    """The `--vault` options as the API's `vaults`; none given means all, which is no field at all.
-
-    >>> vault_list(["team"]), vault_list([])
-    (['team'], None)
-    """
+    """The `--vault` options as the API's `vaults`; none given means all, which is no field at all."""
     return list(vaults) if vaults else None

@@ -59,12 +59,10 @@ class ProtocolCompletion:
 def read_chat(body: object, *, model: str) -> ProtocolRequest:
     """Check the JSON *body* of a chat request; the message is the last one of the user.
 
-    Raises:
-        ProtocolError: 404 for another model, 400 for everything else that is wrong.
+    Raises ProtocolError with 404 for another model, 400 for everything else that is wrong.
 
     >>> read_chat({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}, model="m").message
     'Hi'
-
     """
     if not isinstance(body, dict):
         raise ProtocolError(400, "The body must be a JSON object.")

@@ -47,12 +47,10 @@ class EmbeddingRequest:
 def read_request(body: object, *, model: str, dimension: int) -> EmbeddingRequest:
     """Check the JSON *body* of a request to the server of *model*.
 
-    Raises:
-        ProtocolError: 404 for another model, 400 for everything else that is wrong.
+    Raises ProtocolError with 404 for another model, 400 for everything else that is wrong.
 
     >>> read_request({"input": "a"}, model="m", dimension=3).texts
     ('a',)
-
     """
     if not isinstance(body, dict):
         raise ProtocolError(400, "The body must be a JSON object.")

@@ -53,12 +53,7 @@ MAX_BODY_BYTES = 32_000_000  # 2,048 texts of 4,000 characters, and room
 
 
 async def read_json(request: Request) -> object:
-    """The JSON of *request*.
-
-    Raises:
-        ProtocolError: 400 for bad JSON, 413 for a body over MAX_BODY_BYTES.
-
-    """
+    """The JSON of *request*. Raises ProtocolError with 400 for bad JSON, 413 for a body over MAX_BODY_BYTES."""
     received = bytearray()
     async for part in request.stream():
         received += part

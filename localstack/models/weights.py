@@ -32,9 +32,7 @@ class WeightsMissingError(RuntimeError):
 def package_folder(package: str) -> Path:
     """Folder of an installed top-level *package*, found without importing it.
 
-    Raises:
-        WeightsMissingError: The package is not installed.
-
+    Raises WeightsMissingError if the package is not installed.
     """
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:

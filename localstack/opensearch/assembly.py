@@ -128,8 +128,8 @@ POLICY = "grant { permission java.security.AllPermission; };\n"
 def assemble(release: Release, target: Path) -> Path:
     """Make the folder *target* (lib, modules, plugins) unless it is there; several processes may try at once.
 
-    Raises:
-        UnavailableError: Maven is not installed, or could not fetch the artifacts; the message carries its last lines.
+    Raises UnavailableError if Maven is not installed, or could not fetch the artifacts; the message carries its last
+    lines.
     """
     if (target / "lib").is_dir():
         return target
@@ -158,8 +158,7 @@ def _fetch(release: Release, scratch: Path) -> None:
 def copy_artifacts(parts: Mapping[str, list[tuple[str, str]]], scratch: Path, what: str) -> None:
     """One Maven run: `scratch/PART/jars` holds the artifacts (coordinates and kind) of each part, with what they need.
 
-    Raises:
-        UnavailableError: Maven is not installed, or could not fetch *what*; the message carries its first lines.
+    Raises UnavailableError if Maven is not installed, or could not fetch *what*; the message carries its first lines.
     """
     if shutil.which("mvn") is None:
         raise UnavailableError(f"`mvn` (Maven) is needed to fetch {what} and is not on the PATH")

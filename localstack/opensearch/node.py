@@ -123,8 +123,7 @@ def wait_healthy(
 ) -> None:
     """Return once the node at *url* is at least yellow (all primary shards answer).
 
-    Raises:
-        UnavailableError: It ended, another cluster answers there, or *timeout_s* seconds passed.
+    Raises UnavailableError if it ended, another cluster answers there, or *timeout_s* seconds passed.
     """
     give_up_s = time.monotonic() + timeout_s
     while time.monotonic() < give_up_s:
@@ -194,8 +193,7 @@ def docker_answers() -> bool:
 def compose_up(port: int, version: str, timeout_s: int) -> str:
     """Start the service on *port*; the project's name, by which `compose_down` finds it.
 
-    Raises:
-        UnavailableError: Compose failed; the message carries what it said.
+    Raises UnavailableError if Compose failed; the message carries what it said.
     """
     project = f"ragdrop-opensearch-{port}"
     environment = os.environ | {"OPENSEARCH_PORT": str(port), "OPENSEARCH_VERSION": version}

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from ragdrop.client import RagdropClient
-from ragdrop_cli.watching import FolderSync
+from ragdrop_cli.push import FolderSync
 from tests.changing_folder import change, in_folder
 from tests.unit.cli.world import API_KEY, API_URL, CommandLine, refused
 
@@ -21,7 +21,7 @@ def sync(ragdrop: CommandLine, *options: str):  # noqa: ANN201 -- Typer's Result
 
 
 def syncing_of(ragdrop: CommandLine) -> FolderSync:
-    made = FolderSync(ragdrop.connect(API_URL, API_KEY), ragdrop.folder / "in", "team", say=lambda _line: None)
+    made = FolderSync(ragdrop.connect(API_URL, API_KEY), ragdrop.folder / "in", "team", None, allow_mass_delete=False)
     made.begin()
     return made
 
