@@ -8,17 +8,17 @@ settings at their defaults.  The baseline is the text of the best chunk, whateve
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
 
+from benchmarks import records
 from benchmarks.collections import Collection, CollectionDocument, SquadQuestion, data_folder, load_squad
-from benchmarks.grids import Grid, tell
-from benchmarks.local_embeddings import LocalEmbeddings
+from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.quality_pipeline import Pushed, pushed, soon
+from benchmarks.records import Grid, publish
 from localstack.models.answerer import answer
 from ragdrop.domain.answers import Question
 from ragdrop.domain.queries import Query
@@ -89,8 +89,7 @@ def row(name: str, outcomes: Sequence[AnswerOutcome]) -> list[str]:
 
 def main() -> int:
     """Measure and print; nothing to do without the data."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.answers")
-    parser.add_argument("--write", action="store_true", help="keep the record")
+    parser = records.parser(__doc__)
     parser.add_argument("--questions", type=int, help="only the first N; default: all")
     options = parser.parse_args()
     if options.write and options.questions:
@@ -119,7 +118,7 @@ def main() -> int:
     why = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
     of = f"{answerable} answerable and {len(questions) - answerable} unanswerable questions, {len(texts)} paragraphs."
     grid = Grid(COLUMNS, [row(*each) for each in rows.items()], f"{of} Abstentions on answerable ones: {why}.")
-    tell("answers", [grid], write=options.write)
+    publish("answers", [grid], write=options.write)
     return 0
 
 

@@ -12,7 +12,6 @@ Milliseconds are of one machine, which may be busy; CPU is the process's own tim
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -23,14 +22,12 @@ from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
-from benchmarks.bucket_corpus import questions
-from benchmarks.bucket_process import COMPARED, FLOATS, QUESTIONS, VECTORS
-from benchmarks.collection_chunks import index_ref, indexed_chunks
-from benchmarks.collections import RETRIEVAL, data_folder, load
-from benchmarks.exact_search import nearest, unit
+from benchmarks import records
+from benchmarks.bucket_process import COMPARED, FLOATS, QUESTIONS, VECTORS, nearest, questions, unit
+from benchmarks.collections import RETRIEVAL, data_folder, index_ref, indexed_chunks, load
+from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.generated_chunks import DIMENSION, LIMIT, WORDS_A_CHUNK
-from benchmarks.grids import Grid, tell
-from benchmarks.local_embeddings import LocalEmbeddings
+from benchmarks.records import Grid, publish
 from benchmarks.stores_in_memory import bucket_index
 from pages.cost_index import bucket_month
 from ragdrop.domain.chunks import CandidateQuery, Filters
@@ -231,17 +228,16 @@ def filled(found: Figures) -> Grid:
 
 def main() -> None:
     """Measure, print, and keep the record if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = records.parser(__doc__)
     parser.add_argument("--chunks", type=int, nargs="+", metavar="N", help="these sizes alone")
     parser.add_argument("--million", action="store_true", help="1,000,000 chunks too")
-    parser.add_argument("--write", action="store_true", help="keep the record")
     options = parser.parse_args()
     if options.chunks and (options.write or options.million):
         parser.error("a record is of the usual sizes: --chunks goes alone")
     found = measure(options.chunks or (MILLION if options.million else USUAL))
     found.recall |= of_local_model()
     grids = [goals(found), searched(found), fetched(found), filled(found)]
-    tell("bucket_index", grids, *PACKAGES, write=options.write)
+    publish("bucket_index", grids, *PACKAGES, write=options.write)
 
 
 if __name__ == "__main__":

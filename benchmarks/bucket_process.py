@@ -1,36 +1,286 @@
-"""The halves of benchmarks/bucket_index.py that run in processes of their own, so that their memory is theirs alone.
+"""The processes of benchmarks/bucket_index.py: a folder as state bucket, the corpus, writing, reading, exact search.
 
-    python -m benchmarks.bucket_process write FOLDER CHUNKS VECTORS WORDS
-    python -m benchmarks.bucket_process read FOLDER VECTORS LIMIT_S
-
-Each prints its figures as JSON.
+python -m benchmarks.bucket_process write FOLDER SIZE VECTORS WORDS
+python -m benchmarks.bucket_process read FOLDER VECTORS SECONDS
 """
 
 from __future__ import annotations
 
+import heapq
 import json
+import math
 import os
+import random
 import resource
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from statistics import median, quantiles
-from typing import Any
+from typing import Any, BinaryIO
 
-from benchmarks.bucket_corpus import FILTERS, REF, clustered, corpus, index_over, number_of, questions, soon, uniform
-from benchmarks.bucket_folder import FolderManifests, FolderObjectStore, PacedObjectStore
-from benchmarks.exact_search import unit
+import simsimd
+
+from benchmarks.generated_chunks import CENTRES, CHUNKS_A_DOCUMENT, DIMENSION, LIMIT, WORDS_A_CHUNK, near
 from bucketindex.index import BucketChunkIndex
 from bucketindex.manifest import Manifest, decoded
-from ragdrop.domain.chunks import CandidateQuery
+from ragdrop.domain.chunks import CandidateQuery, Chunk, Filters, Folder, Hit, IndexedChunk, Vector, vector
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Facts
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.tenants import IndexRef
+from ragdrop.ports import StoredObject
+from ragdrop.ports.object_store import ListedObject, PresignedForm
 
-VECTORS = {"clustered": clustered, "uniform": uniform}
+AT_ONCE = 4_096  # rows that are compared by one call
+COPY_BYTES = 1 << 20
+TENANT, INDEX = "bench", "bucket-bench"
+REF = IndexRef(TENANT, INDEX, DIMENSION)
+WORDS = [f"word{number}" for number in range(20_000)]
+FREQUENCIES = [1.0 / (number + 1) for number in range(len(WORDS))]  # Zipf's law, as in real text
+MAX_BYTES = 8 << 30
+FILTERS = {
+    "none": Filters(),
+    "1 of 10 vaults": Filters(vaults=("v3",)),
+    "1 of 100 folders": Filters(folders=(Folder("f7"),)),
+    "1 of 7 tags": Filters(tags=("t3",)),
+}
+MakeVector = Callable[[random.Random], Vector]
 BATCH = 500  # chunks of one call: what a batch of messages comes to
 RATE, REQUEST_S = 75e6, 0.020  # of S3, as one function reads it
 QUESTIONS, COMPARED = 60, 40  # asked, and of those compared with an exact search
 FLOATS = "vectors.f32"  # in the folder: every vector at length 1, as an exact search reads it
+
+
+def unit(values: Vector) -> array[float]:
+    """*values* at length 1.
+
+    >>> unit(array("f", [3.0, 4.0])).tolist() == array("f", [0.6, 0.8]).tolist()
+    True
+    """
+    length = math.hypot(*values)
+    return array("f", [number / length for number in values])
+
+
+def nearest(wanted: Sequence[Vector], rows: Iterable[bytes], limit: int) -> list[list[int]]:
+    """For each vector the numbers of the *limit* rows with the largest cosine, best first.
+
+    Args:
+        wanted: What is asked for.
+        rows: Vectors at length 1, each as the bytes of its 32-bit floats.
+        limit: How many of each.
+
+    >>> made = [unit(array("f", each)).tobytes() for each in ([1, 0], [1, 1], [0, 1])]
+    >>> nearest([array("f", [2.0, 1.0])], made, 2)
+    [[1, 0]]
+    """
+    size = len(wanted[0])
+    asked = memoryview(b"".join(unit(each).tobytes() for each in wanted)).cast("f", shape=[len(wanted), size])
+    best: list[list[tuple[float, int]]] = [[] for _ in wanted]
+    first = 0
+    left = iter(rows)
+    while block := list(islice(left, AT_ONCE)):
+        shaped = memoryview(b"".join(block)).cast("f", shape=[len(block), size])
+        found: Any = simsimd.cdist(asked, shaped, "dot")
+        cosines = memoryview(found).cast("B").cast("d")
+        for at, held in enumerate(best):
+            own = cosines[at * len(block) : (at + 1) * len(block)].tolist()
+            held += [(cosine, -(first + number)) for number, cosine in enumerate(own)]
+            best[at] = heapq.nlargest(limit, held)
+        first += len(block)
+    return [[-number for _, number in held] for held in best]
+
+
+class FolderObjectStore:
+    """An ObjectStore without versions and forms; each object is a file."""
+
+    bucket = "state"
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def head(self, key: str, *, version_id: str | None = None) -> StoredObject | None:
+        path = self.folder / key
+        return self._stored(key, path) if path.exists() else None
+
+    def get(self, key: str, *, version_id: str | None = None, start: int = 0, end: int | None = None) -> bytes | None:
+        try:
+            with (self.folder / key).open("rb") as file:
+                file.seek(start)
+                return file.read(-1 if end is None else max(0, end - start))
+        except FileNotFoundError:
+            return None
+
+    def put(
+        self,
+        key: str,
+        body: bytes | BinaryIO,
+        *,
+        media_type: str,
+        metadata: Mapping[str, str] | None = None,
+        onto: str | None = None,
+    ) -> StoredObject:
+        path = self.folder / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            if isinstance(body, bytes):
+                file.write(body)
+            else:
+                while block := body.read(COPY_BYTES):
+                    file.write(block)
+        return self._stored(key, path)
+
+    def entries(self, prefix: str, *, start_after: str = "") -> Iterator[ListedObject]:
+        for path in sorted(self.folder.rglob("*")):
+            key = path.relative_to(self.folder).as_posix()
+            if path.is_file() and key.startswith(prefix) and key > start_after:
+                yield ListedObject(key, "v1", self._stored(key, path).modified_at)
+
+    def versions(self, key: str) -> list[ListedObject]:
+        raise NotImplementedError
+
+    def purge(self, key: str) -> int:
+        with suppress(FileNotFoundError):
+            (self.folder / key).unlink()
+            return 1
+        return 0
+
+    def delete(self, key: str) -> str | None:
+        self.purge(key)
+        return None
+
+    def delete_prefix(self, prefix: str) -> int:
+        return sum(self.purge(each.key) for each in list(self.entries(prefix)))
+
+    def copy_version(self, key: str, version_id: str, *, metadata: Mapping[str, str]) -> StoredObject | None:
+        raise NotImplementedError
+
+    def remove_version(self, key: str, version_id: str) -> None:
+        raise NotImplementedError
+
+    def upload_form(
+        self, key: str, *, media_type: str, metadata: Mapping[str, str], max_bytes: int, expires_s: int
+    ) -> PresignedForm:
+        raise NotImplementedError
+
+    def _stored(self, key: str, path: Path) -> StoredObject:
+        told = path.stat()
+        modified_at = datetime.fromtimestamp(told.st_mtime, UTC).isoformat()
+        return StoredObject(key, "v1", "", told.st_size, "", modified_at)
+
+
+class FolderManifests:
+    """A ManifestStore whose texts are files; one process at a time writes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def read(self, tenant: str, index: str) -> str | None:
+        path = self._path(tenant, index)
+        return path.read_text("utf-8").partition("\n")[2] if path.exists() else None
+
+    def write(self, tenant: str, index: str, body: str, sequence: int, before: int) -> bool:
+        path = self._path(tenant, index)
+        held = int(path.read_text("utf-8").partition("\n")[0]) if path.exists() else 0
+        if held != before:
+            return False
+        path.write_text(f"{sequence}\n{body}", "utf-8")
+        return True
+
+    def delete(self, tenant: str, index: str) -> None:
+        self._path(tenant, index).unlink(missing_ok=True)
+
+    def _path(self, tenant: str, index: str) -> Path:
+        return self._folder / f"{tenant}-{index}.manifest"
+
+
+class PacedObjectStore(FolderObjectStore):
+    """A folder read as S3 is: each request waits, and all requests at once share one rate."""
+
+    def __init__(self, folder: Path, *, bytes_a_second: float, request_s: float) -> None:
+        super().__init__(folder)
+        self._bytes_a_second, self._request_s = bytes_a_second, request_s
+        self._lock = threading.Lock()
+        self._busy_until_s = 0.0
+        self.requests = 0
+        self.bytes_read = 0
+
+    def get(self, key: str, *, version_id: str | None = None, start: int = 0, end: int | None = None) -> bytes | None:
+        asked_s = time.monotonic()
+        body = super().get(key, version_id=version_id, start=start, end=end)
+        size = len(body or b"")
+        with self._lock:
+            begins_s = max(asked_s + self._request_s, self._busy_until_s)
+            self._busy_until_s = ends_s = begins_s + size / self._bytes_a_second
+            self.requests += 1
+            self.bytes_read += size
+        time.sleep(max(0.0, ends_s - time.monotonic()))
+        return body
+
+
+def clustered(source: random.Random) -> Vector:
+    """A vector near one of a thousand centres."""
+    return near(source.randrange(CENTRES), source)
+
+
+def uniform(source: random.Random) -> Vector:
+    """A vector of any direction: the worst that a model could give."""
+    return vector(byte - 127.5 for byte in source.randbytes(DIMENSION))
+
+
+def soon() -> Deadline:
+    """Time enough for one call."""
+    return Deadline.after(900.0)
+
+
+def index_over(state: FolderObjectStore, folder: Path) -> BucketChunkIndex:
+    """The index whose objects are *state*'s; its copies go into *folder*."""
+    return BucketChunkIndex(state, FolderManifests(state.folder), folder, max_bytes=MAX_BYTES)
+
+
+def corpus(size: int, batch: int, vectors: MakeVector, *, words: int = WORDS_A_CHUNK) -> Iterator[list[IndexedChunk]]:
+    """*size* chunks of documents of ten, *batch* at a time, with ten vaults, a hundred folders and seven tags.
+
+    A chunk has *words* words on average, half as many at least.
+    """
+    source = random.Random(size)
+    for first in range(0, size, batch):
+        count = min(batch, size - first)
+        lengths = [source.randint(words // 2, words + words // 2) for _ in range(count)]
+        drawn = iter(source.choices(WORDS, FREQUENCIES, k=sum(lengths)))
+        texts = [" ".join(islice(drawn, length)) for length in lengths]
+        yield [_piece(first + at, text, vectors(source)) for at, text in enumerate(texts)]
+
+
+def _piece(number: int, text: str, values: Vector) -> IndexedChunk:
+    document, ordinal = divmod(number, CHUNKS_A_DOCUMENT)
+    key = DocumentKey(TENANT, f"v{document % 10}", f"f{document % 100}/{document}.md")
+    facts = Facts(f"Document {document}", "v1", "2026-01-01T00:00:00Z", tags=(f"t{document % 7}",))
+    start = ordinal * len(text)
+    return IndexedChunk(key, 1, Chunk(ordinal, start, start + len(text), text, ("Notes",)), facts, values)
+
+
+def number_of(hit: Hit) -> int:
+    """Which of the corpus a hit is."""
+    document = int(hit.key.path.partition("/")[2].removesuffix(".md"))
+    return document * CHUNKS_A_DOCUMENT + hit.chunk.ordinal
+
+
+def questions(count: int, vectors: MakeVector, filters: Filters = FILTERS["none"]) -> list[CandidateQuery]:
+    """Questions of three words, of which none is rare, and a vector."""
+    source = random.Random(7)
+    return [
+        CandidateQuery(
+            " ".join(f"word{source.randrange(100, 5_000)}" for _ in range(3)), vectors(source), filters, LIMIT
+        )
+        for _ in range(count)
+    ]
 
 
 def write(folder: Path, size: int, vectors: str, words: int) -> dict[str, float]:
@@ -124,6 +374,9 @@ def _taken(index: BucketChunkIndex, asked: Sequence[CandidateQuery], limit_s: fl
 def _numbers(index: BucketChunkIndex, query: CandidateQuery) -> list[int]:
     [found] = index.candidates(REF, [query], soon())
     return [number_of(hit) for hit in found.vector]
+
+
+VECTORS = {"clustered": clustered, "uniform": uniform}
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -7,7 +7,6 @@ Data: Chroma's chunking evaluation, in `$RAGDROP_EVAL_DATA/chunking-eval`.  Meas
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import os
@@ -16,8 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.grids import Grid, tell
-from benchmarks.local_embeddings import LocalEmbeddings
+from benchmarks import records
+from benchmarks.embeddings import LocalEmbeddings
+from benchmarks.records import Grid, publish
 from ragdrop.models.splitter import SemanticSplitter
 from readers.text import TextParser
 
@@ -141,8 +141,7 @@ def measure(folder: Path, sizes: list[tuple[int, int]]) -> Grid:
 
 def main() -> int:
     """Measure and print; nothing to do without the data."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.chunking")
-    parser.add_argument("--write", action="store_true", help="keep the record")
+    parser = records.parser(__doc__)
     parser.add_argument("--sizes", default="240:24", help="tokens:overlap, comma between; default: %(default)s")
     options = parser.parse_args()
     data = os.environ.get("RAGDROP_EVAL_DATA")
@@ -151,7 +150,7 @@ def main() -> int:
         return 0
     sizes = [(int(one), int(other)) for one, other in (pair.split(":") for pair in options.sizes.split(","))]
     table = measure(Path(data) / "chunking-eval", sizes)
-    tell("chunking", [table], "semantic-text-splitter", write=options.write)
+    publish("chunking", [table], "semantic-text-splitter", write=options.write)
     return 0
 
 

@@ -8,7 +8,6 @@ emulator of AWS and its embedding model.  `--write` keeps the figures and draws 
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -21,8 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks import records
-from benchmarks.cold_start.function_folders import OURS, Function, ours, runtime
-from benchmarks.cold_start.function_imports import Imports, is_own
+from benchmarks.cold_start import OURS, PROBE, Function, Imports, is_own, ours, runtime
 from benchmarks.live_stack import LiveStack, live_stack
 from benchmarks.plots import draw
 from localstack.home import REPOSITORY
@@ -30,7 +28,6 @@ from localstack.home import REPOSITORY
 NAME = "first_answer"
 ROUNDS = 5
 TIMEOUT_S = 120
-CHILD = Path(__file__).with_name("cold_start") / "stages_child.py"
 EVENTS = {"query": "search", "generate": "ask"}
 QUESTIONS = ("Which code has the pump?", "Who repairs the pump, and when?")
 NOTE = "# Pump\n\nThe code of the pump is QX-5521. Otto repairs the pump on Mondays.\n"
@@ -78,7 +75,7 @@ def _once(
         "begun_s": time.time(),
     }
     done = subprocess.run(  # noqa: S603 - our own
-        [sys.executable, "-I", "-S", *options, str(CHILD), json.dumps(spec)],
+        [sys.executable, "-I", "-S", *options, str(PROBE), "answer", json.dumps(spec)],
         env=dict(stack.fields["environment"]),
         capture_output=True,
         text=True,
@@ -117,15 +114,14 @@ def _shown(times: list[float]) -> str:
 
 def main() -> int:
     """Measure, print, keep where asked to."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.first_answer", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="keep the figures and draw them")
+    parser = records.parser(__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     options = parser.parse_args()
     results = measure(options.rounds)
     if options.write:
         kept = records.keep(NAME, results, {"python": python_version()}, quick=options.rounds < ROUNDS)
         if not kept.quick:
-            draw("benchmarks.first_answer_plot")
+            draw("first_answer")
     print(first_answer_table(results))
     return 0
 

@@ -8,7 +8,6 @@ child process with its limits.  `--write` keeps the figures; `make docs` then wr
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import defaultdict
 from platform import python_version
@@ -59,9 +58,7 @@ def of_collection(reader: IsolatedReader) -> list[dict[str, Any]]:
 
 def main() -> int:
     """Read all files, print what is not as demanded, keep the figures where asked to."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.format_outcomes", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="keep the figures")
-    options = parser.parse_args()
+    options = records.parser(__doc__).parse_args()
     reader = IsolatedReader()
     results = {"cases": of_cases(reader), "collection": of_collection(reader)}
     reader.close()

@@ -10,7 +10,6 @@ trips, which differ from place to place, are not in the ratio.  Without FOLDER t
 
 from __future__ import annotations
 
-import argparse
 import resource
 import sys
 import tempfile
@@ -19,9 +18,9 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from benchmarks.embedding_server import MODEL, EmbeddingServer
-from benchmarks.grids import Grid, tell
-from benchmarks.local_embeddings import DIMENSION, LocalEmbeddings
+from benchmarks import records
+from benchmarks.embeddings import DIMENSION, MODEL, EmbeddingServer, LocalEmbeddings
+from benchmarks.records import Grid, publish
 from ragdrop.bootstrap import Ports, compose
 from ragdrop.config import Settings
 from ragdrop.domain.chunks import Vector
@@ -148,10 +147,9 @@ class Ingest:
 
 def main() -> int:
     """Print the ratio and what was embedded; 1 where the budget, or a promise on what is embedded, is broken."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = records.parser(__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=SAMPLE)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--write", action="store_true", help="keep the record")
     arguments = parser.parse_args()
     if arguments.write and arguments.folder != SAMPLE:
         parser.error("a record is of the whole: --write goes without FOLDER")
@@ -175,7 +173,7 @@ def main() -> int:
     wrong += [f"ingest takes {ratio:.3f} x the embedding alone, not {BUDGET}"] if ratio > BUDGET else []
     kept = "; ".join(wrong) or "a second run embedded nothing, copies of a file were embedded once"
     note = f"{len(files)} files, {len(rounds)} rounds, {MODEL}: {kept}."
-    tell("ingest", [Grid(("what", "budget", "measured"), rows, note)], "tantivy", write=arguments.write)
+    publish("ingest", [Grid(("what", "budget", "measured"), rows, note)], "tantivy", write=arguments.write)
     return int(bool(wrong))
 
 

@@ -10,7 +10,6 @@ with a server of made vectors.  --write keeps the record, --full measures 10,000
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import threading
@@ -21,12 +20,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from benchmarks import records
+from benchmarks.embeddings import LocalEmbeddings, TimedModel, in_thread
 from benchmarks.generated_chunks import FREQUENCIES, VOCABULARY
-from benchmarks.grids import Grid, tell
-from benchmarks.in_thread import in_thread
 from benchmarks.ingest import Ingest
-from benchmarks.local_embeddings import LocalEmbeddings
-from benchmarks.timed_model import TimedModel
+from benchmarks.records import Grid, publish
 from localstack.models.embedding_server import embedding_app
 from ragdrop.bootstrap import Ports
 from ragdrop.ingest.reconcile import MIN_TIME_FOR_A_FIT_S
@@ -102,10 +100,7 @@ class Stopwatch:
 
 def main() -> int:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--full", action="store_true", help=f"{FULL_FILES:,} files and {FULL_LARGE_MB} MB")
-    parser.add_argument("--write", action="store_true", help="keep the record")
-    options = parser.parse_args()
+    options = records.parser(__doc__, full=f"{FULL_FILES:,} files and {FULL_LARGE_MB} MB").parse_args()
     files, large_mb = (FULL_FILES, FULL_LARGE_MB) if options.full else (FILES, LARGE_MB)
     source = Random(7)
     small = [_words(source, WORDS) for _ in range(files)]
@@ -131,7 +126,7 @@ def main() -> int:
         f"{CONCURRENCY} functions at once (`IngestConcurrency`) index {CONCURRENCY * a_second:.0f} files a second, "
         f"{FULL_FILES:,} in {FULL_FILES / CONCURRENCY / a_second / 60:.0f} minutes."
     )
-    tell(NAME, [Grid(columns, rows, note)], write=options.write)
+    publish(NAME, [Grid(columns, rows, note)], write=options.write)
     return 0
 
 

@@ -6,7 +6,6 @@ settings of the real FollowLinks over the bucket index.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 import tempfile
@@ -16,10 +15,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.collection_chunks import REVISION, index_ref, indexed_chunks
-from benchmarks.collections import Collection, CollectionDocument, data_folder, load
-from benchmarks.grids import Grid, tell
-from benchmarks.local_embeddings import LocalEmbeddings
+from benchmarks import records
+from benchmarks.collections import (
+    REVISION,
+    Collection,
+    CollectionDocument,
+    data_folder,
+    index_ref,
+    indexed_chunks,
+    load,
+)
+from benchmarks.embeddings import LocalEmbeddings
+from benchmarks.records import Grid, publish
 from benchmarks.stores_in_memory import bucket_index
 from ragdrop.domain.chunks import CandidateQuery, Filters, IndexedChunk, Vector
 from ragdrop.domain.deadlines import Deadline
@@ -54,7 +61,7 @@ class AllLive:
         """The paths of each name, and a live head of each key."""
         return {name: self._named[name.name] for name in names if name.name in self._named}, self.heads(keys, deadline)
 
-    def heads(self, keys: Several[DocumentKey], deadline: Deadline) -> Heads:  # noqa: ARG002
+    def heads(self, keys: Several[DocumentKey], deadline: Deadline) -> Heads:
         """A live head of each."""
         return Heads({key: Head(key, Status.INDEXED, REVISION, live_revision=REVISION) for key in keys})
 
@@ -110,9 +117,7 @@ def both_ways(links: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
 
 def main() -> int:
     """Measure and print; nothing to do without the data."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.links")
-    parser.add_argument("--write", action="store_true", help="keep the record")
-    options = parser.parse_args()
+    options = records.parser(__doc__).parse_args()
     folder = data_folder()
     if folder is None:
         print("links: skipped, RAGDROP_EVAL_DATA is not set")
@@ -136,7 +141,7 @@ def main() -> int:
         }
     rows = [(name, str(size), f"{share:.3f}") for (name, size), share in shares.items()]
     grid = Grid(("in the context", "documents at most", "all that is needed is there"), rows)
-    tell("links", [grid], "tantivy", "simsimd", write=options.write)
+    publish("links", [grid], "tantivy", "simsimd", write=options.write)
     return 0
 
 

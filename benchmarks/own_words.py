@@ -10,17 +10,17 @@ defaults.  Questions with odd numbers are for tuning, those with even numbers ar
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import mul
 from pathlib import Path
 
+from benchmarks import records
 from benchmarks.collections import Collection, CollectionDocument, data_folder
-from benchmarks.grids import Grid, tell
-from benchmarks.local_embeddings import LocalEmbeddings
+from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.quality_pipeline import Pushed, pushed, soon
+from benchmarks.records import Grid, publish
 from localstack.models.answerer import answer
 from ragdrop.domain.answers import Question
 from ragdrop.domain.queries import Query
@@ -165,9 +165,8 @@ def counted_foreign(foreign: Sequence[OwnWordsOutcome]) -> str:
 
 def main() -> int:
     """Measure and print; a vault whose files are not here is left out with a notice."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.own_words")
+    parser = records.parser(__doc__)
     parser.add_argument("--final", action="store_true", help="the half that nothing was tuned on")
-    parser.add_argument("--write", action="store_true", help="keep the record")
     parser.add_argument("--vault", action="append", choices=VAULTS, help="only this one; default: all")
     parser.add_argument("--list", action="store_true", help="show the questions that went wrong")
     options = parser.parse_args()
@@ -185,7 +184,7 @@ def main() -> int:
             all_foreign += foreign
     rows.append(["all", str(len(all_found)), "", *counted(all_found), counted_foreign(all_foreign)])
     half = "final" if options.final else "tuning"
-    tell(f"own_words_{half}", [Grid(COLUMNS, rows, f"The {half} half.")], write=options.write)
+    publish(f"own_words_{half}", [Grid(COLUMNS, rows, f"The {half} half.")], write=options.write)
     if options.list:
         for one in all_found:
             if one.place is None or one.place > 2 or one.ask_abstained:

@@ -10,7 +10,6 @@ are in docs/evidence/parity.md.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shutil
@@ -210,9 +209,8 @@ def explained(ends: dict[str, list[str]]) -> list[str]:
 
 def main() -> int:
     """Run and print; 1 if a case failed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = records.parser(__doc__)
     parser.add_argument("--suite", action="append", choices=SUITES, help="only this one; default: all")
-    parser.add_argument("--write", action="store_true", help="keep the counts")
     parser.add_argument("--counted", action="store_true", help="count the reports of the last run; nothing is run")
     options = parser.parse_args()
     record = records.read("parity") if options.write else None

@@ -10,32 +10,51 @@ their documentation shows for answers with sources; all search with the local de
 
 from __future__ import annotations
 
-import argparse
+import json
+import re
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import mul
-from pathlib import Path
 from platform import python_version
 from typing import Any
 
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
 from benchmarks import records
-from benchmarks.answering_model import DO_NOT_KNOW, AnsweringModel, claiming, extractive
-from benchmarks.citations import SEED, passages
+from benchmarks.citations import SEED, PerturbedCase, false_cases, passages, true_cases
 from benchmarks.collections import Collection, CollectionDocument, data_folder, load_squad
-from benchmarks.in_thread import in_thread
-from benchmarks.local_embeddings import LocalEmbeddings
-from benchmarks.peers.contenders import NAMES, running
-from benchmarks.peers.embeddings import embedding_server
-from benchmarks.peers.node import shared_node
-from benchmarks.peers.process import ENVIRONMENTS
-from benchmarks.peers_answers_table import OWN, Outcomes, answers_table
-from benchmarks.perturbations import PerturbedCase, false_cases, true_cases
+from benchmarks.embeddings import LocalEmbeddings, embedding_server, in_thread
+from benchmarks.peers.process import NAMES, running, shared_node
 from benchmarks.quality_pipeline import Pushed, pushed, soon
+from localstack.models.extraction import Similarity, pick_quotes
+from localstack.models.sources import ShownSource, Task, read_task
 from ragdrop.domain.answers import Question
 from ragdrop.domain.queries import Query
 from testing.models import ScriptedChatModel
 
+_LANGCHAIN = re.compile(r"Source ID: (\d+)\nSnippet: (.*?)(?=\n\nSource ID: |\Z)", re.DOTALL)
+_LLAMA_INDEX = re.compile(r"Source (\d+):\n(.*?)(?=\n+Source \d+:\n|\n------)", re.DOTALL)
+_HAYSTACK = re.compile(r"^\[(\d+)\] (.*?)(?=^\[\d+\] |^Question: )", re.DOTALL | re.MULTILINE)
+_TURN = "Now it's your turn."
+DO_NOT_KNOW = "I do not know."
+Claim = tuple[str, int]
+"""A sentence and the number of the source that it names."""
+Mind = Callable[[Task], Sequence[Claim]]
+OWN = "ragdrop"
+Outcomes = dict[str, tuple[int, int]]
+"""By sort of sentence or question: how many left as cited, or were answered, of how many."""
+COLUMNS = {
+    "faults": "false sentences that leave as cited",
+    "true": "true sentences that do",
+    "answerable": "questions answered",
+    "unanswerable": "that the corpus only seems to answer",
+    "out of the corpus": "that it has nothing about",
+}
 NAME = "peers_answers"
 FAULTS, TRUE, ASKED = 140, 60, 100  # sentences of each sort; questions of each sort
 QUICK_SHARE = 10
@@ -44,6 +63,112 @@ CONFIGURATION = "hybrid"
 MAX_QUERY = 1_000
 Ask = Callable[[str], tuple[str, int]]
 """Asks a system; its answer, and how many of its citations stand."""
+
+
+def read_prompt(messages: list[str]) -> Task | None:
+    r"""What the messages ask, whichever of the systems wrote them; None where they have no sources.
+
+    >>> task = read_prompt(["Documents:\n[1] The pump is red.\n[2] The valve is blue.\nQuestion: Which colour?\n"])
+    >>> task.question, [source.text for source in task.sources]
+    ('Which colour?', ['The pump is red.', 'The valve is blue.'])
+    """
+    last = messages[-1]
+    own = read_task(last)
+    if own is not None:
+        return own
+    if _TURN in last:
+        body = last.partition(_TURN)[2]
+        return _task(body.rpartition("Query: ")[2].partition("\nAnswer:")[0], _LLAMA_INDEX.findall(body))
+    if last.startswith("Documents:"):
+        return _task(last.rpartition("Question: ")[2].partition("\nAnswer:")[0], _HAYSTACK.findall(last))
+    return _task(last, _LANGCHAIN.findall(messages[0]))
+
+
+def _task(question: str, found: list[tuple[str, str]]) -> Task | None:
+    sources = tuple(ShownSource(int(number), "", "", text.strip()) for number, text in found)
+    return Task(question.strip(), sources) if sources else None
+
+
+def extractive(similarity: Similarity) -> Mind:
+    """The laptop's answerer: quoted sentences, or nothing where none answers well enough."""
+    return lambda task: [(quote.text, quote.number) for quote in pick_quotes(task, similarity)]
+
+
+def claiming(sentence: str, passage: str) -> Mind:
+    """A model that says *sentence* and names the source that holds *passage*.
+
+    Where none does it names the first that does not hold the sentence itself: naming one that does would be right.
+    """
+
+    def say(task: Task) -> list[Claim]:
+        passages = {source.number: " ".join(source.text.split()) for source in task.sources}
+        wanted, said = " ".join(passage.split())[:60], " ".join(sentence.split())
+        holding = [number for number, held in passages.items() if wanted in held]
+        others = [number for number, held in passages.items() if said not in held]
+        return [(sentence, (holding or others or list(passages))[0])]
+
+    return say
+
+
+class AnsweringModel:
+    """Speaks the OpenAI protocol; `mind` decides what it says, and may be changed between questions."""
+
+    def __init__(self) -> None:
+        self.mind: Mind = lambda _: []
+        self.app = Starlette(routes=[Route("/v1/chat/completions", self._complete, methods=["POST"])])
+
+    def text(self, messages: list[str]) -> str:
+        """The reply with markers, as a prompt without a schema wants it; empty where it does not know."""
+        task = read_prompt(messages)
+        claims = self.mind(task) if task else []
+        return "\n".join(f"{_stopped(said)[:-1]} [{number}]{_stopped(said)[-1]}" for said, number in claims)
+
+    async def _complete(self, request: Request) -> JSONResponse:
+        asked = await request.json()
+        messages = [_content(message["content"]) for message in asked["messages"]]
+        message: dict[str, Any] = {"role": "assistant", "content": self.text(messages) or DO_NOT_KNOW}
+        if "tools" in asked or "response_format" in asked:
+            task = read_prompt(messages)
+            claims = self.mind(task) if task else []
+            filled = {
+                "answer": " ".join(said for said, _ in claims) or DO_NOT_KNOW,
+                "citations": [{"source_id": number, "quote": said} for said, number in claims],
+            }
+            message["content"] = json.dumps(filled)
+            if "tools" in asked:
+                call = {"name": asked["tools"][0]["function"]["name"], "arguments": json.dumps(filled)}
+                message |= {"content": None, "tool_calls": [{"id": "c1", "type": "function", "function": call}]}
+        reason = "tool_calls" if "tool_calls" in message else "stop"
+        return JSONResponse(
+            {
+                "id": "chatcmpl-1",
+                "object": "chat.completion",
+                "created": int(time.time()),
+                "model": asked["model"],
+                "choices": [{"index": 0, "message": message, "finish_reason": reason}],
+                "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+            }
+        )
+
+
+def _stopped(said: str) -> str:
+    said = said.strip()
+    return said if said[-1:] in ".!?" else f"{said}."
+
+
+def _content(content: object) -> str:
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content)
+    return str(content or "")
+
+
+def answers_table(found: Mapping[str, Any]) -> str:
+    """A line a system, then how each was set up."""
+    lines = [f"| | {' | '.join(COLUMNS.values())} |", "|---|" + "---|" * len(COLUMNS)]
+    for name, each in found["systems"].items():
+        cells = (each["outcomes"][column] for column in COLUMNS)
+        lines.append(f"| {name} | {' | '.join(f'{count} of {total}' for count, total in cells)} |")
+    return "\n".join([*lines, "", *(f"- {name}: {each['settings']}." for name, each in found["systems"].items())])
 
 
 def said_as_cited(ask: Ask, model: AnsweringModel, cases: Sequence[PerturbedCase]) -> int:
@@ -84,12 +209,10 @@ def _asked(place: Pushed, query: Query) -> tuple[str, int]:
 
 @contextmanager
 def framework(
-    name: str, texts: Sequence[str], place: Mapping[str, str], label: str
+    name: str, texts: Sequence[str], place: Mapping[str, Any], label: str
 ) -> Iterator[tuple[Ask, dict[str, Any]]]:
     """A framework that indexed *texts*, and what it told of itself."""
-    python = Path.cwd() / ENVIRONMENTS / f"peer-{name}/bin/python"
-    command = [str(python), "-m", f"benchmarks.peers.{name}_answers"]
-    with running(name, command=command, label=label, **place) as contender:
+    with running(name, label=label, **place) as contender:
         told = contender.switch(CONFIGURATION)
         documents = [{"id": f"{at:03}", "title": f"{at:03}", "text": text} for at, text in enumerate(texts)]
         contender.peer.ask("add", documents=documents)
@@ -109,10 +232,7 @@ def _collection(texts: Sequence[str]) -> Collection:
 
 def main() -> int:
     """Measure, print, keep where asked to; nothing to do without the data."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers_answers", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="keep the figures")
-    parser.add_argument("--quick", action="store_true", help=f"one in {QUICK_SHARE} of the sentences and questions")
-    options = parser.parse_args()
+    options = records.parser(__doc__, quick=f"one in {QUICK_SHARE} of the sentences and questions").parse_args()
     data = data_folder()
     if data is None:
         print("peers_answers: skipped, RAGDROP_EVAL_DATA is not set")

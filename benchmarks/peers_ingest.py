@@ -10,7 +10,6 @@ index in step.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,28 +20,51 @@ from typing import Any
 import httpx
 
 from benchmarks import records
-from benchmarks.change.of_peers import life_command
-from benchmarks.change.script import steps
-from benchmarks.in_thread import in_thread
-from benchmarks.peers.contenders import NAMES, running
-from benchmarks.peers.node import shared_node
-from benchmarks.peers_ingest_table import OWN, ingest_table
-from benchmarks.timed_model import TimedModel
+from benchmarks.change_script import steps
+from benchmarks.embeddings import TimedModel, in_thread
+from benchmarks.peers.process import NAMES, running, shared_node
 from localstack.models.embedding_server import embedding_app
 
+OWN = "ragdrop"
+IN_PROCESS = "txtai"  # its index is not in OpenSearch
 NAME = "peers_ingest"
 FILES, QUICK_FILES = 120, 24
 TEXT_S = 0.045  # what the local default model takes for a passage of 240 tokens on two cores
 CONFIGURATIONS = {"langchain": "hybrid", "llama_index": "hybrid", "haystack": "hybrid-cleaned", "txtai": "hybrid"}
 
 
+def peers_ingest_table(found: Mapping[str, Any]) -> str:
+    """A line a system: the first run, the second without a change, the third with one file edited."""
+    first_run = "documents a minute | of embedding alone | CPU s | peak MB | chunks | bytes a chunk"
+    later_runs = "unchanged, s | times faster | embedded then | one edited, s | embedded then"
+    lines = [f"| | {first_run} | {later_runs} |", "|---|" + "---|" * 11]
+    for name, each in found["systems"].items():
+        first, again, edited = (each[run] for run in ("first", "unchanged", "edited"))
+        bytes_a_chunk = "" if name == IN_PROCESS else f"{each['index_bytes'] / max(1, first['chunks']):,.0f}"
+        cells = [
+            f"{found['files'] / first['wall_s'] * 60:,.0f}",
+            f"{first['wall_s'] / first['busy_s']:.2f}",
+            f"{first['cpu_s']:.2f}",
+            f"{first['peak_mb']:.0f}",
+            f"{first['chunks']}",
+            bytes_a_chunk,
+            f"{again['wall_s']:.3f}",
+            f"{first['wall_s'] / again['wall_s']:,.0f}",
+            f"{again['texts']}",
+            f"{edited['wall_s']:.2f}",
+            f"{edited['texts']}",
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    lines += ["", f"{found['files']} files; {1_000 * found['text_s']:.0f} ms a text.", ""]
+    return "\n".join([*lines, *(f"- {name}: {each['settings']}." for name, each in found["systems"].items())])
+
+
 def measured(
-    name: str, configuration: str, folder: Path, place: Mapping[str, str], model: TimedModel
+    name: str, configuration: str, folder: Path, place: Mapping[str, Any], model: TimedModel
 ) -> dict[str, Any]:
     """Figures of one system over the files in *folder*, which is left as it was."""
-    more = {"folder": str(folder.parent), "label": "ingest"}
-    command = [sys.executable, "-m", "benchmarks.peers.ragdrop_life"] if name == OWN else life_command(name)
-    with running(name, command=command, **place, **more) as contender:
+    more: dict[str, Any] = {"folder": str(folder.parent), "label": "ingest"}
+    with running(name, **place, **more) as contender:
         told = contender.switch(configuration)
         found: dict[str, Any] = {"settings": told["settings"], "versions": told["versions"]}
         edited = sorted(folder.rglob("*.txt"))[0]
@@ -69,10 +91,7 @@ def index_bytes(opensearch_url: str) -> int:
 
 def main() -> int:
     """Measure, print, keep where asked to."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers_ingest", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="keep the figures")
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK_FILES} files instead of {FILES}")
-    options = parser.parse_args()
+    options = records.parser(__doc__, quick=f"{QUICK_FILES} files instead of {FILES}").parse_args()
     files = steps(QUICK_FILES if options.quick else FILES)[0].files
     model = TimedModel(TEXT_S)
     systems: dict[str, Any] = {}
@@ -95,7 +114,7 @@ def main() -> int:
     results = {"files": len(files), "text_s": TEXT_S, "systems": systems}
     if options.write:
         records.keep(NAME, results, versions, quick=options.quick)
-    print(ingest_table(results))
+    print(peers_ingest_table(results))
     return 0
 
 

@@ -9,19 +9,17 @@ refuses counts as missed, and with `min_relevance` 0.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchmarks import records
 from benchmarks.collections import Collection, data_folder
-from benchmarks.grids import Grid, tell
-from benchmarks.local_embeddings import LocalEmbeddings
+from benchmarks.embeddings import LocalEmbeddings, embedding_server
 from benchmarks.own_words import VAULTS, documents_of, folder_of, whole_list
-from benchmarks.peers.contenders import CONFIGURATIONS, running, title
-from benchmarks.peers.embeddings import embedding_server
-from benchmarks.peers.node import shared_node
+from benchmarks.peers.process import CONFIGURATIONS, running, shared_node, title
 from benchmarks.quality_pipeline import Pushed, pushed, soon
+from benchmarks.records import Grid, publish
 from ragdrop.domain.queries import Query
 
 LIMIT = 10
@@ -109,8 +107,7 @@ def rows(measured: Mapping[str, Mapping[str, tuple[int, int]]]) -> list[list[str
 
 def main() -> int:
     """Measure and print; nothing to do without the data."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers_own_words")
-    parser.add_argument("--write", action="store_true", help="keep the record")
+    parser = records.parser(__doc__)
     parser.add_argument("--vault", action="append", choices=VAULTS, help="only this one; default: all")
     options = parser.parse_args()
     if options.write and options.vault:
@@ -122,7 +119,7 @@ def main() -> int:
     with LocalEmbeddings() as model, shared_node() as node, embedding_server() as embeddings:
         measured = {vault: measure(vault, model, node, embeddings) for vault in vaults}
     columns = (*COLUMNS[:3], *vaults)
-    tell("peers_own_words", [Grid(columns, rows(measured))], write=options.write)
+    publish("peers_own_words", [Grid(columns, rows(measured))], write=options.write)
     return 0
 
 

@@ -9,32 +9,64 @@ texts (half an hour of processor time); vectors are kept under RAGDROP_BENCH_CAC
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from benchmarks import records
 from benchmarks.collections import RETRIEVAL, Collection, data_folder, load
-from benchmarks.local_embeddings import LocalEmbeddings
-from benchmarks.peers.contenders import CONFIGURATIONS, running, title
-from benchmarks.peers.embeddings import embedding_server
-from benchmarks.peers.node import shared_node
-from benchmarks.peers_quality_table import quality_table
+from benchmarks.embeddings import LocalEmbeddings, embedding_server
+from benchmarks.peers.process import CONFIGURATIONS, running, shared_node, title
+from benchmarks.quality import p_value
 from benchmarks.quality_pipeline import pushed
-from benchmarks.significance import p_value
+from benchmarks.records import BenchmarkRecord
 from localstack.opensearch.assembly import HYBRID_RELEASE, RELEASES
 from ragdrop import __version__
 from ragdrop.operate.evaluation import mean, ndcg, recall
 from ragdrop.resilience.retrying import Retries
 from ragdrop_opensearch.engine import OpenSearchChunkIndex
 
+CHANCE = 0.05
 LIMIT = 10
 OWN = ("ragdrop, bucket index", "ragdrop, OpenSearch")
 QUICK_QUESTIONS, QUICK_DOCUMENTS = 30, 200
-
 Scores = list[tuple[float, float, float]]
 """nDCG@10, recall@5 and recall@10 of every question."""
+
+
+def quality_table(kept: Iterable[BenchmarkRecord]) -> str:
+    """A row a contender: nDCG@10, recall@5 and recall@10 of each collection; the best nDCG@10 stands in bold."""
+    collections: dict[str, Any] = {record.results["collection"]: record.results for record in kept}
+    heads = [f"{name} ({each['documents']:,}, {each['questions']})" for name, each in collections.items()]
+    lines = [f"| | {' | '.join(heads)} | mean nDCG@10 |", "|---|" + "---|" * (len(heads) + 1)]
+    contenders = list(next(iter(collections.values()))["contenders"])
+    best = {
+        name: max(f"{held['ndcg_at_10']:.4f}" for held in each["contenders"].values())
+        for name, each in collections.items()
+    }
+    for contender in contenders:
+        rows = {name: each["contenders"][contender] for name, each in collections.items()}
+        mean = sum(row["ndcg_at_10"] for row in rows.values()) / len(rows)
+        cells = [_cell(row, best[name]) for name, row in rows.items()]
+        lines.append(f"| {contender} | {' | '.join(cells)} | {mean:.4f} |")
+    return "\n".join(lines)
+
+
+def settings_table(kept: Iterable[BenchmarkRecord]) -> str:
+    """What each framework was set up with, in its own terms, and how many chunks it made."""
+    collections = [record.results for record in kept]
+    heads = " | ".join(f"chunks, {each['collection']}" for each in collections)
+    lines = [f"| | set up with | {heads} |", "|---|---|" + "---|" * len(collections)]
+    for name, said in collections[0]["settings"].items():
+        counts = " | ".join(f"{each['chunks'][name]:,}" for each in collections)
+        lines.append(f"| {name} | {said} | {counts} |")
+    return "\n".join(lines)
+
+
+def _cell(row: Mapping[str, float], best: str) -> str:
+    gain = f"{row['ndcg_at_10']:.4f}"
+    shown = f"**{gain}**" if gain == best else gain
+    return f"{shown}{'*' if row['p'] < CHANCE else ''} · {row['recall_at_5']:.3f} · {row['recall_at_10']:.3f}"
 
 
 def subset(collection: Collection, questions: int, documents: int) -> Collection:
@@ -98,9 +130,7 @@ def summary(measured: Mapping[str, Scores]) -> dict[str, dict[str, float]]:
 
 def main() -> int:
     """Measure and print; nothing to do without the data."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers_quality")
-    parser.add_argument("--write", action="store_true", help="keep the record")
-    parser.add_argument("--quick", action="store_true", help="a part of one collection")
+    parser = records.parser(__doc__, quick="a part of one collection")
     parser.add_argument("--collection", action="append", choices=RETRIEVAL, help="only this one; default: all")
     options = parser.parse_args()
     folder = data_folder()

@@ -14,7 +14,6 @@ of the embedding server during its turns: what these do in the background counts
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,20 +24,29 @@ from typing import Any
 from opensearchpy import OpenSearch
 
 from benchmarks import records
-from benchmarks.peers.contenders import CONFIGURATIONS, Contender, running, title
-from benchmarks.peers.embeddings import embedding_process
-from benchmarks.peers.generated import documents, questions
-from benchmarks.peers.node import pid_of, shared_node
-from benchmarks.peers.process import PeerError, PeerProcess
+from benchmarks.embeddings import documents, embedding_process, questions
+from benchmarks.live_stack import usages
+from benchmarks.peers.process import (
+    CONFIGURATIONS,
+    Contender,
+    PeerError,
+    PeerProcess,
+    pid_of,
+    running,
+    shared_node,
+    title,
+)
 from benchmarks.peers.serving import in_batches
-from benchmarks.peers_speed_table import OWN_BUCKET_TITLE, speed_table
-from benchmarks.stack_processes import usages
+from benchmarks.records import BenchmarkRecord
 from localstack.opensearch.assembly import HYBRID_RELEASE, RELEASES
 from ragdrop import __version__
 
+OWN_TITLE = "ragdrop, in process"
+OWN_BUCKET_TITLE = "ragdrop, bucket index"
+OF_OTHERS = ("node_cpu_ms", "embedding_cpu_ms")
 EMBEDDING_S = 0.005  # what a question takes with the local default model (docs/evidence/performance.md)
 LIMIT = 10
-OWN = {  # title by configuration of benchmarks/peers/ragdrop_peer.py, in the order in which they have to be asked
+OWN = {  # title by configuration of benchmarks/peers/ragdrop.py, in the order in which they have to be asked
     "search": "ragdrop, in process",
     "default": "ragdrop, all defaults",
     "function": "ragdrop, function",
@@ -46,8 +54,7 @@ OWN = {  # title by configuration of benchmarks/peers/ragdrop_peer.py, in the or
     "candidates": "embedding and one `_msearch`, raw",
 }
 OWN_BUCKET = {"search": OWN_BUCKET_TITLE, "function": "ragdrop, function, bucket index"}
-OWN_PROGRAM = [sys.executable, "-m", "benchmarks.peers.ragdrop_peer"]
-BUCKET_PROGRAM = [sys.executable, "-m", "benchmarks.peers.bucket_peer"]
+BUCKET_PROGRAM = [sys.executable, "-m", "benchmarks.peers.ragdrop", "bucket"]
 SAMPLED = ("wall_ms", "cpu_ms", "node_cpu_ms", "embedding_cpu_ms")
 QUESTIONS, QUICK_QUESTIONS, WARM_UP, IN_TURN, CALLERS = 200, 60, 20, 20, 8
 ADD_AT_ONCE = 5_000
@@ -55,9 +62,43 @@ WHOLE = {"txtai"}  # filled by one call: it chooses its kind of index by the fir
 FILL_LIMIT_S = 3_600.0
 MERGE_TIMEOUT_S = 14_400
 LARGE = "peers_speed_large"
-
 Ask = Callable[[Sequence[str], int], dict[str, Any]]
 """Questions and callers -> answers and times."""
+
+
+def speed_table(record: BenchmarkRecord) -> str:
+    """For each size a row a contender: p50, p95, p99 and CPU per question, with one caller and with several.
+
+    CPU of all is that of the caller, of the node and of the embedding server, where these were measured.
+    """
+    parts = []
+    for size in record.results:
+        many = max(size["callers"], key=int)
+        times = "p50 | p95 | p99 | CPU | CPU of all"
+        head = f"| {size['chunks']:,} chunks | {times} | p50 as a share of ragdrop's | {many} callers: {times} |"
+        lines = [head, "|---|" + "---|" * 11]
+        own = size["callers"]["1"].get(OWN_TITLE)
+        for name, one in size["callers"]["1"].items():
+            share = f"{one['p50_ms'] / own['p50_ms']:.2f}" if own else ""
+            cells = [*_cells(one), share, *_cells(size["callers"][many][name])]
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+        left_out = [f"{name} is left out: {why}." for name, why in size.get("left_out", {}).items()]
+        parts += ["\n".join(lines), *left_out]
+    return "\n\n".join(parts)
+
+
+def _cells(one: Mapping[str, float]) -> list[str]:
+    cells = [f"{one[kind]:.1f}" for kind in ("p50_ms", "p95_ms", "p99_ms", "cpu_ms")]
+    return [*cells, "" if cpu_of_all(one) is None else f"{cpu_of_all(one):.1f}"]
+
+
+def cpu_of_all(one: Mapping[str, float]) -> float | None:
+    """Milliseconds of processor time of caller, node and embedding server; None where only the caller's is known.
+
+    >>> cpu_of_all({"cpu_ms": 4.0, "node_cpu_ms": 9.0, "embedding_cpu_ms": 1.0}), cpu_of_all({"cpu_ms": 4.0})
+    (14.0, None)
+    """
+    return one["cpu_ms"] + sum(one[kind] for kind in OF_OTHERS) if all(kind in one for kind in OF_OTHERS) else None
 
 
 @dataclass(frozen=True)
@@ -89,7 +130,7 @@ class Contest:
     def enter(self, stack: ExitStack) -> None:
         """Start and fill everybody, one after another."""
         sources = list(documents(self.count))
-        self._add(stack, sources, "ragdrop", OWN, OWN_PROGRAM)
+        self._add(stack, sources, "ragdrop", OWN, None)
         self._add(stack, sources, "ragdrop-bucket", OWN_BUCKET, BUCKET_PROGRAM)
         for name, configurations in CONFIGURATIONS.items():
             self._add(stack, sources, name, {configurations[0]: title(name, configurations[0])}, None)
@@ -212,9 +253,7 @@ def figures(wall_ms: Sequence[float], **cpu_ms: Sequence[float]) -> dict[str, fl
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="keep the record")
-    parser.add_argument("--quick", action="store_true", help="1,000 chunks and fewer questions")
+    parser = records.parser(__doc__, quick="1,000 chunks and fewer questions")
     parser.add_argument(
         "--chunks", type=int, nargs="+", metavar="N", help="these sizes alone, in a record of their own"
     )

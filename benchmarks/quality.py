@@ -1,4 +1,4 @@
-"""Retrieval quality: nDCG@10 and recall of ragdrop's search and of other fusions, on public collections.
+"""Retrieval quality: nDCG@10 and recall of ragdrop's search and of its two parts, on public collections.
 
     RAGDROP_EVAL_DATA=… python -m benchmarks.quality [--write] [--collection NAME ...]
 
@@ -10,24 +10,63 @@ under RAGDROP_BENCH_CACHE (default `.local/bench`); the first run embeds 15,000 
 
 from __future__ import annotations
 
-import argparse
+import math
+import random
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
+from benchmarks import records
 from benchmarks.collections import RETRIEVAL, Collection, data_folder, load
-from benchmarks.grids import Grid, tell
-from benchmarks.local_embeddings import LocalEmbeddings
+from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.quality_pipeline import pushed
-from benchmarks.quality_rankings import rankings
-from benchmarks.significance import p_value
+from benchmarks.records import Grid, publish
+from ragdrop.domain.chunks import Candidates
 from ragdrop.domain.retrieval import candidate_limit
 from ragdrop.operate.evaluation import mean, ndcg, recall
+from ragdrop.query.fusion import Fused, Fusion, fuse
 
+ROUNDS = 2_000
+SEED = 1
+Ranking = Callable[[Candidates], list[str]]
+"""Document ids, best first, of the candidates for a question."""
 LIMIT = 10
 FLOORS = {"scifact": 0.725, "cranfield": 0.41, "hotpotqa-500": 0.845}  # nDCG@10 that the default must reach
-
 Measured = dict[str, list[tuple[float, float, float]]]
 """By ranking: nDCG@10, recall@5 and recall@10 of every question."""
+
+
+def p_value(one: Sequence[float], other: Sequence[float]) -> float:
+    """How often a difference of means this large comes by chance, in (0, 1]; the pairs are of the same questions.
+
+    References:
+        Smucker, Allan, Carterette, "A Comparison of Statistical Significance Tests for Information Retrieval
+        Evaluation", CIKM 2007.
+
+    >>> p_value([1.0, 0.5], [1.0, 0.5])
+    1.0
+    """
+    differences = [left - right for left, right in zip(one, other, strict=True) if left != right]
+    seen = abs(math.fsum(differences))
+    source = random.Random(SEED)
+    count = 1
+    for _ in range(ROUNDS):
+        bits = source.getrandbits(max(len(differences), 1))
+        total = sum(value if bits >> place & 1 else -value for place, value in enumerate(differences))
+        count += abs(total) >= seen - 1e-12
+    return count / (ROUNDS + 1)
+
+
+def rankings() -> dict[str, Ranking]:
+    """The rankings beside the default by name: each of its two parts alone."""
+    alone = Fusion(heading_bonus=0.0)
+    return {
+        "vector alone": lambda found: _ids(fuse(found.vector, [], alone)),
+        "lexical alone": lambda found: _ids(fuse([], found.lexical, alone)),
+    }
+
+
+def _ids(fused: Sequence[Fused]) -> list[str]:
+    return list(dict.fromkeys(each.hit.key.path.removesuffix(".md") for each in fused))
 
 
 def measure(collection: Collection, model: LocalEmbeddings) -> Measured:
@@ -38,7 +77,7 @@ def measure(collection: Collection, model: LocalEmbeddings) -> Measured:
         for id_, question in collection.questions.items():
             found = place.candidates(question, candidate_limit(LIMIT))
             relevant = collection.relevant[id_]
-            ranked = {name: way(found, question) for name, way in ways.items()}
+            ranked = {name: way(found) for name, way in ways.items()}
             ranked["default"] = place.search(question, LIMIT)
             for name, ids in ranked.items():
                 measured[name].append((ndcg(ids, relevant), recall(ids, relevant, at=5), recall(ids, relevant)))
@@ -75,8 +114,7 @@ def shortfalls(results: Mapping[str, Measured]) -> list[str]:
 
 def main() -> int:
     """Measure and print; 1 where the default falls short, nothing to do without the data."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality")
-    parser.add_argument("--write", action="store_true", help="keep the record")
+    parser = records.parser(__doc__)
     parser.add_argument("--collection", action="append", choices=RETRIEVAL, help="only this one; default: all")
     options = parser.parse_args()
     if options.write and options.collection:
@@ -90,7 +128,7 @@ def main() -> int:
         for name in options.collection or RETRIEVAL:
             results[name] = measure(load(folder / name), model)
             print(f"{name}: measured", file=sys.stderr, flush=True)
-    tell("quality", [table(results)], "tantivy", "simsimd", write=options.write)
+    publish("quality", [table(results)], "tantivy", "simsimd", write=options.write)
     missed = shortfalls(results)
     for line in missed:
         print(line, file=sys.stderr)

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.collections import Collection, CollectionDocument
-from benchmarks.embedding_server import MODEL
-from benchmarks.local_embeddings import DIMENSION, LocalEmbeddings
+from benchmarks.embeddings import DIMENSION, MODEL, LocalEmbeddings
 from benchmarks.stores_in_memory import stores_in_memory
 from ragdrop.bootstrap import App, Ports, compose
 from ragdrop.config import Settings

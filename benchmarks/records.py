@@ -1,20 +1,25 @@
-"""What a benchmark measured, kept as JSON with the machine, the versions, the date and the commit it was measured on.
+"""What a benchmark measured: one record as JSON, and its tables.
 
-Committed records lie in `benchmarks/results/`; those of quick forms in `.local/bench/results/`, which git ignores, so
-that a quick run never replaces the numbers of a whole one.
+Committed records are in `benchmarks/results/`, with machine, versions, date and commit.  Those of quick forms are in
+`.local/bench/results/`, which git ignores, so that a quick run never replaces the numbers of a whole one.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
 import subprocess
-from collections.abc import Collection, Iterable, Mapping
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from ragdrop import __version__
 
 WHOLE, QUICK = Path("benchmarks/results"), Path(".local/bench/results")
 GENERATED = ("layers/common/python/ragdrop/operate/costs.py", "tests/aws/call_shapes.json")  # by cost and parity
@@ -35,17 +40,13 @@ class BenchmarkRecord:
     older: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def told(self) -> str:
-        """One line below a table: where and when it was measured.
+    def commit_with_parts(self) -> str:
+        parts = ", ".join(f"{part}: {at}" for part, at in self.older.items())
+        return f"{self.commit} ({parts})" if parts else self.commit
 
-        >>> machine = {"cores": 2, "memory_gb": 24, "processor": "X"}
-        >>> BenchmarkRecord("a", "2026-11-22", "abc1234", machine, {"b": "1.0"}, []).told
-        '2026-11-22, commit abc1234, 2 cores (X), 24 GB; b 1.0.'
-        """
-        versions = ", ".join(f"{name} {number}" for name, number in self.versions.items())
-        place = f"{self.machine['cores']} cores ({self.machine['processor']}), {self.machine['memory_gb']} GB"
-        parts = ", ".join(f"{part} on {at}" for part, at in self.older.items())
-        return f"{self.date}, commit {self.commit}{f' ({parts})' if parts else ''}, {place}; {versions}."
+    @property
+    def versions_line(self) -> str:
+        return ", ".join(f"{name} {number}" for name, number in self.versions.items())
 
     def left(self, again: Collection[str], parts: Iterable[str]) -> dict[str, str]:
         """The commits of those *parts* that are not measured *again*.
@@ -89,10 +90,26 @@ def keep(
     return record
 
 
+def parser(doc: str | None, *, quick: str = "", full: str = "") -> argparse.ArgumentParser:
+    """The options that benchmarks share: --write, and --quick and --full if they have a text of help."""
+    made_one = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made_one.add_argument("--write", action="store_true", help="keep the record")
+    for name, text in (("--quick", quick), ("--full", full)):
+        if text:
+            made_one.add_argument(name, action="store_true", help=text)
+    return made_one
+
+
 def read(benchmark: str, folder: Path = WHOLE) -> BenchmarkRecord | None:
     """The kept record, None where there is none."""
     path = folder / f"{benchmark}.json"
     return BenchmarkRecord(**json.loads(path.read_text("utf-8"))) if path.exists() else None
+
+
+def write_pages() -> int:
+    """Let benchmarks/report.py write the tables of all records; its exit code."""
+    command = [sys.executable, "-m", "benchmarks.report", "--write"]
+    return subprocess.run(command, check=False).returncode  # noqa: S603 - our own
 
 
 def machine() -> dict[str, Any]:
@@ -117,3 +134,44 @@ def commit() -> str:
 def _git(*command: str) -> str:
     run = ["git", *command]
     return subprocess.run(run, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603 - our own words
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table; *note* is a paragraph behind it."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+
+
+def shown(grids: Iterable[Mapping[str, Any]]) -> str:
+    """The grids of a record as Markdown.
+
+    >>> print(shown([{"columns": ["what", "seen"], "rows": [["a", "1"]], "note": "Twice."}]))
+    | what | seen |
+    |---|---|
+    | a | 1 |
+    <BLANKLINE>
+    Twice.
+    """
+    return "\n\n".join(
+        part for grid in grids for part in (markdown(grid["columns"], grid["rows"]), grid["note"]) if part
+    )
+
+
+def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head, *body = (f"| {' | '.join(cells)} |" for cells in (columns, *rows))
+    return "\n".join([head, f"|{'---|' * len(columns)}", *body])
+
+
+def publish(benchmark: str, grids: Sequence[Grid], *packages: str, write: bool, **versions: str) -> None:
+    """Print the grids, and keep them as the record of *benchmark* if asked to *write*.
+
+    The record names the versions of ragdrop, of these *packages* and of what *versions* adds.
+    """
+    results = [asdict(grid) for grid in grids]
+    if write:
+        told = {"ragdrop": __version__} | {name: version(name) for name in packages} | versions
+        keep(benchmark, results, told)
+    print(shown(results))

@@ -12,7 +12,6 @@ index the adapter's own calls, for it has no rawer ones.  The registry is in mem
 
 from __future__ import annotations
 
-import argparse
 import random
 import statistics
 import sys
@@ -25,8 +24,9 @@ from typing import Any
 
 from opensearchpy import OpenSearch
 
-from benchmarks.grids import Grid, tell
-from benchmarks.noted_requests import Call, Notes, noting
+from benchmarks import records
+from benchmarks.peers.ragdrop import Call, Notes, noting
+from benchmarks.records import Grid, publish
 from benchmarks.stores_in_memory import bucket_index
 from localstack.opensearch import UnavailableError, start, stop
 from ragdrop.domain.chunks import Vector
@@ -79,9 +79,8 @@ def main() -> int:
 
     1 where a record was asked for and could not be made, as there can be no OpenSearch here.
     """
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = records.parser(__doc__)
     parser.add_argument("--index", choices=("bucket", "opensearch"), help="measure only this one")
-    parser.add_argument("--write", action="store_true", help="keep the record")
     options = parser.parse_args()
     if options.write and options.index:
         parser.error("a record is of both indexes: --write goes without --index")
@@ -101,7 +100,7 @@ def main() -> int:
     sizes = " and ".join(sorted({f"{measured.chunks:,}" for measured in results}))
     note = f"{sizes} chunks, {ROUNDS} questions, in turns; the first ratio has a budget of {BUDGET}."
     write = options.write and not missing
-    tell(
+    publish(
         "search",
         [Grid(COLUMNS, rows, note)] if rows else [],
         "tantivy",

@@ -8,7 +8,6 @@ than others, so only the shares are of use.
 
 from __future__ import annotations
 
-import argparse
 import cProfile
 import pstats
 import sys
@@ -17,23 +16,44 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import records
-from benchmarks.embedding_server import MODEL
-from benchmarks.local_embeddings import DIMENSION
-from benchmarks.peers.embeddings import embedding_server
-from benchmarks.peers.generated import documents, questions
-from benchmarks.peers.node import shared_node
-from benchmarks.peers.ragdrop_peer import Ragdrop
-from benchmarks.peers.serving import ServedDocument
-from benchmarks.search_profile_table import profile_table
+from benchmarks.embeddings import DIMENSION, MODEL, documents, embedding_server, questions
+from benchmarks.peers.process import shared_node
+from benchmarks.peers.ragdrop import Ragdrop
+from benchmarks.peers.serving import PeerPlace
+from benchmarks.records import BenchmarkRecord
 from ragdrop import __version__
 
 CHUNKS, QUESTIONS, LIMIT, DEAREST = 2_000, 100, 10, 20
 
 
+def profile_table(record: BenchmarkRecord) -> str:
+    """The functions that take most processor time themselves, as shares of the whole.
+
+    >>> row = {"what": "f", "calls": 2.0, "own": 0.25, "with_calls": 0.5}
+    >>> machine = {"cores": 2, "memory_gb": 24, "processor": "X"}
+    >>> held = {"chunks": 2000, "cpu_ms": 8.0, "dearest": [row]}
+    >>> print(profile_table(BenchmarkRecord("search_profile", "", "", machine, {}, held)).splitlines()[-1])
+    | `f` | 2.0 | 25 % | 50 % |
+    """
+    results = record.results
+    lines = [
+        f"A question over {results['chunks']:,} chunks takes {results['cpu_ms']:.1f} ms of processor time.",
+        "",
+        "| function | calls a question | itself | with what it calls |",
+        "|---|---|---|---|",
+    ]
+    for each in results["dearest"]:
+        what = each["what"].replace("|", "\\|")
+        lines.append(
+            f"| `{what}` | {each['calls']:.1f} | {each['own']:.0%} | {each['with_calls']:.0%} |".replace("%", " %")
+        )
+    return "\n".join(lines)
+
+
 def measure(node: str, embeddings: str) -> dict[str, Any]:
     """Milliseconds of processor time a question, and the functions that take most of it themselves."""
     peer = Ragdrop()
-    peer.open(ServedDocument(embeddings, MODEL, DIMENSION, node, "unused", "search"))
+    peer.open(PeerPlace(embeddings, MODEL, DIMENSION, node, "unused", "search"))
     peer.add(list(documents(CHUNKS)))
     asked = questions(2 * QUESTIONS)
     for question in asked[:QUESTIONS]:
@@ -72,9 +92,7 @@ def named(path: str, line: int, function: str) -> str:
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="keep the record")
-    options = parser.parse_args()
+    options = records.parser(__doc__).parse_args()
     with shared_node() as node, embedding_server(generated=True) as embeddings:
         results = measure(node, embeddings)
     written = records.keep if options.write else records.made

@@ -8,7 +8,6 @@ each written as it comes by the framework's own streaming response, and nothing 
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 import time
@@ -19,7 +18,8 @@ import httpx
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 
-from benchmarks.grids import Grid, tell
+from benchmarks import records
+from benchmarks.records import Grid, publish
 from ragdrop.api.streams import EVENT_STREAM, sse
 from ragdrop.domain.answers import Segment
 from ragdrop.domain.deadlines import Deadline
@@ -50,9 +50,7 @@ class TimedChatModel(ScriptedChatModel):
 
 def main() -> int:
     """Print the three numbers beside their budgets; 1 if one is missed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="keep the record")
-    options = parser.parse_args()
+    options = records.parser(__doc__).parse_args()
     world = World()
     text = " ".join(SENTENCE.format(n=n) for n in range(10, 40))
     world.put("team/pumps.md", text)
@@ -85,7 +83,7 @@ def main() -> int:
         ("checking an answer of 30 sentences, ms", check_ms, CHECK_BUDGET_MS),
     )
     rows = [(name, f"{budget:g}", f"{measured:.2f}") for name, measured, budget in results]
-    tell("streaming", [Grid(("what", "budget", "measured"), rows)], "uvicorn", "fastapi", write=options.write)
+    publish("streaming", [Grid(("what", "budget", "measured"), rows)], "uvicorn", "fastapi", write=options.write)
     return int(any(measured > budget for _, measured, budget in results))
 
 

@@ -9,7 +9,6 @@ ones in the passage's own words.  They were written before the rules and nothing
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import random
@@ -19,13 +18,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.citations import CASES, check_ms, other_passages, passages
+from benchmarks import records
+from benchmarks.citations import CASES, check_ms, false_cases, other_passages, passages, true_cases
 from benchmarks.citations import SEED as CITATION_SEED
 from benchmarks.collections import data_folder
-from benchmarks.grids import Grid, tell
-from benchmarks.local_embeddings import LocalEmbeddings
-from benchmarks.perturbations import false_cases, true_cases
-from benchmarks.rewordings import reworded_cases
+from benchmarks.embeddings import LocalEmbeddings
+from benchmarks.records import Grid, publish
 from groundcheck import ClaimStatus, Passage, SecondOpinion
 from groundcheck.claims import check_cited
 from groundcheck.sentences import content_words
@@ -121,14 +119,10 @@ def _at_most(count: int, of: int) -> float:
 
 
 def generated_pairs(data: Path) -> list[Pair]:
-    """The two generated sets of `benchmarks.citations`: true sentences and planted faults, about as many of each."""
-    held, other = passages(data), other_passages(data)
-    reworded, replanted = reworded_cases(other, CASES, CITATION_SEED)
-    true = [*true_cases(held, CASES, CITATION_SEED + 1), *reworded]
-    false = [*false_cases(held, CASES, CITATION_SEED), *replanted]
-    return [Pair(case.passage, case.sentence.strip(), "") for case in true] + [
-        Pair(case.passage, case.sentence.strip(), case.kind) for case in false
-    ]
+    """The sentences of `benchmarks.citations`: true ones and planted faults, as many of each."""
+    held = passages(data)
+    true, false = true_cases(held, CASES, CITATION_SEED + 1), false_cases(held, CASES, CITATION_SEED)
+    return [Pair(each.passage, each.sentence.strip(), "" if each.is_true else each.kind) for each in [*true, *false]]
 
 
 def kinds(pairs: Sequence[Pair], ask: SecondOpinion | None) -> Iterator[list[str]]:
@@ -189,8 +183,7 @@ def _spent_ms(data: Path, model: LocalEmbeddings) -> float:
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.verification")
-    parser.add_argument("--write", action="store_true", help="keep the record")
+    parser = records.parser(__doc__)
     parser.add_argument("--list", action="store_true", help="show each sentence that went wrong")
     options = parser.parse_args()
     pairs, data = written_pairs(), data_folder()
@@ -219,7 +212,7 @@ def main() -> int:
         grids.append(Grid(("set", "pairs", "balanced accuracy", "words alone", "one answer for all"), other))
     note = f"30 sentences over 10 chunks, ten of them for the verifier: {spent_ms:.0f} ms." if spent_ms else ""
     grids.append(Grid(("set", "sentences", "verified", "of these false", "false at most"), kept, note))
-    tell("verification", grids, write=options.write)
+    publish("verification", grids, write=options.write)
     return 0
 
 

@@ -1,22 +1,42 @@
-"""A peer's program as a process of this one: asked in lines of JSON, ended with the block."""
+"""Run the frameworks: each program in its own environment, and the OpenSearch node that all share."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import queue
+import signal
 import subprocess
+import sys
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from types import TracebackType
 from typing import IO, Any
 
+from opensearchpy import OpenSearch
+
+from benchmarks.embeddings import DIMENSION, MODEL
+from localstack.opensearch import start, stop
+from localstack.opensearch.assembly import HYBRID_RELEASE
+from localstack.processes import choose_port
+
 ENVIRONMENTS = Path(".local/env")
-PEERS = ("langchain", "llama_index", "haystack", "txtai")
 OPEN_TIMEOUT_S, ASK_TIMEOUT_S, END_TIMEOUT_S = 120.0, 600.0, 20.0
 LINES_OF_LOG = 12
+GIVEN = "RAGDROP_BENCH_NODE"  # set by benchmarks/__main__.py for quick runs: a start takes as long as a small benchmark
+NAMES = {"langchain": "LangChain", "llama_index": "LlamaIndex", "haystack": "Haystack", "txtai": "txtai"}
+CONFIGURATIONS: dict[str, tuple[str, ...]] = {
+    "langchain": ("hybrid", "hybrid-60", "vector"),
+    "llama_index": ("hybrid", "hybrid-60", "vector"),
+    "haystack": ("hybrid", "hybrid-dbsf", "vector"),
+    "txtai": ("hybrid", "vector"),
+}
+"""The first is the framework's recommended one, with the values of its documentation; the others are for fairness."""
 
 
 class PeerError(Exception):
@@ -24,10 +44,10 @@ class PeerError(Exception):
 
 
 class PeerProcess:
-    """The program `benchmarks/peers/NAME_peer.py` in its own environment, which `make bench-env` makes.
+    """The program `benchmarks/peers/NAME.py` in its own environment, which `make bench-env` makes.
 
     Args:
-        name: One of PEERS.
+        name: Of a framework, else a module of ours.
         root: The repository's root.
         command: In place of the program, for tests.
     """
@@ -36,7 +56,7 @@ class PeerProcess:
         self.name = name
         self._root = root or Path.cwd()
         python = self._root / ENVIRONMENTS / f"peer-{name}" / "bin" / "python"
-        self._command = command or [str(python), "-m", f"benchmarks.peers.{name}_peer"]
+        self._command = command or [str(python if name in NAMES else sys.executable), "-m", f"benchmarks.peers.{name}"]
 
     def __enter__(self) -> PeerProcess:
         """Start it.
@@ -82,7 +102,7 @@ class PeerProcess:
         self._log.close()
 
     def open(self, **place: Any) -> dict[str, Any]:
-        """Set it up; the fields are those of `serving.Place`."""
+        """Set it up; the fields are those of `serving.PeerPlace`."""
         return self.ask("open", timeout_s=OPEN_TIMEOUT_S, **place)
 
     def ask(self, op: str, *, timeout_s: float = ASK_TIMEOUT_S, **fields: Any) -> dict[str, Any]:
@@ -121,3 +141,70 @@ def _environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
     quiet = {"HAYSTACK_TELEMETRY_ENABLED": "False", "LANGSMITH_TRACING": "false", "HF_HUB_OFFLINE": "1"}
     return kept | quiet | {"NO_PROXY": "*", "PYTHONUNBUFFERED": "1"}
+
+
+def _ended(number: int, _frame: object) -> None:
+    """Without this the node would outlive a benchmark that ran out of its time."""
+    sys.exit(128 + number)
+
+
+@contextmanager
+def shared_node() -> Iterator[str]:
+    """The URL of a node for this block: the one that the run of several benchmarks has started, else one of its own.
+
+    A SIGTERM ends the block like an exception.
+    """
+    if GIVEN in os.environ:
+        yield os.environ[GIVEN]
+        return
+    signal.signal(signal.SIGTERM, _ended)
+    with tempfile.TemporaryDirectory(prefix="ragdrop-peers-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)  # the node of a root user runs as another one
+        alone = {name: value for name, value in os.environ.items() if name != "OPENSEARCH_URL"}
+        node = start(Path(folder), choose_port(), release=HYBRID_RELEASE, environ=alone)
+        try:
+            yield node.url
+        finally:
+            stop(node)
+
+
+def pid_of(url: str) -> int | None:
+    """The process of the node at *url*; None where it is not one of this machine, or in a container."""
+    with OpenSearch(url) as client:
+        [node] = client.nodes.info(metric="process")["nodes"].values()
+    pid = int(node["process"]["id"])
+    command = Path(f"/proc/{pid}/cmdline")
+    return pid if command.exists() and b"opensearch" in command.read_bytes() else None
+
+
+def title(name: str, configuration: str) -> str:
+    """What a contender is called in a table.
+
+    >>> title("llama_index", "hybrid")
+    'LlamaIndex, hybrid'
+    """
+    return f"{NAMES[name]}, {configuration}"
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A framework that runs, and how it was set up."""
+
+    peer: PeerProcess
+    place: Mapping[str, Any]
+
+    def switch(self, configuration: str) -> dict[str, Any]:
+        """What it tells of itself in another configuration."""
+        return self.peer.open(**self.place, configuration=configuration)
+
+
+@contextmanager
+def running(
+    name: str, *, opensearch_url: str, embedding_url: str, label: str, command: list[str] | None = None, **more: Any
+) -> Iterator[Contender]:
+    """A framework that `switch` sets up; its index, which *label* tells apart, goes in the end."""
+    index = "peer-" + hashlib.sha256(f"{name} {label}".encode()).hexdigest()[:12]
+    place = {"embedding_url": embedding_url, "embedding_model": MODEL, "dimension": DIMENSION}
+    with PeerProcess(name, command=command) as peer:
+        yield Contender(peer, place | {"opensearch_url": opensearch_url, "index": index} | more)
+        peer.ask("close")

@@ -44,7 +44,7 @@ CANDIDATES = 3  # chunks asked for a document wanted, as in ragdrop, so that ten
 
 
 @dataclass(frozen=True)
-class ServedDocument:
+class PeerPlace:
     """Where a peer finds what it needs, and which of its configurations is wanted."""
 
     embedding_url: str
@@ -66,7 +66,7 @@ class Peer:
     shared = True
     """Whether all configurations search the same index."""
 
-    def open(self, place: ServedDocument) -> str:
+    def open(self, place: PeerPlace) -> str:
         """Set up for *place*; says its settings in one line."""
         raise NotImplementedError
 
@@ -140,7 +140,7 @@ def serve(peer: Peer) -> None:
 
 def _answer(peer: Peer, op: str, asked: dict[str, Any]) -> dict[str, Any]:
     if op == "open":
-        settings = peer.open(ServedDocument(**asked))
+        settings = peer.open(PeerPlace(**asked))
         versions = {name: version(name) for name in peer.distributions}
         return {"ok": True, "versions": versions, "settings": settings, "shared": peer.shared}
     if op == "close":

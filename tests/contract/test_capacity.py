@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.cost.capacity import index_units, read_units, size_of, write_units
+from benchmarks.cost_counter import index_units, read_units, size_of, write_units
 from tests.contract.aws_fixtures import table_engine
 
 SIZES = [0, 900, 1_100, 4_000, 4_200, 9_000]

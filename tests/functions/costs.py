@@ -19,8 +19,7 @@ from moto import mock_aws
 from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType
 
-from benchmarks.cost.capacity import Item
-from benchmarks.cost.counter import RequestCounter, Usage
+from benchmarks.cost_counter import Item, RequestCounter, Usage
 from ragdrop.domain.deadlines import Deadline
 from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from tests.functions.conftest import EXAMPLE_BUCKET, REGION, Deployment

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import records
-from benchmarks.cost.usages import differences, read, with_units
+from benchmarks.cost import differences, read, with_units
 from tests.contract.opensearch_node import opensearch_url
 from tests.functions.costs import count_operations, counted_service, opensearch_settings
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.collections import Collection
-from benchmarks.local_embeddings import LocalEmbeddings
+from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.own_words import SAMPLE_VAULT, OwnWordsOutcome, asking, documents_of, measure, whole_list
 from benchmarks.quality_pipeline import TENANT, Pushed, pushed, soon
 from localstack.models.answerer import answer

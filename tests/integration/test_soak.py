@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.soak.run import soak
-from benchmarks.soak.work import SoakDocument
+from benchmarks.soak import SoakDocument, soak
 from tests.integration.commands import Tenant
 from tests.stacks import LocalStack
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks import records
-from benchmarks.peers_quality_table import quality_table
-from benchmarks.peers_speed_table import speed_table
+from benchmarks.peers_quality import quality_table
+from benchmarks.peers_speed import speed_table
 from benchmarks.records import BenchmarkRecord
-from benchmarks.report import ROOT, TABLES, ReportTable, pages, placed, tables
+from benchmarks.registry import BENCHMARKS, Table
+from benchmarks.report import ROOT, SETTLED, TABLES, pages, placed, tables
 
 MACHINE = {"cores": 2, "memory_gb": 24, "processor": "X"}
 
@@ -24,7 +25,7 @@ def test_a_page_has_the_tables_that_the_kept_records_make(path: str) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_every_table_has_a_place_in_its_page(table: ReportTable) -> None:
+def test_every_table_has_a_place_in_its_page(table: Table) -> None:
     page = (ROOT / table.page).read_text("utf-8")
 
     assert "here" in placed(table, "here", page)
@@ -33,6 +34,25 @@ def test_every_table_has_a_place_in_its_page(table: ReportTable) -> None:
 def test_a_table_without_a_place_is_an_error() -> None:
     with pytest.raises(ValueError, match="0 times"):
         placed(TABLES[0], "text", "a page without marks")
+
+
+def test_a_table_is_settled_if_no_benchmark_keeps_its_record() -> None:
+    kept = {name for each in BENCHMARKS.values() for name in each.records} | {"peers_speed_large"}
+    single = {table.name: table for table in TABLES if len(table.needs) == 1}
+
+    assert {name for name, table in single.items() if table.settled} == {
+        name for name, table in single.items() if table.needs[0] not in kept
+    }
+    assert SETTLED.strip() in tables(ROOT / records.WHOLE)["ocr"][1].replace("\n", " ")
+
+
+def test_every_benchmark_is_a_program_with_its_options() -> None:
+    for benchmark in BENCHMARKS.values():
+        module, *options = benchmark.command or (benchmark.name,)
+        source = (ROOT / f"benchmarks/{module}.py").read_text("utf-8")
+        assert "records.parser(__doc__" in source, module
+        assert all(f"{each.removeprefix('--')}=" in source for each in benchmark.options), module
+        assert all(f'"{each}"' in source for each in options), module
 
 
 def test_a_folder_without_records_makes_no_table(tmp_path: Path) -> None:

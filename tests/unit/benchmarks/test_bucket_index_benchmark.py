@@ -6,9 +6,21 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-from benchmarks.bucket_corpus import FILTERS, REF, clustered, corpus, index_over, number_of, questions, soon
-from benchmarks.bucket_folder import FolderManifests, FolderObjectStore, PacedObjectStore
-from benchmarks.exact_search import nearest, unit
+from benchmarks.bucket_process import (
+    FILTERS,
+    REF,
+    FolderManifests,
+    FolderObjectStore,
+    PacedObjectStore,
+    clustered,
+    corpus,
+    index_over,
+    nearest,
+    number_of,
+    questions,
+    soon,
+    unit,
+)
 from ragdrop.domain.chunks import CandidateQuery, Filters
 
 

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from benchmarks.change.counts import Counts, GivenText
-from benchmarks.change.run import lived
-from benchmarks.change.script import Step, markers, steps
-from benchmarks.change.table import change_table
+from benchmarks.change import change_table, lived
+from benchmarks.change_script import Counts, GivenText, Step, markers, steps
 
 
 class Holding:

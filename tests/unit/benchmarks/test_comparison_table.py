@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.comparison_rows import answer_rows, change_rows, cold_start_rows, ingest_rows, pace_rows
-from benchmarks.comparison_table import QUALITY, comparison_table
-from benchmarks.peers.contenders import CONFIGURATIONS, NAMES, title
+from benchmarks.comparison import (
+    QUALITY,
+    answer_rows,
+    change_rows,
+    cold_start_rows,
+    comparison_table,
+    ingest_rows,
+    pace_rows,
+)
+from benchmarks.peers.process import CONFIGURATIONS, NAMES, title
 from benchmarks.records import BenchmarkRecord
 
 MACHINE = {"cores": 2, "memory_gb": 24, "processor": "X"}

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.load.figures import figures, growth, missed, percentile
-from benchmarks.load.questions import questions
+from benchmarks.load import figures, growth, missed_budgets, percentile, questions
 
 
 def sample(at_s: float, ms: float, **told: Any) -> dict[str, Any]:
@@ -46,9 +45,9 @@ def test_what_does_not_answer_200_is_an_error_and_named_by_its_code() -> None:
 def test_each_line_of_the_budget_that_is_missed_is_named(change: dict[str, Any], said: str) -> None:
     good = {"p95_ms": 299.0, "p99_ms": 499.0, "errors": 0.009, "fallbacks": 0.049}
 
-    assert missed(good) == []
-    assert missed(good | change) == [said]
-    assert missed(good | {"spike": good | change}) == [f"spike {said}"]
+    assert missed_budgets(good) == []
+    assert missed_budgets(good | change) == [said]
+    assert missed_budgets(good | {"spike": good | change}) == [f"spike {said}"]
 
 
 def test_memory_that_stays_grows_by_nothing() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.growth.page import tables
+from benchmarks.growth import tables
 from benchmarks.parity import counted, explained
 from benchmarks.records import WHOLE, read
 from tests.aws.call_shapes import SHAPES

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.goals_table import load_goals, served_goals
+from benchmarks.comparison import load_goals, served_goals
 from benchmarks.records import BenchmarkRecord
-from benchmarks.served.table import served_table, turn_figures
+from benchmarks.served import served_table, turn_figures
 
 
 def turn(searches: int, *, cpu_s: float) -> dict[str, Any]:

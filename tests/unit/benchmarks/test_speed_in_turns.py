@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.peers.process import PeerError
-from benchmarks.peers_speed import ADD_AT_ONCE, CALLERS, IN_TURN, fill, in_turns
-from benchmarks.peers_speed_table import speed_table
+from benchmarks.peers_speed import ADD_AT_ONCE, CALLERS, IN_TURN, fill, in_turns, speed_table
 from benchmarks.records import BenchmarkRecord
 
 ASKED = [f"question {number}" for number in range(2 * IN_TURN)]

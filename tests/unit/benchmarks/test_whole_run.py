@@ -13,9 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import records
-from benchmarks.__main__ import SOURCES, UNTIMED, VARIANTS, ordered, planned, wrote
-from benchmarks.goals_table import of_one_run
-from benchmarks.whole_run import (
+from benchmarks.__main__ import (
     FAILED,
     KEPT,
     LEAST_LIMIT_S,
@@ -29,7 +27,10 @@ from benchmarks.whole_run import (
     UnattendedRun,
     execute,
     merged,
+    planned,
+    wrote,
 )
+from benchmarks.comparison import of_one_run
 
 
 class Clock:
@@ -67,13 +68,13 @@ def run(
     return {each.name: each for each in found}, programs
 
 
-def jobs(names: str, expected_s: float = 60.0, *, beside: str = "") -> list[BenchmarkJob]:
+def jobs(names: str, expected_s: float = 60.0, *, shares: str = "") -> list[BenchmarkJob]:
     """A job a letter."""
-    return [BenchmarkJob(name, [], expected_s, beside=name in beside) for name in names]
+    return [BenchmarkJob(name, [], expected_s, shares=name in shares) for name in names]
 
 
 def test_a_failure_stops_no_other_and_each_end_has_its_name() -> None:
-    found, _ = run(jobs("abcde", beside="ab"), {"a": 3, "c": 1, "d": None}, kept="bc")
+    found, _ = run(jobs("abcde", shares="ab"), {"a": 3, "c": 1, "d": None}, kept="bc")
 
     ends = {name: (each.what, each.code) for name, each in found.items()}
     assert ends == {"a": (FAILED, 3), "b": (KEPT, 0), "c": (MISSED, 1), "d": (STOPPED, 1), "e": (NOTHING, 0)}
@@ -94,7 +95,7 @@ def test_what_is_expected_to_outlast_the_run_is_skipped_and_what_fits_is_run() -
 
 
 def test_jobs_run_in_their_order_and_neighbours_that_measure_no_time_share_the_lanes() -> None:
-    _, programs = run(jobs("abcde", beside="cd"), {})
+    _, programs = run(jobs("abcde", shares="cd"), {})
 
     assert list(programs.limits)[:2] == ["a", "b"]
     assert set(list(programs.limits)[2:4]) == {"c", "d"}
@@ -136,15 +137,8 @@ def test_a_benchmark_is_expected_to_take_what_it_took_in_the_last_run() -> None:
     found = {job.name: job for job in planned(["search", "quality"], last)}
 
     assert found["search"].expected_s == 77.0
-    assert (found["search"].beside, found["quality"].beside) == (False, True)
+    assert (found["search"].shares, found["quality"].shares) == (False, True)
     assert found["search"].command[2:] == ["benchmarks.search", "--write"]
-
-
-def test_a_whole_run_has_every_benchmark_once() -> None:
-    names = ordered()
-
-    assert sorted(names) == sorted({*SOURCES, *VARIANTS})
-    assert set(UNTIMED) <= {*names}
 
 
 def test_the_goals_say_which_of_their_records_come_from_one_run() -> None:

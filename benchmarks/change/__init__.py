@@ -1,1 +1,0 @@
-"""What is stale, double or missing while a folder changes, beside other frameworks."""

@@ -1,1 +1,0 @@
-"""How long functions take to start and how large they are, beside those of other frameworks."""

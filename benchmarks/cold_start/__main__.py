@@ -1,8 +1,0 @@
-"""Run it: `python -m benchmarks.cold_start`."""
-
-import sys
-
-from benchmarks.cold_start.run import main
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,1 +1,0 @@
-"""What each operation asks of AWS, counted."""

@@ -1,0 +1,401 @@
+"""The local default model with its vectors cached on disk, generated vectors, and servers of both.
+
+python -m benchmarks.embeddings --port 8123 [--delay-ms 5] [--generated [--keep]]
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import itertools
+import json
+import os
+import random
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from operator import mul
+from pathlib import Path
+from threading import Lock, Thread
+from types import TracebackType
+
+import httpx
+import uvicorn
+from starlette.applications import Starlette
+
+from localstack.models.embedding_server import Embedded, embedding_app
+from localstack.models.serving import serve
+from ragdrop.domain.chunks import Vector, vector
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.models import EmbeddingSpace
+
+PYTHON = Path(".local/env/models/bin/python")
+SERVER = (str(PYTHON), "-m", "localstack.models.embedding_server")
+MODEL = "all-MiniLM-L6-v2"
+START_TIMEOUT_S = 120.0
+AT_ONCE = 500  # values of one statement; SQLite takes 999 in any build
+LOCK_TIMEOUT_S = 60.0
+DIMENSION = 384
+SPACE = EmbeddingSpace(MODEL, DIMENSION)
+BATCH = 64
+SYLLABLES = [first + second for first in "bcdfgklmnprst" for second in "aeiou"]
+VOCABULARY = [one + two for one in SYLLABLES for two in SYLLABLES]
+FREQUENCIES = list(itertools.accumulate(1 / rank for rank in range(2, len(VOCABULARY) + 2)))  # Zipf's law
+WORDS_A_DOCUMENT = 60  # one chunk for every framework: about 150 tokens
+DIRECTIONS = 200  # the subjects that vectors gather around
+THREAD_TIMEOUT_S = 30.0
+PROCESS_TIMEOUT_S = 60.0
+
+
+class EmbeddingServer:
+    """Started when it is made, and answering then; `close` stops it.  `make setup` makes its environment."""
+
+    def __init__(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}/v1"
+        self._process = subprocess.Popen([*SERVER, "--port", str(port)], stdout=subprocess.DEVNULL)  # noqa: S603 - our own
+        self._http = httpx.Client(timeout=300.0, trust_env=False)
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while not self._answers():
+            if time.monotonic() > deadline or self._process.poll() is not None:
+                self.close()
+                sys.exit("the embedding server did not start")
+            time.sleep(0.2)
+
+    def post(self, texts: list[str]) -> bytes:
+        """The body of the server's answer, vectors as lists of numbers."""
+        reply = self._http.post(f"{self.url}/embeddings", json={"model": MODEL, "input": texts})
+        reply.raise_for_status()
+        return reply.content
+
+    def close(self) -> None:
+        """Stop the server."""
+        self._http.close()
+        self._process.terminate()
+        self._process.wait(timeout=30)
+
+    def _answers(self) -> bool:
+        try:
+            self.post(["a"])
+        except httpx.HTTPError:
+            return False
+        return True
+
+
+def cache_folder() -> Path:
+    """RAGDROP_BENCH_CACHE, else `.local/bench`; made where it is missing."""
+    folder = Path(os.environ.get("RAGDROP_BENCH_CACHE") or ".local/bench")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+class EmbeddingsCache:
+    """Unit vectors of one model by text."""
+
+    def __init__(self, model: str, folder: Path | None = None) -> None:
+        self._model = model
+        self._file = sqlite3.connect(
+            (folder or cache_folder()) / "embeddings.db",
+            timeout=LOCK_TIMEOUT_S,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        self._file.execute("PRAGMA journal_mode = WAL")
+        self._file.execute("PRAGMA synchronous = NORMAL")
+        self._file.execute(
+            "CREATE TABLE IF NOT EXISTS embeddings (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def get(self, texts: Sequence[str]) -> dict[str, array[float]]:
+        """The vectors that are known, by text."""
+        keys = {self._key(text): text for text in texts}
+        names = list(keys)
+        found: dict[str, array[float]] = {}
+        for first in range(0, len(names), AT_ONCE):
+            wanted = names[first : first + AT_ONCE]
+            marks = ", ".join("?" * len(wanted))
+            rows = self._file.execute(f"SELECT key, vector FROM embeddings WHERE key IN ({marks})", wanted)  # noqa: S608
+            found.update((keys[key], array("f", vector)) for key, vector in rows)
+        return found
+
+    def put(self, vectors: Mapping[str, array[float]]) -> None:
+        """Keep the vectors of these texts."""
+        rows: Iterable[tuple[bytes, bytes]] = ((self._key(text), held.tobytes()) for text, held in vectors.items())
+        self._file.execute("BEGIN IMMEDIATE")
+        self._file.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?)", rows)
+        self._file.execute("COMMIT")
+
+    def _key(self, text: str) -> bytes:
+        model = self._model.encode()
+        return hashlib.sha256(len(model).to_bytes(4, "big") + model + text.encode()).digest()
+
+
+class LocalEmbeddings:
+    """An Embedder whose server starts with the first text that was never seen; `make setup` makes its environment.
+
+    Leaving the block stops the server.
+    """
+
+    def __enter__(self) -> LocalEmbeddings:
+        """Open the cache."""
+        self._cache = EmbeddingsCache(MODEL)
+        self._server: EmbeddingServer | None = None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop the server, if it was started."""
+        if self._server is not None:
+            self._server.close()
+        self._cache.close()
+
+    @cached_property
+    def tokenizer(self) -> bytes:
+        """The model's `tokenizer.json`, without truncation."""
+        kept = cache_folder() / f"{MODEL}.tokenizer.json"
+        if not kept.exists():
+            draft = kept.with_suffix(f".{os.getpid()}")
+            subprocess.run([*SERVER, "--write-tokenizer", str(draft)], check=True, timeout=60)  # noqa: S603 - our own
+            draft.replace(kept)
+        return kept.read_bytes()
+
+    def ranked(self, questions: list[str], texts: list[str]) -> list[list[int]]:
+        """For each question the places of all texts, nearest first by cosine."""
+        vectors = self.embed(texts)
+        cosines = [[sum(map(mul, asked, vector)) for vector in vectors] for asked in self.embed(questions)]
+        return [sorted(range(len(vectors)), key=near.__getitem__, reverse=True) for near in cosines]
+
+    def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
+        """The vector of a question."""
+        return self.embed([text])[0]
+
+    def passages(self, texts: Sequence[str], space: EmbeddingSpace, deadline: Deadline) -> list[Vector]:
+        """The vectors of passages."""
+        return self.embed(texts)
+
+    def embed(self, texts: Sequence[str]) -> list[array[float]]:
+        """A unit vector each; only texts not seen before are computed, and are kept batch by batch."""
+        found = self._cache.get(texts)
+        missing = sorted(set(texts) - found.keys(), key=len)  # a batch costs what its longest text costs
+        for start in range(0, len(missing), BATCH):
+            made = self.computed(missing[start : start + BATCH])
+            self._cache.put(made)
+            found |= made
+            if sys.stderr.isatty() or start // BATCH % 10 == 0:
+                print(f"embedded {start + len(made)} of {len(missing)} new texts", file=sys.stderr, flush=True)
+        return [found[text] for text in texts]
+
+    def computed(self, texts: Sequence[str]) -> dict[str, array[float]]:
+        """The same, not looked up and not kept."""
+        if self._server is None:
+            self._server = EmbeddingServer()
+        vectors = json.loads(self._server.post(list(texts)))["data"]
+        return {text: array("f", item["embedding"]) for text, item in zip(texts, vectors, strict=True)}
+
+
+def documents(count: int, seed: int = 7) -> Iterator[dict[str, str]]:
+    """Short documents of unequally frequent words, with a title of their own."""
+    source = random.Random(seed)
+    for number in range(count):
+        title = f"Note {number}"
+        words = " ".join(source.choices(VOCABULARY, cum_weights=FREQUENCIES, k=WORDS_A_DOCUMENT))
+        yield {"id": f"n{number}", "title": title, "text": f"# {title}\n\n{words}"}
+
+
+def questions(count: int, seed: int = 11) -> list[str]:
+    """Different questions of five words, neither the commonest nor the rarest."""
+    source = random.Random(seed)
+    return [" ".join(source.sample(VOCABULARY[20:2_000], 5)) for _ in range(count)]
+
+
+class GeneratedModel:
+    """A model in name only: a text's vector lies near one of some directions, chosen by the text's digest.
+
+    Args:
+        delay_s: How long each request takes at least, as a model takes its time for a question.
+        keeps: Whether the vectors of passages, texts that come with others, are kept for the next who asks; never
+            where filling is measured, as the first to ask would wait longest.
+    """
+
+    name, dimension = MODEL, DIMENSION
+
+    def __init__(self, delay_s: float = 0.0, *, keeps: bool = False) -> None:
+        self._delay_s, self._keeps = delay_s, keeps
+        self._kept: dict[bytes, bytes] = {}
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """Unit vectors; tokens are not counted."""
+        if self._delay_s:
+            time.sleep(self._delay_s)
+        return Embedded([self._made(text, keep=self._keeps and len(texts) > 1) for text in texts], 0)
+
+    def _made(self, text: str, *, keep: bool) -> bytes:
+        digest = hashlib.sha256(text.encode()).digest()
+        made = self._kept.get(digest) if keep else None
+        if made is None:
+            made = self._vector(digest).tobytes()
+            if keep:
+                self._kept[digest] = made
+        return made
+
+    @cached_property
+    def _directions(self) -> list[array[float]]:
+        source = random.Random(384)
+        return [vector(source.gauss(0, 1) for _ in range(DIMENSION)) for _ in range(DIRECTIONS)]
+
+    def _vector(self, digest: bytes) -> array[float]:
+        source = random.Random(digest)
+        middle, spread = source.choice(self._directions), DIMENSION**-0.5
+        return vector(value + source.gauss(0, spread) for value in middle)
+
+
+class TimedModel(GeneratedModel):
+    """Vectors made from digests, after *text_s* a text: as if one core computed them, however busy this machine is.
+
+    `texts` counts texts, `calls` requests; `busy_s` is the time that they took.
+    """
+
+    def __init__(self, text_s: float) -> None:
+        super().__init__()
+        self._text_s, self._lock = text_s, Lock()
+        self.texts, self.calls, self.busy_s = 0, 0, 0.0
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """One request after the other."""
+        with self._lock:
+            began = time.perf_counter()
+            made = super().embed(texts)
+            time.sleep(max(0.0, began + self._text_s * len(texts) - time.perf_counter()))
+            self.texts, self.calls = self.texts + len(texts), self.calls + 1
+            self.busy_s += time.perf_counter() - began
+            return made
+
+    def reset(self) -> None:
+        """Count from nothing."""
+        self.texts, self.calls, self.busy_s = 0, 0, 0.0
+
+
+@contextmanager
+def in_thread(app: Starlette) -> Iterator[str]:
+    """Its URL, ending in `/v1`; it stops with the block.
+
+    Raises:
+        TimeoutError: It did not start.
+    """
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
+        thread = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        until = time.monotonic() + THREAD_TIMEOUT_S
+        while not server.started:
+            if time.monotonic() > until:
+                raise TimeoutError("the server did not start")
+            time.sleep(0.05)
+        try:
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            server.should_exit = True
+            thread.join(timeout=10)
+
+
+class CachedModel:
+    """The local default model behind the vectors that earlier runs kept.
+
+    Args:
+        model: What embeds texts never seen.
+        delay_s: How long each request takes at least, as a model takes its time for a question.
+    """
+
+    name, dimension = MODEL, DIMENSION
+
+    def __init__(self, model: LocalEmbeddings, delay_s: float = 0.0) -> None:
+        self._model, self._delay_s, self._lock = model, delay_s, Lock()
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """Their vectors; tokens are not counted."""
+        if self._delay_s:
+            time.sleep(self._delay_s)
+        with self._lock:
+            vectors = self._model.embed(texts)
+        return Embedded([vector.tobytes() for vector in vectors], 0)
+
+
+@contextmanager
+def embedding_server(delay_s: float = 0.0, *, generated: bool = False, keeps: bool = False) -> Iterator[str]:
+    """The URL (ending in `/v1`) of a server in a process of its own; see `embedding_process`."""
+    with embedding_process(delay_s, generated=generated, keeps=keeps) as (url, _):
+        yield url
+
+
+@contextmanager
+def embedding_process(
+    delay_s: float = 0.0, *, generated: bool = False, keeps: bool = False
+) -> Iterator[tuple[str, int]]:
+    """URL (ending in `/v1`) and pid of a server in a process of its own; its vectors are a model's, or *generated*.
+
+    For *keeps* see GeneratedModel.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "benchmarks.embeddings", "--port", str(port)]
+    command += ["--delay-ms", str(delay_s * 1_000)]
+    command += [flag for flag, wanted in (("--generated", generated), ("--keep", keeps)) if wanted]
+    process = subprocess.Popen(command)  # noqa: S603 - our own
+    try:
+        _wait(f"http://127.0.0.1:{port}/health", process)
+        yield f"http://127.0.0.1:{port}/v1", process.pid
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + PROCESS_TIMEOUT_S
+    with httpx.Client(trust_env=False) as http:
+        while True:
+            try:
+                http.get(url).raise_for_status()
+            except httpx.HTTPError:
+                if process.poll() is not None or time.monotonic() > deadline:
+                    sys.exit("the embedding server did not start")
+                time.sleep(0.1)
+            else:
+                return
+
+
+def main() -> None:
+    """Serve until SIGTERM."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.embeddings")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--delay-ms", type=float, default=0.0, help="each request takes at least so long")
+    parser.add_argument("--generated", action="store_true", help="made vectors in place of a model's")
+    parser.add_argument("--keep", action="store_true", help="keep made vectors of passages")
+    options = parser.parse_args()
+    delay_s = options.delay_ms / 1_000
+    if options.generated:
+        serve(embedding_app(GeneratedModel(delay_s, keeps=options.keep)), "127.0.0.1", options.port)
+        return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # which uvicorn raises again: the model's server ends too
+    with LocalEmbeddings() as model:
+        serve(embedding_app(CachedModel(model, delay_s)), "127.0.0.1", options.port)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,391 @@
+"""Growth: query time, memory and size by chunks, tenants and links, on both indexes, with the exponents of the fits.
+
+    python -m benchmarks.growth [--quick] [--write] [--part NAME ...]
+
+Texts and vectors are generated, 384 dimensions.  A question is one search for candidates: vector and words, 30 each, by
+the adapter; with links it is a whole search with defaults, over fakes of all but the index.  Every index of a part is
+there from the beginning, and the questions go to them in turns, so that what else the machine does is in all of them
+alike.  `--write` keeps the figures, a part that is not run keeps those that it has, and draws docs/evidence/growth.svg
+where the environment .local/env/plots is; `python -m benchmarks.report --write` then writes the page.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from itertools import pairwise
+from math import exp, log
+from statistics import median, quantiles
+from typing import Any
+
+from benchmarks import records
+from benchmarks.generated_chunks import batches, questions, soon
+from benchmarks.growth_engines import Engine, NodeEngine, bucket, opensearch
+from benchmarks.plots import draw
+from benchmarks.search import vocabulary
+from ragdrop.domain.chunks import CandidateQuery
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.history import SHARDS
+from ragdrop.domain.queries import Query
+from ragdrop.domain.tenants import IndexRef
+from testing.memory_registry import MemoryRegistry
+from tests.world import World
+
+BLOCK = 5  # questions asked in a row before the next index has its turn
+PARAGRAPHS, WORDS, LINKED_AT_ONCE = 6, 120, 50
+READS = ("heads", "named_and_heads", "change_counts")  # of the registry: what a search reads in batches
+TEN_TIMES, OTHERS = 1.5, 1.10  # p50 with ten times the chunks; with other tenants' data (issue 10, goal 6)
+TITLES = {"bucket": "The bucket index", "opensearch": "OpenSearch"}
+GROWING = {"p50_ms": "p50", "p95_ms": "p95", "own_cpu_ms": "CPU here", "index_cpu_ms": "CPU of the node"}
+PACKAGES = ("tantivy", "simsimd", "opensearch-py")
+ENGINES: dict[str, Callable[[], AbstractContextManager[Engine]]] = {"bucket": bucket, "opensearch": opensearch}
+KINDS: dict[str, Callable[[Engine, Extent], dict[str, Any]]] = {
+    "sizes": lambda engine, extent: measure_sizes(engine, extent.sizes, extent.rounds),
+    "tenants": lambda engine, extent: measure_tenants(engine, extent.tenants, extent.tenant_chunks, extent.rounds),
+    "links": lambda engine, extent: measure_links(engine, extent.links, extent.documents, extent.rounds),
+}
+PARTS = [f"{engine}-{kind}" for engine in ENGINES for kind in KINDS]
+
+
+@dataclass
+class Taken:
+    """What questions to one index took."""
+
+    wall_ms: list[float] = field(default_factory=list)
+    own_cpu_s: float = 0.0
+    index_cpu_s: float = 0.0
+
+    def figures(self) -> dict[str, float]:
+        """Percentiles and processor time a question, milliseconds."""
+        asked = len(self.wall_ms)
+        return {
+            "p50_ms": round(median(self.wall_ms), 2),
+            "p95_ms": round(quantiles(self.wall_ms, n=20)[18], 2),
+            "own_cpu_ms": round(1_000 * self.own_cpu_s / asked, 2),
+            "index_cpu_ms": round(1_000 * self.index_cpu_s / asked, 2),
+        }
+
+
+def fill(engine: Engine, ref: IndexRef, count: int, *, seed: int) -> float:
+    """Write *count* chunks of the tenant of *ref*, to be settled; seconds of writing without making the chunks."""
+    spent_s = 0.0
+    for batch in batches(ref.tenant, count, random.Random(seed)):
+        began = time.perf_counter()
+        engine.index.upsert(ref, batch, soon())
+        spent_s += time.perf_counter() - began
+    return spent_s
+
+
+def ask(engine: Engine, refs: Mapping[str, IndexRef], rounds: int) -> dict[str, dict[str, float]]:
+    """The same questions to every index, some in a row, then the next index, their order changing; by name."""
+    asked = questions(rounds, random.Random(5))
+    for ref in refs.values():  # all of them once before anything counts: a node compiles what it runs often
+        _ask(engine, ref, asked, Taken())
+    taken = {name: Taken() for name in refs}
+    names = list(refs)
+    for first in range(0, rounds, BLOCK):
+        for name in names:
+            _ask(engine, refs[name], asked[first : min(first + BLOCK, rounds)], taken[name])
+        names.append(names.pop(0))
+    return {name: each.figures() for name, each in taken.items()}
+
+
+def _ask(engine: Engine, ref: IndexRef, asked: Sequence[CandidateQuery], taken: Taken) -> None:
+    index_cpu_s, own_cpu_s = engine.cpu_s(), time.process_time()
+    for question in asked:
+        began = time.perf_counter()
+        engine.index.candidates(ref, [question], soon())
+        taken.wall_ms.append((time.perf_counter() - began) * 1_000)
+    taken.own_cpu_s += time.process_time() - own_cpu_s
+    taken.index_cpu_s += engine.cpu_s() - index_cpu_s
+
+
+def measure_sizes(engine: Engine, sizes: Sequence[int], rounds: int) -> dict[str, Any]:
+    """Figures by number of chunks, as text, for JSON has no other keys."""
+    refs = {str(size): engine.ref(str(size), "acme") for size in sizes}
+    found: dict[str, dict[str, Any]] = {}
+    for name, ref in refs.items():
+        written_s = fill(engine, ref, int(name), seed=int(name))
+        engine.settle(ref)
+        found[name] = {
+            "written_a_second": round(int(name) / written_s),
+            "memory_mb": {kind: round(mb) for kind, mb in engine.memory_mb(ref).items()},
+        }
+    for name, figures in ask(engine, refs, rounds).items():
+        found[name] |= figures | {"bytes_a_chunk": round(engine.size_bytes(refs[name]) / int(name))}
+    return found
+
+
+def measure_tenants(engine: Engine, tenants: Sequence[int], chunks: int, rounds: int) -> dict[str, Any]:
+    """Figures of the first tenant's questions by number of tenants, each with *chunks* chunks."""
+    refs = {}
+    for count in tenants:
+        name = f"shared-{count}"
+        for number in range(count):
+            ref = engine.ref(name, f"tenant-{number}")
+            fill(engine, ref, chunks, seed=number)
+        refs[str(count)] = engine.ref(name, "tenant-0")
+        engine.settle(refs[str(count)])
+    return {"chunks_a_tenant": chunks} | ask(engine, refs, rounds)
+
+
+class CountedReads:
+    """A registry whose batch reads are counted: calls, and items asked for."""
+
+    def __init__(self) -> None:
+        self._registry: Any = MemoryRegistry()
+        self.calls = self.items = 0
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._registry, name)
+        if name not in READS:
+            return found
+
+        def call(*asked: Any) -> Any:  # lists of what is asked for, then a deadline
+            self.calls += 1
+            self.items += SHARDS if name == "change_counts" else sum(map(len, asked[:-1]))
+            return found(*asked)
+
+        return call
+
+
+class _Vault:
+    """A tenant whose every document has so many links; the words are the same with any number of them."""
+
+    def __init__(self, links: int, documents: int, engine: Engine) -> None:
+        source = random.Random(3)
+        self.registry = CountedReads()
+        self.world = World(f"links-{links}", index=engine.index, registry=self.registry)
+        words = vocabulary(source)
+        often = [1 / rank for rank in range(1, len(words) + 1)]
+        for number in range(documents):
+            linked = source.sample(range(documents), 100)
+            shown = [f"[note](n{to}.md)" if place < links else f"note n{to}" for place, to in enumerate(linked)]
+            parts = (" ".join(source.choices(words, often, k=WORDS)) for _ in range(PARAGRAPHS))
+            self.world.put(f"team/n{number}.md", "\n\n".join([*parts, " ".join(shown)]), ingest=False)
+        paths = [f"team/n{number}.md" for number in range(documents)]
+        for first in range(0, documents, LINKED_AT_ONCE):
+            self.world.changed(*paths[first : first + LINKED_AT_ONCE])
+
+    def ask(self, question: str, *, follow: bool) -> None:
+        """One search with defaults, links followed or not; nothing is remembered."""
+        query = Query(question, follow_links=follow)
+        self.world.app.query.uncached_search(query, self.world.caller, Deadline.after(600))
+
+
+def measure_links(engine: Engine, links: Sequence[int], documents: int, rounds: int) -> dict[str, Any]:
+    """Figures by number of links, and with links that are not followed; reads of the registry a search beside."""
+    vaults = {str(count): _Vault(count, documents, engine) for count in links}
+    vaults["off"] = vaults[str(links[-1])]
+    source = random.Random(9)
+    words = vocabulary(source)[50:]
+    often = [1 / rank for rank in range(50, len(words) + 50)]
+    questions = [" ".join(source.choices(words, often, k=6)) for _ in range(rounds)]
+    taken = {name: Taken() for name in vaults}
+    reads = {name: [0, 0] for name in vaults}
+    for number, question in enumerate([*questions, *questions]):  # once before anything counts
+        for name in sorted(vaults, reverse=bool(number % 2)):
+            registry = vaults[name].registry
+            before = registry.calls, registry.items
+            index_cpu_s, own_cpu_s, began = engine.cpu_s(), time.process_time(), time.perf_counter()
+            vaults[name].ask(question, follow=name != "off")
+            wall_ms, own_cpu_s = (time.perf_counter() - began) * 1_000, time.process_time() - own_cpu_s
+            if number < rounds:
+                continue
+            taken[name].wall_ms.append(wall_ms)
+            taken[name].own_cpu_s += own_cpu_s
+            taken[name].index_cpu_s += engine.cpu_s() - index_cpu_s
+            reads[name][0] += registry.calls - before[0]
+            reads[name][1] += registry.items - before[1]
+    return {"documents": documents} | {
+        name: each.figures()
+        | {"registry_calls": round(reads[name][0] / rounds, 1), "registry_items": round(reads[name][1] / rounds, 1)}
+        for name, each in taken.items()
+    }
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """cost = factor x size ** exponent; exponent 0 does not grow, 1 grows as the size does."""
+
+    factor: float
+    exponent: float
+
+    def at(self, size: float) -> float:
+        """The cost at *size*.
+
+        >>> PowerLaw(2.0, 0.5).at(9)
+        6.0
+        """
+        return self.factor * float(size**self.exponent)
+
+
+def power_law(costs: Mapping[int, float]) -> PowerLaw:
+    """The straight line through log(size) and log(cost) with the least sum of squares.
+
+    Args:
+        costs: Costs above 0 by size, at least two sizes.
+
+    >>> power_law({10: 3.0, 100: 30.0, 1000: 300.0})
+    PowerLaw(factor=0.3, exponent=1.0)
+    """
+    points = [(log(size), log(cost)) for size, cost in costs.items()]
+    middle = sum(x for x, _ in points) / len(points)
+    height = sum(y for _, y in points) / len(points)
+    exponent = sum((x - middle) * (y - height) for x, y in points) / sum((x - middle) ** 2 for x, _ in points)
+    return PowerLaw(round(exp(height - exponent * middle), 12), round(exponent, 12))
+
+
+def tables(found: dict[str, Any]) -> str:
+    """Every part that was measured, as Markdown."""
+    blocks = [_sizes(found[f"{name}-sizes"], name) for name in TITLES if f"{name}-sizes" in found]
+    blocks += [block for block in (_tenants(found), _links(found)) if block]
+    short = missed_growth(found)
+    if {"opensearch-sizes", "opensearch-tenants"} <= set(found):
+        blocks.append(f"**Missed**: {'; '.join(short)}." if short else "No budget of growth is missed.")
+    return "\n\n".join(blocks)
+
+
+def missed_growth(found: dict[str, Any]) -> list[str]:
+    """Each budget that OpenSearch's figures miss, in words."""
+    lines = []
+    for (small, one), (large, other) in pairwise(found.get("opensearch-sizes", {}).items()):
+        if (ratio := other["p50_ms"] / one["p50_ms"]) > TEN_TIMES and int(small) >= 10_000:
+            lines.append(
+                f"p50 at {int(large):,} chunks is {ratio:.2f} x that at {int(small):,}, {TEN_TIMES} is allowed"
+            )
+    for count, ratio in others(found.get("opensearch-tenants", {})).items():
+        if ratio > OTHERS:
+            lines.append(f"with {count} tenants p50 is {ratio:.2f} x that of one alone, {OTHERS} is allowed")
+    return lines
+
+
+def others(tenants: dict[str, Any]) -> dict[str, float]:
+    """By number of tenants the p50 of one beside all others, as a multiple of the smallest number's; empty if none."""
+    counts = _counts(tenants)
+    return {count: tenants[count]["p50_ms"] / tenants[counts[0]]["p50_ms"] for count in counts[1:]}
+
+
+def _counts(found: dict[str, Any]) -> list[str]:
+    return sorted((key for key in found if key.isdigit()), key=int)
+
+
+def _of(found: dict[str, Any], kind: str) -> dict[str, Any]:
+    """The engines' figures of one kind."""
+    return {name: found[f"{name}-{kind}"] for name in TITLES if f"{name}-{kind}" in found}
+
+
+def _sizes(measured: dict[str, Any], name: str) -> str:
+    sizes = {int(size): measured[size] for size in _counts(measured)}
+    shown = TITLES[name]
+    kinds = {key: told for key, told in GROWING.items() if all(each[key] for each in sizes.values())}
+    heads = [f"{shown}: chunks", *(f"{told}, ms" for told in kinds.values()), "memory, MB", "bytes a chunk"]
+    lines = [f"| {' | '.join(heads)} | written a second |", "|---" * (len(heads) + 1) + "|"]
+    for size, each in sizes.items():
+        memory = ", ".join(f"{kind} {mb:,}" for kind, mb in each["memory_mb"].items())
+        cells = [f"{each[key]:.1f}" for key in kinds]
+        lines.append(
+            f"| {size:,} | {' | '.join(cells)} | {memory} | {each['bytes_a_chunk']:,} | {each['written_a_second']:,} |"
+        )
+    fits = [f"{power_law({size: each[key] for size, each in sizes.items()}).exponent:.2f}" for key in kinds]
+    ratios = [f"{list(sizes.values())[-1][key] / list(sizes.values())[-2][key]:.2f} x" for key in kinds]
+    few, many = list(sizes)[-2:]
+    lines.append(f"| {many:,} / {few:,} | {' | '.join(ratios)} | | | |")
+    lines.append(f"| exponent of the fit | {' | '.join(fits)} | | | |")
+    return "\n".join(lines)
+
+
+def _tenants(found: dict[str, Any]) -> str:
+    lines = ["| index | tenants | chunks of each | p50, ms | p95, ms | p50 / one tenant alone |", "|---" * 6 + "|"]
+    for name, tenants in _of(found, "tenants").items():
+        ratios = others(tenants)
+        for count in _counts(tenants):
+            each, ratio = tenants[count], f"{ratios[count]:.2f}" if count in ratios else ""
+            times = f"{each['p50_ms']:.1f} | {each['p95_ms']:.1f}"
+            lines.append(f"| {name} | {count} | {tenants['chunks_a_tenant']:,} | {times} | {ratio} |")
+    return "\n".join(lines) if len(lines) > 2 else ""
+
+
+def _links(found: dict[str, Any]) -> str:
+    heads = ("index", "documents", "links of each", "p50, ms", "p95, ms", "CPU here, node, ms", "registry reads, items")
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for name, links in _of(found, "links").items():
+        for count in ["off", *_counts(links)]:
+            each, shown = links[count], "not followed" if count == "off" else count
+            cells = (
+                *(name, str(links["documents"]), shown, f"{each['p50_ms']:.1f}", f"{each['p95_ms']:.1f}"),
+                f"{each['own_cpu_ms']:.1f}, {each['index_cpu_ms']:.1f}",
+                f"{each['registry_calls']:.0f}, {each['registry_items']:.0f}",
+            )
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) if len(lines) > 2 else ""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How far one run goes."""
+
+    sizes: tuple[int, ...]
+    tenants: tuple[int, ...]
+    tenant_chunks: int
+    links: tuple[int, ...]
+    documents: int
+    rounds: int
+
+
+WHOLE = Extent((1_000, 10_000, 100_000), (1, 10, 100), 200, (1, 10, 100), 150, 100)
+QUICK = Extent((300, 1_000, 3_000), (1, 10), 100, (1, 10), 120, 20)
+
+
+def main() -> int:
+    """Measure, print, and keep if asked to; 1 where a whole run misses a budget."""
+    parser = records.parser(__doc__, quick="small sizes, a minute")
+    parser.add_argument("--part", action="append", choices=PARTS, help="only this one; default: all")
+    options = parser.parse_args()
+    found = _measured(options.part or list(PARTS), quick=options.quick, write=options.write)
+    print(tables(found))
+    if options.write and not options.quick:
+        draw("growth")
+    short = missed_growth(found)
+    for line in short:
+        print(line, file=sys.stderr)
+    return int(bool(short) and not options.quick)
+
+
+def _measured(parts: Sequence[str], *, quick: bool, write: bool) -> dict[str, Any]:
+    """What the parts found, each kept as soon as it is known, with what was kept of the others."""
+    record = records.read("growth", records.QUICK if quick else records.WHOLE) if write else None
+    kept = record.results if record else {}
+    found: dict[str, Any] = {name: kept[name] for name in kept if name in {*PARTS, "server"}}
+    again = {"server"}
+    for part in _parts(parts, QUICK if quick else WHOLE):
+        found |= part
+        again |= part.keys()
+        print(f"{', '.join(part)}: measured", file=sys.stderr, flush=True)
+        if write:
+            versions = {name: version(name) for name in PACKAGES} | {"OpenSearch": found.get("server", "not measured")}
+            older = record.left(again, record.results) if record else {}
+            records.keep("growth", found, versions, quick=quick, older=older)
+    return found
+
+
+def _parts(wanted: Sequence[str], extent: Extent) -> Iterator[dict[str, Any]]:
+    """The wanted parts one by one; those of one engine on one opening of it."""
+    for name, opened in ENGINES.items():
+        kinds = [kind for kind in KINDS if f"{name}-{kind}" in wanted]
+        if not kinds:
+            continue
+        with opened() as engine:
+            for kind in kinds:
+                yield {f"{name}-{kind}": KINDS[kind](engine, extent)}
+            if isinstance(engine, NodeEngine):
+                yield {"server": engine.version}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,1 +1,0 @@
-"""How time, memory and size grow with chunks, tenants and links."""

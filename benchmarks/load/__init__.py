@@ -1,1 +1,0 @@
-"""Twenty users of a local stack."""

@@ -1,0 +1,186 @@
+"""Every benchmark: how it runs in a run of many, which records it keeps, and the tables that these make.
+
+A benchmark is a module of this folder with a `main`, an entry of BENCHMARKS, and mostly one of TABLES.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from benchmarks.change import change_table
+from benchmarks.cold_start import cold_start_table
+from benchmarks.comparison import GOALS, QUALITY, ROWS, comparison_table, goals_table
+from benchmarks.cost import cost_table
+from benchmarks.first_answer import first_answer_table
+from benchmarks.growth import tables as growth_tables
+from benchmarks.load import load_table, soak_table
+from benchmarks.parity import parity_tables
+from benchmarks.peers_answers import answers_table
+from benchmarks.peers_ingest import peers_ingest_table
+from benchmarks.peers_quality import quality_table, settings_table
+from benchmarks.peers_speed import speed_table
+from benchmarks.push import push_table
+from benchmarks.records import BenchmarkRecord, shown
+from benchmarks.search_profile import profile_table
+from benchmarks.served import served_table
+
+Kept = Mapping[str, BenchmarkRecord]
+"""Records by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """How one benchmark runs.
+
+    Args:
+        minutes: Estimated on two cores with cached vectors; a whole run takes what the last one took.
+        timed: Whether it measures time, and so runs alone; others run two at a time.
+        options: Those of --quick and --full that it has besides --write.
+        by_name: Whether a run without names leaves it out: it embeds for minutes the first time, or starts a stack.
+        keeps: Its records, if they are not one of its own name.
+        command: Its module and options, if these are not its name alone.
+    """
+
+    name: str
+    minutes: float = 2.5
+    timed: bool = True
+    options: tuple[str, ...] = ()
+    by_name: bool = False
+    keeps: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+
+    @property
+    def records(self) -> tuple[str, ...]:
+        """The names of its records."""
+        return self.keeps or (self.name,)
+
+
+QUICK, FULL = ("--quick",), ("--full",)
+BENCHMARKS: Mapping[str, Benchmark] = {
+    each.name: each
+    for each in (  # in the order of a whole run: first the timed ones, those of the goals before the others
+        Benchmark("peers_speed", 5, options=QUICK),
+        Benchmark("served", 5, options=QUICK),
+        Benchmark("push"),
+        Benchmark("load", 11, by_name=True),
+        Benchmark("cold_start", 5, options=QUICK),
+        Benchmark("search_profile", 1),
+        Benchmark("search", 1.5),
+        Benchmark("first_answer", 3, by_name=True),
+        Benchmark("growth", 8, options=QUICK, by_name=True),
+        Benchmark("bucket_index", 5),
+        Benchmark("peers_ingest", options=QUICK),
+        Benchmark("ingest"),
+        Benchmark("citations", 0.5),
+        Benchmark("ingest_stages", 8, options=FULL),
+        Benchmark("streaming", 0.5),
+        Benchmark("peers_quality", 16, timed=False, options=QUICK, by_name=True, keeps=QUALITY),
+        Benchmark("parity", 9, timed=False, by_name=True),
+        Benchmark("peers_own_words", 5, timed=False, by_name=True),
+        Benchmark("quality", 6, timed=False, by_name=True),
+        Benchmark("soak", 11.5, timed=False, by_name=True),
+        Benchmark("calibration", timed=False),
+        Benchmark("change", timed=False, options=QUICK),
+        Benchmark("chunking", timed=False),
+        Benchmark("peers_answers", timed=False, options=QUICK),
+        Benchmark("own_words", timed=False, keeps=("own_words_tuning",)),
+        Benchmark("own_words_final", timed=False, command=("own_words", "--final")),
+        Benchmark("links", timed=False),
+        Benchmark("answers", timed=False, by_name=True),
+        Benchmark("format_outcomes", timed=False),
+        Benchmark("verification", timed=False),
+        Benchmark("cost", 1, timed=False),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A generated part of a page.
+
+    It is left alone until all the records that it *needs* exist, and at least one; those of *also* are optional.  A
+    *settled* one shows a record that no benchmark measures again.
+    """
+
+    name: str
+    page: str
+    needs: Sequence[str]
+    render: Callable[[Kept], str]
+    also: Sequence[str] = ()
+    settled: bool = False
+
+
+def _of(name: str, page: str, record: str, render: Callable[[BenchmarkRecord], str], *, settled: bool = False) -> Table:
+    """A table of one record."""
+    return Table(name, page, (record,), lambda kept: render(kept[record]), settled=settled)
+
+
+def _results(name: str, page: str, render: Callable[[Any], str], record: str = "") -> Table:
+    """A table of what one record measured; the record has the table's name, unless it is given."""
+    return _of(name, page, record or name.replace("-", "_"), lambda kept: render(kept.results))
+
+
+def _grids(name: str, page: str, record: str = "", part: slice = slice(None), *, settled: bool = False) -> Table:
+    """A *part* of the grids of one record."""
+    return _of(name, page, record or name.replace("-", "_"), lambda kept: shown(kept.results[part]), settled=settled)
+
+
+PERFORMANCE, QUALITY_PAGE, CALIBRATION = (
+    "docs/evidence/performance.md",
+    "docs/evidence/quality.md",
+    "docs/calibration.md",
+)
+_settled = partial(_grids, settled=True)
+TABLES: Sequence[Table] = (
+    _results("requests", "docs/cost.md", cost_table, "cost"),
+    _results("cold-start", PERFORMANCE, cold_start_table),
+    _results("first-answer", PERFORMANCE, first_answer_table),
+    _results("peers-ingest", PERFORMANCE, peers_ingest_table),
+    _results("peers-answers", QUALITY_PAGE, answers_table),
+    _results("change", QUALITY_PAGE, change_table),
+    _results("growth", PERFORMANCE, growth_tables),
+    _results("parity", "docs/evidence/parity.md", parity_tables),
+    _results("push", PERFORMANCE, push_table),
+    _of("peers-speed", PERFORMANCE, "peers_speed", speed_table),
+    _of("peers-speed-large", PERFORMANCE, "peers_speed_large", speed_table),
+    _of("search-profile", PERFORMANCE, "search_profile", profile_table),
+    _of("search-profile-before", PERFORMANCE, "search_profile_before", profile_table, settled=True),
+    _of("load", PERFORMANCE, "load", load_table),
+    _of("served", PERFORMANCE, "served", served_table),
+    _of("soak", PERFORMANCE, "soak", soak_table),
+    Table("peers-quality", QUALITY_PAGE, QUALITY, lambda kept: quality_table(kept[name] for name in QUALITY)),
+    Table("peers-settings", QUALITY_PAGE, QUALITY, lambda kept: settings_table(kept[name] for name in QUALITY)),
+    Table("comparison", "README.md", (), comparison_table, (*QUALITY, "peers_speed", *ROWS)),
+    Table("goals", PERFORMANCE, (), goals_table, (*GOALS, "bench")),
+    _settled("opensearch-adapter", PERFORMANCE, part=slice(1)),
+    _settled("ef-search", "docs/opensearch.md", "opensearch_adapter", slice(1, None)),
+    _settled("first-file", PERFORMANCE),
+    _settled("earlier", PERFORMANCE),
+    _settled("page-speed", "docs/app.md"),
+    _settled("ocr", "docs/formats.md"),
+    _settled("citations-second-set", QUALITY_PAGE),
+    _settled("retrieval-rankings", QUALITY_PAGE, "quality_rankings"),
+    _grids("bucket-index", PERFORMANCE),
+    _grids("ingest", PERFORMANCE),
+    _grids("ingest-stages", PERFORMANCE),
+    _grids("search", PERFORMANCE),
+    _grids("streaming", PERFORMANCE),
+    _grids("retrieval", QUALITY_PAGE, "quality"),
+    _grids("own-words-tuning", QUALITY_PAGE),
+    _grids("own-words-final", QUALITY_PAGE),
+    _grids("links", QUALITY_PAGE),
+    _grids("chunking", QUALITY_PAGE),
+    _grids("answers", QUALITY_PAGE),
+    _grids("citations", QUALITY_PAGE),
+    _grids("verification", QUALITY_PAGE, part=slice(1)),
+    _grids("verification-kinds", QUALITY_PAGE, "verification", slice(1, 2)),
+    _grids("verification-sets", QUALITY_PAGE, "verification", slice(2, 3)),
+    _grids("verification-promise", QUALITY_PAGE, "verification", slice(3, 4)),
+    _grids("peers-own-words", QUALITY_PAGE),
+    _grids("calibration", CALIBRATION, part=slice(1)),
+    _grids("operating-points", CALIBRATION, "calibration", slice(1, 2)),
+    _grids("words-alone", CALIBRATION, "calibration", slice(2, 3)),
+)

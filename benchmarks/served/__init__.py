@@ -1,1 +1,0 @@
-"""Frameworks and the query function behind HTTP, asked until they are saturated."""

@@ -1,1 +1,0 @@
-"""Writes, deletes and questions together for minutes."""
