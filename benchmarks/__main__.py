@@ -241,7 +241,7 @@ def merged(
 def command_of(name: str, *options: str) -> list[str]:
     """The command of a benchmark, with --write and those of *options* that it has.
 
-    >>> command_of("peers_speed", "--quick", "--full")[2:], command_of("own_words_final")[2:]
+    >>> command_of("peers_speed", "--quick")[2:], command_of("own_words_final")[2:]
     (['benchmarks.peers_speed', '--write', '--quick'], ['benchmarks.own_words', '--final', '--write'])
     """
     known = BENCHMARKS[name]
@@ -328,7 +328,7 @@ def planned(names: Sequence[str], last: records.BenchmarkRecord | None) -> list[
     return [
         BenchmarkJob(
             name,
-            command_of(name, "--full"),
+            command_of(name),
             took.get(name, 60 * BENCHMARKS[name].minutes),
             shares=not BENCHMARKS[name].timed,
         )

@@ -219,11 +219,7 @@ def ragdrop() -> Iterator[RagdropLife]:
         ports = (
             Ports.from_settings(Settings.from_environment(SETTINGS))
             .replace(**stores_in_memory(Path(folder)))
-            .replace(
-                documents=documents,
-                embedder=GeneratedEmbedder(),
-                splitter=SemanticSplitter(lambda: None),
-            )
+            .replace(documents=documents, embedder=GeneratedEmbedder(), splitter=SemanticSplitter(lambda: None))
         )
         app = compose(ports)
         app.operate.operator.create_tenant(TENANT)

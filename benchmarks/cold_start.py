@@ -45,11 +45,7 @@ PEERS = {
         "answer": ("langchain-community", "langchain-openai", "opensearch-py"),
     },
     "llama_index": {
-        "ingest": (
-            "llama-index-core",
-            "llama-index-vector-stores-opensearch",
-            "llama-index-embeddings-openai-like",
-        ),
+        "ingest": ("llama-index-core", "llama-index-vector-stores-opensearch", "llama-index-embeddings-openai-like"),
         "answer": (
             "llama-index-core",
             "llama-index-vector-stores-opensearch",
@@ -307,12 +303,7 @@ class Imports:
         self, function: Function, modules: Sequence[str] | None, options: Sequence[str]
     ) -> subprocess.CompletedProcess[str]:
         path = [*map(str, function.folders), str(self._runtime)]
-        spec = {
-            "path": path,
-            "module": function.module,
-            "part": function.part,
-            "modules": modules,
-        }
+        spec = {"path": path, "module": function.module, "part": function.part, "modules": modules}
         command = [sys.executable, "-I", "-S", *options, str(PROBE), "import", json.dumps(spec)]
         done = subprocess.run(  # noqa: S603 - our own
             command, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=TIMEOUT_S

@@ -24,10 +24,9 @@ from statistics import median, quantiles
 from typing import Any
 
 from benchmarks import records
-from benchmarks.generated_chunks import batches, questions, soon
+from benchmarks.generated_chunks import VOCABULARY, batches, questions, soon
 from benchmarks.growth_engines import Engine, NodeEngine, bucket, opensearch
 from benchmarks.plots import draw
-from benchmarks.search import vocabulary
 from ragdrop.domain.chunks import CandidateQuery
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.history import SHARDS
@@ -161,7 +160,7 @@ class _Vault:
         source = random.Random(3)
         self.registry = CountedReads()
         self.world = World(f"links-{links}", index=engine.index, registry=self.registry)
-        words = vocabulary(source)
+        words = VOCABULARY[:3_000]
         often = [1 / rank for rank in range(1, len(words) + 1)]
         for number in range(documents):
             linked = source.sample(range(documents), 100)
@@ -183,7 +182,7 @@ def measure_links(engine: Engine, links: Sequence[int], documents: int, rounds: 
     vaults = {str(count): _Vault(count, documents, engine) for count in links}
     vaults["off"] = vaults[str(links[-1])]
     source = random.Random(9)
-    words = vocabulary(source)[50:]
+    words = VOCABULARY[50:3_000]
     often = [1 / rank for rank in range(50, len(words) + 50)]
     questions = [" ".join(source.choices(words, often, k=6)) for _ in range(rounds)]
     taken = {name: Taken() for name in vaults}

@@ -90,14 +90,13 @@ def keep(
     return record
 
 
-def parser(doc: str | None, *, quick: str = "", full: str = "") -> argparse.ArgumentParser:
-    """The options that benchmarks share: --write, and --quick and --full if they have a text of help."""
-    made_one = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made_one.add_argument("--write", action="store_true", help="keep the record")
-    for name, text in (("--quick", quick), ("--full", full)):
-        if text:
-            made_one.add_argument(name, action="store_true", help=text)
-    return made_one
+def parser(doc: str | None, *, quick: str = "") -> argparse.ArgumentParser:
+    """The options that benchmarks share: --write, and --quick if it has a text of help."""
+    shared = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    shared.add_argument("--write", action="store_true", help="keep the record")
+    if quick:
+        shared.add_argument("--quick", action="store_true", help=quick)
+    return shared
 
 
 def read(benchmark: str, folder: Path = WHOLE) -> BenchmarkRecord | None:

@@ -17,7 +17,7 @@ from benchmarks.cost import cost_table
 from benchmarks.first_answer import first_answer_table
 from benchmarks.growth import tables as growth_tables
 from benchmarks.load import load_table, soak_table
-from benchmarks.parity import parity_tables
+from benchmarks.parity import parity_table
 from benchmarks.peers_answers import answers_table
 from benchmarks.peers_ingest import peers_ingest_table
 from benchmarks.peers_quality import quality_table, settings_table
@@ -38,7 +38,7 @@ class Benchmark:
     Args:
         minutes: Estimated on two cores with cached vectors; a whole run takes what the last one took.
         timed: Whether it measures time, and so runs alone; others run two at a time.
-        options: Those of --quick and --full that it has besides --write.
+        options: --quick, if it has that besides --write.
         by_name: Whether a run without names leaves it out: it embeds for minutes the first time, or starts a stack.
         keeps: Its records, if they are not one of its own name.
         command: Its module and options, if these are not its name alone.
@@ -58,7 +58,7 @@ class Benchmark:
         return self.keeps or (self.name,)
 
 
-QUICK, FULL = ("--quick",), ("--full",)
+QUICK = ("--quick",)
 BENCHMARKS: Mapping[str, Benchmark] = {
     each.name: each
     for each in (  # in the order of a whole run: first the timed ones, those of the goals before the others
@@ -68,14 +68,12 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         Benchmark("load", 11, by_name=True),
         Benchmark("cold_start", 5, options=QUICK),
         Benchmark("search_profile", 1),
-        Benchmark("search", 1.5),
         Benchmark("first_answer", 3, by_name=True),
         Benchmark("growth", 8, options=QUICK, by_name=True),
         Benchmark("bucket_index", 5),
         Benchmark("peers_ingest", options=QUICK),
         Benchmark("ingest"),
         Benchmark("citations", 0.5),
-        Benchmark("ingest_stages", 8, options=FULL),
         Benchmark("streaming", 0.5),
         Benchmark("peers_quality", 16, timed=False, options=QUICK, by_name=True, keeps=QUALITY),
         Benchmark("parity", 9, timed=False, by_name=True),
@@ -142,7 +140,7 @@ TABLES: Sequence[Table] = (
     _results("peers-answers", QUALITY_PAGE, answers_table),
     _results("change", QUALITY_PAGE, change_table),
     _results("growth", PERFORMANCE, growth_tables),
-    _results("parity", "docs/evidence/parity.md", parity_tables),
+    _results("parity", "docs/evidence/parity.md", parity_table),
     _results("push", PERFORMANCE, push_table),
     _of("peers-speed", PERFORMANCE, "peers_speed", speed_table),
     _of("peers-speed-large", PERFORMANCE, "peers_speed_large", speed_table),
@@ -159,14 +157,14 @@ TABLES: Sequence[Table] = (
     _settled("ef-search", "docs/opensearch.md", "opensearch_adapter", slice(1, None)),
     _settled("first-file", PERFORMANCE),
     _settled("earlier", PERFORMANCE),
+    _settled("ingest-stages", PERFORMANCE),
+    _settled("search", PERFORMANCE),
     _settled("page-speed", "docs/app.md"),
     _settled("ocr", "docs/formats.md"),
     _settled("citations-second-set", QUALITY_PAGE),
     _settled("retrieval-rankings", QUALITY_PAGE, "quality_rankings"),
     _grids("bucket-index", PERFORMANCE),
     _grids("ingest", PERFORMANCE),
-    _grids("ingest-stages", PERFORMANCE),
-    _grids("search", PERFORMANCE),
     _grids("streaming", PERFORMANCE),
     _grids("retrieval", QUALITY_PAGE, "quality"),
     _grids("own-words-tuning", QUALITY_PAGE),

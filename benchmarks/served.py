@@ -124,11 +124,7 @@ def opened(stack: ExitStack, count: int, node: str, embeddings: str) -> Iterator
     for called, (name, program, configuration) in CONTENDERS.items():
         contender = stack.enter_context(
             running(
-                name,
-                opensearch_url=node,
-                embedding_url=embeddings,
-                label=f"served {called} {count}",
-                command=program,
+                name, opensearch_url=node, embedding_url=embeddings, label=f"served {called} {count}", command=program
             )
         )
         contender.switch(configuration)

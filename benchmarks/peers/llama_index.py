@@ -108,9 +108,7 @@ class LlamaIndex(Peer):
         ]
         nodes = self.splitter.get_nodes_from_documents(made)
         VectorStoreIndex(
-            nodes,
-            storage_context=StorageContext.from_defaults(vector_store=self.store),
-            embed_model=self.embeddings,
+            nodes, storage_context=StorageContext.from_defaults(vector_store=self.store), embed_model=self.embeddings
         )
         return len(nodes)
 

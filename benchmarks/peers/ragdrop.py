@@ -129,10 +129,7 @@ class Ragdrop(Peer):
         """Push them into a vault and let ingest index them; the title stands as heading in the text."""
         before = self._app.ports.index.count(self._index, soon())
         ingest(
-            self._app,
-            self._documents,
-            VAULT,
-            [CollectionDocument(each["id"], "", each["text"]) for each in documents],
+            self._app, self._documents, VAULT, [CollectionDocument(each["id"], "", each["text"]) for each in documents]
         )
         self._notes.clear()  # they hold the vectors of all documents
         return self._app.ports.index.count(self._index, soon()) - before
@@ -199,11 +196,7 @@ class Ragdrop(Peer):
         ports = (
             ragdrop.bootstrap.Ports.from_settings(Settings.from_environment(settings), function="query")
             .replace(**stores_in_memory(Path(self._copies.name)))
-            .replace(
-                documents=self._documents,
-                metrics=MemoryMetrics(),
-                splitter=SemanticSplitter(lambda: tokenizer),
-            )
+            .replace(documents=self._documents, metrics=MemoryMetrics(), splitter=SemanticSplitter(lambda: tokenizer))
         )
         if self.over_opensearch:
             connection = noting(place.opensearch_url, self._notes)

@@ -1,7 +1,4 @@
-"""One suite for every surface, over both indexes: the real handlers, Lambda's own events, AWS by moto.
-
-Each test holds whichever index is behind the surface; `docs/evidence/parity.md` counts these tests by engine.
-"""
+"""One suite for every surface, over both indexes: the real handlers, Lambda's own events, AWS by moto."""
 
 from __future__ import annotations
 

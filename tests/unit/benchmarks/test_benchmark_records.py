@@ -69,15 +69,15 @@ def test_a_resumed_run_leaves_out_what_was_measured_whole_on_its_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(repository(tmp_path))
-    records.keep("search", {}, {})
+    records.keep("push", {}, {})
     records.keep("growth", {}, {}, older={"links": "aaaaaaa"})
     records.keep("peers_quality_scifact", {}, {})
 
-    assert [name for name in BENCHMARKS if is_kept(name)] == ["search"]
+    assert [name for name in BENCHMARKS if is_kept(name)] == ["push"]
 
     Path("first.py").write_text("changed")
-    records.keep("search", {}, {})
-    assert not is_kept("search")
+    records.keep("push", {}, {})
+    assert not is_kept("push")
 
 
 def test_a_record_tells_the_commit_of_a_part_that_an_earlier_run_measured(

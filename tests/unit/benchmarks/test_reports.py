@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.growth import tables
-from benchmarks.parity import counted, explained
+from benchmarks.parity import explained
 from benchmarks.records import WHOLE, read
 from tests.aws.call_shapes import SHAPES
 
@@ -43,22 +43,6 @@ def test_every_call_of_aws_was_made_on_two_engines_that_agree_or_whose_differenc
 def test_a_difference_between_engines_that_nobody_explained_is_found() -> None:
     with pytest.raises(KeyError):
         explained({"aws": ["ok"], "witness": ["SurprisingException"]})
-
-
-def test_a_failed_a_skipped_and_a_passed_case_are_counted_by_their_engine() -> None:
-    report = """<testsuites><testsuite>
-        <testcase classname="tests.contract.test_a" name="test_it[opensearch]"><failure/></testcase>
-        <testcase classname="tests.contract.test_a" name="test_it[emulator-x]"><skipped/></testcase>
-        <testcase classname="tests.contract.test_a" name="test_it[memory]"/>
-        <testcase classname="tests.contract.test_a" name="test_other"/>
-    </testsuite></testsuites>"""
-
-    assert counted(report)["tests/contract/test_a.py"] == {
-        "opensearch": {"failed": 1},
-        "emulator": {"skipped": 1},
-        "memory": {"passed": 1},
-        "none": {"passed": 1},
-    }
 
 
 def test_a_cost_that_a_short_run_could_not_see_at_each_size_is_left_out_of_the_growth_table() -> None:

@@ -131,14 +131,14 @@ def test_a_new_run_forgets_the_one_before_it() -> None:
 
 
 def test_a_benchmark_is_expected_to_take_what_it_took_in_the_last_run() -> None:
-    runs = {"search": {"what": KEPT, "seconds": 77.0}}
+    runs = {"push": {"what": KEPT, "seconds": 77.0}}
     last = records.BenchmarkRecord("bench", "", "", {}, {}, {"runs": runs})
 
-    found = {job.name: job for job in planned(["search", "quality"], last)}
+    found = {job.name: job for job in planned(["push", "quality"], last)}
 
-    assert found["search"].expected_s == 77.0
-    assert (found["search"].shares, found["quality"].shares) == (False, True)
-    assert found["search"].command[2:] == ["benchmarks.search", "--write"]
+    assert found["push"].expected_s == 77.0
+    assert (found["push"].shares, found["quality"].shares) == (False, True)
+    assert found["push"].command[2:] == ["benchmarks.push", "--write"]
 
 
 def test_the_goals_say_which_of_their_records_come_from_one_run() -> None:
@@ -157,11 +157,11 @@ def test_the_goals_say_which_of_their_records_come_from_one_run() -> None:
 
 
 def test_a_record_counts_as_written_only_since_the_benchmark_began(tmp_path: Path) -> None:
-    (tmp_path / "search.json").write_text("{}")
-    written_s = (tmp_path / "search.json").stat().st_mtime
+    (tmp_path / "push.json").write_text("{}")
+    written_s = (tmp_path / "push.json").stat().st_mtime
 
-    assert wrote("search", written_s - 1, tmp_path)
-    assert not wrote("search", written_s + 1, tmp_path)
+    assert wrote("push", written_s - 1, tmp_path)
+    assert not wrote("push", written_s + 1, tmp_path)
     assert not wrote("growth", written_s - 1, tmp_path)
 
 
