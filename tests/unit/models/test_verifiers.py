@@ -12,7 +12,7 @@ from ragdrop.domain.chunks import Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.errors import GenerationError
-from ragdrop.models.verifiers import MOST_KEPT, ChatVerifier, SentenceVectorVerifier
+from ragdrop.models.verifiers import MOST_CACHED, ChatVerifier, SentenceVectorVerifier
 from tests.world import World
 
 SPACE = EmbeddingSpace("two", 2)
@@ -65,7 +65,7 @@ def test_vectors_of_earlier_answers_are_forgotten() -> None:
     embedder = TwoDimensions()
     verifier = vectors_verifier(embedder)
     verifier.judge([OpenClaim("said", ("near",))], Deadline.after(5))
-    verifier.judge([OpenClaim("x", tuple(map(str, range(MOST_KEPT))))], Deadline.after(5))
+    verifier.judge([OpenClaim("x", tuple(map(str, range(MOST_CACHED))))], Deadline.after(5))
 
     verifier.judge([OpenClaim("said", ("near",))], Deadline.after(5))
 

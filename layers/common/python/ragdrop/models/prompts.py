@@ -15,7 +15,7 @@ from ragdrop.errors import InvalidParamsError
 from ragdrop.ports import Message, Prompt, PromptRequest
 
 MARK_DIGITS = 12
-MAX_RENDERED_CHARACTERS = 200_000  # of a template of one's own, without the sources
+MAX_RENDERED_CHARACTERS = 200_000  # of a custom template, without the sources
 STYLES: tuple[AnswerStyle, ...] = ("brief", "normal", "detailed")
 HEADINGS = {
     "critical": "Critical sources: they hold whatever the question.",
@@ -36,20 +36,19 @@ _RENDER_ERRORS = (
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """Where `*` and `**`, by which a short template makes a text of any length, are refused."""
+    """A sandbox without `*` and `**`, by which a short template makes a text of any length."""
 
     intercepted_binops = frozenset({"*", "**"})
 
     def call_binop(self, context: object, operator: str, left: object, right: object) -> object:  # noqa: ARG002
-        """Refuse."""
         raise jinja2.exceptions.SecurityError(f"{operator} is not allowed in a template")
 
 
 class JinjaPrompter:
     """A Prompter over the templates in `ragdrop/prompts`.
 
-    Sources stand between tags that carry a mark: digits of a hash over the very texts, so that no text can hold the
-    tag that would close it.  A template of a tenant's own gets `sources`, already between its tags, and `question`.
+    Sources stand between tags with a mark: digits of a hash over their texts, so that no text can have the tag that
+    closes it.  A tenant's template gets `sources`, already between tags, and `question`.
     """
 
     def __init__(self) -> None:
@@ -69,7 +68,6 @@ class JinjaPrompter:
         self._question = environment.from_string(self._texts["question"])
 
     def system(self, style: AnswerStyle, system_prompt: str | None = None, *, prefix: str = "") -> str:
-        """The shipped prompt or *system_prompt*, the style, and the rules on markers and data, which always hold."""
         own = self._rendered("system_prompt", system_prompt, {}) if system_prompt else self._texts["system"]
         rules = _EXAMPLE.sub(rf"[{prefix}\1]", self._texts["rules"]).replace(
             "\n\n", f"\n{OTHER_BRACKETS}\n\n" if prefix else "\n\n"
@@ -77,17 +75,14 @@ class JinjaPrompter:
         return "\n\n".join(part.strip() for part in (own, self._texts[f"style-{style}"], rules))
 
     def render(self, request: PromptRequest) -> Prompt:
-        """The messages, and the hash of what they were made by."""
-        texts = [request.question]
-        for source in request.sources:
-            for segment in source.segments:
-                texts += [segment.hit.chunk.text, segment.hit.chunk.context]
+        chunks = [segment.hit.chunk for source in request.sources for segment in source.segments]
+        texts = [request.question, *(text for chunk in chunks for text in (chunk.text, chunk.context))]
         mark = _mark(texts)
-        labels = [name for each in request.sources for part in each.segments for name in part.hit.chunk.heading_path]
+        labels = [name for chunk in chunks for name in chunk.heading_path]
         labels += [each.document.facts.title for each in request.sources]
         prefix = _prefix([*texts, *labels])
-        held = self._sources.render(mark=mark, prefix=prefix, groups=_groups(request.sources)).strip("\n")
-        names = {"mark": mark, "sources": f"\n{held}", "question": request.question}
+        shown = self._sources.render(mark=mark, prefix=prefix, groups=_groups(request.sources)).strip("\n")
+        names = {"mark": mark, "sources": f"\n{shown}", "question": request.question}
         if request.prompt_template:
             user = self._rendered("prompt_template", request.prompt_template, names)
         else:
@@ -100,7 +95,6 @@ class JinjaPrompter:
         return Prompt([Message("system", system), Message("user", user)], version, prefix)
 
     def problem(self, template: str) -> str | None:
-        """Why *template* does not render, tried on made-up sources; None where it does."""
         try:
             made = self._environment.from_string(template)
             size = 0
@@ -132,7 +126,7 @@ def _groups(sources: Sequence[Source]) -> list[dict[str, object]]:
 
 
 def _prefix(texts: Sequence[str]) -> str:
-    """What stands before the numbers of sources: nothing, unless one of *texts* holds what looks like a marker.
+    """The prefix of the numbers of sources: nothing, unless one of *texts* has what looks like a marker.
 
     >>> _prefix(["It is red."]), _prefix(["See colours[0]."]), _prefix(["By [1, 2], see [S3]."])
     ('', 'S', 'SS')
