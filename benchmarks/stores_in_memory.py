@@ -12,9 +12,9 @@ from testing.memory_message_queue import MemoryMessageQueue
 from testing.memory_object_store import MemoryObjectStore
 from testing.memory_registry import MemoryRegistry
 from testing.memory_telemetry import (
-    MemoryKeptReplies,
     MemoryReceipts,
     MemoryRequestCounts,
+    MemoryStoredReplies,
     MemoryTelemetry,
     MemoryVisitedCache,
 )
@@ -37,7 +37,7 @@ def stores_in_memory(index_folder: Path) -> GivenPorts:
         "index_folder": index_folder,
         "registry": MemoryRegistry(),
         "receipts": MemoryReceipts(),
-        "kept_replies": MemoryKeptReplies(),
+        "kept_replies": MemoryStoredReplies(),
         "request_counts": MemoryRequestCounts(),
         "queue": MemoryMessageQueue(),
         "visited": MemoryVisitedCache(),

@@ -10,7 +10,7 @@ from bucketindex.durable_copies import PERIOD_S
 from pages import cost
 from pages.cost import DAYS, HOURS
 from ragdrop.operate.costs import DYNAMO_READ, GP3_GB, LAMBDA_GB_S, S3_GB, S3_GET, S3_PUT
-from ragdrop.ports.chunk_index import SMALL_BYTES
+from ragdrop.ports.indexes import SMALL_BYTES
 
 BEGIN, END = "<!-- index-month: written by make docs -->", "<!-- end of index-month -->"
 SIZES, ASKED = (1_000, 100_000, 1_000_000), (0, 1_000, 100_000)  # chunks; questions a day

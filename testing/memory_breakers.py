@@ -8,7 +8,7 @@ from dataclasses import replace
 from threading import Lock
 
 from ragdrop.errors import RagdropError
-from ragdrop.ports.breakers import Breaker, Counted, Counts
+from ragdrop.ports.shared_state import Breaker, Counted, Counts
 
 
 class MemoryBreakers:

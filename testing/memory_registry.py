@@ -14,13 +14,12 @@ from ragdrop.domain.documents import Detail, Failure, Head, Heads, Name, Page, S
 from ragdrop.domain.golden import CanaryRun
 from ragdrop.domain.history import LiveChange, change_of, milliseconds
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.tenants import ActiveIndex, KeptSettings, RateLimits, Tenant
+from ragdrop.domain.tenants import ActiveIndex, RateLimits, StoredSettings, Tenant
 from ragdrop.errors import DatabaseError, RagdropError
 from ragdrop.ports import Claim
 from ragdrop.ports.registry import MAX_FOLDERS, Checkpoint
-from ragdrop.stores import head_changes
-from ragdrop.stores.head_changes import Changes
-from ragdrop.stores.listing_cursor import Listing
+from ragdrop.stores import registry_rules
+from ragdrop.stores.registry_rules import Changes, Listing
 from testing.memory_registry_parts import MemoryHistory, MemoryKeys, MemoryPointers
 
 MAX_ITEMS = 100
@@ -115,7 +114,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
 
     def claim(self, key: DocumentKey, seen: Head | None, claim: Claim) -> Head | None:
         with self._call("claim"):
-            changes = head_changes.claimed(seen, claim)
+            changes = registry_rules.claimed(seen, claim)
             head = self._heads.get(key)
             return self._take(key, changes, free=(head and head.revision) == (seen and seen.revision))
 
@@ -130,7 +129,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
             head = self._heads.get(detail.key)
             if head is None:
                 return None
-            changes = head_changes.activated(detail, now_s) | head_changes.live_versions(head)
+            changes = registry_rules.activated(detail, now_s) | registry_rules.live_versions(head)
             size, by = detail.size_bytes, detail.written_by
             record = change_of(head, "activated", changes, at_ms=round(now_s * 1_000), size_bytes=size, written_by=by)
             if self._may_end(head, detail.revision):
@@ -142,13 +141,13 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
         with self._call("put_in_stage"):
             head, key = self._heads.get(detail.key), detail.key
             if head is None or (head.revision, head.status) != (detail.revision, Status.PENDING):
-                return head if head and head_changes.waits_as(head, detail) else None
+                return head if head and registry_rules.waits_as(head, detail) else None
             tenant = self._tenants.get(key.tenant)
             if tenant is not None and f"{key.vault}/{detail.stage}" in tenant.promoted:
                 raise DatabaseError(f"stage {detail.stage} is being promoted", service="registry")
             self._details.setdefault(key, {})[detail.revision] = detail
             self._checkpoints.pop((key, detail.revision), None)
-            self._heads[key] = replace(head, **head_changes.staged(detail, now_s))
+            self._heads[key] = replace(head, **registry_rules.staged(detail, now_s))
             return head
 
     def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> Head | None:
@@ -156,7 +155,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
             head = self._heads.get(key)
             if head is None:
                 return None
-            changes = head_changes.failed(failure, keep_live=keep_live)
+            changes = registry_rules.failed(failure, keep_live=keep_live)
             record = change_of(head, "failed", changes, at_ms=milliseconds(failure.at))
             if self._may_end(head, revision):
                 self._details.get(key, {}).pop(revision, None)
@@ -167,7 +166,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
         self, key: DocumentKey, seen: Head, sequencer: str | None, now_s: float, *, by: str | None = None
     ) -> Head | None:
         with self._call("tombstone"):
-            changes = head_changes.buried(seen, sequencer, now_s)
+            changes = registry_rules.tombstoned(seen, sequencer, now_s)
             head = self._heads.get(key)
             free = head is not None and (head.revision, head.status) == (seen.revision, seen.status)
             if free:
@@ -257,7 +256,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
                     doc_types=tuple(sorted({*tenant.doc_types, *([f"{vault}/{doc_type}"] if doc_type else [])})),
                 )
 
-    def keep_settings(self, name: str, vault: str, settings: KeptSettings) -> bool:
+    def keep_settings(self, name: str, vault: str, settings: StoredSettings) -> bool:
         with self._call("keep_settings"):
             tenant = self._tenants[name]
             kept = tenant.settings.get(vault)
@@ -320,7 +319,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
     def _take(self, key: DocumentKey, changes: Changes, *, free: bool) -> Head | None:
         head = self._heads.get(key)
         if not free:
-            return head if head and head_changes.taken_by(head, changes) else None
+            return head if head and registry_rules.taken_by(head, changes) else None
         base = head or Head(key, Status.PENDING, 0)
         self._heads[key] = replace(base, **changes)
         return self._heads[key]
@@ -333,7 +332,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
             self._heads[head.key] = replace(head, **changes)
             self._record(record)
             return head
-        return head if head_changes.finished_as(head, revision, changes) else None
+        return head if registry_rules.finished_as(head, revision, changes) else None
 
     @contextmanager
     def _call(self, name: str) -> Iterator[None]:

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import RagdropError, UnauthenticatedError
-from ragdrop.ports.credentials import REFUSED
-from ragdrop.ports.metrics import UNITS
-from ragdrop.ports.wiring import SUBSCRIBED, Wiring
+from ragdrop.ports.message_queue import SUBSCRIBED, Wiring
+from ragdrop.ports.registry import REFUSED
+from ragdrop.ports.telemetry import UNITS
 
 
 class MemoryMetrics:

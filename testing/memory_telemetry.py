@@ -13,7 +13,7 @@ from ragdrop.domain.chunks import Vector
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.receipts import Feedback, Receipt
 from ragdrop.errors import RagdropError
-from ragdrop.ports.kept_replies import KeptReply
+from ragdrop.ports.shared_state import StoredReply
 from ragdrop.ports.telemetry import Counts, DocumentUsage
 
 
@@ -88,8 +88,8 @@ class _Item:
     body: Mapping[str, Any] | None = None
 
 
-class MemoryKeptReplies:
-    """KeptReplies for tests: `fail_with` is raised by every call while it is set."""
+class MemoryStoredReplies:
+    """StoredReplies for tests: `fail_with` is raised by every call while it is set."""
 
     def __init__(self) -> None:
         self.fail_with: RagdropError | None = None
@@ -97,13 +97,13 @@ class MemoryKeptReplies:
 
     def begin(
         self, tenant: str, key: str, fingerprint: str, *, now_s: float, lease_s: float, keep_s: float
-    ) -> KeptReply | None:
+    ) -> StoredReply | None:
         self._fail()
         there = self._items.get((tenant, key))
         if there is not None and there.expires_at_s > now_s:
             left = there.body is None and there.fingerprint == fingerprint and there.lease_until_s <= now_s
             if not left:
-                return KeptReply(there.fingerprint, there.body)
+                return StoredReply(there.fingerprint, there.body)
         self._items[tenant, key] = _Item(fingerprint, now_s + lease_s, now_s + keep_s)
         return None
 

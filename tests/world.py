@@ -27,9 +27,9 @@ from testing.memory_object_store import MemoryObjectStore
 from testing.memory_registry import MemoryRegistry
 from testing.memory_services import MemoryMetrics, MemoryModelList, MemoryWiring
 from testing.memory_telemetry import (
-    MemoryKeptReplies,
     MemoryReceipts,
     MemoryRequestCounts,
+    MemoryStoredReplies,
     MemoryTelemetry,
     MemoryVisitedCache,
 )
@@ -77,7 +77,7 @@ class World:
         self.telemetry = parts.get("telemetry") or MemoryTelemetry()
         self.receipts = parts.get("receipts") or MemoryReceipts()
         self.breaker_store = parts.get("breaker_store") or MemoryBreakers()
-        self.kept_replies = parts.get("kept_replies") or MemoryKeptReplies()
+        self.kept_replies = parts.get("kept_replies") or MemoryStoredReplies()
         self.request_counts = parts.get("request_counts") or MemoryRequestCounts()
         ports = Ports.from_settings(
             Settings.from_environment({**ENVIRONMENT, **(settings or {})}), clock=lambda: self.now_s

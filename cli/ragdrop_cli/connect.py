@@ -10,7 +10,7 @@ import typer
 from typer.completion import get_completion_inspect_parameters, get_completion_script  # type: ignore[attr-defined]
 
 from ragdrop.errors import ConfigurationError, ConflictError
-from ragdrop.ports.wiring import DeployedStack
+from ragdrop.ports.message_queue import DeployedStack
 from ragdrop_cli.options import AsJson, AsObject
 from ragdrop_cli.output import note, say, say_object
 from ragdrop_cli.session import STACK_FILE, Session, Stack, api_of, read_stack, session_of, write_stack

@@ -14,7 +14,7 @@ import typer
 from ragdrop.client import RagdropClient
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import ConfigurationError, InvalidParamsError, RagdropError
-from ragdrop.ports.wiring import Verdict, latency_verdict
+from ragdrop.ports.message_queue import Verdict, latency_verdict
 from ragdrop_cli.failures import FAILED, USAGE
 from ragdrop_cli.options import AsObject
 from ragdrop_cli.output import say, say_object

@@ -17,7 +17,7 @@ import typer
 
 from ragdrop.client import RagdropClient
 from ragdrop.errors import ConfigurationError
-from ragdrop.ports.wiring import DeployedStack
+from ragdrop.ports.message_queue import DeployedStack
 
 if TYPE_CHECKING:  # not at run time: `ragdrop ask` starts without it
     from ragdrop.bootstrap.operating import OperateParts

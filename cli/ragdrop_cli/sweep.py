@@ -13,7 +13,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import RagdropError
 from ragdrop.operate.sweeping import SweepReport
-from ragdrop.ports.chunk_index import ALL_BYTES, SOME_BYTES, Reading
+from ragdrop.ports.indexes import ALL_BYTES, SOME_BYTES, Reading
 from ragdrop_cli.failures import FAILED, code_of, describe, exit_code
 from ragdrop_cli.folder_files import shown
 from ragdrop_cli.options import AsObject

@@ -6,7 +6,7 @@ import json
 import re
 
 from pages import cost
-from ragdrop.ports.metrics import NAMESPACE, UNITS, QueryReport, metrics_of
+from ragdrop.ports.telemetry import NAMESPACE, UNITS, QueryReport, metrics_of
 from tests.architecture.cloudformation import REPOSITORY, of_type, read_template
 
 RESOURCES = dict(read_template("templates/monitoring.yaml")["Resources"])

@@ -227,7 +227,7 @@ def test_one_class_name_means_one_thing() -> None:
         ("../bucketindex/planted.py", "from ragdrop.query.search import Search", beyond_ports),
         ("../ragdrop_opensearch/planted.py", "from bucketindex.index import BucketChunkIndex", beyond_ports),
         ("../readers/planted.py", "from ragdrop.ports import Parser", ragdrop_in_libraries),
-        ("operate/planted.py", "from ragdrop.stores.s3.object_store import S3ObjectStore", adapters_elsewhere),
+        ("operate/planted.py", "from ragdrop.stores.s3_objects import S3ObjectStore", adapters_elsewhere),
         ("domain/planted.py", "import time", impure),
         ("generate/planted.py", "import os\n\nregion = os.environ['AWS_REGION']", readers_of_the_environment),
     ],
@@ -265,7 +265,7 @@ def _with(folder: Path, modules: dict[str, str]) -> Graph:
         "query/search.py",
         "generate/ask.py",
         "ports/__init__.py",
-        "stores/s3/object_store.py",
+        "stores/s3_objects.py",
         "../bucketindex/index.py",
     )
     for name, source in {**dict.fromkeys(known, ""), **modules}.items():

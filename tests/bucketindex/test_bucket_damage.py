@@ -15,7 +15,7 @@ from bucketindex.views import Views
 from ragdrop.domain.chunks import CandidateQuery, Filters
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import IndexLostError
-from ragdrop.ports.chunk_index import ALL_BYTES, NAMES_ALONE, Reading
+from ragdrop.ports.indexes import ALL_BYTES, NAMES_ALONE, Reading
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
 from tests.contract.bucket_environments import Bucket

@@ -21,31 +21,32 @@ from moto import mock_aws
 from moto.core.models import botocore_stubber
 
 from ragdrop.ports import MessageQueue, ObjectStore, Registry, VisitedCache
-from ragdrop.ports.breakers import BreakerStore
-from ragdrop.ports.credentials import RequestCounts
-from ragdrop.ports.kept_replies import KeptReplies
-from ragdrop.ports.manifests import ManifestStore
+from ragdrop.ports.indexes import ManifestStore
 from ragdrop.ports.message_queue import Delivery, deliveries, look_at
-from ragdrop.ports.receipts import Receipts
+from ragdrop.ports.registry import RequestCounts
+from ragdrop.ports.shared_state import BreakerStore, Receipts, StoredReplies
 from ragdrop.ports.telemetry import Telemetry
 from ragdrop.stores.aws.clients import read_answers_plainly
-from ragdrop.stores.dynamodb.breakers import DynamoDbBreakers
-from ragdrop.stores.dynamodb.expiring import DynamoDbKeptReplies, DynamoDbRequestCounts, DynamoDbVisitedCache
-from ragdrop.stores.dynamodb.manifests import DynamoDbManifests
-from ragdrop.stores.dynamodb.receipts import DynamoDbReceipts
-from ragdrop.stores.dynamodb.registry import DynamoDbRegistry
-from ragdrop.stores.dynamodb.telemetry import DynamoDbTelemetry
-from ragdrop.stores.s3.object_store import S3ObjectStore
-from ragdrop.stores.sqs.message_queue import SqsMessageQueue
+from ragdrop.stores.dynamodb.breaker_item import DynamoDbBreakers
+from ragdrop.stores.dynamodb.registry_table import DynamoDbManifests, DynamoDbRegistry
+from ragdrop.stores.dynamodb.telemetry_table import (
+    DynamoDbReceipts,
+    DynamoDbRequestCounts,
+    DynamoDbStoredReplies,
+    DynamoDbTelemetry,
+    DynamoDbVisitedCache,
+)
+from ragdrop.stores.s3_objects import S3ObjectStore
+from ragdrop.stores.sqs_queue import SqsMessageQueue
 from testing.memory_breakers import MemoryBreakers
 from testing.memory_manifests import MemoryManifests
 from testing.memory_message_queue import MemoryMessageQueue
 from testing.memory_object_store import MemoryObjectStore
 from testing.memory_registry import MemoryRegistry
 from testing.memory_telemetry import (
-    MemoryKeptReplies,
     MemoryReceipts,
     MemoryRequestCounts,
+    MemoryStoredReplies,
     MemoryTelemetry,
     MemoryVisitedCache,
 )
@@ -211,13 +212,13 @@ def request_counts_engine(engine: str) -> Iterator[RequestCounts]:
 
 
 @contextmanager
-def kept_replies_engine(engine: str) -> Iterator[KeptReplies]:
+def kept_replies_engine(engine: str) -> Iterator[StoredReplies]:
     """Kept replies; on the emulator the stack's own table, so tests take a tenant of their own."""
     if engine == "memory":
-        yield MemoryKeptReplies()
+        yield MemoryStoredReplies()
         return
     with table_engine(engine, "TelemetryTable") as (name, client):
-        yield DynamoDbKeptReplies(name, client)
+        yield DynamoDbStoredReplies(name, client)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from ragdrop.ports.breakers import Breaker, BreakerStore, Counted
+from ragdrop.ports.shared_state import Breaker, BreakerStore, Counted
 from tests.contract.aws_fixtures import ENGINES, breakers_engine
 
 NOW_S = 1_800_000_000.25

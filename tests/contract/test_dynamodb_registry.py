@@ -14,7 +14,7 @@ from ragdrop.domain.documents import Failure, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import ConfigurationError, DatabaseError
 from ragdrop.stores.dynamodb.items import detail_item, detail_of, encode, head_of
-from ragdrop.stores.dynamodb.registry import DynamoDbRegistry
+from ragdrop.stores.dynamodb.registry_table import DynamoDbRegistry
 from tests.contract import registry_examples as examples
 from tests.contract.aws_fixtures import clients, table_definition
 

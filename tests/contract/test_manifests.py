@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ragdrop.ports.manifests import ManifestStore
+from ragdrop.ports.indexes import ManifestStore
 from tests.contract.aws_fixtures import ENGINES, manifests_engine
 from tests.contract.registry_examples import new_tenant_name
 

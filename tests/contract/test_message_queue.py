@@ -10,7 +10,7 @@ import pytest
 
 from ragdrop.errors import ConfigurationError, QueueError
 from ragdrop.ports.message_queue import Change, Continuation, Delivery, MergeRequest
-from ragdrop.stores.sqs.message_queue import SqsMessageQueue
+from ragdrop.stores.sqs_queue import SqsMessageQueue
 from testing.memory_message_queue import MemoryMessageQueue
 from tests.contract.aws_fixtures import ENGINES, QueueEngine, clients, queue_engine
 

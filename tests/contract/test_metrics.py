@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ragdrop.bootstrap import build_app
-from ragdrop.ports.metrics import UNITS, Metrics
-from ragdrop.stores.aws.telemetry import EmfMetrics, NoMetrics
+from ragdrop.ports.telemetry import UNITS, Metrics
+from ragdrop.stores.aws.monitoring import EmfMetrics, NoMetrics
 from testing.memory_services import MemoryMetrics
 from tests.world import ENVIRONMENT
 

@@ -10,7 +10,7 @@ import pytest
 from ragdrop.domain.deadlines import REQUEST_ID, Deadline
 from ragdrop.errors import EmbeddingServiceError, GenerationError
 from ragdrop.models.http import OpenAiHttp, OpenAiModelList
-from ragdrop.ports.models import ModelList
+from ragdrop.ports.model_services import ModelList
 from testing.memory_services import MemoryModelList
 
 

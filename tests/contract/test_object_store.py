@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragdrop.errors import ObjectStoreError, PreconditionFailedError
-from ragdrop.stores.s3.object_store import decoded, encoded
+from ragdrop.stores.s3_objects import decoded, encoded
 from testing.memory_object_store import MemoryObjectStore
 from tests.contract.aws_fixtures import STORE_ENGINES, StoreEngine, store_engine
 

@@ -9,7 +9,7 @@ import pytest
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.tenants import ApiKey, KeptSettings, RateLimits, key_hash
+from ragdrop.domain.tenants import ApiKey, RateLimits, StoredSettings, key_hash
 from ragdrop.ports import Registry
 from tests.contract.registry_examples import buried, indexed, new_tenant_name, tenant_of
 
@@ -92,7 +92,7 @@ def test_a_forgotten_tenant_leaves_neither_keys_settings_folders_nor_pointers(re
     for name in (tenant, other):
         registry.create_tenant(tenant_of(name))
         registry.put_api_key(new_key(name))
-        registry.keep_settings(name, "team", KeptSettings({"max_results": 3}, 1))
+        registry.keep_settings(name, "team", StoredSettings({"max_results": 3}, 1))
         registry.note_folder(name, "team/a")
     [key] = registry.api_keys(tenant)
 
@@ -111,7 +111,7 @@ def test_a_forgotten_tenant_leaves_neither_keys_settings_folders_nor_pointers(re
 
 def test_a_tenant_that_comes_again_has_nothing_of_the_one_before(registry: Registry, tenant: str) -> None:
     registry.create_tenant(tenant_of(tenant))
-    registry.keep_settings(tenant, "", KeptSettings({"max_results": 3}, 1))
+    registry.keep_settings(tenant, "", StoredSettings({"max_results": 3}, 1))
     key = DocumentKey(tenant, "team", "a.md")
     indexed(registry, key)
     buried(registry, key)

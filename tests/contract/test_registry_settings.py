@@ -6,7 +6,7 @@ import pytest
 
 from ragdrop.domain.documents import Status
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.tenants import KeptSettings
+from ragdrop.domain.tenants import StoredSettings
 from ragdrop.ports import Registry
 from tests.contract.registry_examples import claim_of, new_tenant_name, tenant_of
 
@@ -18,7 +18,7 @@ def name(registry: Registry) -> str:
     return tenant.name
 
 
-def kept(registry: Registry, name: str) -> dict[str, KeptSettings]:
+def kept(registry: Registry, name: str) -> dict[str, StoredSettings]:
     tenant = registry.tenant(name)
     assert tenant is not None
     return dict(tenant.settings)
@@ -29,8 +29,8 @@ def test_a_new_tenant_has_no_settings(registry: Registry, name: str) -> None:
 
 
 def test_settings_come_back_as_they_stood_in_the_file(registry: Registry, name: str) -> None:
-    own = KeptSettings({"min_relevance": 1.0, "doc_types": ["tool", "ödland"], "keep_last_good": True}, 7, "v1")
-    team = KeptSettings({"max_results": 3}, 2)
+    own = StoredSettings({"min_relevance": 1.0, "doc_types": ["tool", "ödland"], "keep_last_good": True}, 7, "v1")
+    team = StoredSettings({"max_results": 3}, 2)
 
     assert registry.keep_settings(name, "", own)
     assert registry.keep_settings(name, "team-1", team)
@@ -42,20 +42,20 @@ def test_settings_come_back_as_they_stood_in_the_file(registry: Registry, name: 
 def test_an_older_revision_never_replaces_a_newer_one_and_the_same_one_again_does(
     registry: Registry, name: str
 ) -> None:
-    registry.keep_settings(name, "team", KeptSettings({"max_results": 3}, 5, "v5"))
+    registry.keep_settings(name, "team", StoredSettings({"max_results": 3}, 5, "v5"))
 
-    assert not registry.keep_settings(name, "team", KeptSettings({"max_results": 9}, 4, "v4"))
-    assert registry.keep_settings(name, "team", KeptSettings({}, 5))
+    assert not registry.keep_settings(name, "team", StoredSettings({"max_results": 9}, 4, "v4"))
+    assert registry.keep_settings(name, "team", StoredSettings({}, 5))
 
-    assert kept(registry, name) == {"team": KeptSettings({}, 5)}
+    assert kept(registry, name) == {"team": StoredSettings({}, 5)}
 
 
 def test_settings_stay_when_counters_and_indexes_change(registry: Registry, name: str) -> None:
-    registry.keep_settings(name, "", KeptSettings({"max_results": 3}, 1))
+    registry.keep_settings(name, "", StoredSettings({"max_results": 3}, 1))
 
     registry.add_to_tenant(name, vault="team", documents=1, chunks=1)
 
-    assert kept(registry, name) == {"": KeptSettings({"max_results": 3}, 1)}
+    assert kept(registry, name) == {"": StoredSettings({"max_results": 3}, 1)}
     assert [tenant.settings for tenant in registry.tenants() if tenant.name == name] == [kept(registry, name)]
 
 
@@ -70,6 +70,6 @@ def test_the_head_of_a_tenants_own_settings_file_is_kept_and_listed_like_any(reg
 
 
 def test_a_read_that_may_be_a_moment_old_gives_the_tenant_with_its_settings(registry: Registry, name: str) -> None:
-    registry.keep_settings(name, "team", KeptSettings({"max_results": 3}, 2))
+    registry.keep_settings(name, "team", StoredSettings({"max_results": 3}, 2))
 
     assert registry.tenant(name, consistent=False) == registry.tenant(name)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ragdrop.ports.credentials import RequestCounts
+from ragdrop.ports.registry import RequestCounts
 from tests.contract.aws_fixtures import ENGINES, request_counts_engine
 from tests.contract.registry_examples import new_tenant_name
 

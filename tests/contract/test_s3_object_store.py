@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 
 from ragdrop.errors import ConfigurationError, ObjectStoreError
 from ragdrop.stores.aws.clients import form_config
-from ragdrop.stores.s3.object_store import S3ObjectStore
+from ragdrop.stores.s3_objects import S3ObjectStore
 from tests.contract.aws_fixtures import clients
 
 

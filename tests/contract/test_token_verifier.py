@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import IssuerError, UnauthenticatedError
-from ragdrop.ports.credentials import TokenRules
+from ragdrop.ports.registry import TokenRules
 from ragdrop.stores.aws.token_verifier import JwtVerifier
 
 AUDIENCE = "ragdrop"

@@ -11,8 +11,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from ragdrop.errors import DatabaseError
-from ragdrop.ports.metrics import Tracer
-from ragdrop.stores.aws.telemetry import PREFIX, OpenTelemetryTracer
+from ragdrop.ports.telemetry import Tracer
+from ragdrop.stores.aws.monitoring import PREFIX, OpenTelemetryTracer
 from testing.memory_services import MemoryTracer
 
 SPANS = InMemorySpanExporter()

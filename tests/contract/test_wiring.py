@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from ragdrop.errors import ConfigurationError
-from ragdrop.ports.wiring import SUBSCRIBED, Wiring, WiringProbe
+from ragdrop.ports.message_queue import SUBSCRIBED, Wiring, WiringProbe
 from ragdrop.stores.aws.deployment import AwsWiring
 from testing.memory_services import MemoryWiring
 from tests.contract.aws_fixtures import STORE_ENGINES, clients

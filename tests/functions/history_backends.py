@@ -8,9 +8,8 @@ from typing import Any
 
 import boto3
 
-from ragdrop.stores.dynamodb.manifests import DynamoDbManifests
-from ragdrop.stores.dynamodb.registry import DynamoDbRegistry
-from ragdrop.stores.s3.object_store import S3ObjectStore
+from ragdrop.stores.dynamodb.registry_table import DynamoDbManifests, DynamoDbRegistry
+from ragdrop.stores.s3_objects import S3ObjectStore
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_object_store import MemoryObjectStore
 from testing.memory_registry import MemoryRegistry

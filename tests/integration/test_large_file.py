@@ -14,7 +14,7 @@ import pytest
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
 from ragdrop.ingest.revision_store import PART_CHARACTERS
-from ragdrop.stores.dynamodb.registry import DynamoDbRegistry
+from ragdrop.stores.dynamodb.registry_table import DynamoDbRegistry
 from tests.integration.commands import WHOLE, Tenant, within
 from tests.integration.ingest_workers import PROC, IngestWorkers, limited_ingest
 from tests.integration.stub_embeddings import StubEmbeddings

@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from ragdrop.ports.wiring import DeployedStack
+from ragdrop.ports.message_queue import DeployedStack
 from tests.unit.cli.world import API_URL, CommandLine
 
 

@@ -13,7 +13,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import IndexLostError
-from ragdrop.ports.chunk_index import SOME_BYTES, Reading
+from ragdrop.ports.indexes import SOME_BYTES, Reading
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore

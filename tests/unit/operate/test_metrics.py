@@ -10,7 +10,7 @@ from ragdrop.domain.answers import Question
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
 from ragdrop.errors import DatabaseError, EmbeddingServiceError, GenerationError
-from ragdrop.ports.metrics import UNITS
+from ragdrop.ports.telemetry import UNITS
 from tests.world import World
 
 

@@ -12,8 +12,7 @@ from starlette.types import Message, Receive, Scope, Send
 from ragdrop.api.middleware import WaitForWrites
 from ragdrop.errors import DatabaseError
 from ragdrop.operate.observe import RETRY_S, QueryCounter
-from ragdrop.ports.metrics import QueryFailure, QueryReport
-from ragdrop.ports.telemetry import Counts
+from ragdrop.ports.telemetry import Counts, QueryFailure, QueryReport
 from ragdrop.resilience.stages import before_reply, collected_writes
 from testing.memory_telemetry import MemoryTelemetry
 from tests.world import World

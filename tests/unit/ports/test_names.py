@@ -12,7 +12,7 @@ def test_asking_for_one_port_imports_no_module_of_another() -> None:
         "print(sorted(name for name in sys.modules if name.startswith('ragdrop.ports.')))"
     )
 
-    assert printed(code).strip() == "['ragdrop.ports.visited']"
+    assert printed(code).strip() == "['ragdrop.ports.shared_state']"
 
 
 def test_every_name_that_is_promised_is_there() -> None:

@@ -17,7 +17,7 @@ from ragdrop.errors import (
     InvalidParamsError,
     RagdropError,
 )
-from ragdrop.ports.breakers import NOW_OPEN, BreakerRules
+from ragdrop.ports.shared_state import NOW_OPEN, BreakerRules
 from ragdrop.resilience.breakers import Breakers
 from testing.memory_breakers import MemoryBreakers
 

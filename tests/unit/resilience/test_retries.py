@@ -12,7 +12,7 @@ from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.errors import EmbeddingServiceError, ModelNotFoundError
 from ragdrop.models.embedder import OpenAiEmbedder
 from ragdrop.models.http import OpenAiHttp
-from ragdrop.ports.breakers import NOW_OPEN
+from ragdrop.ports.shared_state import NOW_OPEN
 from ragdrop.resilience.retrying import Retries, RetryRules
 
 SPACE = EmbeddingSpace("m", 2)

@@ -6,7 +6,7 @@ import pytest
 
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.settings import Tunables
-from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, KeptSettings, Tenant
+from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, StoredSettings, Tenant
 from ragdrop.tenants.settings_in_force import chunking_in_force, in_force
 
 INDEX = ActiveIndex("one", EmbeddingSpace("model", 8), ChunkingPlan.fitting(300))
@@ -14,7 +14,7 @@ INDEX = ActiveIndex("one", EmbeddingSpace("model", 8), ChunkingPlan.fitting(300)
 
 def tenant(**files: dict[str, object]) -> Tenant:
     """A tenant with these settings files: `own` is its own, the others those of vaults."""
-    settings = {"" if name == "own" else name: KeptSettings(values, 1) for name, values in files.items()}
+    settings = {"" if name == "own" else name: StoredSettings(values, 1) for name, values in files.items()}
     return Tenant("acme", INDEX, settings=settings)
 
 

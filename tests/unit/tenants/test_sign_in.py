@@ -8,7 +8,7 @@ import pytest
 
 from ragdrop.errors import InvalidParamsError, UnauthenticatedError
 from ragdrop.tenants.sign_in import LIFETIME_S, MAX_SECRET_BYTES, SignInCodes
-from testing.memory_telemetry import MemoryKeptReplies
+from testing.memory_telemetry import MemoryStoredReplies
 
 SECRET = "rd_secret"
 
@@ -29,12 +29,12 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def store() -> MemoryKeptReplies:
-    return MemoryKeptReplies()
+def store() -> MemoryStoredReplies:
+    return MemoryStoredReplies()
 
 
 @pytest.fixture
-def codes(store: MemoryKeptReplies, clock: Clock) -> SignInCodes:
+def codes(store: MemoryStoredReplies, clock: Clock) -> SignInCodes:
     return SignInCodes(store, clock=clock)
 
 
@@ -66,7 +66,7 @@ def test_two_codes_do_not_get_in_each_others_way(codes: SignInCodes) -> None:
     assert (codes.redeem(second), codes.redeem(first)) == ("rd_other", SECRET)
 
 
-def test_the_store_holds_neither_the_code_nor_the_credential(codes: SignInCodes, store: MemoryKeptReplies) -> None:
+def test_the_store_holds_neither_the_code_nor_the_credential(codes: SignInCodes, store: MemoryStoredReplies) -> None:
     code, _ = codes.make(SECRET)
 
     held = json.dumps([(*key, str(item.body)) for key, item in store._items.items()])

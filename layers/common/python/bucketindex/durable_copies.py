@@ -15,7 +15,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import IndexLostError
 from ragdrop.ports import ObjectStore
-from ragdrop.ports.chunk_index import SMALL_BYTES, IndexFaults, Reading
+from ragdrop.ports.indexes import SMALL_BYTES, IndexFaults, Reading
 from ragdrop.ports.object_store import ListedObject
 
 logger = logging.getLogger(__name__)

@@ -52,8 +52,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, DeadlineError, DependencyError, IndexLostError
 from ragdrop.ports import ObjectStore
-from ragdrop.ports.chunk_index import SOME_BYTES, FindDead, IndexFaults, Reading, SearchableIndex
-from ragdrop.ports.manifests import ManifestStore
+from ragdrop.ports.indexes import SOME_BYTES, FindDead, IndexFaults, ManifestStore, Reading, SearchableIndex
 
 ASKED = 100  # revisions at once: what one batch read of heads takes
 

@@ -27,7 +27,7 @@ from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, IndexLostError, IndexMovedError
-from ragdrop.ports.manifests import ManifestStore
+from ragdrop.ports.indexes import ManifestStore
 
 MAX_VIEWS = 64  # kept open
 AT_ONCE = 4  # segments that are opened at once

@@ -28,7 +28,7 @@ from ragdrop.domain.settings import (
 )
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Engine, index_name
 from ragdrop.errors import ConfigurationError, InvalidSettingsError
-from ragdrop.ports.credentials import TokenRules
+from ragdrop.ports.registry import TokenRules
 
 SPECIAL_TOKENS = (
     16  # what a model adds around a text ([CLS], [SEP], …) and a margin for tokenizers that differ slightly

@@ -21,7 +21,7 @@ from opensearchpy.connection import Urllib3HttpConnection
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import ConfigurationError, DatabaseError
-from ragdrop.ports.breakers import RetryPolicy
+from ragdrop.ports.shared_state import RetryPolicy
 
 CONNECT_TIMEOUT_S = 2.0
 POOL_SIZE = 10

@@ -27,8 +27,8 @@ from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import ConfigurationError, DatabaseError
-from ragdrop.ports.breakers import RetryPolicy
-from ragdrop.ports.chunk_index import SOME_BYTES, IndexFaults, Reading
+from ragdrop.ports.indexes import SOME_BYTES, IndexFaults, Reading
+from ragdrop.ports.shared_state import RetryPolicy
 from ragdrop_opensearch.client import (
     BLOCKED,
     BUSY_STATUS,

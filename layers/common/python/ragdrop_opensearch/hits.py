@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ragdrop.domain.bounded_cache import BoundedCache
-from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, Vector, best_first, held_of
+from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, Vector, best_first, cached_part
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError
@@ -185,7 +185,7 @@ class KnownRanges:
         """The chunks of each range; *search* is called only for those that are not cached."""
         now_s, held = self._clock(), self._held
         known = [held.get((index, part.key, part.revision), now_s=now_s) or {} for part in ranges]
-        found = [held_of(part, chunks) if chunks else None for part, chunks in zip(ranges, known, strict=True)]
+        found = [cached_part(part, chunks) if chunks else None for part, chunks in zip(ranges, known, strict=True)]
         missing = [part for part, hits in zip(ranges, found, strict=True) if hits is None]
         read = read_ranges(search, index, missing) if missing else []
         for part, hits in zip(missing, read, strict=True):

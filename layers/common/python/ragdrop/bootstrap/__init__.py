@@ -24,7 +24,7 @@ from ragdrop.bootstrap.writing import DocumentParts, IngestParts, build_document
 from ragdrop.config import Settings
 
 if TYPE_CHECKING:
-    from ragdrop.ports.wiring import DeployedStack
+    from ragdrop.ports.message_queue import DeployedStack
 
 __all__ = [
     "App",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ragdrop.past.as_of import PastViews
     from ragdrop.past.resolve_view import ResolveView
     from ragdrop.ports import LayeredIndex
-    from ragdrop.ports.metrics import Operation
+    from ragdrop.ports.telemetry import Operation
     from ragdrop.query.fallback import BucketSearch
     from ragdrop.query.follow_links import FollowLinks
     from ragdrop.query.model_ranking import ModelRanking, RankFolders

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from bucketindex.index import BucketChunkIndex
     from ragdrop.models.http import OpenAiHttp
     from ragdrop.ports import ChatModel, ChunkIndex, Embedder, ObjectStore, Parser, TextRecognizer
-    from ragdrop.ports.manifests import ManifestStore
-    from ragdrop.ports.models import ClaimVerifier, Reranker
+    from ragdrop.ports.indexes import ManifestStore
+    from ragdrop.ports.model_services import ClaimVerifier, Reranker
     from ragdrop.resilience.retrying import Retries
 
 RERANK_TIMEOUT_S = 10
@@ -132,7 +132,7 @@ def _retries(settings: Settings) -> Retries:
 
 
 def _secret(reference: str | None) -> Callable[[], str | None]:
-    from ragdrop.stores.aws.secrets import read_secret
+    from ragdrop.stores.aws.clients import read_secret
 
     return partial(read_secret, reference)
 

@@ -17,17 +17,12 @@ from ragdrop.ports import (
     Registry,
     Splitter,
 )
-from ragdrop.ports.breakers import BreakerStore
-from ragdrop.ports.credentials import RequestCounts, TokenVerifier
-from ragdrop.ports.kept_replies import KeptReplies
-from ragdrop.ports.manifests import ManifestStore
-from ragdrop.ports.metrics import Metrics, Tracer
-from ragdrop.ports.models import ClaimVerifier, ModelList, Reranker
-from ragdrop.ports.receipts import Receipts
-from ragdrop.ports.registry import HopLimits
-from ragdrop.ports.telemetry import Telemetry
-from ragdrop.ports.visited import VisitedCache
-from ragdrop.ports.wiring import WiringProbe
+from ragdrop.ports.indexes import ManifestStore
+from ragdrop.ports.message_queue import WiringProbe
+from ragdrop.ports.model_services import ClaimVerifier, ModelList, Reranker
+from ragdrop.ports.registry import HopLimits, RequestCounts, TokenVerifier
+from ragdrop.ports.shared_state import BreakerStore, Receipts, StoredReplies, VisitedCache
+from ragdrop.ports.telemetry import Metrics, Telemetry, Tracer
 
 if TYPE_CHECKING:
     from bucketindex.index import BucketChunkIndex
@@ -43,7 +38,7 @@ class GivenPorts(TypedDict, total=False):
     metrics: Metrics
     tracer: Tracer | None
     receipts: Receipts
-    kept_replies: KeptReplies
+    kept_replies: StoredReplies
     request_counts: RequestCounts
     tokens: TokenVerifier | None
     visited: VisitedCache

@@ -21,18 +21,13 @@ if TYPE_CHECKING:
     from ragdrop.ingest.revision_store import RevisionStore
     from ragdrop.models.http import OpenAiHttp
     from ragdrop.ports import ChatModel, ChunkIndex, Embedder, MessageQueue, ObjectStore, Registry
-    from ragdrop.ports.breakers import BreakerStore
-    from ragdrop.ports.credentials import RequestCounts, TokenVerifier
-    from ragdrop.ports.kept_replies import KeptReplies
-    from ragdrop.ports.manifests import ManifestStore
-    from ragdrop.ports.metrics import Metrics, Tracer
-    from ragdrop.ports.models import ClaimVerifier, ModelList, Prompter, Reranker
+    from ragdrop.ports.indexes import ManifestStore
+    from ragdrop.ports.message_queue import WiringProbe
+    from ragdrop.ports.model_services import ClaimVerifier, ModelList, Prompter, Reranker
     from ragdrop.ports.reading import Parser, Splitter
-    from ragdrop.ports.receipts import Receipts
-    from ragdrop.ports.registry import HopLimits
-    from ragdrop.ports.telemetry import Telemetry
-    from ragdrop.ports.visited import VisitedCache
-    from ragdrop.ports.wiring import WiringProbe
+    from ragdrop.ports.registry import HopLimits, RequestCounts, TokenVerifier
+    from ragdrop.ports.shared_state import BreakerStore, Receipts, StoredReplies, VisitedCache
+    from ragdrop.ports.telemetry import Metrics, Telemetry, Tracer
     from ragdrop.resilience.breakers import Breakers
 
 
@@ -73,35 +68,35 @@ class Ports:
     @cached_property
     def documents(self) -> ObjectStore:
         """The document bucket."""
-        from ragdrop.stores.s3.object_store import S3ObjectStore
+        from ragdrop.stores.s3_objects import S3ObjectStore
 
         return S3ObjectStore(self.settings.document_bucket)
 
     @cached_property
     def state(self) -> ObjectStore:
         """The state bucket."""
-        from ragdrop.stores.s3.object_store import S3ObjectStore
+        from ragdrop.stores.s3_objects import S3ObjectStore
 
         return S3ObjectStore(self.settings.state_bucket)
 
     @cached_property
     def registry(self) -> Registry:
         """The registry table."""
-        from ragdrop.stores.dynamodb.registry import DynamoDbRegistry
+        from ragdrop.stores.dynamodb.registry_table import DynamoDbRegistry
 
         return DynamoDbRegistry(self.settings.registry_table)
 
     @cached_property
     def telemetry(self) -> Telemetry:
         """The telemetry table."""
-        from ragdrop.stores.dynamodb.telemetry import DynamoDbTelemetry
+        from ragdrop.stores.dynamodb.telemetry_table import DynamoDbTelemetry
 
         return DynamoDbTelemetry(self.settings.telemetry_table)
 
     @cached_property
     def metrics(self) -> Metrics:
         """Metrics, as lines of the function's log; nobody reads them elsewhere."""
-        from ragdrop.stores.aws.telemetry import EmfMetrics, NoMetrics
+        from ragdrop.stores.aws.monitoring import EmfMetrics, NoMetrics
 
         return EmfMetrics(function=self.function, stage=self.settings.stage) if self.function else NoMetrics()
 
@@ -110,28 +105,28 @@ class Ports:
         """What takes traces, if TRACING says so."""
         if not self.settings.tracing:
             return None
-        from ragdrop.stores.aws.telemetry import OpenTelemetryTracer
+        from ragdrop.stores.aws.monitoring import OpenTelemetryTracer
 
         return OpenTelemetryTracer()
 
     @cached_property
     def receipts(self) -> Receipts:
         """Receipts of answers, in the telemetry table."""
-        from ragdrop.stores.dynamodb.receipts import DynamoDbReceipts
+        from ragdrop.stores.dynamodb.telemetry_table import DynamoDbReceipts
 
         return DynamoDbReceipts(self.settings.telemetry_table)
 
     @cached_property
-    def kept_replies(self) -> KeptReplies:
+    def kept_replies(self) -> StoredReplies:
         """Replies to writes that carried a key, in the telemetry table."""
-        from ragdrop.stores.dynamodb.expiring import DynamoDbKeptReplies
+        from ragdrop.stores.dynamodb.telemetry_table import DynamoDbStoredReplies
 
-        return DynamoDbKeptReplies(self.settings.telemetry_table)
+        return DynamoDbStoredReplies(self.settings.telemetry_table)
 
     @cached_property
     def request_counts(self) -> RequestCounts:
         """Requests a minute, in the telemetry table."""
-        from ragdrop.stores.dynamodb.expiring import DynamoDbRequestCounts
+        from ragdrop.stores.dynamodb.telemetry_table import DynamoDbRequestCounts
 
         return DynamoDbRequestCounts(self.settings.telemetry_table)
 
@@ -148,21 +143,21 @@ class Ports:
     @cached_property
     def visited(self) -> VisitedCache:
         """The visited cache of link following."""
-        from ragdrop.stores.dynamodb.expiring import DynamoDbVisitedCache
+        from ragdrop.stores.dynamodb.telemetry_table import DynamoDbVisitedCache
 
         return DynamoDbVisitedCache(self.settings.visited_table)
 
     @cached_property
     def queue(self) -> MessageQueue:
         """The queue that feeds ingest."""
-        from ragdrop.stores.sqs.message_queue import SqsMessageQueue
+        from ragdrop.stores.sqs_queue import SqsMessageQueue
 
         return SqsMessageQueue(self.settings.queue_url, bulk_url=self.settings.bulk_queue_url)
 
     @cached_property
     def manifests(self) -> ManifestStore:
         """Which segments of bucket indexes are live, in the registry table."""
-        from ragdrop.stores.dynamodb.manifests import DynamoDbManifests
+        from ragdrop.stores.dynamodb.registry_table import DynamoDbManifests
 
         return DynamoDbManifests(self.settings.registry_table)
 
@@ -253,14 +248,14 @@ class Ports:
     @cached_property
     def breaker_store(self) -> BreakerStore:
         """The breakers' one item, in the telemetry table."""
-        from ragdrop.stores.dynamodb.breakers import DynamoDbBreakers
+        from ragdrop.stores.dynamodb.breaker_item import DynamoDbBreakers
 
         return DynamoDbBreakers(self.settings.telemetry_table)
 
     @cached_property
     def breakers(self) -> Breakers:
         """All breakers, as this environment knows them."""
-        from ragdrop.ports.breakers import BreakerRules
+        from ragdrop.ports.shared_state import BreakerRules
         from ragdrop.resilience.breakers import Breakers
 
         settings = self.settings

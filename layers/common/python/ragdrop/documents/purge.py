@@ -12,7 +12,7 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DocumentNotFoundError
 from ragdrop.ingest.revision_store import RevisionStore, pages_name, revisions_prefix, twin_name
 from ragdrop.ports import ChunkIndex, ObjectStore, Registry
-from ragdrop.ports.receipts import Receipts
+from ragdrop.ports.shared_state import Receipts
 from ragdrop.ports.telemetry import UsageStore
 from ragdrop.tenants.admission import AdmissionRecords
 from ragdrop.tenants.directory import TenantDirectory

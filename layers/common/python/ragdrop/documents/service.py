@@ -28,9 +28,9 @@ from ragdrop.errors import (
 from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ports import Claim, MessageQueue, ObjectStore, Registry, StoredObject
-from ragdrop.ports.kept_replies import KeptReplies
 from ragdrop.ports.object_store import NO_PRECONDITION, Precondition, PresignedForm
 from ragdrop.ports.registry import Checkpoint
+from ragdrop.ports.shared_state import StoredReplies
 from ragdrop.ports.telemetry import DocumentUsage, UsageStore
 from ragdrop.query.follow_links import resolve_links
 from ragdrop.tenants.limits import DailyBudget
@@ -442,7 +442,7 @@ FIELD = "Idempotency-Key"
 class WriteOnce:
     """Does a write, or gives the reply that it had."""
 
-    def __init__(self, kept: KeptReplies, *, clock: Callable[[], float]) -> None:
+    def __init__(self, kept: StoredReplies, *, clock: Callable[[], float]) -> None:
         self._kept = kept
         self._clock = clock
 

@@ -290,7 +290,7 @@ class ChunkRange:
     last: int
 
 
-def held_of(part: ChunkRange, held: Mapping[int, Hit]) -> list[Hit] | None:
+def cached_part(part: ChunkRange, held: Mapping[int, Hit]) -> list[Hit] | None:
     """The chunks of *part* among those that are *held* of its document, by ordinal; None where one may be missing.
 
     A chunk is the last where it and the white space behind it reach the end of the text.

@@ -90,7 +90,7 @@ def _overlap(size: int, wanted: int | None) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptSettings:
+class StoredSettings:
     """What the last valid settings file of a tenant or a vault says; no values after it was deleted.
 
     `revision` is the one of the file's head that wrote it: an older one never replaces a newer one.
@@ -208,7 +208,7 @@ class Tenant:
     previous: ActiveIndex | None = None
     moves: int = 0
     calibration: Calibration | None = None
-    settings: Mapping[str, KeptSettings] = field(default_factory=dict)
+    settings: Mapping[str, StoredSettings] = field(default_factory=dict)
     rates: RateLimits = NO_RATES
     promoted: Mapping[str, float] = field(default_factory=dict)
     counted: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -246,7 +246,7 @@ class Tenant:
     def settings_revision(self) -> str:
         """Changes whenever a settings file of the tenant or of a vault does.
 
-        >>> Tenant("acme", None, settings={"team": KeptSettings({}, 7)}).settings_revision
+        >>> Tenant("acme", None, settings={"team": StoredSettings({}, 7)}).settings_revision
         'team:7'
         """
         return ",".join(f"{name}:{kept.revision}" for name, kept in sorted(self.settings.items()))

@@ -18,8 +18,8 @@ from ragdrop.generate.prompt import PreparedPrompt, PreparePrompt
 from ragdrop.generate.receipts import StoreReceipts
 from ragdrop.generate.verify import AskVerifier
 from ragdrop.ports import ChatModel, Completion, Prompt
-from ragdrop.ports.metrics import Tracer
-from ragdrop.ports.models import ClaimVerifier
+from ragdrop.ports.model_services import ClaimVerifier
+from ragdrop.ports.telemetry import Tracer
 from ragdrop.query.view import ResolveQueryView
 from ragdrop.resilience.stages import Timer
 

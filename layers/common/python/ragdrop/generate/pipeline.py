@@ -17,7 +17,7 @@ from ragdrop.domain.models import spent
 from ragdrop.domain.retrieval import Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.generate.ask import Answering, AskEvent, SourcesFound
-from ragdrop.ports.metrics import Operation, QueryReport
+from ragdrop.ports.telemetry import Operation, QueryReport
 from ragdrop.query.pipeline import Observe, report_of
 from ragdrop.tenants.limits import DailyBudget
 

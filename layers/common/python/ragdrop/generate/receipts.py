@@ -34,7 +34,7 @@ from ragdrop.errors import (
     NotFoundError,
 )
 from ragdrop.ports import Prompt, Registry
-from ragdrop.ports.receipts import Receipts
+from ragdrop.ports.shared_state import Receipts
 
 logger = logging.getLogger(__name__)
 

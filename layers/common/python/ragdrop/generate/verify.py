@@ -12,7 +12,7 @@ from groundcheck.sentences import units
 from ragdrop.domain.deadlines import VERIFY, Deadline
 from ragdrop.errors import DependencyError
 from ragdrop.generate.markers import UNKNOWN_MARKER, MarkerReader
-from ragdrop.ports.models import ClaimVerifier
+from ragdrop.ports.model_services import ClaimVerifier
 
 logger = logging.getLogger(__name__)
 

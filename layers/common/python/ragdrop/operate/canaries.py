@@ -16,7 +16,7 @@ from ragdrop.errors import ProjectNotActivatedError, RagdropError
 from ragdrop.past.golden import AskGolden, in_parallel
 from ragdrop.past.record import check_visible
 from ragdrop.ports import Registry
-from ragdrop.ports.metrics import Metrics
+from ragdrop.ports.telemetry import Metrics
 from ragdrop.tenants.directory import TenantDirectory
 
 logger = logging.getLogger(__name__)

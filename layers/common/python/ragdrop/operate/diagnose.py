@@ -15,8 +15,8 @@ from ragdrop.errors import RagdropError
 from ragdrop.operate.health import faults_of
 from ragdrop.operate.restore import names_under
 from ragdrop.ports import ChunkIndex, Embedder, ObjectStore, Registry
-from ragdrop.ports.models import ModelList
-from ragdrop.ports.wiring import Verdict, Wiring, embedding_verdict, prefix_verdict, wiring_verdict
+from ragdrop.ports.message_queue import Verdict, Wiring, embedding_verdict, prefix_verdict, wiring_verdict
+from ragdrop.ports.model_services import ModelList
 from ragdrop.tenants.admission import ADMITTED
 
 STEP_S = 30.0

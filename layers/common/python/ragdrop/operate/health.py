@@ -16,8 +16,8 @@ from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import ConfigurationError, DependencyError
 from ragdrop.ports import ChatModel, ChunkIndex, Embedder, Message, ObjectStore, Registry
-from ragdrop.ports.chunk_index import IndexFaults
-from ragdrop.ports.models import ModelList
+from ragdrop.ports.indexes import IndexFaults
+from ragdrop.ports.model_services import ModelList
 from ragdrop.resilience.breakers import Breakers
 
 SHALLOW_S = 2.0

@@ -15,14 +15,18 @@ from ragdrop.domain.deadlines import REQUEST_ID
 from ragdrop.domain.models import ModelCall, spent
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DatabaseError, RagdropError
-from ragdrop.ports.metrics import Metrics, QueryReport, failure_of, metrics_of, query_hash
 from ragdrop.ports.telemetry import (
     COST_UNIT,
     Counts,
     HourStore,
+    Metrics,
+    QueryReport,
     counts_of,
     error_name,
+    failure_of,
     hour_of,
+    metrics_of,
+    query_hash,
     scope_of,
     with_few_agents,
 )

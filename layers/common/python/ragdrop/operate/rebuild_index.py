@@ -15,9 +15,9 @@ from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import IndexLostError
 from ragdrop.ingest.revision_store import RevisionStore, StoredRevision
 from ragdrop.ports import ChunkIndex, Registry
-from ragdrop.ports.chunk_index import SOME_BYTES, Reading
-from ragdrop.ports.head_pages import head_pages
-from ragdrop.ports.metrics import Metrics
+from ragdrop.ports.indexes import SOME_BYTES, Reading
+from ragdrop.ports.registry import head_pages
+from ragdrop.ports.telemetry import Metrics
 
 logger = logging.getLogger(__name__)
 

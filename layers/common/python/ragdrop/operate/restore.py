@@ -19,8 +19,8 @@ from ragdrop.ingest.reconcile_key import ReconcileKey
 from ragdrop.operate.calibrate import Calibrate
 from ragdrop.operate.sweep import Notes, Sweep
 from ragdrop.ports import ObjectStore, Registry
-from ragdrop.ports.head_pages import head_pages
 from ragdrop.ports.message_queue import Change, Delivery
+from ragdrop.ports.registry import head_pages
 from ragdrop.tenants.administer import AdministerTenants
 
 logger = logging.getLogger(__name__)

@@ -21,7 +21,7 @@ from ragdrop.operate.rebuild_index import RebuildIndex, Rebuilt
 from ragdrop.operate.sweep import Sweep
 from ragdrop.operate.sweeping import SweepReport
 from ragdrop.ports import Registry
-from ragdrop.ports.chunk_index import NAMES_ALONE, SOME_BYTES, Reading
+from ragdrop.ports.indexes import NAMES_ALONE, SOME_BYTES, Reading
 
 logger = logging.getLogger(__name__)
 

@@ -26,7 +26,7 @@ from ragdrop.domain.times import rfc3339
 from ragdrop.errors import InvalidParamsError
 from ragdrop.past.record import change_pages, check_visible
 from ragdrop.ports import ObjectStore, Registry
-from ragdrop.ports.head_pages import head_pages
+from ragdrop.ports.registry import head_pages
 
 PAGE = 1_000
 AT_ONCE = 8  # documents put back beside each other: up to six requests of S3 each

@@ -17,7 +17,7 @@ from ragdrop.ingest.reconcile_rules import stage_of
 from ragdrop.past.golden import AskGolden, in_parallel
 from ragdrop.past.record import check_visible
 from ragdrop.ports import MessageQueue, ObjectStore, Registry
-from ragdrop.ports.head_pages import head_pages
+from ragdrop.ports.registry import head_pages
 from ragdrop.tenants.admission import AdmissionRecords
 from ragdrop.tenants.directory import TenantDirectory
 

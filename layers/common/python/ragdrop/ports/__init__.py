@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragdrop.ports.chunk_index import ChunkIndex, LayeredIndex, MergingIndex, SearchableIndex
+    from ragdrop.ports.indexes import ChunkIndex, LayeredIndex, MergingIndex, SearchableIndex
     from ragdrop.ports.message_queue import MessageQueue
-    from ragdrop.ports.models import ChatModel, Completion, Embedder, Message, Prompt, Prompter, PromptRequest
+    from ragdrop.ports.model_services import ChatModel, Completion, Embedder, Message, Prompt, Prompter, PromptRequest
     from ragdrop.ports.object_store import ObjectStore, StoredObject
     from ragdrop.ports.reading import Parser, Splitter, TextRecognizer
     from ragdrop.ports.registry import Claim, Registry
-    from ragdrop.ports.visited import VisitedCache
+    from ragdrop.ports.shared_state import VisitedCache
 
 __all__ = [
     "ChatModel",
@@ -41,13 +41,13 @@ __all__ = [
 ]
 
 _NAMES = {
-    "chunk_index": ("ChunkIndex", "LayeredIndex", "MergingIndex", "SearchableIndex"),
+    "indexes": ("ChunkIndex", "LayeredIndex", "MergingIndex", "SearchableIndex"),
     "message_queue": ("MessageQueue",),
-    "models": ("ChatModel", "Completion", "Embedder", "Message", "Prompt", "PromptRequest", "Prompter"),
+    "model_services": ("ChatModel", "Completion", "Embedder", "Message", "Prompt", "PromptRequest", "Prompter"),
     "object_store": ("ObjectStore", "StoredObject"),
     "reading": ("Parser", "Splitter", "TextRecognizer"),
     "registry": ("Claim", "Registry"),
-    "visited": ("VisitedCache",),
+    "shared_state": ("VisitedCache",),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 

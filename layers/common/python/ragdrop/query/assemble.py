@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ragdrop.domain.chunks import Chunk, ChunkRange, Hit, held_of
+from ragdrop.domain.chunks import Chunk, ChunkRange, Hit, cached_part
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head
 from ragdrop.domain.keys import DocumentKey
@@ -87,7 +87,7 @@ def assemble(
     room, expand = request.room, request.expand
     ranges |= _of_results(documents, expand, min(room.documents, MAX_CHARACTERS))
     requested = [*ranges.values(), *(_first_chunks(ranges.values()) if request.with_first else [])]
-    available = [held_of(part, found.get(part.key, {})) for part in requested]
+    available = [cached_part(part, found.get(part.key, {})) for part in requested]
     missing = [part for part, hits in zip(requested, available, strict=True) if hits is None]
     answers = iter(view.read(request.index, missing, deadline) if missing else [])
     read = [filter_tenant(next(answers), request.index.tenant) if hits is None else hits for hits in available]

@@ -10,7 +10,7 @@ from ragdrop.domain.retrieval import NOTHING_SEARCHED, Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError, DependencyError, IndexLostError
 from ragdrop.ports import SearchableIndex
-from ragdrop.ports.metrics import Metrics
+from ragdrop.ports.telemetry import Metrics
 from ragdrop.query.cache import Searching
 from ragdrop.query.search import Search
 from ragdrop.resilience.breakers import Breakers

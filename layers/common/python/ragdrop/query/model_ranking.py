@@ -12,7 +12,7 @@ from ragdrop.domain.deadlines import FOLDERS, RERANK, Deadline
 from ragdrop.domain.models import ModelCall
 from ragdrop.errors import DependencyError
 from ragdrop.ports import ChatModel, Message, Registry
-from ragdrop.ports.models import Reranker
+from ragdrop.ports.model_services import Reranker
 from ragdrop.query.scopes import INSTRUCTIONS, MAX_RANKED, ranking_request, read_ranking
 
 logger = logging.getLogger(__name__)

@@ -19,8 +19,7 @@ from ragdrop.domain.models import spent
 from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import RagdropError
-from ragdrop.ports.metrics import Metrics, Operation, QueryReport, failure_of, filters_of
-from ragdrop.ports.telemetry import scope_of
+from ragdrop.ports.telemetry import Metrics, Operation, QueryReport, failure_of, filters_of, scope_of
 from ragdrop.query.cache import MAX_CHARACTERS, CachedSearch, Searching
 from ragdrop.query.fallback import BucketSearch, FallbackSearch, UnlessOpen
 from ragdrop.query.query_vectors import QueryVectors

@@ -17,7 +17,7 @@ from ragdrop.domain.retrieval import Explanation, Followed, FoundChunk, FoundDoc
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError, IndexMovedError
 from ragdrop.ports import SearchableIndex
-from ragdrop.ports.metrics import Tracer
+from ragdrop.ports.telemetry import Tracer
 from ragdrop.query.assemble import TextRequest, assemble, context_text
 from ragdrop.query.candidates import CandidateRequest, FoundCandidates, find_candidates
 from ragdrop.query.coverage import agreement, coverage

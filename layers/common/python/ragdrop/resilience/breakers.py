@@ -12,8 +12,8 @@ from functools import partial
 from threading import Lock, RLock
 
 from ragdrop.errors import CircuitOpenError, DatabaseError, DependencyError
-from ragdrop.ports.breakers import NOW_OPEN, Breaker, BreakerRules, BreakerStore, Counted, is_outage
-from ragdrop.ports.metrics import Metrics
+from ragdrop.ports.shared_state import NOW_OPEN, Breaker, BreakerRules, BreakerStore, Counted, is_outage
+from ragdrop.ports.telemetry import Metrics
 
 logger = logging.getLogger(__name__)
 

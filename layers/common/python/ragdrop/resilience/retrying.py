@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from threading import Lock
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.ports.breakers import NOW_OPEN
+from ragdrop.ports.shared_state import NOW_OPEN
 
 MOST_RETRIES = 10.0  # at first, and saved up at most
 RETRIES_A_CALL = 0.1

@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import TypeVar
 
-from ragdrop.ports.metrics import Tracer
+from ragdrop.ports.telemetry import Tracer
 
 STAGES = ("embed", "retrieve", "registry", "links", "assemble")
 

@@ -12,7 +12,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef, engine_of
 from ragdrop.errors import ConfigurationError
 from ragdrop.ports import ChunkIndex, LayeredIndex, SearchableIndex
-from ragdrop.ports.chunk_index import SOME_BYTES, IndexFaults, Reading
+from ragdrop.ports.indexes import SOME_BYTES, IndexFaults, Reading
 
 GROUP = "ragdrop.indexes"  # of entry points: what connects to an engine, by the engine's name
 # A Lambda layer holds packages without their metadata, and so without entry points.

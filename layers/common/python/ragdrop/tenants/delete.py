@@ -10,8 +10,8 @@ from ragdrop.domain.documents import Status
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import InvalidParamsError
 from ragdrop.ports import ChunkIndex, ObjectStore, Registry
-from ragdrop.ports.head_pages import head_pages
-from ragdrop.ports.receipts import Receipts
+from ragdrop.ports.registry import head_pages
+from ragdrop.ports.shared_state import Receipts
 from ragdrop.ports.telemetry import Telemetry
 from ragdrop.tenants.admission import AdmissionRecords
 

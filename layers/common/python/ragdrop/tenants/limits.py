@@ -13,7 +13,7 @@ from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.tenants import WINDOW_S, Caller, RateLimits, Tenant
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DatabaseError, RateLimitedError
-from ragdrop.ports.credentials import RequestCounts
+from ragdrop.ports.registry import RequestCounts
 from ragdrop.ports.telemetry import HOUR_S, Counts, HourStore, hour_of, summed
 
 logger = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from ragdrop.domain.settings import (
     refusal,
     shown,
 )
-from ragdrop.domain.tenants import KeptSettings, Tenant
+from ragdrop.domain.tenants import StoredSettings, Tenant
 from ragdrop.domain.times import rfc3339
 from ragdrop.ports import ObjectStore, Prompter, Registry, StoredObject
 from ragdrop.tenants.admission import AdmissionRecords
@@ -72,7 +72,7 @@ class ApplySettings:
             self._admissions.begin(key.tenant, key.vault, stored.modified_at)
         elif tenant.settings_of(key.vault).get("golden_questions"):
             self._admissions.end(key.tenant, key.vault)
-        kept = KeptSettings(values, claimed.revision, stored.version_id)
+        kept = StoredSettings(values, claimed.revision, stored.version_id)
         self._registry.keep_settings(key.tenant, key.vault, kept)
         self._registry.activate(self._detail(claimed, stored, body, values), self._clock())
         self._registry.forget(key, claimed.revision)
@@ -86,7 +86,7 @@ class ApplySettings:
             key: The settings file.
             revision: The one of its tombstone; None where it has no head any more.
         """
-        gone = KeptSettings({}, int(self._clock() * 1000) if revision is None else revision)
+        gone = StoredSettings({}, int(self._clock() * 1000) if revision is None else revision)
         tenant = self._registry.tenant(key.tenant)
         if tenant is not None and tenant.settings_of(key.vault):
             if tenant.settings_of(key.vault).get("golden_questions"):

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Callable
 
 from ragdrop.errors import InvalidParamsError, UnauthenticatedError
-from ragdrop.ports.kept_replies import KeptReplies
+from ragdrop.ports.shared_state import StoredReplies
 
 LIFETIME_S = 60.0
 MAX_SECRET_BYTES = 8_000  # a token of an identity provider; a ragdrop key has 46
@@ -27,7 +27,7 @@ class SignInCodes:
         clock: Seconds since 1970.
     """
 
-    def __init__(self, store: KeptReplies, *, clock: Callable[[], float]) -> None:
+    def __init__(self, store: StoredReplies, *, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from botocore.exceptions import ClientError
 
 from ragdrop.errors import ConfigurationError, DependencyError, ObjectStoreError, QueueError
-from ragdrop.ports.wiring import DeployedStack, Wiring
+from ragdrop.ports.message_queue import DeployedStack, Wiring
 from ragdrop.stores.aws.clients import AwsClient, client, error_code, translated
 
 SERVICE = "cloudformation"

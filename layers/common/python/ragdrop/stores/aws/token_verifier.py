@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import IssuerError, UnauthenticatedError
-from ragdrop.ports.credentials import ALGORITHMS, CLOCK_SKEW_S, MAX_TOKEN_CHARACTERS, REFUSED, TokenRules, caller_of
+from ragdrop.ports.registry import ALGORITHMS, CLOCK_SKEW_S, MAX_TOKEN_CHARACTERS, REFUSED, TokenRules, caller_of
 
 JWKS_MAX_AGE_S = 3_600.0  # of the keys: one that the issuer took back is believed no longer than that
 MIN_AGE_S = 60.0  # an unknown key id asks for them again no more often: made-up tokens must not load the issuer

@@ -15,7 +15,7 @@ from ragdrop.domain.calibration import Calibration, Curve
 from ragdrop.domain.documents import Detail, Facts, Failure, Head, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.models import EmbeddingSpace
-from ragdrop.domain.tenants import ActiveIndex, ApiKey, ChunkingPlan, KeptSettings, RateLimits, Tenant
+from ragdrop.domain.tenants import ActiveIndex, ApiKey, ChunkingPlan, RateLimits, StoredSettings, Tenant
 from ragdrop.ports.registry import Checkpoint
 
 Item = dict[str, Any]
@@ -159,7 +159,7 @@ def stage_key(tenant: str, stage: str) -> tuple[str, str]:
     return f"T#{tenant}", f"{STAGE_SK}{stage}"
 
 
-def settings_changes(settings: KeptSettings) -> Item:
+def settings_changes(settings: StoredSettings) -> Item:
     """What a settings file says as plain values; as JSON, so that what is read is what stood there."""
     values = json.dumps(dict(settings.values), ensure_ascii=False)
     return {"settings": values, "revision": settings.revision, "version_id": settings.version_id}
@@ -183,7 +183,7 @@ def tenant_of(item: Item, others: Iterable[Item] = ()) -> Tenant:
     }
     files = (each for each in others if each["SK"].startswith(SETTINGS_SK))
     known["settings"] = {
-        each["SK"].removeprefix(SETTINGS_SK): KeptSettings(
+        each["SK"].removeprefix(SETTINGS_SK): StoredSettings(
             json.loads(each["settings"]), each["revision"], each.get("version_id")
         )
         for each in files

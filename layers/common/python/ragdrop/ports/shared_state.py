@@ -1,14 +1,16 @@
-"""Circuit breakers: the pure state machine, and the port that shares it."""
+"""State that execution environments share: circuit breakers, replies by idempotency key, receipts, visited links."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.receipts import Feedback, Receipt
 from ragdrop.errors import DeadlineError, DependencyError
 
 BUCKETS = 6  # a window is counted in so many parts, each of which is forgotten whole
@@ -186,3 +188,79 @@ class BreakerStore(Protocol):
     def settle(self, dependency: str, trial: str, *, closed: bool, at_s: float) -> bool:
         """End *trial*: closed for all, or open again from *at_s* on; False where it is no longer the one under way."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReply:
+    """What is known of a request: `fingerprint` is of all that it asked for; `body` is None while it is under way."""
+
+    fingerprint: str
+    body: Mapping[str, Any] | None
+
+
+class StoredReplies(Protocol):
+    """Requests by tenant and key.  All methods raise DatabaseError; times are seconds since 1970."""
+
+    def begin(
+        self, tenant: str, key: str, fingerprint: str, *, now_s: float, lease_s: float, keep_s: float
+    ) -> StoredReply | None:
+        """Note that a request is under way, by one conditional write; None where it is now this caller's to do.
+
+        What was there before stays in the way until *keep_s* seconds after it began; the same request, of which no
+        reply is kept, for *lease_s* only: whoever did it may have died.
+        """
+        ...
+
+    def finish(self, tenant: str, key: str, body: Mapping[str, Any]) -> None:
+        """Keep the reply."""
+        ...
+
+    def forget(self, tenant: str, key: str) -> None:
+        """The request failed: it may be sent again."""
+        ...
+
+
+class Receipts(Protocol):
+    """Receipts, found by tenant and id, and by the documents they name.  All methods raise DatabaseError."""
+
+    def put_receipt(self, receipt: Receipt) -> None:
+        """Keep a receipt until its time has passed, and note it with each of its documents.  It is quick to fail."""
+
+    def receipt(self, tenant: str, receipt_id: str, now_s: float) -> Receipt | None:
+        """A receipt (consistent); None where there is none, or its time has passed at *now_s* (seconds since 1970)."""
+        ...
+
+    def put_feedback(self, receipt: Receipt, credential: str, feedback: Feedback) -> bool:
+        """Keep what a credential says with the receipt, for as long; False where the receipt is gone."""
+        ...
+
+    def receipts_with_feedback(
+        self, tenant: str, *, after: str, limit: int, now_s: float
+    ) -> tuple[list[Receipt], str | None]:
+        """Receipts of a tenant that have feedback, by id, behind the id *after*.
+
+        Returns at most *limit* of them, and the id to continue behind, None at the end.
+        """
+        ...
+
+    def forget_receipts(self, key: DocumentKey) -> int:
+        """Remove every receipt that names a document: for a purge.  How many went."""
+        ...
+
+    def forget_all_receipts(self, tenant: str) -> int:
+        """Remove every receipt of a tenant.  How many went."""
+        ...
+
+
+class VisitedCache(Protocol):
+    """What is in it may be lost: then a document's links are followed once more.  All methods raise DatabaseError."""
+
+    def visited(self, tenant: str, session: str, now_s: float) -> frozenset[str]:
+        """Digests of the documents that the session has expanded in the last hour; one read."""
+        ...
+
+    def note(self, tenant: str, session: str, digests: Collection[str], now_s: float) -> None:
+        """Replace what the session has expanded, for an hour from *now_s* on; one write.
+
+        At most 5,000 are kept.  Of two queries of one session at the same time the later write stands.
+        """

@@ -1,15 +1,19 @@
-"""Tenants, API keys and folders in DynamoDB."""
+"""The registry in one DynamoDB table (docs/architecture.md): documents, tenants, keys, folders and manifests."""
 
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.golden import CanaryRun, GoldenOutcome
-from ragdrop.domain.tenants import ActiveIndex, ApiKey, KeptSettings, RateLimits, Tenant
+from ragdrop.domain.tenants import ActiveIndex, ApiKey, RateLimits, StoredSettings, Tenant
 from ragdrop.ports.registry import MAX_FOLDERS
+from ragdrop.stores.aws.clients import AwsClient
+from ragdrop.stores.dynamodb.document_items import DynamoDbDocuments
 from ragdrop.stores.dynamodb.items import (
     TENANT_LIST_PK,
     TENANT_SK,
@@ -28,11 +32,62 @@ from ragdrop.stores.dynamodb.items import (
 from ragdrop.stores.dynamodb.table import DynamoDbTable, Update
 
 
-class DynamoDbKeys:
-    """The part of the registry that knows who may ask."""
+class DynamoDbManifests:
+    """A ManifestStore.
 
-    def __init__(self, table: DynamoDbTable) -> None:
-        self._table = table
+    Args:
+        table: The registry table's name.
+        client: A low-level DynamoDB client.
+    """
+
+    def __init__(self, table: str, client: AwsClient = None) -> None:
+        self._table = DynamoDbTable(table, client)
+
+    def read(self, tenant: str, index: str) -> str | None:
+        item = self._table.get(_manifest_key(tenant, index))
+        return None if item is None else str(item["body"])
+
+    def write(self, tenant: str, index: str, body: str, sequence: int, before: int) -> bool:
+        changes = {"body": body, "sequence": sequence}
+        update = Update(changes, {"sequence": before}) if before else Update(changes, only_new=True)
+        return self._table.update(_manifest_key(tenant, index), update, returning="NONE").won
+
+    def delete(self, tenant: str, index: str) -> None:
+        self._table.delete(_manifest_key(tenant, index))
+
+
+def _manifest_key(tenant: str, index: str) -> tuple[str, str]:
+    return f"T#{tenant}", f"I#{index}"
+
+
+def _key(sha256: str) -> tuple[str, str]:
+    return f"K#{sha256}", "K"
+
+
+def _list(tenant: str) -> str:
+    return f"KT#{tenant}"
+
+
+def _canaries(tenant: str) -> str:
+    return f"Q#{tenant}"
+
+
+def _run(item: Item) -> CanaryRun:
+    body = json.loads(item["body"])
+    return CanaryRun(**body | {"outcomes": tuple(GoldenOutcome(**each) for each in body["outcomes"])})
+
+
+class DynamoDbRegistry(DynamoDbDocuments):
+    """A Registry; every read but `page` is consistent.
+
+    Args:
+        table: The table's name.
+        client: A low-level DynamoDB client; by default the environment's own, made at the first call.
+        sleep: Waits between two tries of a batch read, in seconds.
+    """
+
+    def __init__(self, table: str, client: AwsClient = None, sleep: Callable[[float], None] = time.sleep) -> None:
+        DynamoDbDocuments.__init__(self, DynamoDbTable(table, client), sleep)
 
     def api_key(self, sha256: str) -> ApiKey | None:
         item = self._table.get(_key(sha256))
@@ -62,21 +117,6 @@ class DynamoDbKeys:
             gone += 1
         return gone
 
-
-def _key(sha256: str) -> tuple[str, str]:
-    return f"K#{sha256}", "K"
-
-
-def _list(tenant: str) -> str:
-    return f"KT#{tenant}"
-
-
-class DynamoDbFolders:
-    """The part of the registry that knows which folders there are."""
-
-    def __init__(self, table: DynamoDbTable) -> None:
-        self._table = table
-
     def folders(self, tenant: str) -> frozenset[str]:
         item = self._table.get((f"T#{tenant}", "F"))
         return frozenset(item.get("folders") or ()) if item else frozenset()
@@ -84,10 +124,6 @@ class DynamoDbFolders:
     def note_folder(self, tenant: str, folder: str) -> None:
         update = Update(additions={"folders": {folder}}, fewer_than={"folders": MAX_FOLDERS})
         self._table.update((f"T#{tenant}", "F"), update, returning="NONE")
-
-
-class DynamoDbTenants(DynamoDbKeys):
-    """The part of the registry that knows who there is and who may ask."""
 
     def tenant(self, name: str, *, consistent: bool = True) -> Tenant | None:
         found = {item["SK"]: item for item in self._table.query(f"T#{name}", consistent=consistent)}
@@ -129,7 +165,7 @@ class DynamoDbTenants(DynamoDbKeys):
         }
         self._table.conditional((f"T#{name}", "T"), request, returning="NONE")
 
-    def keep_settings(self, name: str, vault: str, settings: KeptSettings) -> bool:
+    def keep_settings(self, name: str, vault: str, settings: StoredSettings) -> bool:
         """Keep what a settings file says, in an item beside the tenant's; False where a newer one is kept."""
         changes = settings_changes(settings)
         outcome = self._table.update(settings_key(name, vault), Update(changes, rising="revision"), returning="NONE")
@@ -167,12 +203,3 @@ class DynamoDbTenants(DynamoDbKeys):
             self._table.delete((item["PK"], item["SK"]))
         self._table.delete((TENANT_LIST_PK, name))
         return gone + len(others) + len(items)
-
-
-def _canaries(tenant: str) -> str:
-    return f"Q#{tenant}"
-
-
-def _run(item: Item) -> CanaryRun:
-    body = json.loads(item["body"])
-    return CanaryRun(**body | {"outcomes": tuple(GoldenOutcome(**each) for each in body["outcomes"])})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ragdrop.ports.breakers import Breaker, Counted, Counts
+from ragdrop.ports.shared_state import Breaker, Counted, Counts
 from ragdrop.stores.aws.clients import AwsClient, quick_client
 from ragdrop.stores.dynamodb.items import Item, encode
 from ragdrop.stores.dynamodb.table import DynamoDbTable, WriteOutcome

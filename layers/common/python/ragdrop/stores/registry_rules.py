@@ -1,17 +1,21 @@
-"""What each step of a document's life changes in its head: one place, so that every registry changes the same.
+"""What every registry does alike: which fields of a head each step changes, and the cursor of a listing.
 
-Each function gives the fields of `Head` that change; None means that the field is emptied.  What is not named stays as
-it is in the registry at that moment, also where it changed since the caller looked.
+Each function of a step gives the fields of `Head` that change; None means that the field is emptied.  Other fields keep
+what the registry holds at that moment, also if it changed since the caller looked.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import base64
+import binascii
+import hashlib
+import json
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ragdrop.domain.documents import Detail, Failure, Head, Status
 from ragdrop.domain.times import rfc3339
-from ragdrop.errors import InvalidSettingsError
+from ragdrop.errors import InvalidParamsError, InvalidSettingsError
 from ragdrop.ports import Claim
 
 Changes = dict[str, Any]
@@ -96,7 +100,7 @@ def failed(failure: Failure, *, keep_live: bool) -> Changes:
     return changes if keep_live else changes | _WITHDRAWN
 
 
-def buried(seen: Head, sequencer: str | None, now_s: float) -> Changes:
+def tombstoned(seen: Head, sequencer: str | None, now_s: float) -> Changes:
     """The next revision is taken as deleted: a revision still running loses its activation, nothing answers."""
     changes: Changes = {
         "status": Status.DELETED,
@@ -153,3 +157,66 @@ _WITHDRAWN: Changes = {
 def _with_sequencer(changes: Changes, sequencer: str | None) -> Changes:
     # an event without a sequencer does not make older events acceptable again
     return changes if sequencer is None else changes | {"sequencer": sequencer}
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a listing asks for; a cursor fits one listing only."""
+
+    tenant: str
+    vault: str | None
+    prefix: str
+    status: Status | None
+
+    @property
+    def statuses(self) -> tuple[Status, ...]:
+        """The statuses that are listed: the one asked for, else all but the deleted."""
+        return (self.status,) if self.status else (Status.PENDING, Status.STAGED, Status.INDEXED, Status.FAILED)
+
+    def admits(self, vault: str, path: str) -> bool:
+        """Whether a document of that vault and path is listed, whatever its status.
+
+        >>> Listing("acme", None, "notes/", None).admits("team", "notes/a.md")
+        True
+        """
+        return self.vault in {None, vault} and path.startswith(self.prefix)
+
+    def cursor_after(self, vault_path: str) -> str:
+        """The cursor of the page that starts behind *vault_path*.
+
+        >>> listing = Listing("acme", None, "", None)
+        >>> listing.position(listing.cursor_after("team/a.md"))
+        'team/a.md'
+        """
+        text = json.dumps({"after": vault_path, "of": self._fingerprint()}, separators=(",", ":"))
+        return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+    def position(self, cursor: str | None) -> str:
+        """The vault and path behind which the page starts; empty for the first page.
+
+        Raises:
+            InvalidParamsError: The cursor was not given out, or for another listing.
+        """
+        if cursor is None:
+            return ""
+        try:
+            content = json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
+            after, of = content["after"], content["of"]
+        except (binascii.Error, ValueError, TypeError, KeyError) as exc:
+            raise _not_ours(cursor) from exc
+        if of != self._fingerprint() or not isinstance(after, str) or not after:
+            raise _not_ours(cursor)
+        return after
+
+    def _fingerprint(self) -> str:
+        parts = json.dumps([self.tenant, self.vault, self.prefix, self.status])
+        return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+
+def _not_ours(cursor: str) -> InvalidParamsError:
+    return InvalidParamsError(
+        "the cursor was not given out for this listing",
+        field="cursor",
+        value=cursor[:80],
+        allowed="the cursor of the page before, with the same filters",
+    )

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 
 from ragdrop.errors import ConfigurationError
-from ragdrop.ports.metrics import NAMESPACE, UNITS
+from ragdrop.ports.telemetry import NAMESPACE, UNITS
 
 
 class EmfMetrics:

@@ -1,0 +1,384 @@
+"""The telemetry table, and the table of visited links, whose items expire.
+
+`V#tenant` holds vectors of questions, `U#tenant` counts of documents, `H#tenant` hours, `L#tenant` requests a minute,
+`I#tenant` replies by idempotency key.  `A#tenant` holds receipts by id, `AD#document` a small item that names each;
+feedback is an attribute of the receipt, so it goes with it, and `AF#tenant` names the receipts that have some.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import zlib
+from array import array
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from boto3.dynamodb.types import Binary
+
+from ragdrop.domain.chunks import Vector
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.receipts import Feedback, Receipt
+from ragdrop.domain.tenants import WINDOW_S
+from ragdrop.errors import DatabaseError
+from ragdrop.ports.shared_state import StoredReply
+from ragdrop.ports.telemetry import HOUR_S, KEPT_S, Counts, DocumentUsage
+from ragdrop.stores.aws.clients import AwsClient, client, quick_client
+from ragdrop.stores.dynamodb.items import Item, encode
+from ragdrop.stores.dynamodb.table import DynamoDbTable, ItemKey, Update
+
+HASH_KEY_SK = "key"  # behind every hour, so no range of hours holds it
+NOT_COUNTS = frozenset({"PK", "SK", "expires_at"})
+
+
+class DynamoDbTelemetry:
+    """Telemetry in one table; by default over a client that gives up quickly, as nothing here is worth waiting for.
+
+    Args:
+        table: The table's name.
+        client: A low-level DynamoDB client.
+    """
+
+    def __init__(self, table: str, client: AwsClient = None) -> None:
+        self._name = table
+        self._given = client
+
+    def query_vector(self, tenant: str, name: str, now_s: float) -> Vector | None:
+        """The vector of a question; one whose time has passed may still be in the table, for two days at most.
+
+        A vector is never changed, so the read is eventually consistent: one that was shared a moment ago may be missed.
+        """
+        item = self._table.get((f"V#{tenant}", name), consistent=False)
+        if item is None or item["expires_at"] <= now_s:
+            return None
+        return _vector(item["vector"])
+
+    def put_query_vectors(self, tenant: str, vectors: Mapping[str, Vector], expires_at_s: float) -> None:
+        """Keep vectors, in one request; what the table does not take at once is lost."""
+        self._table.batch_put([_vector_item(tenant, name, found, expires_at_s) for name, found in vectors.items()])
+
+    def add_use(self, key: DocumentKey, count: int, last_retrieved: str) -> None:
+        update = Update({"last_retrieved": last_retrieved}, additions={"query_count": count}, whatever_is_there=True)
+        self._table.update(_usage_key(key), update, returning="NONE")
+
+    def usage(self, keys: Sequence[DocumentKey]) -> dict[DocumentKey, DocumentUsage]:
+        """The counts of up to 100 documents; those that the table does not give at once are left out."""
+        by_item = {_usage_key(key): key for key in keys}
+        items = self._table.batch_get(list(by_item))[0] if by_item else []
+        return {
+            by_item[(item["PK"], item["SK"])]: DocumentUsage(item.get("query_count", 0), item.get("last_retrieved"))
+            for item in items
+        }
+
+    def forget_use(self, key: DocumentKey) -> None:
+        self._table.delete(_usage_key(key))
+
+    def add_counts(self, tenant: str, hour: str, counts: Counts) -> None:
+        """Add to an hour by one UpdateItem; names are placeholders by number, as they hold any character."""
+        names = {f"#n{place}": name for place, name in enumerate(counts)}
+        adds = ", ".join(f"#n{place} :n{place}" for place in range(len(counts)))
+        values = {f":n{place}": count for place, count in enumerate(counts.values())}
+        ends_at = int(datetime.fromisoformat(f"{hour.rpartition('/')[2]}:00:00+00:00").timestamp()) + HOUR_S
+        request = {
+            "UpdateExpression": f"SET #expires_at = :expires_at ADD {adds}",
+            "ExpressionAttributeNames": {"#expires_at": "expires_at", **names},
+            "ExpressionAttributeValues": encode({":expires_at": ends_at + KEPT_S, **values}),
+        }
+        self._table.conditional((f"H#{tenant}", hour), request, returning="NONE")
+
+    def counts(self, tenant: str, first: str, last: str) -> dict[str, Counts]:
+        """The hours of a range by one query, patiently: 30 days are a megabyte, and an operator waits for them."""
+        table = DynamoDbTable(self._name, self._given or client("dynamodb"), service="telemetry")
+        items = table.query(f"H#{tenant}", between=(first, last))
+        return {
+            item["SK"]: {name: int(count) for name, count in item.items() if name not in NOT_COUNTS} for item in items
+        }
+
+    def hash_key(self, tenant: str, candidate: bytes) -> bytes:
+        """The tenant's key of digests, by one UpdateItem that makes it where there is none."""
+        request = {
+            "UpdateExpression": "SET #key = if_not_exists(#key, :key)",
+            "ExpressionAttributeNames": {"#key": "key"},
+            "ExpressionAttributeValues": encode({":key": candidate}),
+        }
+        item = self._table.conditional((f"H#{tenant}", HASH_KEY_SK), request).item
+        return bytes(item["key"]) if item else candidate
+
+    def forget_tenant(self, tenant: str) -> int:
+        """Remove its partitions, requests a minute too, patiently."""
+        table = DynamoDbTable(self._name, self._given or client("dynamodb"), service="telemetry")
+        items = [item for kind in "VUHL" for item in table.query(f"{kind}#{tenant}")]
+        for item in items:
+            table.delete((item["PK"], item["SK"]))
+        return len(items)
+
+    @property
+    def _table(self) -> DynamoDbTable:
+        return DynamoDbTable(self._name, self._given or quick_client("dynamodb"), service="telemetry")
+
+
+def _usage_key(key: DocumentKey) -> tuple[str, str]:
+    return f"U#{key.tenant}", key.vault_path
+
+
+def _vector_item(tenant: str, name: str, found: Vector, expires_at_s: float) -> Item:
+    raw = array("f", found)
+    if sys.byteorder == "big":
+        raw.byteswap()
+    return {"PK": f"V#{tenant}", "SK": name, "vector": raw.tobytes(), "expires_at": int(expires_at_s)}
+
+
+def _vector(stored: Binary) -> Vector:
+    raw = array("f", bytes(stored))
+    if sys.byteorder == "big":
+        raw.byteswap()
+    return raw
+
+
+RECEIPT_BATCH = 25  # items that a BatchWriteItem takes
+TRIES = 2  # of what the table did not process at once
+FEEDBACK = "f/"  # an attribute a credential
+BEHIND_EVERY_ID = "~"  # ids are letters and digits
+
+
+class DynamoDbReceipts:
+    """Receipts in one table; writing gives up quickly, as an answer waits for it.
+
+    Args:
+        table: The table's name.
+        client: A low-level DynamoDB client.
+    """
+
+    def __init__(self, table: str, client: AwsClient = None) -> None:
+        self._name = table
+        self._given = client
+
+    def put_receipt(self, receipt: Receipt) -> None:
+        """Write the items of the documents and then the receipt, up to 25 in one request."""
+        table = DynamoDbTable(self._name, self._given or quick_client("dynamodb"), service="telemetry")
+        _put_all(table, [*(_pointer(receipt, key) for key in receipt.documents), _receipt_item(receipt)])
+
+    def receipt(self, tenant: str, receipt_id: str, now_s: float) -> Receipt | None:
+        """The receipt; one whose time has passed may still be in the table, for two days at most."""
+        item = self._table.get((_partition(tenant), receipt_id))
+        return None if item is None or item["expires_at"] <= now_s else _receipt(tenant, item)
+
+    def put_feedback(self, receipt: Receipt, credential: str, feedback: Feedback) -> bool:
+        """Write the item that names the receipt, then an attribute of the receipt."""
+        _put_all(self._table, [_noted(receipt)])
+        request = {
+            "UpdateExpression": "SET #said = :said",
+            "ConditionExpression": "attribute_exists(PK)",
+            "ExpressionAttributeNames": {"#said": f"{FEEDBACK}{credential}"},
+            "ExpressionAttributeValues": encode({":said": asdict(feedback)}),
+        }
+        return self._table.conditional((_partition(receipt.tenant), receipt.id), request, returning="NONE").won
+
+    def receipts_with_feedback(
+        self, tenant: str, *, after: str, limit: int, now_s: float
+    ) -> tuple[list[Receipt], str | None]:
+        behind = (f"{after} ", BEHIND_EVERY_ID)
+        noted = islice(self._table.query(_feedback_partition(tenant), between=behind, page_size=limit), limit)
+        ids = [item["SK"] for item in noted]
+        found = [self.receipt(tenant, each, now_s) for each in ids]
+        return [each for each in found if each is not None], ids[-1] if len(ids) == limit else None
+
+    def forget_receipts(self, key: DocumentKey) -> int:
+        """Remove the receipts that the items of the document name; an item goes after its receipt.
+
+        So what is cut off in between is found again.  The items of other documents go with their time.
+        """
+        table, gone = self._table, 0
+        for pointer in list(table.query(_document_partition(key))):
+            place = (_partition(key.tenant), pointer["SK"])
+            gone += table.get(place) is not None
+            table.delete(place)
+            table.delete((_feedback_partition(key.tenant), pointer["SK"]))
+            table.delete((pointer["PK"], pointer["SK"]))
+        return gone
+
+    def forget_all_receipts(self, tenant: str) -> int:
+        """Remove the tenant's receipts, each after the items of its documents."""
+        table, gone = self._table, 0
+        for item in list(table.query(_partition(tenant))):
+            for key in _receipt(tenant, item).documents:
+                table.delete((_document_partition(key), item["SK"]))
+            table.delete((_feedback_partition(tenant), item["SK"]))
+            table.delete((item["PK"], item["SK"]))
+            gone += 1
+        return gone
+
+    @property
+    def _table(self) -> DynamoDbTable:
+        return DynamoDbTable(self._name, self._given, service="telemetry")
+
+
+def _put_all(table: DynamoDbTable, items: list[Item]) -> None:
+    """Write items in order, up to 25 in one request."""
+    left = iter(items)
+    while batch := list(islice(left, RECEIPT_BATCH)):
+        for _ in range(TRIES):
+            batch = table.batch_put(batch)
+            if not batch:
+                break
+        else:
+            raise DatabaseError(f"table {table.name} did not take all of a receipt", service="telemetry")
+
+
+def _partition(tenant: str) -> str:
+    return f"A#{tenant}"
+
+
+def _feedback_partition(tenant: str) -> str:
+    return f"AF#{tenant}"
+
+
+def _document_partition(key: DocumentKey) -> str:
+    return f"AD#{key.s3_key}"
+
+
+def _pointer(receipt: Receipt, key: DocumentKey) -> Item:
+    return {"PK": _document_partition(key), "SK": receipt.id, "expires_at": receipt.expires_at_s}
+
+
+def _noted(receipt: Receipt) -> Item:
+    return {"PK": _feedback_partition(receipt.tenant), "SK": receipt.id, "expires_at": receipt.expires_at_s}
+
+
+def _receipt_item(receipt: Receipt) -> Item:
+    return {
+        "PK": _partition(receipt.tenant),
+        "SK": receipt.id,
+        "expires_at": receipt.expires_at_s,
+        "vaults": list(receipt.vaults),
+        "documents": zlib.compress(json.dumps([key.s3_key for key in receipt.documents]).encode()),
+        "body": zlib.compress(json.dumps(receipt.body).encode()),
+    }
+
+
+def _receipt(tenant: str, item: Item) -> Receipt:
+    named = json.loads(zlib.decompress(bytes(item["documents"])))
+    return Receipt(
+        id=item["SK"],
+        tenant=tenant,
+        vaults=tuple(item.get("vaults", ())),
+        documents=tuple(DocumentKey.parse(name) for name in named),
+        expires_at_s=int(item["expires_at"]),
+        body=json.loads(zlib.decompress(bytes(item["body"]))),
+        feedback={
+            name.removeprefix(FEEDBACK): Feedback(**said) for name, said in item.items() if name.startswith(FEEDBACK)
+        },
+    )
+
+
+CREDENTIAL = "c/"  # an attribute a credential; without it one could be called PK
+KEPT_WINDOWS = 10
+
+
+class DynamoDbRequestCounts:
+    """RequestCounts in one table, by default over a client that gives up quickly.
+
+    Args:
+        table: The table's name.
+        client: A low-level DynamoDB client.
+    """
+
+    def __init__(self, table: str, client: AwsClient = None) -> None:
+        self._name = table
+        self._given = client
+
+    def add_requests(self, tenant: str, window: int, counts: Mapping[str, int]) -> dict[str, int]:
+        names = {f"#n{place}": f"{CREDENTIAL}{credential}" for place, credential in enumerate(counts)}
+        adds = ", ".join(f"#n{place} :n{place}" for place in range(len(counts)))
+        values = {f":n{place}": count for place, count in enumerate(counts.values())}
+        request = {
+            "UpdateExpression": f"SET #expires_at = :expires_at ADD {adds}",
+            "ExpressionAttributeNames": {"#expires_at": "expires_at", **names},
+            "ExpressionAttributeValues": encode({":expires_at": (window + KEPT_WINDOWS) * WINDOW_S, **values}),
+        }
+        table = DynamoDbTable(self._name, self._given or quick_client("dynamodb"), service="telemetry")
+        item = table.conditional((f"L#{tenant}", str(window)), request).item or {}
+        return {
+            name.removeprefix(CREDENTIAL): int(count) for name, count in item.items() if name.startswith(CREDENTIAL)
+        }
+
+
+TTL_S = 3_600
+MAX_DIGESTS = 5_000  # 64 characters each, so that the item stays under 400 KB
+
+
+class DynamoDbVisitedCache:
+    """A VisitedCache.  DynamoDB may keep an expired item for days, so the reader looks at the time too."""
+
+    def __init__(self, table: str, client: AwsClient = None) -> None:
+        self._table = DynamoDbTable(table, client)
+
+    def visited(self, tenant: str, session: str, now_s: float) -> frozenset[str]:
+        item = self._table.get(_session_key(tenant, session))
+        if item is None or item["expires_at"] <= now_s:
+            return frozenset()
+        return frozenset(item["digests"])
+
+    def note(self, tenant: str, session: str, digests: Collection[str], now_s: float) -> None:
+        kept = set(sorted(digests)[:MAX_DIGESTS])
+        if kept:
+            partition, sort = _session_key(tenant, session)
+            self._table.put({"PK": partition, "SK": sort, "digests": kept, "expires_at": int(now_s) + TTL_S})
+
+
+def _session_key(tenant: str, session: str) -> ItemKey:
+    # a tenant's name has no "#", and the hash bounds the length of what a caller sends
+    return f"V#{tenant}#{hashlib.sha256(session.encode('utf-8', 'replace')).hexdigest()}", "V"
+
+
+_BEGUN = "fingerprint = :fingerprint, lease_until = :lease, expires_at = :expires"
+_FREE = "attribute_not_exists(PK) OR expires_at <= :now"
+_LEFT = "(fingerprint = :fingerprint AND attribute_not_exists(reply) AND lease_until <= :now)"
+
+
+class DynamoDbStoredReplies:
+    """StoredReplies in one table."""
+
+    def __init__(self, table: str, client: AwsClient = None) -> None:
+        self._table = DynamoDbTable(table, client, service="telemetry")
+
+    def begin(
+        self, tenant: str, key: str, fingerprint: str, *, now_s: float, lease_s: float, keep_s: float
+    ) -> StoredReply | None:
+        """One UpdateItem; where its condition fails the item in the way comes with the refusal."""
+        values = {
+            ":fingerprint": fingerprint,
+            ":now": int(now_s),
+            ":lease": int(now_s + lease_s),
+            ":expires": int(now_s + keep_s),
+        }
+        request = {
+            "UpdateExpression": f"SET {_BEGUN} REMOVE reply",
+            "ConditionExpression": f"{_FREE} OR {_LEFT}",
+            "ExpressionAttributeValues": encode(values),
+        }
+        outcome = self._table.conditional(_reply_key(tenant, key), request)
+        if outcome.won:
+            return None
+        item = outcome.item or {}
+        body = item.get("reply")
+        return StoredReply(str(item.get("fingerprint", "")), None if body is None else json.loads(body))
+
+    def finish(self, tenant: str, key: str, body: Mapping[str, Any]) -> None:
+        request = {
+            "UpdateExpression": "SET reply = :reply",
+            "ConditionExpression": "attribute_exists(PK)",
+            "ExpressionAttributeValues": encode({":reply": json.dumps(body)}),
+        }
+        self._table.conditional(_reply_key(tenant, key), request)
+
+    def forget(self, tenant: str, key: str) -> None:
+        self._table.delete(_reply_key(tenant, key))
+
+
+def _reply_key(tenant: str, key: str) -> ItemKey:
+    return f"I#{tenant}", hashlib.sha256(key.encode()).hexdigest()
