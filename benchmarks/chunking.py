@@ -19,7 +19,7 @@ from benchmarks import records
 from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.records import Grid, publish
 from ragdrop.models.splitter import SemanticSplitter
-from readers.text import TextParser
+from readers.text import read_markdown
 
 TOP = 5  # chunks a question, the evaluation's own choice
 BUDGET_CHARACTERS = 9_000  # 5 chunks of the plain splitter: the same amount of text for both
@@ -122,7 +122,7 @@ def measure(folder: Path, sizes: list[tuple[int, int]]) -> Grid:
         splitter = SemanticSplitter(lambda: model.tokenizer)
         for corpus, held in sorted(asked.items()):
             text = (folder / "corpora" / f"{corpus}.md").read_bytes().decode()
-            document = TextParser().read(text.encode(), markdown=True)
+            document = read_markdown(text.encode())
             ways = {"plain recursive, 400": plain(text)}
             for tokens, overlap in sizes:
                 chunks = splitter.split(document, max_tokens=tokens, overlap_tokens=overlap)

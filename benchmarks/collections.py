@@ -18,7 +18,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.ingest.metadata import facts_of
 from ragdrop.models.splitter import SemanticSplitter
-from readers.text import TextParser
+from readers.text import read_markdown
 
 RETRIEVAL = ("cranfield", "hotpotqa-500", "scifact")
 CHUNK_TOKENS, OVERLAP_TOKENS = 240, 24  # the local default: the model's window of 256 less 16
@@ -117,8 +117,8 @@ def index_ref(tenant: str) -> IndexRef:
 
 def indexed_chunks(collection: Collection, model: LocalEmbeddings, *, tenant: str = "bench") -> list[IndexedChunk]:
     """Every chunk of *collection*, in order of its documents; key `{tenant}/{collection}/{id}.md`, revision 1."""
-    splitter, parser = SemanticSplitter(lambda: model.tokenizer), TextParser()
-    pieces = list(_pieces(collection, splitter, parser, tenant))
+    splitter = SemanticSplitter(lambda: model.tokenizer)
+    pieces = list(_pieces(collection, splitter, tenant))
     vectors = model.embed([chunk.in_context for _, chunk, _ in pieces])
     return [
         IndexedChunk(key, REVISION, chunk, facts, vector)
@@ -127,11 +127,11 @@ def indexed_chunks(collection: Collection, model: LocalEmbeddings, *, tenant: st
 
 
 def _pieces(
-    collection: Collection, splitter: SemanticSplitter, parser: TextParser, tenant: str
+    collection: Collection, splitter: SemanticSplitter, tenant: str
 ) -> Iterator[tuple[DocumentKey, Chunk, Facts]]:
     for source in collection.documents:
         key = DocumentKey(tenant, collection.name, source.path)
-        document = parser.read(source.markdown.encode(), markdown=True)
+        document = read_markdown(source.markdown.encode())
         facts, _, _ = facts_of(key, document, version_id="v1", indexed_at="2026-01-01T00:00:00Z")
         for chunk in splitter.split(document, max_tokens=CHUNK_TOKENS, overlap_tokens=OVERLAP_TOKENS):
             yield key, chunk, facts

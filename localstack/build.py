@@ -23,6 +23,7 @@ STRIPPERS = ("strip", "llvm-strip")  # the first knows its own processor, the se
 STRIPPED_FROM_BYTES = 1_000_000  # symbols of smaller modules are not worth a changed file
 LOAD = 1  # the kind of a segment that is mapped into memory
 FOR_COMPILERS = {".c", ".pyx", ".pxd", ".pxi", ".pyi"}
+FOR_INSTALLERS = {"README.md", "pyproject.toml"}  # of the layer's packages that can be installed alone
 PYTHON_2 = r"[/\\]olefile2\.py$"  # a module that olefile 0.47 brings along
 
 
@@ -32,7 +33,7 @@ def trim(folder: Path) -> None:
     Lambda's folders are read-only: without compiled files each new execution environment compiles all that it imports.
     """
     for path in _files(folder):
-        if path.suffix in FOR_COMPILERS:
+        if path.suffix in FOR_COMPILERS or path.name in FOR_INSTALLERS:
             path.unlink()
     strip(folder, [found for name in STRIPPERS if (found := shutil.which(name))])
     compile_modules(folder)

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from readers.parsed import ParsedDocument
-from readers.text import MAX_WARNINGS, TextParser
+from readers.text import MAX_WARNINGS, read_markdown
 
 
 def read(text: str) -> ParsedDocument:
-    return TextParser().read(text.encode(), markdown=True)
+    return read_markdown(text.encode())
 
 
 def fields(text: str) -> dict[str, Any]:

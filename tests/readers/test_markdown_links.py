@@ -7,11 +7,11 @@ import time
 import pytest
 
 from readers.parsed import WrittenLink
-from readers.text import TextParser
+from readers.text import read_markdown
 
 
 def links(text: str) -> list[tuple[str, str]]:
-    return [(link.target, link.text) for link in TextParser().read(text.encode(), markdown=True).links]
+    return [(link.target, link.text) for link in read_markdown(text.encode()).links]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_images_code_comments_escapes_and_anchors_are_no_links(text: str) -> Non
 def test_hostile_text_of_a_million_characters_takes_seconds_and_not_hours(piece: str) -> None:
     started = time.process_time()
 
-    TextParser().read((piece * (1_000_000 // len(piece))).encode(), markdown=True)
+    read_markdown((piece * (1_000_000 // len(piece))).encode())
 
     assert time.process_time() - started < 20
 
@@ -73,4 +73,4 @@ def test_hostile_text_of_a_million_characters_takes_seconds_and_not_hours(piece:
 def test_links_are_taken_from_a_text_too_long_for_the_markdown_parser() -> None:
     text = "filler words\n" * 20_000 + "```\n[no](no.md)\n```\n[a](b.md)\n"
 
-    assert TextParser().read(text.encode(), markdown=True).links == (WrittenLink("b.md", "a"),)
+    assert read_markdown(text.encode()).links == (WrittenLink("b.md", "a"),)

@@ -11,7 +11,7 @@ from ragdrop.domain.documents import Detail, DetailFilters, Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import reference
 from ragdrop.ports import Claim
-from readers.text import TextParser
+from readers.text import read_markdown
 from tests.world import World
 
 
@@ -58,9 +58,9 @@ def test_of_a_real_vault_at_least_2120_relative_links_are_found(world: World) ->
     folder = os.environ.get("RAGDROP_EVAL_DATA")
     if not folder:
         pytest.skip("RAGDROP_EVAL_DATA is not set")
-    vault, parser = Path(folder) / "vault-nuget", TextParser()
+    vault = Path(folder) / "vault-nuget"
     details = [
-        _live(world, DocumentKey(world.tenant, "nuget", str(file.relative_to(vault))), file, parser)
+        _live(world, DocumentKey(world.tenant, "nuget", str(file.relative_to(vault))), file)
         for file in sorted(vault.rglob("*.md"))
     ]
 
@@ -70,11 +70,11 @@ def test_of_a_real_vault_at_least_2120_relative_links_are_found(world: World) ->
     assert relative - missing >= 2_120
 
 
-def _live(world: World, key: DocumentKey, file: Path, parser: TextParser) -> Detail:
+def _live(world: World, key: DocumentKey, file: Path) -> Detail:
     """A live document with the links of *file*, without chunks."""
     head = world.registry.claim(key, None, Claim("v1", None, "m1", 0.0, None, world.now_s))
     assert head is not None
-    links = parser.read(file.read_bytes(), markdown=True).links
+    links = read_markdown(file.read_bytes()).links
     facts = Facts(title=key.path, version_id="v1", indexed_at="2026-01-01T00:00:00Z")
     detail = Detail(
         key, head.revision, facts, 0, "", 0, "", "text/markdown", "detected", tuple(link.target for link in links)

@@ -11,7 +11,7 @@ from localstack.build import STRIPPED_FROM_BYTES, loadable, strip, trim
 
 
 def test_sources_that_only_a_compiler_reads_are_dropped(tmp_path: Path) -> None:
-    for name in ("parser.c", "parser.pyx", "parser.pyi", "parser.py", "LICENSE"):
+    for name in ("parser.c", "parser.pyx", "parser.pyi", "parser.py", "LICENSE", "pyproject.toml"):
         (tmp_path / name).write_text("", encoding="utf-8")
 
     trim(tmp_path)

@@ -15,38 +15,23 @@ from readers.errors import (
     UnsupportedFormatError,
 )
 from readers.formats import (
-    ATOM,
+    BY_MEDIA_TYPE,
     BY_SUFFIX,
-    DOCX,
-    EML,
     ENCRYPTED_OFFICE,
-    EPUB,
-    JSON_FEED,
-    MBOX,
-    MSG,
-    ODP,
-    ODS,
-    ODT,
-    PDF,
-    PPTX,
-    RSS,
-    RTF,
-    VTT,
-    XLS,
-    XLSX,
+    FORMATS,
     Kind,
     binary_format,
     declares_entities,
     looks_like_html,
     looks_like_markdown,
     other_text_format,
+    read_here,
     starts_as_named,
     suffix_of,
     titles,
 )
 from readers.parsed import ParsedDocument
 from readers.records import looks_like_csv
-from readers.text import TextParser
 from readers.text_decoding import decode, encoding_of_label, has_mark, holds_controls, looks_binary
 
 if TYPE_CHECKING:  # Markdown does not wait for it
@@ -55,24 +40,9 @@ if TYPE_CHECKING:  # Markdown does not wait for it
 READ = f"{titles()} are read"
 HEAD_BYTES = 65_536
 _CHARSET = re.compile(r"\A(?!message/).*;\s*charset\s*=\s*[\"']?([^\s;\"']+)", re.IGNORECASE)
-BY_MEDIA_TYPE: dict[str, Kind] = {
-    PDF: "pdf",
-    DOCX: "docx",
-    **dict.fromkeys((XLSX, XLS, ODS), "spreadsheet"),
-    PPTX: "presentation",
-    **dict.fromkeys((ODT, ODP), "opendocument"),
-    EPUB: "epub",
-    RTF: "rtf",
-    EML: "mail",
-    MBOX: "mailbox",
-    MSG: "outlook",
-    VTT: "subtitles",
-    **dict.fromkeys((RSS, ATOM, JSON_FEED), "feed"),
-}
 PICTURES = {"a PNG image": "image/png", "a JPEG image": "image/jpeg", "a TIFF image": "image/tiff"}
-BY_NAME: frozenset[Kind] = frozenset({"markdown", "text", "json", "jsonl", "csv"})
-MARKED: frozenset[Kind] = frozenset({"mail", "mailbox", "subtitles"})
-BINARY: frozenset[Kind] = frozenset({"pdf", "docx", "spreadsheet", "presentation", "opendocument", "epub", "outlook"})
+BY_NAME = frozenset({"markdown", "text", "json", "jsonl", "csv"})
+MARKED = frozenset({"mail", "mailbox", "subtitles"})
 
 
 def kind_of(body: bytes, name: str) -> Kind:
@@ -93,7 +63,8 @@ def kind_of(body: bytes, name: str) -> Kind:
     known = binary_format(body, name)
     if known == ENCRYPTED_OFFICE:
         raise EncryptedFileError("the document wants a password")
-    named_binary = BY_SUFFIX.get(suffix_of(name)) in BINARY
+    by_suffix = BY_SUFFIX.get(suffix_of(name))
+    named_binary = by_suffix is not None and FORMATS[by_suffix].is_binary
     if known is None and (looks_binary(body) or (named_binary and holds_controls(body[:HEAD_BYTES]))):
         if named_binary:
             raise CorruptFileError(f"its name ends in {suffix_of(name)}, its bytes are of no such file")
@@ -163,7 +134,6 @@ class ContentParser:
     def __init__(self, reader: Reader, recognition: PageRecognition | None = None) -> None:
         self._reader = reader
         self._recognition = recognition
-        self._text = TextParser()
 
     def parse(self, body: bytes, *, name: str, media_type: str = "", scan: Scan | None = None) -> ParsedDocument:
         """Read *body* as what it is; of its *media_type* only a `charset` counts.
@@ -186,7 +156,7 @@ class ContentParser:
                 raise
             return self._recognition.of_picture(body, picture, scan)
         if kind in {"text", "markdown"}:
-            return self._text.read(body, markdown=kind == "markdown")
+            return read_here(kind, body, name)
         if kind == "pdf" and self._recognition is not None:
             return self._recognition.of_pdf(body, lambda: self._reader("pdf", body, name), scan)
         return self._reader(kind, body, name)

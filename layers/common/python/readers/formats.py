@@ -9,9 +9,8 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Literal, cast
+from typing import TypeAlias, cast
 
-from readers.errors import CorruptFileError
 from readers.parsed import ParsedDocument
 
 PDF = "application/pdf"
@@ -347,27 +346,8 @@ def looks_like_markdown(text: str) -> bool:
     return found > 1 or re.match(r"---\s*\n\w+\s*:|\+\+\+\s*\n\w+\s*=", head) is not None
 
 
-Kind = Literal[
-    "markdown",
-    "text",
-    "html",
-    "pdf",
-    "docx",
-    "json",
-    "jsonl",
-    "csv",
-    "code",
-    "spreadsheet",
-    "presentation",
-    "opendocument",
-    "rtf",
-    "epub",
-    "mail",
-    "mailbox",
-    "outlook",
-    "subtitles",
-    "feed",
-]
+Kind: TypeAlias = str
+"""A key of FORMATS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,42 +355,63 @@ class Format:
     """A format.
 
     Args:
-        title: What pages and messages call it.
-        reader: Module of this package and function, which takes the bytes; empty where the parent process reads it.
-        suffixes: Names that decide where bytes leave a choice, or that say what damaged bytes were.
-        named: Whether the function takes the document's path, too.
+        title: Its name on pages and in messages.
+        reader: Module of this package and function, which takes the bytes.
+        suffixes: Names that decide if bytes leave a choice, or that say what damaged bytes were.
+        media_types: Those that its bytes show.
+        is_binary: Whether bytes of no text are expected.
+        is_named: Whether the function takes the document's path, too.
     """
 
     title: str
-    reader: str = ""
+    reader: str
     suffixes: tuple[str, ...] = ()
-    named: bool = False
+    media_types: tuple[str, ...] = ()
+    is_binary: bool = False
+    is_named: bool = False
 
 
 FORMATS: dict[Kind, Format] = {
-    "markdown": Format("Markdown", suffixes=(".md", ".markdown", ".mdown", ".mkd", ".mdx")),
-    "text": Format("text", suffixes=(".txt", ".text", ".log", ".rst", ".adoc", ".org", ".tex")),
+    "markdown": Format("Markdown", "text:read_markdown", (".md", ".markdown", ".mdown", ".mkd", ".mdx")),
+    "text": Format("text", "text:read_text", (".txt", ".text", ".log", ".rst", ".adoc", ".org", ".tex")),
     "html": Format("HTML", "html:read_html", (".html", ".htm", ".xhtml")),
-    "pdf": Format("PDF", "pages.pdf:read_pdf", (".pdf",)),
-    "docx": Format("DOCX", "office.docx:read_docx", (".docx", ".docm", ".dotx")),
+    "pdf": Format("PDF", "pages.pdf:read_pdf", (".pdf",), (PDF,), is_binary=True),
+    "docx": Format("DOCX", "office.docx:read_docx", (".docx", ".docm", ".dotx"), (DOCX,), is_binary=True),
     "spreadsheet": Format(
-        "XLSX, XLS and ODS", "office.spreadsheet:read_spreadsheet", (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+        "XLSX, XLS and ODS",
+        "office.spreadsheet:read_spreadsheet",
+        (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
+        (XLSX, XLS, ODS),
+        is_binary=True,
     ),
-    "presentation": Format("PPTX", "office.presentation:read_presentation", (".pptx", ".pptm", ".ppsx", ".potx")),
-    "opendocument": Format("ODT and ODP", "office.opendocument:read_opendocument", (".odt", ".ott", ".odp", ".otp")),
-    "rtf": Format("RTF", "office.rtf:read_rtf", (".rtf",)),
-    "epub": Format("EPUB", "epub:read_epub", (".epub",)),
-    "mail": Format("EML", "mail:read_mail", (".eml",)),
-    "mailbox": Format("MBOX", "mail:read_mailbox", (".mbox", ".mbx")),
-    "outlook": Format("MSG", "outlook:read_outlook", (".msg",)),
-    "subtitles": Format("VTT and SRT", "records:read_subtitles", (".vtt", ".srt")),
-    "feed": Format("RSS and Atom", "feed:read_feed", (".rss", ".atom")),
-    "code": Format("source code", "code:read_code", named=True),
+    "presentation": Format(
+        "PPTX",
+        "office.presentation:read_presentation",
+        (".pptx", ".pptm", ".ppsx", ".potx"),
+        (PPTX,),
+        is_binary=True,
+    ),
+    "opendocument": Format(
+        "ODT and ODP",
+        "office.opendocument:read_opendocument",
+        (".odt", ".ott", ".odp", ".otp"),
+        (ODT, ODP),
+        is_binary=True,
+    ),
+    "rtf": Format("RTF", "office.rtf:read_rtf", (".rtf",), (RTF,)),
+    "epub": Format("EPUB", "epub:read_epub", (".epub",), (EPUB,), is_binary=True),
+    "mail": Format("EML", "mail:read_mail", (".eml",), (EML,)),
+    "mailbox": Format("MBOX", "mail:read_mailbox", (".mbox", ".mbx"), (MBOX,)),
+    "outlook": Format("MSG", "outlook:read_outlook", (".msg",), (MSG,), is_binary=True),
+    "subtitles": Format("VTT and SRT", "records:read_subtitles", (".vtt", ".srt"), (VTT,)),
+    "feed": Format("RSS and Atom", "feed:read_feed", (".rss", ".atom"), (RSS, ATOM, JSON_FEED)),
+    "code": Format("source code", "code:read_code", is_named=True),
     "json": Format("JSON", "records:read_json", (".json", ".geojson", ".webmanifest", ".ipynb")),
     "jsonl": Format("JSON Lines", "records:read_json_lines", (".jsonl", ".ndjson")),
     "csv": Format("CSV", "records:read_csv", (".csv", ".tsv")),
 }
-BY_SUFFIX: dict[str, Kind] = {suffix: kind for kind, held in FORMATS.items() for suffix in held.suffixes}
+BY_SUFFIX = {suffix: kind for kind, each in FORMATS.items() for suffix in each.suffixes}
+BY_MEDIA_TYPE = {media_type: kind for kind, each in FORMATS.items() for media_type in each.media_types}
 
 
 def titles() -> str:
@@ -419,18 +420,15 @@ def titles() -> str:
     >>> titles()[:20]
     'Markdown, text, HTML'
     """
-    return ", ".join(held.title for held in FORMATS.values())
+    return ", ".join(each.title for each in FORMATS.values())
 
 
 def read_here(kind: Kind, body: bytes, name: str) -> ParsedDocument:
-    """Read *body* in this process, without limits of time and memory.  Modules are imported when they are first needed.
+    """Read *body* in this process, without limits of time and memory; raises ReadError if it cannot be read.
 
-    Raises:
-        ReadError: It cannot be read.
+    The module of the format is imported at its first file.
     """
-    held = FORMATS.get(kind)
-    if held is None or not held.reader:
-        raise CorruptFileError(f"there is no reader for {kind}")
-    module, _, function = held.reader.partition(":")
-    read = cast("Callable[..., Any]", getattr(import_module(f"readers.{module}"), function))
-    return cast("ParsedDocument", read(body, name) if held.named else read(body))
+    known = FORMATS[kind]
+    module, _, function = known.reader.partition(":")
+    read = cast("Callable[..., ParsedDocument]", getattr(import_module(f"readers.{module}"), function))
+    return read(body, name) if known.is_named else read(body)

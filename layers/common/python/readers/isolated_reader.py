@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +20,7 @@ from readers.formats import Kind, read_here
 from readers.parsed import ParsedDocument, document_of
 
 TIMEOUT_S = 20.0
+EXIT_S = 1.0
 MEMORY_BYTES = 512 * 1024 * 1024
 _PROGRAM = """
 import json, sys
@@ -97,6 +99,8 @@ class IsolatedReader:
         return self._process
 
     def _died(self, process: subprocess.Popen[bytes], kind: Kind, *, in_time: bool) -> ReadError:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=EXIT_S)  # it may have closed its pipe a moment before it ends
         _stop(process)
         self._process = None
         if not in_time:

@@ -26,7 +26,6 @@ from readers.html import read_html
 from readers.mail_headers import AS_WRITTEN, KNOWN_FIELD, date_of, decoded_header, file_name, repaired_head
 from readers.markdown_writer import MarkdownWriter, first_twenty, one_line
 from readers.parsed import ParsedDocument, WrittenLink, part_of
-from readers.text import TextParser
 from readers.text_decoding import clean, decode, looks_binary, marked_encoding
 
 MAX_ATTACHMENTS = 100
@@ -166,8 +165,6 @@ class MailWriter:
         kind = kind_of(body, name)
         if kind in _MAILS and _INSIDE.get() >= MAX_INSIDE:
             raise UnsafeFileError("it is a mail inside too many others")
-        if kind in {"text", "markdown"}:
-            return TextParser().read(body, markdown=kind == "markdown")
         inside = _INSIDE.set(_INSIDE.get() + 1)
         try:
             return read_here(kind, body, name)

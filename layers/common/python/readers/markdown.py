@@ -6,6 +6,7 @@ import bisect
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
@@ -20,7 +21,8 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _DELIMITERS = re.compile(r" {0,3}\|?(?:[ \t]*:?-+:?[ \t]*\|){1,500}(?:[ \t]*:?-+:?[ \t]*)?$")
 
 
-def markdown_parser() -> MarkdownIt:
+@cache
+def _parser() -> MarkdownIt:
     """CommonMark with tables, blocks only: what stands inside a line is not looked at, which is where it can hang."""
     parser = MarkdownIt("commonmark").enable("table")
     parser.core.ruler.disable(["inline", "text_join"])
@@ -30,13 +32,13 @@ def markdown_parser() -> MarkdownIt:
 Outline = tuple[list[Heading], list[Table], list[tuple[int, int]]]
 
 
-def outline(text: str, body_start: int, parser: MarkdownIt) -> Outline:
+def outline(text: str, body_start: int) -> Outline:
     """Headings, tables and spans of code of *text* from *body_start* on, in order; offsets into the whole text."""
     if len(text) - body_start > MAX_PARSED_CHARACTERS:
         return scan(text, body_start)
     body = text[body_start:]
     starts = [body_start, *(body_start + end.end() for end in _LINE_END.finditer(body)), len(text)]
-    tokens = parser.parse(body)
+    tokens = _parser().parse(body)
     headings = [
         Heading(int(token.tag[1]), inline.content.strip(), starts[token.map[0]])
         for token, inline in pairwise(tokens)

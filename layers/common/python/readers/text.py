@@ -11,9 +11,9 @@ from typing import Any
 import yaml
 
 from readers.errors import EmptyFileError, UnsupportedFormatError
-from readers.markdown import links_of, markdown_parser, outline
+from readers.markdown import links_of, outline
 from readers.markdown_writer import without_data_urls
-from readers.parsed import SPEAKER, ParsedDocument
+from readers.parsed import SPEAKER, ContentType, ParsedDocument
 from readers.text_decoding import decode
 
 MAX_FRONT_MATTER_CHARACTERS = 65_536
@@ -44,46 +44,40 @@ def is_chat(text: str) -> bool:
     return bool(lines) and sum(bool(SPEAKER.match(line)) for line in lines) > len(lines) / 2
 
 
-class TextParser:
-    """Reads Markdown (front matter, headings, tables, links) and plain text.  Not a port: ContentParser is."""
+def read_text(body: bytes) -> ParsedDocument:
+    """Decode plain text; a chat is marked as such."""
+    text, warnings = _decoded(body)
+    kind: ContentType = "chat" if is_chat(text) else "documentation"
+    return ParsedDocument(text, "text", "text/plain", content_type=kind, warnings=warnings)
 
-    def __init__(self) -> None:
-        self._markdown = markdown_parser()
 
-    def read(self, body: bytes, *, markdown: bool) -> ParsedDocument:
-        """Decode and read the structure.
+def read_markdown(body: bytes) -> ParsedDocument:
+    """Decode Markdown, and read its front matter, headings, tables and links."""
+    text, warnings = _decoded(body)
+    front = front_matter(text)
+    headings, tables, code = outline(text, front.end)
+    return ParsedDocument(
+        text,
+        "markdown",
+        "text/markdown",
+        body_start=front.body_start,
+        headings=tuple(headings),
+        metadata=front.fields,
+        content_type="chat" if is_chat(text[front.end :]) else "documentation",
+        links=links_of(text, front.end, code),
+        warnings=(*warnings, *front.warnings),
+        tables=tuple(tables),
+    )
 
-        Raises:
-            EmptyFileError: There is no text.
-            UnsupportedFormatError: It decodes to NULs.
-        """
-        text, warnings = decode(body)
-        if not text.strip():
-            raise EmptyFileError("there is no text in this document")
-        if "\0" in text:
-            raise UnsupportedFormatError("the object holds NULs and is not text")
-        text, left_out = without_data_urls(text)
-        warnings += left_out
-        if markdown:
-            return self._markdown_document(text, warnings)
-        kind = "chat" if is_chat(text) else "documentation"
-        return ParsedDocument(text, "text", "text/plain", content_type=kind, warnings=warnings)  # type: ignore[arg-type]
 
-    def _markdown_document(self, text: str, warnings: tuple[str, ...]) -> ParsedDocument:
-        front = front_matter(text)
-        headings, tables, code = outline(text, front.end, self._markdown)
-        return ParsedDocument(
-            text=text,
-            syntax="markdown",
-            media_type="text/markdown",
-            body_start=front.body_start,
-            headings=tuple(headings),
-            metadata=front.fields,
-            content_type="chat" if is_chat(text[front.end :]) else "documentation",
-            links=links_of(text, front.end, code),
-            warnings=(*warnings, *front.warnings),
-            tables=tuple(tables),
-        )
+def _decoded(body: bytes) -> tuple[str, tuple[str, ...]]:
+    text, warnings = decode(body)
+    if not text.strip():
+        raise EmptyFileError("there is no text in this document")
+    if "\0" in text:
+        raise UnsupportedFormatError("the object holds NULs and is not text")
+    text, left_out = without_data_urls(text)
+    return text, warnings + left_out
 
 
 @dataclass(frozen=True, slots=True)
