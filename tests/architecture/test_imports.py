@@ -46,6 +46,7 @@ SDKS = {
 IMPURE = {"os", "pathlib", "random", "socket", "subprocess", "time"}
 PURE_EXCEPTIONS = {
     ("domain.deadlines", "time"),  # the default clock
+    ("query.cache", "time"),  # the default clock
     ("ingest.metadata", "pathlib"),  # PurePosixPath
 }
 MAX_MODULES = 20  # of a package
@@ -160,6 +161,10 @@ def test_capabilities_import_no_sdk_no_driver_and_no_web_framework() -> None:
 
 def test_the_index_engines_import_ports_domain_and_errors_alone() -> None:
     assert beyond_ports(GRAPH) == []
+
+
+def test_the_libraries_import_nothing_of_ragdrop() -> None:
+    assert ragdrop_in_libraries(GRAPH) == []
 
 
 def test_only_bootstrap_imports_stores_models_and_formats() -> None:

@@ -19,7 +19,7 @@ BY_OTHERS = {
     "secretsmanager:": "the first use of a secret: tests/unit/wiring",
     "ssm:": "the first use of a secret: tests/unit/wiring",
     "textract:": "ingest, where OcrUrl is textract: tests/readers/test_page_recognition.py, over a fake",
-    "es:": "signed requests: tests/contract/test_opensearch_rights.py",
+    "es:": "signed requests: tests/opensearch/test_opensearch_rights.py",
 }
 BY_THE_POLLER = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}
 MISSING_KEYS = "s3:ListBucket"

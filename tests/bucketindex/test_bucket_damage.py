@@ -18,7 +18,7 @@ from ragdrop.errors import IndexLostError
 from ragdrop.ports.indexes import ALL_BYTES, NAMES_ALONE, Reading
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
-from tests.contract.bucket_environments import Bucket
+from tests.bucketindex.bucket_environments import Bucket
 from tests.contract.chunk_index_suite import Engine, bucket_index, new_ref, now, paths
 
 SECTIONS = ("documents", "digests", "facets", "vectors", "lexical", "texts")

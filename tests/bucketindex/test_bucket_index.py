@@ -15,7 +15,7 @@ from bucketindex.views import HELD_S
 from ragdrop.domain.chunks import CandidateQuery, Filters, Folder, Hit, vector
 from ragdrop.domain.history import ChangeCounts
 from ragdrop.errors import DatabaseError, IndexLostError, ObjectStoreError
-from tests.contract.bucket_environments import Bucket
+from tests.bucketindex.bucket_environments import Bucket
 from tests.contract.chunk_index_suite import cosine, new_ref, now, paths, random_vector, word_vector
 
 DAY_S = 86_400

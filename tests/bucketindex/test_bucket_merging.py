@@ -14,7 +14,7 @@ from bucketindex.manifest import MAX_SEGMENTS, prefix_of
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from testing.memory_manifests import MemoryManifests
-from tests.contract.bucket_environments import Bucket
+from tests.bucketindex.bucket_environments import Bucket
 from tests.contract.chunk_index_suite import now, paths
 
 DAY_S = 86_400
