@@ -18,6 +18,7 @@ from localstack.build import run_sam
 from localstack.home import BUILD, REPOSITORY, Home, write_json, write_private
 from localstack.launch_options import STACK_NAME
 from localstack.processes import CONTAINER_HOST, HOST, LaunchError
+from ragdrop.config import DOCUMENT_KEY
 from ragdrop_cli.invoke import filled_in
 
 RELEASE_DEFAULT = re.compile(r"^(  Release:\n(?:    .*\n)*?    Default: )''", re.MULTILINE)
@@ -76,7 +77,7 @@ def deployment_digest(built: str, parameters: Mapping[str, str]) -> str:
 
     It is the value of the parameter `Release`, so that a changed parameter makes a new version of every function.
 
-    >>> deployment_digest("b", {"LogLevel": "INFO"}) == deployment_digest("b", {"LogLevel": "DEBUG"})
+    >>> deployment_digest("b", {"Stage": "dev"}) == deployment_digest("b", {"Stage": "test"})
     False
     """
     return hashlib.sha256(json.dumps([built, sorted(parameters.items())]).encode()).hexdigest()
@@ -158,6 +159,22 @@ def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str]) -> Non
     arguments += ["--parameter-overrides", *overrides_of(parameters)]
     run_sam(arguments, log=home.logs / "sam-deploy.log", environment=dict(emulated.environment))
     apply_gateway_responses(emulated, has_cors=bool(parameters.get("CorsAllowOrigins")))
+
+
+def write_settings(emulated: Emulated, outputs: Mapping[str, str], document: Mapping[str, Any]) -> None:
+    """Put the settings document where functions read it."""
+    body = json.dumps(document, ensure_ascii=False, indent=1).encode()
+    objects = emulated.client("s3")
+    objects.put_object(Bucket=outputs["StateBucket"], Key=DOCUMENT_KEY, Body=body, ContentType="application/json")
+
+
+def variables_for(document: Mapping[str, Any]) -> dict[str, str]:
+    """The settings of a document as variables, for programs on this machine that do not read it.
+
+    >>> variables_for({"fusion": "rrf", "keep_last_good": True})
+    {'FUSION': 'rrf', 'KEEP_LAST_GOOD': 'true'}
+    """
+    return {name.upper(): each if isinstance(each, str) else json.dumps(each) for name, each in document.items()}
 
 
 def apply_gateway_responses(emulated: Emulated, *, has_cors: bool) -> None:

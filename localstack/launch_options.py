@@ -7,8 +7,9 @@ import os
 import platform
 import sys
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from localstack_client.config import DEFAULT_EDGE_PORT, parse_localstack_host
@@ -16,6 +17,7 @@ from localstack_client.config import DEFAULT_EDGE_PORT, parse_localstack_host
 from localstack.home import Home
 from localstack.models.weights import DIMENSION, MODEL_NAME, MULTILINGUAL_NAME, PASSAGE_PREFIX, QUERY_PREFIX
 from localstack.processes import HOST, LaunchError, bind_address
+from ragdrop.config import DEPLOYMENT_SETTINGS
 
 TOKENIZER_KEY = f"tokenizers/{MODEL_NAME}.json"
 ANSWERER_MODEL = "ragdrop-extractive"
@@ -30,67 +32,40 @@ INDEXES = ("bucket", "opensearch")  # the first is the default
 PROCESSES = max(2, os.cpu_count() or 2)  # of a function at once: each unpacks and imports all that it needs
 BUCKET_URL = "s3://"
 
-# Environment variable -> template parameter, for what is passed on as it stands.
+# Environment variable -> template parameter, passed on unchanged.  Other settings go into the settings document.
 PASSED_ON = {
     "EMBEDDING_MODEL": "EmbeddingModel",
     "EMBEDDING_DIMENSION": "EmbeddingDimension",
-    "EMBEDDING_MAX_TOKENS": "EmbeddingMaxTokens",
-    "EMBEDDING_QUERY_PREFIX": "EmbeddingQueryPrefix",
-    "EMBEDDING_PASSAGE_PREFIX": "EmbeddingPassagePrefix",
     "EMBEDDING_API_KEY": "EmbeddingApiKey",
     "CHAT_MODELS": "ChatModels",
     "CHAT_API_KEY": "ChatApiKey",
     "RERANK_URL": "RerankUrl",
     "OCR_URL": "OcrUrl",
-    "CHAT_PRICES": "ChatPrices",
-    "RERANK_MODEL": "RerankModel",
     "RERANK_API_KEY": "RerankApiKey",
     "INDEX_PASSWORD": "IndexPassword",
-    "INGEST_RETRY_BASE_S": "IngestRetryBaseS",
-    "BREAKER_THRESHOLD": "BreakerThreshold",
-    "BREAKER_WINDOW_S": "BreakerWindowS",
-    "BREAKER_OPEN_S": "BreakerOpenS",
-    "RETRY_ATTEMPTS": "RetryAttempts",
-    "RETRY_BASE_MS": "RetryBaseMs",
-    "RETRY_CAP_MS": "RetryCapMs",
     "INGEST_CONCURRENCY": "IngestConcurrency",
-    "KEEP_LAST_GOOD": "KeepLastGood",
-    "CITATION_POLICY": "CitationPolicy",
-    "VERIFIER": "Verifier",
-    "LOG_LEVEL": "LogLevel",
     "CORS_ALLOW_ORIGINS": "CorsAllowOrigins",
 }
 
 
 @dataclass(frozen=True)
 class LocalModel:
-    """A local embedding model: the environment that runs it, the parameters of the template, and if OCR runs beside."""
+    """A local embedding model: the environment that runs it, its parameters and settings, and if OCR runs with it."""
 
     environment: str
     name: str
-    parameters: Mapping[str, str]
-    tokenizer_key: str = ""
+    settings: Mapping[str, str]
     with_ocr: bool = False
 
 
-_ENGLISH = LocalModel(
-    "models",
-    MODEL_NAME,
-    {"EmbeddingModel": MODEL_NAME, "EmbeddingDimension": str(DIMENSION)},
-    TOKENIZER_KEY,
-)
+_ENGLISH = LocalModel("models", MODEL_NAME, {"embedding_tokenizer": TOKENIZER_KEY})
 LOCAL_MODELS = {
     "english": _ENGLISH,
     "ocr": replace(_ENGLISH, with_ocr=True),
     "multilingual": LocalModel(
         "multilingual",
         MULTILINGUAL_NAME,
-        {
-            "EmbeddingModel": MULTILINGUAL_NAME,
-            "EmbeddingDimension": str(DIMENSION),
-            "EmbeddingQueryPrefix": QUERY_PREFIX,
-            "EmbeddingPassagePrefix": PASSAGE_PREFIX,
-        },
+        {"embedding_query_prefix": QUERY_PREFIX, "embedding_passage_prefix": PASSAGE_PREFIX},
     ),
 }
 
@@ -118,6 +93,7 @@ class LaunchOptions:
     chat_url: str | None
     index_url: str | None
     passed_on: Mapping[str, str]
+    settings: Mapping[str, Any] = field(default_factory=dict)
     local_model: LocalModel = LOCAL_MODELS["english"]
     emulator_url: str | None = None
     bind: str = HOST
@@ -132,7 +108,7 @@ class LaunchOptions:
         """
         local: dict[str, str] = {}
         if self.embedding_url is None:
-            local |= self.local_model.parameters
+            local |= {"EmbeddingModel": self.local_model.name, "EmbeddingDimension": str(DIMENSION)}
         if self.chat_url is None:
             local |= {"ChatModels": ANSWERER_MODEL}
         passed = {parameter: self.passed_on.get(name, "") for name, parameter in PASSED_ON.items()}
@@ -144,9 +120,16 @@ class LaunchOptions:
             "Architecture": architecture(),
             "IndexUrl": index_url,
             "EmbeddingUrl": embedding_url,
-            "EmbeddingTokenizer": self.local_model.tokenizer_key if self.embedding_url is None else "",
             "ChatUrl": chat_url,
         }
+
+    def document(self) -> dict[str, Any]:
+        """The settings document.
+
+        >>> LaunchOptions(None, None, None, {}, {"fusion": "rrf"}).document()
+        {'fusion': 'rrf', 'embedding_tokenizer': 'tokenizers/all-MiniLM-L6-v2.json'}
+        """
+        return {**self.settings, **(self.local_model.settings if self.embedding_url is None else {})}
 
 
 def named_emulator(environment: Mapping[str, str]) -> str | None:
@@ -249,6 +232,13 @@ def read_launch_options(environment: Mapping[str, str], *, index: str) -> Launch
     if missing:
         raise LaunchError(f"EMBEDDING_URL or CHAT_URL is set, so {' and '.join(missing)} must be set too.")
     passed = {name: environment[name] for name in PASSED_ON if environment.get(name)}
+    settings: dict[str, Any] = {}
+    for name, each in DEPLOYMENT_SETTINGS.items():
+        if "document" in each.places and (text := environment.get(name.upper())):
+            try:
+                settings[name] = each.rule.read(text)
+            except ValueError as exc:
+                raise LaunchError(f"{name.upper()} is {text!r}, where {each.rule.allowed} is expected") from exc
     index_url = named_index(environment, index=index)
     if index_url is None and index == "bucket":
         index_url = BUCKET_URL
@@ -257,6 +247,7 @@ def read_launch_options(environment: Mapping[str, str], *, index: str) -> Launch
         chat_url,
         index_url,
         passed,
+        settings,
         LOCAL_MODELS[local_model_of(environment)],
         emulator_url=named_emulator(environment),
         bind=bind_address(environment),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
@@ -19,10 +20,12 @@ from localstack.deploy import (
     deployment_digest,
     local_api_url,
     seen_from,
+    variables_for,
     write_sam_local,
+    write_settings,
 )
 from localstack.home import BUILD, TEMPLATE, Home, Progress, exclusive, homes, read_json, write_json
-from localstack.launch_options import PROCESSES, LaunchOptions, read_launch_options, stack_name_of
+from localstack.launch_options import PROCESSES, TOKENIZER_KEY, LaunchOptions, read_launch_options, stack_name_of
 from localstack.processes import HOST, Process, stop
 from localstack.seed import check_ingest, make_tenant_and_key, upload_tokenizer, warm_up
 from localstack.services import (
@@ -195,13 +198,19 @@ class Launcher:
         parameters |= {"OcrUrl": local["ocr"]} if "ocr" in local else {}
         here = {} if machine == HOST else {variable: parameters[name] for variable, name in URLS.items()}
         parameters |= {URLS[variable]: seen_from(machine, url) for variable, url in here.items()}
-        digest = deployment_digest(built, parameters)
+        document = self.options.document()
+        digest = deployment_digest(built, parameters | {name: json.dumps(value) for name, value in document.items()})
         before = read_json(self.home.stack_file)
         outputs = emulated.outputs()
+        fresh = not outputs
+        if outputs and before.get("settings") != document:
+            write_settings(emulated, outputs, document)  # before new versions of functions start
         if not outputs or before.get("deployed") != digest:
             with self.progress.step("sam deploy"), exclusive(BUILD / "build.lock"):
                 deploy(self.home, emulated, parameters | {"Release": digest})
             outputs = emulated.outputs()
+        if fresh:
+            write_settings(emulated, outputs, document)
         configurations = emulated.configurations(outputs)
         stack: dict[str, Any] = {
             "api_url": local_api_url(emulated.endpoint_url, outputs),
@@ -212,14 +221,18 @@ class Launcher:
             "index_url": index_url,
             "embedding_url": embedding_url,
             "chat_url": chat_url,
-            "environment": configurations["IngestFunction"]["Environment"]["Variables"] | here | environment,
+            "environment": configurations["IngestFunction"]["Environment"]["Variables"]
+            | variables_for(document)
+            | here
+            | environment,
+            "settings": document,
             "outputs": outputs,
             "pids": {name: process.pid for name, process in self.processes.items()},
             "log_dir": str(self.home.logs),
             "deployed": digest,
         }
         write_json(self.home.stack_file, stack)
-        if self.options.embedding_url is None and self.options.local_model.tokenizer_key:
+        if document.get("embedding_tokenizer") == TOKENIZER_KEY:
             upload_tokenizer(self.home, emulated, outputs["StateBucket"])
         with self.progress.step("tenant, key and first calls"):
             stack["api_key"] = make_tenant_and_key(self.home, stack)

@@ -11,14 +11,13 @@ from typing import Any
 from mangum import Mangum
 
 from ragdrop.api.generate_api import BehindWebAdapter, generate_api
-from ragdrop.bootstrap import build_app
-from ragdrop.observability import configure, logger
+from ragdrop.bootstrap.reloading import Reloaded
+from ragdrop.observability import logger
 
-app = build_app("generate")  # once per execution environment
-configure(app.ports.settings.log_level)
-api = generate_api(app)
-adapted = BehindWebAdapter(api)  # what run.sh serves where responses stream
-serve = Mangum(api, lifespan="off")
+served = Reloaded("generate", generate_api)  # once per execution environment
+app = served.app
+adapted = BehindWebAdapter(served.asgi)  # what run.sh serves where responses stream
+serve = Mangum(served.asgi, lifespan="off")
 gc.freeze()  # what there is now stays: no later collection looks through it
 gc.enable()
 

@@ -8,15 +8,15 @@ gc.disable()  # while modules are imported: they make no garbage, and the search
 
 from typing import Any
 
-from ragdrop.bootstrap import build_app
+from ragdrop.bootstrap.reloading import Reloaded
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.observability import configure, logger
+from ragdrop.observability import logger
 from ragdrop.ports.message_queue import deliveries
 
 MARGIN_S = 5.0  # to give messages back and say what failed before the function is cut off
 
-app = build_app("ingest")  # once per execution environment
-configure(app.ports.settings.log_level)
+served = Reloaded("ingest", lambda app: app.ingest)  # once per execution environment
+app = served.app
 gc.freeze()  # what there is now stays: no later collection looks through it
 gc.enable()
 
@@ -25,5 +25,5 @@ gc.enable()
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Converge the keys of one SQS batch."""
     deadline = Deadline.after(context.get_remaining_time_in_millis() / 1_000 - MARGIN_S)
-    failed = app.ingest.reconcile(deliveries(event), deadline)
+    failed = served().reconcile(deliveries(event), deadline)
     return {"batchItemFailures": [{"itemIdentifier": delivery.message_id} for delivery in failed]}

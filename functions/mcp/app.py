@@ -11,13 +11,12 @@ from typing import Any
 from mangum import Mangum
 
 from ragdrop.api.mcp.route import mcp_api
-from ragdrop.bootstrap import build_app
-from ragdrop.observability import configure, logger
+from ragdrop.bootstrap.reloading import Reloaded
+from ragdrop.observability import logger
 
-app = build_app("mcp")  # once per execution environment
-configure(app.ports.settings.log_level)
-api = mcp_api(app)
-serve = Mangum(api, lifespan="off")
+served = Reloaded("mcp", mcp_api)  # once per execution environment
+app = served.app
+serve = Mangum(served.asgi, lifespan="off")
 gc.freeze()  # what there is now stays: no later collection looks through it
 gc.enable()
 

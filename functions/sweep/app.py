@@ -9,12 +9,12 @@ gc.disable()  # while modules are imported: they make no garbage, and the search
 from dataclasses import asdict
 from typing import Any
 
-from ragdrop.bootstrap import build_app
+from ragdrop.bootstrap.reloading import Reloaded
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.observability import configure, logger
+from ragdrop.observability import logger
 
-app = build_app("sweep")  # once per execution environment
-configure(app.ports.settings.log_level)
+served = Reloaded("sweep", lambda app: app.operate)  # once per execution environment
+app = served.app
 gc.freeze()  # what there is now stays: no later collection looks through it
 gc.enable()
 
@@ -27,11 +27,12 @@ class SweepError(Exception):
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Sweep the tenants, or check their indexes where the event asks for that alone."""
     deadline = Deadline.after(context.get_remaining_time_in_millis() / 1_000)
+    operate = served()
     if event.get("check") == "index":
-        if failures := app.operate.sweep_tenants.check_indexes(deadline):
+        if failures := operate.sweep_tenants.check_indexes(deadline):
             raise SweepError(f"the indexes of {len(failures)} tenants could not be checked")
         return {"checked": True}
-    done = app.operate.sweep_tenants(deadline)
+    done = operate.sweep_tenants(deadline)
     if not done.sound:
         refused = sum(len(report.refused) for report in done.reports)
         raise SweepError(f"{len(done.failures)} tenants failed, {refused} vaults were refused")

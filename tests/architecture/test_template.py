@@ -5,7 +5,7 @@ import re
 import pytest
 import yaml
 
-from ragdrop.config import environment_names
+from ragdrop.config import DEPLOYMENT_SETTINGS, DOCUMENT_KEY
 from ragdrop.operate.sweeping import DERIVED_AGE_S
 from tests.architecture.cloudformation import REPOSITORY, Resource, allowed_statements, listed, of_type
 
@@ -14,6 +14,7 @@ METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 STREAMED = ("/ask", "/v1/{proxy+}")
 INTEGRATION = "x-amazon-apigateway-integration"
 KEPT = ("RetainExceptOnCreate", "Retain")  # a first deployment that fails leaves nothing in the way of the second
+MAX_PARAMETERS = 40
 SET_ASIDE = {"POWERTOOLS_SERVICE_NAME", "AWS_LAMBDA_EXEC_WRAPPER"}  # read by Powertools and Lambda, not by Settings
 
 
@@ -84,10 +85,36 @@ def test_the_layers_content_is_its_own_root_and_is_built(resources: dict[str, Re
     assert layer["Metadata"]["BuildMethod"] == {"Ref": "PythonRuntime"}
 
 
-def test_the_environment_of_the_functions_is_what_settings_reads(template: Resource) -> None:
-    variables = template["Globals"]["Function"]["Environment"]["Variables"]
+def test_every_setting_has_one_place_the_template_or_the_settings_document(template: Resource) -> None:
+    variables = set(template["Globals"]["Function"]["Environment"]["Variables"]) - SET_ASIDE
+    document = {name.upper() for name, each in DEPLOYMENT_SETTINGS.items() if "document" in each.places}
 
-    assert set(variables) - SET_ASIDE == environment_names()
+    assert variables & document == set()
+    assert variables | document == {name.upper() for name in DEPLOYMENT_SETTINGS}
+
+
+def test_the_template_has_at_most_forty_parameters_and_groups_each(template: Resource) -> None:
+    groups = template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
+
+    assert len(template["Parameters"]) <= MAX_PARAMETERS
+    assert sorted(name for group in groups for name in group["Parameters"]) == sorted(template["Parameters"])
+
+
+def test_functions_may_read_the_settings_document_and_not_change_it(resources: dict[str, Resource]) -> None:
+    policy = resources["SettingsPolicy"]["Properties"]
+    [denied] = policy["PolicyDocument"]["Statement"]
+    readable = {"${StateBucket.Arn}/config/*", "${StateBucket.Arn}/*"}
+
+    assert {role["Ref"] for role in policy["Roles"]} == set(of_type(resources, "AWS::IAM::Role"))
+    assert DOCUMENT_KEY.startswith("config/")
+    assert (denied["Effect"], denied["Resource"]) == ("Deny", {"Fn::Sub": "${StateBucket.Arn}/config/*"})
+    assert set(denied["Action"]) == {"s3:PutObject", "s3:DeleteObject", "s3:DeleteObjectVersion"}
+    for role in of_type(resources, "AWS::IAM::Role"):
+        assert any(
+            name == role and "s3:GetObject" in listed(each["Action"]) and each["Resource"].get("Fn::Sub") in readable
+            for name, each in allowed_statements(resources)
+            if isinstance(each["Resource"], dict)
+        ), role
 
 
 def test_no_function_has_variables_of_its_own_but_those_of_the_web_adapter(

@@ -104,7 +104,7 @@ def test_every_function_runs_the_code_and_the_layer_that_were_built(home: Home) 
 def test_the_deployed_template_alone_would_lose_the_emulators_address(home: Home) -> None:
     found = resolved(REPOSITORY / "template.yaml", home.env_file)
 
-    assert found["QueryFunction"]["variables"]["LOG_LEVEL"] == "INFO"
+    assert found["QueryFunction"]["variables"]["EMBEDDING_URL"] == "http://host.docker.internal:8081/v1"
     assert "AWS_ENDPOINT_URL" not in found["QueryFunction"]["variables"]
 
 

@@ -86,10 +86,10 @@ def test_no_parameter_changes_nothing(found: dict[str, list[str]]) -> None:
 
 
 def test_a_planted_parameter_that_changes_nothing_is_found() -> None:
-    planted = TEXT.replace("LOG_LEVEL: !Ref LogLevel", "LOG_LEVEL: INFO")
+    planted = TEXT.replace("EMBEDDING_MODEL: !Ref EmbeddingModel", "EMBEDDING_MODEL: one")
     assert planted != TEXT
 
-    assert differences(["LogLevel", "Verifier"], planted) == {
-        "LogLevel": [],
-        "Verifier": ["every function: Environment.Variables.VERIFIER"],
+    assert differences(["EmbeddingModel", "ChatModels"], planted) == {
+        "EmbeddingModel": [],
+        "ChatModels": ["every function: Environment.Variables.CHAT_MODELS"],
     }

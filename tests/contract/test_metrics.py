@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from ragdrop.bootstrap import build_app
+from ragdrop.bootstrap import Ports
+from ragdrop.config import Settings
 from ragdrop.ports.telemetry import UNITS, Metrics
 from ragdrop.stores.aws.monitoring import EmfMetrics, NoMetrics
 from testing.memory_services import MemoryMetrics
@@ -66,8 +67,10 @@ def test_the_dimensions_are_stage_and_dependency_and_the_line_names_its_function
 
 
 def test_a_command_that_is_no_function_prints_no_metrics(capsys: pytest.CaptureFixture[str]) -> None:
-    build_app(environ=ENVIRONMENT).ports.metrics.put({"IndexedDocuments": 1})
+    settings = Settings.from_environment(ENVIRONMENT)
+
+    Ports(settings).metrics.put({"IndexedDocuments": 1})
     assert capsys.readouterr().out == ""
 
-    build_app("ingest", ENVIRONMENT).ports.metrics.put({"IndexedDocuments": 1})
+    Ports(settings, function="ingest").metrics.put({"IndexedDocuments": 1})
     assert line(capsys)["function"] == "ingest"

@@ -215,7 +215,6 @@ def started(place: Path, home: Home, progress: Progress) -> tuple[Rehearsal, dic
     }
     parameters = {
         **options.parameters(index_url=BUCKET_URL, embedding_url=near, chat_url=f"http://{HOST}:{chat}/v1"),
-        "EmbeddingTokenizer": "",
         "EmbeddingApiKey": SECRET,
         "ChatApiKey": SECRET,
     }
@@ -250,9 +249,11 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     run(f"ragdrop key create {TENANT} --role reader --vault team")
 
     run("ragdrop eval questions.jsonl --save before.json")
-    rehearsal.change("samconfig.toml", r"LogLevel=(\\*\"?)INFO", r"LogLevel=\1DEBUG")
+    rehearsal.change("samconfig.toml", r"(CorsAllowOrigins=\\*\"?)", r"\1https://app.example")
     rehearsal.deploy_again("second", concurrency)
-    rehearsal.expect("the changed setting is in force", rehearsal.in_force("query", "LOG_LEVEL"), "DEBUG")
+    rehearsal.expect(
+        "the changed setting is in force", rehearsal.in_force("query", "CORS_ALLOW_ORIGINS"), "https://app.example"
+    )
 
     rehearsal.change("functions/query/app.py", r"\Z", "# the next release\n")
     rehearsal.build()
@@ -261,10 +262,10 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     run("ragdrop eval questions.jsonl --compare before.json --gate 0.8")
 
     rehearsal.change("functions/query/app.py", r"# the next release\n\Z", "")
-    rehearsal.change("samconfig.toml", r"LogLevel=(\\*\"?)DEBUG", r"LogLevel=\1INFO")
+    rehearsal.change("samconfig.toml", r"(CorsAllowOrigins=\\*\"?)https://app\.example", r"\1")
     rehearsal.build()
     rehearsal.deploy_again("fourth", concurrency)
-    rehearsal.expect("the setting of before is in force", rehearsal.in_force("query", "LOG_LEVEL"), "INFO")
+    rehearsal.expect("the setting of before is in force", rehearsal.in_force("query", "CORS_ALLOW_ORIGINS"), "")
     rehearsal.ask()
 
     buckets = rehearsal.buckets()

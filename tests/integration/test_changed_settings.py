@@ -12,8 +12,10 @@ from typing import Any
 import httpx
 import pytest
 
+from localstack.deploy import variables_for
 from localstack.home import read_json
 from localstack.launch_options import PASSED_ON
+from ragdrop.config import DOCUMENT_KEY
 from tests.chat_server import chat_server
 from tests.integration.stub_embeddings import DIMENSION, StubEmbeddings
 from tests.stacks import LocalStack, run_launcher
@@ -24,33 +26,35 @@ pytestmark = pytest.mark.long
 OTHER = {
     "EMBEDDING_MODEL": "counting",
     "EMBEDDING_DIMENSION": str(DIMENSION),
-    "EMBEDDING_MAX_TOKENS": "200",
-    "EMBEDDING_QUERY_PREFIX": "query: ",
-    "EMBEDDING_PASSAGE_PREFIX": "passage: ",
     "EMBEDDING_API_KEY": "embedding-key",
     "CHAT_MODELS": "second",
     "CHAT_API_KEY": "chat-key",
     "RERANK_URL": "http://127.0.0.1:9/rerank",
     "OCR_URL": "http://127.0.0.1:9/ocr",
-    "CHAT_PRICES": '{"second": [1.0, 2.0]}',
-    "RERANK_MODEL": "reranker",
     "RERANK_API_KEY": "rerank-key",
     "INDEX_PASSWORD": "index-password",
-    "INGEST_RETRY_BASE_S": "2",
-    "BREAKER_THRESHOLD": "7",
-    "BREAKER_WINDOW_S": "50",
-    "BREAKER_OPEN_S": "40",
-    "RETRY_ATTEMPTS": "2",
-    "RETRY_BASE_MS": "50",
-    "RETRY_CAP_MS": "1000",
     "INGEST_CONCURRENCY": "3",
-    "KEEP_LAST_GOOD": "true",
-    "CITATION_POLICY": "drop",
-    "VERIFIER": "rules",
-    "LOG_LEVEL": "DEBUG",
     "CORS_ALLOW_ORIGINS": "https://app.example",
 }
 NOT_OF_FUNCTIONS = {"INGEST_CONCURRENCY"}  # of the event source
+DOCUMENT = {  # those that functions read from the settings document
+    "embedding_max_tokens": 200,
+    "embedding_query_prefix": "query: ",
+    "embedding_passage_prefix": "passage: ",
+    "chat_prices": {"second": [1.0, 2.0]},
+    "rerank_model": "reranker",
+    "ingest_retry_base_s": 2,
+    "breaker_threshold": 7,
+    "breaker_window_s": 50,
+    "breaker_open_s": 40,
+    "retry_attempts": 2,
+    "retry_base_ms": 50,
+    "retry_cap_ms": 1_000,
+    "keep_last_good": True,
+    "citation_policy": "drop",
+    "verifier": "rules",
+    "log_level": "DEBUG",
+}
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +65,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     embeddings.start()
     with chat_server() as chat, socket.socket() as squatter:
         chat.behave("second", text="The pump is red [1].")
-        named = {**OTHER, "EMBEDDING_URL": embeddings.url, "CHAT_URL": chat.url}
+        named = {**OTHER, **variables_for(DOCUMENT), "EMBEDDING_URL": embeddings.url, "CHAT_URL": chat.url}
         try:
             _up(home, {})
             assert run_launcher("down", home).returncode == 0
@@ -101,6 +105,13 @@ def test_every_variable_that_is_passed_on_is_in_force_in_every_function(changed:
     lanes = changed.client("lambda").list_event_source_mappings()["EventSourceMappings"]
     concurrency = {"MaximumConcurrency": int(OTHER["INGEST_CONCURRENCY"])}
     assert [lane["ScalingConfig"] for lane in lanes] == [concurrency] * 2
+
+
+def test_every_other_variable_is_in_the_settings_document(changed: LocalStack) -> None:
+    state = changed.environment["STATE_BUCKET"]
+    body = changed.client("s3").get_object(Bucket=state, Key=DOCUMENT_KEY)["Body"].read()
+
+    assert json.loads(body) == DOCUMENT
 
 
 def test_a_document_is_ingested_and_answered_by_the_second_chat_server(changed: LocalStack) -> None:

@@ -45,7 +45,18 @@ def test_what_an_earlier_start_was_given_is_taken_back() -> None:
 
     assert {name for name in PASSED_ON.values() if name not in defaults} <= set(wanted({}))
     assert defaults["ChatApiKey"] == ""
-    assert defaults["LogLevel"] == "INFO"
+    assert defaults["CorsAllowOrigins"] == ""
+
+
+def test_settings_that_are_no_parameters_go_into_the_document() -> None:
+    options = read_launch_options({"BREAKER_OPEN_S": "3", "CHAT_PRICES": '{"a": [1, 2]}', "FUSION": ""}, index="bucket")
+
+    assert {name: value for name, value in options.document().items() if name != "embedding_tokenizer"} == {
+        "breaker_open_s": 3.0,
+        "chat_prices": {"a": [1, 2]},
+    }
+    with pytest.raises(LaunchError, match="RETRY_ATTEMPTS is 'many'"):
+        read_launch_options({"RETRY_ATTEMPTS": "many"}, index="bucket")
 
 
 def test_saved_queues_get_their_addresses_on_the_port_in_force(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from ragdrop.bootstrap.operating import OperateParts, build_operate
 from ragdrop.bootstrap.past import HistoryParts, build_history
 from ragdrop.bootstrap.ports import Ports
 from ragdrop.bootstrap.writing import DocumentParts, IngestParts, build_documents, build_ingest
-from ragdrop.config import Settings
+from ragdrop.config import DOCUMENT_KEY, Settings
 
 if TYPE_CHECKING:
     from ragdrop.ports.message_queue import DeployedStack
@@ -38,6 +38,7 @@ __all__ = [
     "build_query",
     "build_tenants",
     "compose",
+    "deployed_settings",
     "deployed_stack",
 ]
 
@@ -65,8 +66,29 @@ def build_app(function: str = "", environ: Mapping[str, str] | None = None) -> A
 
     Raises:
         ConfigurationError: A setting is missing or wrong; the error names every one of them.
+        DependencyError: The settings document could not be read.
     """
-    return compose(Ports.from_settings(Settings.from_environment(environ), function=function))
+    return compose(Ports.from_settings(deployed_settings(environ), function=function))
+
+
+def deployed_settings(environ: Mapping[str, str] | None = None, *, quick: bool = False) -> Settings:
+    """Read the environment and the settings document in the state bucket.
+
+    Args:
+        environ: The environment; the one of the process if None.
+        quick: Do not wait longer than a quarter of a second for the document.
+
+    Raises:
+        ConfigurationError: A setting is missing or wrong; the error names every one of them.
+        DependencyError: The document could not be read.
+    """
+    from ragdrop.stores.aws.clients import quick_client
+    from ragdrop.stores.s3.object_store import S3ObjectStore
+
+    settings = Settings.from_environment(environ)
+    state = S3ObjectStore(settings.state_bucket, quick_client("s3") if quick else None)
+    document = state.get(DOCUMENT_KEY)
+    return settings if document is None else Settings.from_environment(environ, document)
 
 
 def compose(ports: Ports) -> App:
