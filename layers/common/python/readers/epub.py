@@ -7,7 +7,7 @@ from posixpath import dirname, join, normpath
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
-from readers.errors import CorruptFileError, EmptyFileError, EncryptedFileError, FileTooLargeError
+from readers.errors import CorruptFileError, EmptyFileError, EncryptedFileError, refuse_over
 from readers.formats import EPUB
 from readers.html import read_html
 from readers.markdown_writer import MarkdownWriter, first_twenty, one_line
@@ -20,24 +20,14 @@ _PAGES = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+
 
 
 def read_epub(body: bytes) -> ParsedDocument:
-    """Read a book; its title is its first heading, and every file of it a chapter.
-
-    Raises:
-        EmptyFileError: There is no text in it.
-        EncryptedFileError: Its chapters are encrypted.
-        UnsafeFileError: It unpacks to too much, or its XML defines entities.
-        FileTooLargeError: It has over 5,000 chapters.
-        CorruptFileError: It cannot be read.
-    """
+    """Read a book; its title is its first heading, and every file of it a chapter."""
     package = Package(body, "the book")
     _refuse_encrypted(package)
     root, folder = _contents(package)
     parts = list(_chapters(root, folder))
     if not parts:
         raise CorruptFileError("the book lists no chapters")
-    if len(parts) > MAX_CHAPTERS:
-        message = f"the book has {len(parts)} chapters, at most {MAX_CHAPTERS} are read"
-        raise FileTooLargeError(message, limit_chapters=MAX_CHAPTERS, chapters=len(parts))
+    refuse_over(MAX_CHAPTERS, len(parts), "chapters", "the book")
     writer = MarkdownWriter()
     title = (
         one_line(" ".join(next(below(root, "title"), root).itertext())) if child(root, "metadata") is not None else ""

@@ -40,3 +40,15 @@ class UnsupportedFormatError(ReadError):
 
 class UnfinishedScanError(ReadError):
     """The time was too short for all pages of a scan; `recognized` pages were added, so that a retry continues."""
+
+
+def refuse_over(limit: int, count: int, things: str, whole: str) -> None:
+    """Raise FileTooLargeError if *whole*, as messages name the file, has more *things* than are read.
+
+    >>> refuse_over(5, 6, "pages", "the document")
+    Traceback (most recent call last):
+    readers.errors.FileTooLargeError: the document has 6 pages, at most 5 are read
+    """
+    if count > limit:
+        message = f"{whole} has {count} {things}, at most {limit} are read"
+        raise FileTooLargeError(message, **{f"limit_{things}": limit, things: count})

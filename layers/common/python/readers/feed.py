@@ -43,13 +43,7 @@ class _Entry:
 
 
 def read_feed(body: bytes) -> ParsedDocument:
-    """Read the entries of a feed; those before the place where its XML is damaged, with a warning.
-
-    Raises:
-        EmptyFileError: There is no text in it.
-        UnsafeFileError: Its XML defines entities, or is nested deeper than 200 elements.
-        CorruptFileError: It is no XML or JSON at all.
-    """
+    """Read the entries of a feed; those before the place where its XML is damaged, with a warning."""
     text, warnings = decode(body)
     notes = list(warnings)
     if text.lstrip("\ufeff \t\r\n").startswith("{"):

@@ -56,12 +56,7 @@ _ROMAN = dict(zip((1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1), _NUMER
 
 
 def read_html(body: bytes) -> ParsedDocument:
-    """Read an HTML page.
-
-    Raises:
-        EmptyFileError: No text is shown by it.
-        UnsafeFileError: It is nested deeper than 250 elements, or holds too much text.
-    """
+    """Read an HTML page."""
     text, warnings = decode(body, declared=True)
     return read_markup(text, MEDIA_TYPE, warnings)
 

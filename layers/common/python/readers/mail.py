@@ -17,9 +17,9 @@ from readers.errors import (
     CorruptFileError,
     EmptyFileError,
     EncryptedFileError,
-    FileTooLargeError,
     ReadError,
     UnsafeFileError,
+    refuse_over,
 )
 from readers.formats import EML, MBOX, binary_format, read_here
 from readers.html import read_html
@@ -101,11 +101,7 @@ class MailWriter:
             self._attachment(attachment, level + 1, "" if place == "message" else f"{place}, ")
 
     def document(self, media_type: str, mail: Mail | None = None) -> ParsedDocument:
-        """What was written; with the date and the people of *mail* as metadata.
-
-        Raises:
-            EmptyFileError: There is no text.
-        """
+        """What was written; with the date and the people of *mail* as metadata."""
         metadata: dict[str, object] = {}
         if mail is not None:
             people = {name.lower(): one_line(value)[:MAX_ATTRIBUTE_CHARACTERS] for name, value in mail.headers if value}
@@ -219,14 +215,7 @@ _BROKEN = (ValueError, LookupError, TypeError, AttributeError, AssertionError, e
 
 
 def read_mail(body: bytes) -> ParsedDocument:
-    """Read one mail; its attachments are sections of its text, its senders and its date are metadata.
-
-    Raises:
-        EmptyFileError: There is no text in it.
-        EncryptedFileError: It is encrypted.
-        UnsafeFileError: Its parts are nested too deep, or are too many.
-        CorruptFileError: It cannot be read.
-    """
+    """Read one mail; its attachments are sections of its text, its senders and its date are metadata."""
     mail = _mail_of(_parsed(body))
     written = MailWriter()
     written.write(mail)
@@ -234,21 +223,13 @@ def read_mail(body: bytes) -> ParsedDocument:
 
 
 def read_mailbox(body: bytes) -> ParsedDocument:
-    """Read the mails of a mailbox file, each under its subject; one that holds a single mail is read as that mail.
-
-    Raises:
-        EmptyFileError: There is no text in it.
-        FileTooLargeError: It has over 5,000 mails.
-        CorruptFileError: No mail of it can be read.
-    """
+    """Read the mails of a mailbox file, each under its subject; one that holds a single mail is read as that mail."""
     body = _as_bytes(body)
     starts = [found.end() for found in _BETWEEN.finditer(body)]
     ends = [*(found.start() for found in _BETWEEN.finditer(body)), len(body)][1:]
     if len(starts) <= 1:
         return read_mail(body)
-    if len(starts) > MAX_MESSAGES:
-        message = f"the mailbox has {len(starts)} mails, at most {MAX_MESSAGES} are read"
-        raise FileTooLargeError(message, limit_mails=MAX_MESSAGES, mails=len(starts))
+    refuse_over(MAX_MESSAGES, len(starts), "mails", "the mailbox")
     written = MailWriter()
     left_out: list[int] = []
     for number, (start, end) in enumerate(zip(starts, ends, strict=True), start=1):
@@ -306,11 +287,7 @@ class _Parts:
         self._charset = ""  # the first that a part declares: raw headers are written in it, too
 
     def walk(self, part: Message, depth: int) -> None:
-        """Sort *part* and what is in it.
-
-        Raises:
-            UnsafeFileError: There are too many parts, or they are nested too deep.
-        """
+        """Sort *part* and what is in it."""
         self._seen += 1
         if depth > MAX_DEPTH or self._seen > MAX_PARTS:
             message = f"the mail has over {MAX_PARTS} parts, or parts within over {MAX_DEPTH} others"

@@ -123,9 +123,6 @@ def grid(rows: Iterable[Iterable[tuple[str, int, int]]]) -> list[list[str]]:
         rows: Cells as text, rows and columns that they span; without those that others cover.  0 rows are all to the
             last.  A cell that spans a whole row fills only the first of its cells.
 
-    Raises:
-        UnsafeFileError: The merged cells cover more than a million others.
-
     >>> grid([[("EU", 2, 1), ("Cable", 1, 1), ("12", 1, 1)], [("Hub", 1, 1), ("7", 1, 1)], [("Total 19", 1, 3)]])
     [['EU', 'Cable', '12'], ['EU', 'Hub', '7'], ['Total 19', '', '']]
     """
@@ -267,11 +264,7 @@ class MarkdownWriter:
         warnings: Iterable[str] = (),
         metadata: dict[str, Any] | None = None,
     ) -> ParsedDocument:
-        """What was collected.
-
-        Raises:
-            EmptyFileError: There is no text in it.
-        """
+        """What was collected."""
         text = "".join(self._parts)
         if not text.strip("|- \n"):
             raise EmptyFileError("there is no text in this document")

@@ -45,12 +45,7 @@ _RTF_START = (
 
 
 def read_outlook(body: bytes) -> ParsedDocument:
-    """Read a message; its attachments are sections of its text, its senders and its date are metadata.
-
-    Raises:
-        EmptyFileError: There is no text in it.
-        CorruptFileError: It cannot be read.
-    """
+    """Read a message; its attachments are sections of its text, its senders and its date are metadata."""
     try:
         with OleFileIO(body) as held:
             if not held.exists("__properties_version1.0"):

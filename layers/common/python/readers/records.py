@@ -69,11 +69,6 @@ def read_csv(body: bytes) -> ParsedDocument:
 
     The header is the first row of several cells.  Where that is numbers alone, the columns have no names, and get them.
     Cells beyond the 500th column are cut.
-
-    Raises:
-        EmptyFileError: Every cell is empty.
-        UnsafeFileError: The text would be too long.
-        CorruptFileError: A cell is longer than a million characters.
     """
     text, warnings = decode(body)
     named = _NAMED.match(text)
@@ -146,13 +141,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/=,\s]{64,}")
 
 
 def read_json(body: bytes) -> ParsedDocument:
-    """Read one JSON value; one of over 16 MB, or broken, is read as plain text, with a warning.
-
-    Raises:
-        EmptyFileError: No value in it.
-        UnsafeFileError: It is nested deeper than 100 levels, or its text would be too long.
-        CorruptFileError: It holds NULs.
-    """
+    """Read one JSON value; one of over 16 MB, or broken, is read as plain text, with a warning."""
     text, warnings = decode(body)
     if len(text) > MAX_JSON_CHARACTERS:
         return _plain(text, "application/json", (*warnings, "the JSON is too long to be taken apart: read as text"))
@@ -250,12 +239,7 @@ _WITHOUT_TIME = re.compile(r"[ \t]*(?:NOTE|STYLE|REGION)\b|WEBVTT")
 
 
 def read_subtitles(body: bytes) -> ParsedDocument:
-    """Read subtitles; names of speakers go before what they say, and what stands twice in a row is written once.
-
-    Raises:
-        EmptyFileError: No cue has text.
-        UnsafeFileError: There is too much text.
-    """
+    """Read subtitles; names of speakers go before what they say, and what stands twice in a row is written once."""
     text, warnings = decode(body)
     writer = MarkdownWriter()
     placed_s: int | None = None

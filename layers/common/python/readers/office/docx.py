@@ -38,12 +38,6 @@ def read_docx(body: bytes) -> ParsedDocument:
 
     The paragraphs of headers stand once before the body and those of footers once behind it.  Of pictures the
     description is read.  A warning names what is left out, such as comments, embedded files and deleted text.
-
-    Raises:
-        EmptyFileError: There is no text in it.
-        EncryptedFileError: Its parts want a password.
-        UnsafeFileError: A part unpacks to more than 64 MB or 200 times its size, or its XML defines entities.
-        CorruptFileError: It is not a Word document that can be read.
     """
     try:
         package = WordPackage(body)

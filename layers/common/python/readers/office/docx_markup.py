@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -133,50 +133,54 @@ def unwrapped(root: Element) -> None:
     """Put the content of fields, content controls and other wrappers in their place, each text once; signs as text."""
     for node in list(root.iter()):
         if any(local(each) in _CHANGED for each in node):
-            node[:] = [each for held in node for each in _content(held, node)]
+            node[:] = _contents(node, node)
     for node in root.iter():
-        kept = _OF_TABLE.get(local(node))
-        if kept:
-            node[:] = [each for each in node if local(each) in kept]
+        if own := _OF_TABLE.get(local(node)):
+            node[:] = [each for each in node if local(each) in own]
 
 
-def _content(node: Element, parent: Element) -> Iterator[Element]:  # noqa: C901
-    """What stands for *node* in its *parent*."""
-    name = local(node)
-    if name == "AlternateContent":
-        for each in _alternative(node):
-            yield from _content(each, parent)
-    elif name == "sdt" or name in _WRAPPERS:
-        for each in node:
-            if local(each) not in _OF_WRAPPERS:
-                yield from _content(each, parent)
-    elif name == "ruby":
-        base, above = ("".join(_texts(child(node, part))) for part in ("rubyBase", "rt"))
-        yield _text(parent, f"{base}({above})" if above.strip() else base)
-    elif name in {"cr", "br"}:
-        yield _new(parent, "br")
-    elif name == "ptab":
-        yield _new(parent, "tab")
-    elif name == "noBreakHyphen":
-        yield _text(parent, "\u2011")
-    elif name == "sym":
-        character = _symbol(attribute(node, "font"), attribute(node, "char"))
-        yield _text(parent, character) if character else node
-    elif name in {"oMath", "oMathPara"}:
-        yield _run(parent, linear_formulas(node))
-    elif name == "drawing" and any(True for _ in below(node, "txbxContent")):
+def _contents(nodes: Iterable[Element], parent: Element) -> list[Element]:
+    """What stands for *nodes* in their *parent*."""
+    changed = ((_CHANGED.get(local(node)), node) for node in nodes)
+    return [each for change, node in changed for each in (change(node, parent) if change else [node])]
+
+
+def _unwrapped(node: Element, parent: Element) -> list[Element]:
+    return _contents((each for each in node if local(each) not in _OF_WRAPPERS), parent)
+
+
+def _ruby(node: Element, parent: Element) -> list[Element]:
+    base, above = ("".join(_texts(child(node, part))) for part in ("rubyBase", "rt"))
+    return [_text(parent, f"{base}({above})" if above.strip() else base)]
+
+
+def _sign(node: Element, parent: Element) -> list[Element]:
+    character = _symbol(attribute(node, "font"), attribute(node, "char"))
+    return [_text(parent, character) if character else node]
+
+
+def _drawing(node: Element, parent: Element) -> list[Element]:
+    """A text box as mammoth reads it, a picture, or the description of anything else."""
+    if boxes := list(_outermost(node, "txbxContent")):
         box = _new(parent, "pict")
-        box.extend(_outermost(node, "txbxContent"))
-        yield box
-    elif name == "drawing" and not any(True for _ in below(node, "blip")):
-        words = next((one_line(attribute(each, "descr")) for each in below(node, "docPr")), "")
-        yield _text(parent, f"[{words}]") if words else node
-    elif name != "softHyphen":
-        yield node
+        box.extend(boxes)
+        return [box]
+    words = next((one_line(attribute(each, "descr")) for each in below(node, "docPr")), "")
+    return [node if next(below(node, "blip"), None) is not None or not words else _text(parent, f"[{words}]")]
 
 
-_CHANGED = _WRAPPERS | {"AlternateContent", "sdt", "ruby", "cr", "br", "ptab", "noBreakHyphen", "softHyphen", "sym",
-                        "oMath", "oMathPara", "drawing"}  # fmt: skip
+_CHANGED: dict[str, Callable[[Element, Element], list[Element]]] = {
+    "AlternateContent": lambda node, parent: _contents(_alternative(node), parent),
+    **dict.fromkeys(("sdt", *_WRAPPERS), _unwrapped),
+    "ruby": _ruby,
+    **dict.fromkeys(("cr", "br"), lambda _, parent: [_new(parent, "br")]),
+    "ptab": lambda _, parent: [_new(parent, "tab")],
+    "noBreakHyphen": lambda _, parent: [_text(parent, "\u2011")],
+    "softHyphen": lambda *_: [],
+    "sym": _sign,
+    **dict.fromkeys(("oMath", "oMathPara"), lambda node, parent: [_run(parent, linear_formulas(node))]),
+    "drawing": _drawing,
+}
 
 
 def _alternative(node: Element) -> Element:

@@ -236,68 +236,70 @@ def _at(level: Element) -> int:
     return int(written[:9]) if written.isdecimal() else 0
 
 
-def linear(node: Element) -> str:  # noqa: C901
+def linear(node: Element) -> str:
     """A formula on one line.
 
     >>> from xml.etree import ElementTree
     >>> part = lambda name, text: f"<{name}><r><t>{text}</t></r></{name}>"
     >>> linear(ElementTree.fromstring(f"<oMath><f>{part('num', 'a')}{part('den', 'b+c')}</f></oMath>"))
     'a/(b+c)'
-    >>> linear(ElementTree.fromstring(f"<oMath><sSup>{part('e', 'x')}{part('sup', '2')}</sSup></oMath>"))
-    'x^2'
     """
-    name = local(node)
-    parts = {local(child): linear(child) for child in node}
-    inside, under, above = parts.get("e", ""), _grouped(parts.get("sub", "")), _grouped(parts.get("sup", ""))
-    match name:
-        case "t":
-            return node.text or ""
-        case "f":
-            return f"{_grouped(parts.get('num', ''))}/{_grouped(parts.get('den', ''))}"
-        case "sSup" | "sSub" | "sSubSup":
-            return (_grouped(inside) if name == "sSup" else inside) + _marks(under, above)
-        case "sPre":
-            return f"{_marks(under, above)} {inside}"
-        case "rad":
-            return f"√{parts.get('deg', '')}({inside})"
-        case "nary":
-            return f"{_character(node, 'chr', '∫')}{_marks(under, above)} {inside}"
-        case "d":
-            held = _character(node, "sepChr", ", ").join(linear(child) for child in node if local(child) == "e")
-            return f"{_character(node, 'begChr', '(')}{held}{_character(node, 'endChr', ')')}"
-        case "m":
-            return f"[{'; '.join(linear(child) for child in node if local(child) == 'mr')}]"
-        case "mr":
-            return ", ".join(map(linear, node))
-        case "eqArr":
-            return "; ".join(linear(child) for child in node if local(child) == "e")
-        case "limLow" | "limUpp":
-            return f"{inside}{'_' if name == 'limLow' else '^'}{_grouped(parts.get('lim', ''))}"
-        case "acc":
-            return inside + _character(node, "chr", "\u0302")
-        case "func":
-            return f"{parts.get('fName', '')} {inside}"
-        case "del":
-            return ""
-        case _:
-            return "".join(map(linear, node))
+    write = _WRITTEN.get(local(node))
+    return write(_Parts(node)) if write else "".join(map(linear, node))
 
 
-def _grouped(text: str) -> str:
-    return text if len(text) < 2 or text.isalnum() else f"({text})"
+class _Parts(dict[str, str]):
+    """The parts of an element of a formula by name, each on one line; empty if missing."""
+
+    def __init__(self, node: Element) -> None:
+        super().__init__()
+        self.node = node
+
+    def __missing__(self, name: str) -> str:
+        self[name] = (self.each(name) or [""])[-1]
+        return self[name]
+
+    def each(self, name: str) -> list[str]:
+        """All parts of this name."""
+        return [linear(each) for each in self.node if local(each) == name]
+
+    def grouped(self, name: str) -> str:
+        """A part in brackets unless it is one term."""
+        text = self[name]
+        return text if len(text) < 2 or text.isalnum() else f"({text})"
+
+    def marks(self) -> str:
+        """What is lowered and what is raised."""
+        under, above = self.grouped("sub"), self.grouped("sup")
+        return (f"_{under}" if under else "") + (f"^{above}" if above else "")
+
+    def sign(self, name: str, usual: str) -> str:
+        """The character that a property of the element names, *usual* if it names none."""
+        named = child(self.node, f"{local(self.node)}Pr", name)
+        return usual if named is None else value(named)
 
 
-def _marks(under: str, above: str) -> str:
-    return (f"_{under}" if under else "") + (f"^{above}" if above else "")
-
-
-def _character(node: Element, name: str, usual: str) -> str:
-    """The character that a property of *node* itself names, *usual* where it names none."""
-    for properties in node:
-        for each in properties if local(properties) == f"{local(node)}Pr" else ():
-            if local(each) == name:
-                return next((value for key, value in each.attrib.items() if key.rpartition("}")[2] == "val"), "")
-    return usual
+_WRITTEN: dict[str, Callable[[_Parts], str]] = {
+    "t": lambda parts: parts.node.text or "",
+    "f": lambda parts: f"{parts.grouped('num')}/{parts.grouped('den')}",
+    "sSup": lambda parts: parts.grouped("e") + parts.marks(),
+    "sSub": lambda parts: parts["e"] + parts.marks(),
+    "sSubSup": lambda parts: parts["e"] + parts.marks(),
+    "sPre": lambda parts: f"{parts.marks()} {parts['e']}",
+    "rad": lambda parts: f"√{parts['deg']}({parts['e']})",
+    "nary": lambda parts: f"{parts.sign('chr', '∫')}{parts.marks()} {parts['e']}",
+    "d": lambda parts: (
+        parts.sign("begChr", "(") + parts.sign("sepChr", ", ").join(parts.each("e")) + parts.sign("endChr", ")")
+    ),
+    "m": lambda parts: f"[{'; '.join(parts.each('mr'))}]",
+    "mr": lambda parts: ", ".join(map(linear, parts.node)),
+    "eqArr": lambda parts: "; ".join(parts.each("e")),
+    "limLow": lambda parts: f"{parts['e']}_{parts.grouped('lim')}",
+    "limUpp": lambda parts: f"{parts['e']}^{parts.grouped('lim')}",
+    "acc": lambda parts: parts["e"] + parts.sign("chr", "\u0302"),
+    "func": lambda parts: f"{parts['fName']} {parts['e']}",
+    "del": lambda _: "",
+}
 
 
 def linear_formulas(node: Element) -> str:

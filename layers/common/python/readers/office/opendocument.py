@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 from xml.etree.ElementTree import Element
 
-from readers.errors import CorruptFileError, FileTooLargeError
+from readers.errors import CorruptFileError, refuse_over
 from readers.formats import ODP, ODT
 from readers.markdown_writer import MAX_COLUMNS, MarkdownWriter, grid, lowered, note_mark, one_line, raised, struck
 from readers.office.notation import lettered, roman
@@ -155,15 +155,7 @@ _SKIPPED = frozenset({"tracked-changes", "table-of-content", "forms", "sequence-
 
 
 def read_opendocument(body: bytes) -> ParsedDocument:
-    """Read a text or a presentation.
-
-    Raises:
-        EmptyFileError: There is no text in it.
-        EncryptedFileError: It wants a password.
-        UnsafeFileError: It unpacks to too much, or its XML defines entities or is nested too deep.
-        FileTooLargeError: It has over 5,000 slides.
-        CorruptFileError: It cannot be read.
-    """
+    """Read a text or a presentation."""
     package = Package(body, "the OpenDocument file")
     root = package.needed("content.xml")
     found = child(root, "body")
@@ -173,9 +165,7 @@ def read_opendocument(body: bytes) -> ParsedDocument:
     writer = MarkdownWriter()
     reading = _Reading(writer, TextStyles((package.xml("styles.xml"), root)))
     slides = [node for node in content if local(node) == "page"]
-    if len(slides) > MAX_SLIDES:
-        message = f"the presentation has {len(slides)} slides, at most {MAX_SLIDES} are read"
-        raise FileTooLargeError(message, limit_slides=MAX_SLIDES, slides=len(slides))
+    refuse_over(MAX_SLIDES, len(slides), "slides", "the presentation")
     if slides:
         for number, slide in enumerate(slides, start=1):
             reading.slide(number, slide)

@@ -29,11 +29,6 @@ class Package:
     Args:
         body: Its bytes.
         what: What messages call it, such as `the presentation`.
-
-    Raises:
-        CorruptFileError: It is no whole archive.
-        EncryptedFileError: A part wants a password.
-        UnsafeFileError: A part unpacks to more than 64 MB or 200 times its size, or there are over 10,000.
     """
 
     def __init__(self, body: bytes, what: str) -> None:
@@ -70,23 +65,14 @@ class Package:
             raise EncryptedFileError("the document wants a password; save it without one") from exc
 
     def xml(self, name: str) -> Element | None:
-        """The root of a part; None where there is no such part or it is no XML.
-
-        Raises:
-            UnsafeFileError: It defines entities, or is nested deeper than 200 elements.
-        """
+        """The root of a part; None where there is no such part or it is no XML."""
         body = self.read(name)
         root = None if body is None else parse_xml(body, name)
         self.damaged |= {name} & self.names if root is None else set()
         return root
 
     def refuse_entities(self) -> None:
-        """Look into the beginning of every XML part, for readers that parse the parts themselves.
-
-        Raises:
-            UnsafeFileError: One defines entities.
-            CorruptFileError: One cannot be unpacked.
-        """
+        """Look into the beginning of every XML part, for readers that parse the parts themselves."""
         for name in sorted(self.names):
             if name.endswith((".xml", ".rels")):
                 try:
@@ -99,11 +85,7 @@ class Package:
                     raise UnsafeFileError(f"its part {name[:100]!r} defines XML entities")
 
     def needed(self, name: str) -> Element:
-        """The root of a part without which there is no document.
-
-        Raises:
-            CorruptFileError: It is missing or damaged.
-        """
+        """The root of a part without which there is no document."""
         root = self.xml(name)
         if root is None:
             raise CorruptFileError(f"{self.what} has no readable part {name}; open it in its program and save it again")
@@ -126,9 +108,6 @@ class Package:
 
 def parse_xml(body: bytes, name: str) -> Element | None:
     """The root of an XML text; None where it is none.
-
-    Raises:
-        UnsafeFileError: It defines entities, or is nested deeper than 200 elements.
 
     >>> parse_xml(b"<a><b/></a>", "a.xml").tag, parse_xml(b"<a>", "a.xml")
     ('a', None)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from readers.errors import FileTooLargeError
+from readers.errors import refuse_over
 from readers.formats import PPTX
 from readers.markdown_writer import MarkdownWriter, first_twenty, grid, lowered, one_line, raised, struck
 from readers.office.notation import FORMS, linear
@@ -24,20 +24,10 @@ _FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr", "sldImg"})  # date, footer
 
 
 def read_presentation(body: bytes) -> ParsedDocument:
-    """Read a presentation, hidden slides too.
-
-    Raises:
-        EmptyFileError: No slide holds text.
-        EncryptedFileError: It wants a password.
-        UnsafeFileError: It unpacks to too much, or its XML defines entities.
-        FileTooLargeError: It has over 5,000 slides.
-        CorruptFileError: It cannot be read.
-    """
+    """Read a presentation, hidden slides too."""
     package = Package(body, "the presentation")
     parts, warnings = _slides(package)
-    if len(parts) > MAX_SLIDES:
-        message = f"the presentation has {len(parts)} slides, at most {MAX_SLIDES} are read"
-        raise FileTooLargeError(message, limit_slides=MAX_SLIDES, slides=len(parts))
+    refuse_over(MAX_SLIDES, len(parts), "slides", "the presentation")
     writer = MarkdownWriter()
     deck = _Deck(package, writer)
     for number, part in enumerate(parts, start=1):

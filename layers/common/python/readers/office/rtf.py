@@ -179,13 +179,7 @@ _LEFT_OUT = (
 
 
 def read_rtf(body: bytes) -> ParsedDocument:
-    """Read an RTF document: paragraphs and tables; it has no headings that are marked as such.
-
-    Raises:
-        EmptyFileError: There is no text in it.
-        FileTooLargeError: It is over 32 MB without its pictures.
-        CorruptFileError: Its marks cannot be read.
-    """
+    """Read an RTF document: paragraphs and tables; it has no headings that are marked as such."""
     encoding = marked_encoding(body)
     plain = _RAW.sub(lambda found: b"\\'%02x" % found.group()[0], _without_binary(body))  # read by its code page
     source = body.decode(encoding, "replace") if encoding else plain.decode("ascii")

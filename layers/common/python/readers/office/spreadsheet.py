@@ -21,7 +21,7 @@ from python_calamine import (
     load_workbook,
 )
 
-from readers.errors import CorruptFileError, EncryptedFileError, FileTooLargeError, UnsafeFileError
+from readers.errors import CorruptFileError, EncryptedFileError, UnsafeFileError, refuse_over
 from readers.formats import ODS, XLS, XLSX
 from readers.markdown_writer import MAX_COLUMNS, MarkdownWriter, titles_above
 from readers.office.opendocument import MAX_ROWS, Merged, merged_cells
@@ -110,13 +110,6 @@ def read_spreadsheet(body: bytes) -> ParsedDocument:
     """Read a workbook: every sheet that has cells, hidden ones too, with the stored results of formulas.
 
     A row is one line.  Rows of one cell above a table stand before it as text; the next row is its header.
-
-    Raises:
-        EmptyFileError: No sheet has a cell.
-        EncryptedFileError: It wants a password.
-        UnsafeFileError: It unpacks to too much, or repeats cells beyond the ends of a sheet.
-        FileTooLargeError: It has over 1,000 sheets.
-        CorruptFileError: It cannot be read.
     """
     warnings: list[str] = []
     percents: dict[str, Percents] = {}
@@ -152,9 +145,7 @@ def _sheets(
 ) -> Iterator[str]:
     """Write all sheets; what is to be warned of."""
     known = workbook.sheets_metadata
-    if len(known) > MAX_SHEETS:
-        message = f"the workbook has {len(known)} sheets, at most {MAX_SHEETS} are read"
-        raise FileTooLargeError(message, limit_sheets=MAX_SHEETS, sheets=len(known))
+    refuse_over(MAX_SHEETS, len(known), "sheets", "the workbook")
     damaged: list[str] = []
     hidden: list[str] = []
     wide = other = 0

@@ -15,8 +15,8 @@ from readers.errors import (
     CorruptFileError,
     EmptyFileError,
     EncryptedFileError,
-    FileTooLargeError,
     UnsafeFileError,
+    refuse_over,
 )
 from readers.formats import PDF
 from readers.markdown_writer import first_twenty, one_line, table_row
@@ -138,11 +138,7 @@ class PageTexts:
             yield f"{self.guessed} glyphs have no character in their font's map and are left out; text may be missing"
 
     def read(self, page: pypdfium2.PdfPage, number: int) -> PageText:
-        """The text of the page with this number, from 1.
-
-        Raises:
-            pypdfium2.PdfiumError: It cannot be read.
-        """
+        """The text of the page with this number, from 1."""
         textpage = page.get_textpage()
         plain = textpage.get_text_range().replace(MARK, " ")
         glyphs = PageGlyphs(textpage)
@@ -229,15 +225,7 @@ MAX_ANNOTATIONS = 1_000  # of a page
 
 
 def read_pdf(body: bytes) -> ParsedDocument:
-    """Read a PDF; encryption with the empty password is opened.
-
-    Raises:
-        EncryptedFileError: It wants a password.
-        FileTooLargeError: It has more than 5,000 pages.
-        UnsafeFileError: It holds too much text.
-        EmptyFileError: It has no text layer, as a scan.
-        CorruptFileError: No page of it can be read, or it is damaged and no text is left.
-    """
+    """Read a PDF; encryption with the empty password is opened."""
     try:
         document = pypdfium2.PdfDocument(body)
     except pypdfium2.PdfiumError as exc:
@@ -251,9 +239,7 @@ def read_pdf(body: bytes) -> ParsedDocument:
 
 
 def _read(document: pypdfium2.PdfDocument, body: bytes) -> ParsedDocument:
-    if len(document) > MAX_PAGES:
-        message = f"the document has {len(document)} pages, at most {MAX_PAGES} are read"
-        raise FileTooLargeError(message, limit_pages=MAX_PAGES, pages=len(document))
+    refuse_over(MAX_PAGES, len(document), "pages", "the document")
     pieces, starts, unreadable, length = [], [], [], 0
     tables: list[Table] = []
     seen, texts = _Unread(), PageTexts()
