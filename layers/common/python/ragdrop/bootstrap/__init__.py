@@ -83,7 +83,7 @@ def deployed_settings(environ: Mapping[str, str] | None = None, *, quick: bool =
         DependencyError: The document could not be read.
     """
     from ragdrop.stores.aws.clients import quick_client
-    from ragdrop.stores.s3.object_store import S3ObjectStore
+    from ragdrop.stores.s3_objects import S3ObjectStore
 
     settings = Settings.from_environment(environ)
     state = S3ObjectStore(settings.state_bucket, quick_client("s3") if quick else None)
