@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from pages import access, cli_reference, cost_index, decisions, formats, formats_outcomes
+from pages import access, architecture, cli_reference, cost_index, decisions, formats, formats_outcomes
 from pages.wrap import wrapped
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -18,6 +18,7 @@ def _wrapping(page: Callable[[], str]) -> Callable[[], str]:
 
 PAGES: dict[str, Callable[[], str]] = {
     "access.md": _wrapping(access.page),
+    "architecture.md": architecture.page,
     "adr/README.md": _wrapping(decisions.page),
     "cli.md": _wrapping(cli_reference.page),
     "cost.md": _wrapping(cost_index.page),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.import_graph import ROOT
+from checks.import_graph import ROOT
 
 PAGE = ROOT / "layers/common/python/ragdrop/page"
 

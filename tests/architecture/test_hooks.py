@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
+from checks.import_graph import ROOT
 from checks.secret_scan import TOOL
-from tests.architecture.import_graph import ROOT
 
 CONFIG: dict[str, Any] = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
 HOOKS = {hook["id"]: shlex.split(hook["entry"]) for repo in CONFIG["repos"] for hook in repo["hooks"]}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.import_graph import (
+from checks.import_graph import (
     ADAPTERS,
     CAPABILITIES,
     ENGINES,
@@ -53,6 +53,8 @@ MAX_MODULES = 20  # of a package
 MAX_LINES = 500  # of a module
 MIN_LINES = 60  # a shorter module that only one other module imports belongs in it
 PRODUCT = ("layers", "functions", "cli", "localstack", "benchmarks", "pages", "checks")
+SHIPPED = ("layers", "functions", "cli", "localstack")
+MEASURING = ("benchmarks", "checks", "pages", "tests", "testing")
 GRAPH = read_graph()
 
 
@@ -147,6 +149,13 @@ def too_small(graph: Graph) -> list[str]:
     )
 
 
+def measured_by(paths: list[Path]) -> list[str]:
+    """Imports of what measures, checks or tests the product."""
+    return sorted(
+        f"{path} imports {name}" for path in paths for name in imported(path) if name.partition(".")[0] in MEASURING
+    )
+
+
 def test_no_package_imports_upward() -> None:
     assert upward(GRAPH) == []
 
@@ -193,10 +202,16 @@ def test_functions_import_no_adapter_and_no_other_function() -> None:
         assert names & (ADAPTERS | {"functions"}) == set(), path
 
 
-def test_the_product_imports_nothing_made_for_tests() -> None:
-    for folder in ("layers", "functions", "cli", "localstack"):
-        for path in (ROOT / folder).rglob("*.py"):
-            assert not any(name.startswith(("testing.", "tests.")) for name in imported(path)), path
+def test_the_product_imports_nothing_that_measures_or_tests_it() -> None:
+    assert measured_by([path for folder in SHIPPED for path in (ROOT / folder).rglob("*.py")]) == []
+
+
+@pytest.mark.parametrize("name", MEASURING)
+def test_a_planted_import_of_what_measures_the_product_is_reported(tmp_path: Path, name: str) -> None:
+    planted = tmp_path / "planted.py"
+    planted.write_text(f"def late() -> None:\n    from {name}.planted import Planted\n")
+
+    assert measured_by([planted]) == [f"{planted} imports {name}.planted.Planted"]
 
 
 def test_no_module_is_longer_than_500_lines() -> None:
@@ -281,13 +296,6 @@ def _with(folder: Path, modules: dict[str, str]) -> Graph:
 
 def _modules(*more: str) -> list[Path]:
     return [path for folder in (*PRODUCT, *more) for path in (ROOT / folder).rglob("*.py")]
-
-
-def test_nothing_that_is_shipped_or_started_imports_tests() -> None:
-    folders = [folder for folder in PRODUCT if folder != "benchmarks"]
-    paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
-
-    assert [path for path in paths for name in imported(path) if name.partition(".")[0] == "tests"] == []
 
 
 def test_the_graph_is_of_the_package_that_is_shipped() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from checks.import_graph import ROOT
 from tests import document_files, office_files
-from tests.architecture.import_graph import ROOT
 
 PROGRAM = """
 import sys

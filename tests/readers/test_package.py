@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import readers
+from checks.import_graph import ROOT, imported
 from ragdrop import __version__
 from readers.formats import read_here
-from tests.architecture.import_graph import ROOT, imported
 
 PACKAGE = ROOT / "layers/common/python/readers"
 

@@ -1,4 +1,4 @@
-"""Read the import graph of ragdrop from the source; `python -m tests.architecture.import_graph` prints it."""
+"""Read the import graph of ragdrop from the source; `python -m checks.import_graph` prints it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 LAYER = ROOT / "layers/common/python"
 PACKAGE = LAYER / "ragdrop"
 LIBRARIES = ("groundcheck", "readers", "bucketindex", "ragdrop_opensearch")
@@ -107,7 +107,8 @@ def imported(path: Path) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative imports hide the direction"
+            if node.level:
+                raise ValueError(f"{path}: relative imports hide the direction")
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
