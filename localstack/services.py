@@ -139,12 +139,7 @@ def clean_environment() -> dict[str, str]:
 
 def aws_environment(endpoint_url: str) -> dict[str, str]:
     """What an AWS client needs to reach the emulator at *endpoint_url*, and nobody else."""
-    return {
-        "AWS_ENDPOINT_URL": endpoint_url,
-        "AWS_DEFAULT_REGION": REGION,
-        "AWS_REGION": REGION,
-        **CREDENTIALS,
-    }
+    return {"AWS_ENDPOINT_URL": endpoint_url, "AWS_DEFAULT_REGION": REGION, "AWS_REGION": REGION, **CREDENTIALS}
 
 
 ANSWER_TIMEOUT_S = 30

@@ -36,7 +36,7 @@ of a key and need `pip install 'ragdrop[operator]'`.
 | 1 | the request, or a file of it, failed; a gate was missed |
 | 2 | the command or its settings are wrong: nothing was done |
 | 3 | the API, or a service behind it, could not be reached: the same may succeed later |
-| 130 | Ctrl-C: what was sent stays, and the same command goes on where it was |
+| 130 | Ctrl-C: what was sent stays, and the same command continues where it was |
 
 An error is two lines on standard error: its code with what happened, and the next step. With `--json` standard output
 has one JSON object a line and nothing else: what the API sent, an error's body too. Off a terminal there are no

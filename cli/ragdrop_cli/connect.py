@@ -46,11 +46,14 @@ def connect(
     found = session.find(stack)
     if before is not None and before.api_url != found.api_url and not replace:
         raise ConfigurationError(f"{file} leads to {before.api_url}; --replace overwrites it")
-    key = _key(session, found, tenant) if tenant else _kept_key(before, found)
+    if tenant:
+        key = _new_key(session, found, tenant)
+    else:
+        key = before.api_key if before is not None and before.api_url == found.api_url else ""
     write_stack(path, Stack(path, found.api_url, key, found.bucket, found.environment))
     if as_json:
-        told = {"stack": stack, "api_url": found.api_url, "bucket": found.bucket, "file": str(file), "tenant": tenant}
-        say_object({**told, "has_key": bool(key)})
+        fields = {"stack": stack, "api_url": found.api_url, "bucket": found.bucket, "file": str(file)}
+        say_object({**fields, "tenant": tenant, "has_key": bool(key)})
         return
     say(f"{stack}: the API is at {found.api_url}, documents go to s3://{found.bucket}/TENANT/VAULT/PATH")
     say(f"written to {file}" + (f", with an admin key of tenant {tenant}" if tenant else ""))
@@ -58,7 +61,7 @@ def connect(
         note("next: give --tenant NAME to make a tenant and a key, or set RAGDROP_API_URL and RAGDROP_API_KEY")
 
 
-def _key(session: Session, found: DeployedStack, tenant: str) -> str:
+def _new_key(session: Session, found: DeployedStack, tenant: str) -> str:
     operator = session.deploy({**session.environ, **found.environment}).operator
     try:
         operator.create_tenant(tenant)
@@ -66,10 +69,6 @@ def _key(session: Session, found: DeployedStack, tenant: str) -> str:
         note(f"tenant {tenant} is there already")
     secret, _key = operator.create_key(tenant, "admin", [], label="ragdrop connect")
     return secret
-
-
-def _kept_key(before: Stack | None, found: DeployedStack) -> str:
-    return before.api_key if before is not None and before.api_url == found.api_url else ""
 
 
 PrintOnly = Annotated[bool, typer.Option("--print", help="Print the link and start no browser.")]
@@ -100,7 +99,7 @@ WaitS = Annotated[
 
 
 def mcp(context: typer.Context, *, wait_s: WaitS = 120.0) -> None:
-    """Serve the MCP tools over standard input and output; a desktop client starts this command by itself.
+    """Serve the MCP tools over standard input and output; a desktop client starts this command.
 
     Needs `pip install 'ragdrop[mcp]'`. Standard output carries nothing but the protocol.
     """

@@ -9,10 +9,9 @@ import typer
 
 from ragdrop.client import RagdropClient
 from ragdrop.errors import DocumentNotFoundError, RagdropError
-from ragdrop_cli.failures import FAILED, code_of
 from ragdrop_cli.folder_files import name_problem
 from ragdrop_cli.options import AsJson, AsObject, split_name
-from ragdrop_cli.output import note, one_line, say, say_object, say_reply, say_table, status_style
+from ragdrop_cli.output import FAILED, code_of, note, one_line, say, say_object, say_reply, say_table, status_style
 from ragdrop_cli.push import report
 from ragdrop_cli.pushing import PushOutcome, failed, several
 from ragdrop_cli.session import Session, packages, session_of
@@ -32,7 +31,7 @@ Outdated = Annotated[
         "--outdated", help="Only documents chunked by older settings; `ragdrop reindex --outdated` brings them along."
     ),
 ]
-Unused = Annotated[bool, typer.Option("--unused", help="Only documents that no answer held for --days.")]
+Unused = Annotated[bool, typer.Option("--unused", help="Only documents that no answer used for --days.")]
 Days = Annotated[int, typer.Option("--days", min=1, max=3_650, help="What --unused looks back over.")]
 
 BrokenLinks = Annotated[
@@ -58,10 +57,10 @@ def ls(
         raise typer.BadParameter(f"--failed and --status {status} contradict each other")
     rows: list[list[object]] = []
     with session_of(context).client() as client:
-        wanted = "failed" if failed else status
+        chosen = "failed" if failed else status
         unused_days = days if unused else None
         pages = client.documents(
-            vault, prefix, wanted, outdated=outdated, unused_days=unused_days, broken_links=broken_links
+            vault, prefix, chosen, outdated=outdated, unused_days=unused_days, broken_links=broken_links
         )
         for page in pages:
             found = page.get("documents") or []

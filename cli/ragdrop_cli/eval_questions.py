@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,15 +33,10 @@ class EvalQuestion:
 
 
 def read_questions(place: Path, *, split: str, path_format: str) -> list[EvalQuestion]:
-    """The questions of a file or a BEIR folder.
+    """The questions of a `.jsonl` file, or of a BEIR folder with `queries.jsonl` and `qrels/{split}.tsv`.
 
-    Args:
-        place: A `.jsonl` file, or a folder with `queries.jsonl` and `qrels/{split}.tsv`.
-        split: Which judgements of a folder.
-        path_format: The path of a folder's document, with `{id}` where its id stands.
-
-    Raises:
-        ConfigurationError: It cannot be read, or a line is not what it should be; the message names the line.
+    *path_format* is the path of a folder's document, with `{id}` where its id stands.  Raises ConfigurationError if it
+    cannot be read, or a line is not what it should be; the message names the line.
     """
     try:
         found = list(_folder(place, split, path_format) if place.is_dir() else _file(place))
@@ -103,15 +98,6 @@ _TOKEN = re.compile(r"[^\s\"'`<>()\[\],;:]+")
 MAX_NAMES = 10  # words of one text that are looked up
 
 
-@dataclass(frozen=True, slots=True)
-class LastWord:
-    """The last word on a question: of which answer, what it cites and found, and what was said."""
-
-    answer: Mapping[str, Any]
-    kind: str
-    text: str
-
-
 def write_questions(client: RagdropClient, place: Path | None, *, as_json: bool) -> None:
     """Write a line for each question whose answer is known; list the others for a person.
 
@@ -119,18 +105,16 @@ def write_questions(client: RagdropClient, place: Path | None, *, as_json: bool)
     """
     if place is not None and place.exists():
         raise ConfigurationError(f"{place} exists: name a new file, or remove it")
-    questions: list[dict[str, Any]] = []
-    left: list[LastWord] = []
-    for judged in _judgements(answer for page in client.feedback() for answer in page["answers"]):
-        line = _golden_line(client, judged)
-        if line is None:
-            left.append(judged)
-        else:
-            questions.append(line)
+    answers = [answer for page in client.feedback() for answer in page["answers"]]
+    said = sorted(((answer, word) for answer in answers for word in answer["feedback"]), key=lambda pair: pair[1]["at"])
+    last = {answer["question"]: (answer, word) for answer, word in said}  # the last word on each question
+    lines = [(answer, word, _golden_line(client, answer, word)) for answer, word in last.values()]
+    questions = [line for _, _, line in lines if line is not None]
+    left = [(word["kind"], answer["question"], word["text"]) for answer, word, line in lines if line is None]
     if place is not None:
-        _write(place, questions)
+        write_file(place, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in questions))
     if as_json:
-        open_ = [{"question": each.answer["question"], "kind": each.kind, "text": each.text} for each in left]
+        open_ = [{"question": question, "kind": kind, "text": text} for kind, question, text in left]
         say_object({"questions": questions, "open": open_})
     elif place is None:
         for line in questions:
@@ -138,41 +122,26 @@ def write_questions(client: RagdropClient, place: Path | None, *, as_json: bool)
     note(f"{len(questions)} golden questions" + (f" are written to {place}" if place is not None else ""))
     if left and not as_json:
         note(f"{len(left)} are open, as nothing says which document has the answer:")
-        say_table(
-            ("said", "question", "text"), [(one.kind, one.answer["question"], one.text) for one in left], error=True
-        )
+        say_table(("said", "question", "text"), left, error=True)
 
 
-def _judgements(answers: Iterable[Mapping[str, Any]]) -> list[LastWord]:
-    """The last word on each question, in the order of time."""
-    said = sorted(
-        ((each["at"], answer, each) for answer in answers for each in answer["feedback"]), key=lambda one: one[0]
-    )
-    last = {answer["question"]: LastWord(answer, each["kind"], each["text"]) for _, answer, each in said}
-    return list(last.values())
-
-
-def _golden_line(client: RagdropClient, judged: LastWord) -> dict[str, Any] | None:
-    """The question as a line of a file; None where nobody knows what it expects."""
-    answer = judged.answer
+def _golden_line(client: RagdropClient, answer: Mapping[str, Any], word: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The question of an answer as a line of a file; None where the last *word* does not say what it expects."""
     line = {"id": answer["answer_id"], "question": answer["question"]}
-    if judged.kind == "right":
+    if word["kind"] == "right":
         if answer["abstained"]:
             return line  # a question that nothing answers, and rightly so
         expected = list(answer["cited"])
     else:
-        expected = list(dict.fromkeys(_named(client, judged)))
+        expected = list(dict.fromkeys(_named(client, answer["found"], word["text"])))
     return {**line, "document": expected} if expected else None
 
 
-def _named(client: RagdropClient, judged: LastWord) -> Iterator[str]:
-    """The documents that a text names: those that were found, by their paths, and others that exist."""
-    found: list[str] = judged.answer["found"]
-    for name in found:
-        if name.partition("/")[2] in judged.text:
-            yield name
+def _named(client: RagdropClient, found: Sequence[str], text: str) -> Iterator[str]:
+    """The documents that a text names: those that were *found*, by their paths, and others that exist."""
+    yield from (name for name in found if name.partition("/")[2] in text)
     vaults = list(dict.fromkeys(name.partition("/")[0] for name in found))
-    words = [word.rstrip(".!?") for word in _TOKEN.findall(judged.text)]
+    words = [word.rstrip(".!?") for word in _TOKEN.findall(text)]
     for word in [word for word in words if "." in word or "/" in word][:MAX_NAMES]:
         places = [word, *(f"{vault}/{word}" for vault in vaults)]
         yield from [place for place in places if _exists(client, place)][:1]
@@ -186,9 +155,9 @@ def _exists(client: RagdropClient, place: str) -> bool:
         return False
 
 
-def _write(place: Path, questions: Iterable[Mapping[str, Any]]) -> None:
+def write_file(place: Path, text: str) -> None:
+    """Write a file; ConfigurationError where it cannot be written."""
     try:
-        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in questions)
         place.write_text(text, encoding="utf-8")
     except OSError as exc:
         raise ConfigurationError(f"{place} cannot be written: {exc.strerror}") from exc

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -15,10 +16,9 @@ from ragdrop import __version__
 from ragdrop.client import RagdropClient
 from ragdrop.errors import ConfigurationError
 from ragdrop.operate.evaluation import hit, mean, ndcg, recall, reciprocal_rank
-from ragdrop_cli.eval_questions import EvalQuestion, read_questions, write_questions
-from ragdrop_cli.failures import FAILED, UNREACHABLE
+from ragdrop_cli.eval_questions import EvalQuestion, read_questions, write_file, write_questions
 from ragdrop_cli.options import AsObject, InStage, ManyVaults
-from ragdrop_cli.output import note, progress, say, say_object, say_table
+from ragdrop_cli.output import FAILED, UNREACHABLE, note, progress, say, say_object, say_table
 from ragdrop_cli.pushing import several
 from ragdrop_cli.session import session_of, vault_list
 
@@ -82,56 +82,42 @@ def measures(outcomes: Sequence[SearchOutcome], questions: Sequence[EvalQuestion
     return {
         "questions": len(pairs),
         "answerable": len(expecting),
-        "expected_in_top_3": _share([one.in_top for one in expecting]),
+        "expected_in_top_3": _mean([one.in_top for one in expecting]),
         "hit_rate_at_1": _mean([hit(one.found, asked.documents, at=1) for one, asked in placed]),
         "hit_rate_at_3": _mean([hit(one.found, asked.documents, at=TOP) for one, asked in placed]),
         "recall": _mean([one.recall for one, _ in placed]),
         "mrr": _mean([one.reciprocal_rank for one, _ in placed]),
         "ndcg": _mean([one.ndcg for one, _ in placed]),
-        "abstained_rightly": _share([one.abstained for one in unanswerable]),
-        "abstained_wrongly": _share([one.abstained for one in expecting]),
+        "abstained_rightly": _mean([one.abstained for one in unanswerable]),
+        "abstained_wrongly": _mean([one.abstained for one in expecting]),
     }
 
 
 def changes(before: Sequence[Mapping[str, Any]], after: Sequence[SearchOutcome]) -> list[tuple[str, str, str, str]]:
-    """The questions that changed, worse ones first: what happened, question, place before, place now.
+    """The questions that changed since a saved run, worse ones first: what happened, question, place before, place now.
 
     Where both runs have answers, one that has another text or cites other documents is a change too: `answer`,
     question, the answer before, the answer now.
-
-    Args:
-        before: The `questions` of a saved run.
-        after: The outcomes of this one.
     """
     known = {str(one.get("question")): one for one in before}
-    told = []
+    found = []
     for one in after:
         old = known.pop(one.question, None)
         now = asdict(one)
         if old is None:
-            told.append(("new", one.question, "-", standing(now)))
+            found.append(("new", one.question, "-", standing(now)))
         elif standing(old) != standing(now):
-            told.append(
+            found.append(
                 ("worse" if _worth(now) < _worth(old) else "better", one.question, standing(old), standing(now))
             )
-        if old is not None and None not in {old.get("answer"), one.answer} and _told(old) != _told(now):
-            told.append(("answer", one.question, _told(old), _told(now)))
-    told += [("gone", name, standing(old), "-") for name, old in known.items()]
-    return sorted(told, key=lambda change: ("worse", "better", "answer", "new", "gone").index(change[0]))
-
-
-def answered(found: SearchOutcome, reply: Mapping[str, Any]) -> SearchOutcome:
-    """The outcome with the reply of `POST /ask`."""
-    cited = dict.fromkeys(str(each["key"]).partition("/")[2] for each in reply.get("citations") or [])
-    return replace(found, answer=str(reply.get("answer")), cited=tuple(cited))
+        if old is not None and None not in {old.get("answer"), one.answer} and _answer_of(old) != _answer_of(now):
+            found.append(("answer", one.question, _answer_of(old), _answer_of(now)))
+    found += [("gone", name, standing(old), "-") for name, old in known.items()]
+    return sorted(found, key=lambda change: ("worse", "better", "answer", "new", "gone").index(change[0]))
 
 
 def standing(one: Mapping[str, Any]) -> str:
-    """The place of what was expected, in words.
-
-    >>> standing({"answerable": True, "place": 2}), standing({"answerable": False, "abstained": True})
-    ('place 2', 'abstained')
-    """
+    """The place of what was expected, in words."""
     if one.get("abstained"):
         return "abstained"
     if not one.get("answerable"):
@@ -140,7 +126,7 @@ def standing(one: Mapping[str, Any]) -> str:
     return f"place {place}" if place else "not found"
 
 
-def _told(one: Mapping[str, Any]) -> str:
+def _answer_of(one: Mapping[str, Any]) -> str:
     return f"{one['answer']} [{', '.join(one['cited'])}]"
 
 
@@ -168,19 +154,14 @@ def _folded(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _share(values: Sequence[bool]) -> float | None:
-    return _mean([float(value) for value in values])
-
-
 def _mean(values: Sequence[float]) -> float | None:
-    return round(mean(values), 4) if values else None
+    return round(mean([float(value) for value in values]), 4) if values else None
 
 
 MISSES_SHOWN = 20
 
 Place = Annotated[
-    Path | None,
-    typer.Argument(help="A .jsonl file of questions, or a folder in the BEIR layout.", show_default=False),
+    Path | None, typer.Argument(help="A .jsonl file of questions, or a folder in the BEIR layout.", show_default=False)
 ]
 FromFeedback = Annotated[
     bool, typer.Option("--from-feedback", help="Write questions made of feedback to the file, or print them.")
@@ -198,8 +179,7 @@ Answers = Annotated[
 ]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=20, help="Documents asked for; the measures are at this.")]
 MinRelevance = Annotated[
-    float | None,
-    typer.Option("--min-relevance", min=0, max=1, help="The threshold.", show_default="the service's"),
+    float | None, typer.Option("--min-relevance", min=0, max=1, help="The threshold.", show_default="the service's")
 ]
 Split = Annotated[str, typer.Option("--split", help="Which judgements of a BEIR folder.")]
 PathFormat = Annotated[str, typer.Option("--path-format", help="The path of a BEIR document by its id.")]
@@ -241,47 +221,41 @@ def evaluate(
         if stage is not None:
             before = [asdict(one) for one in _ask_all(client, questions, fields, answers=answers)]
         outcomes = _ask_all(client, questions, {**fields, "stage": stage}, answers=answers)
-    run = _run(place, limit, outcomes, questions)
+    run = {
+        "ragdrop": __version__,
+        "at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "file": place.name,
+        "limit": limit,
+        "measures": (measured := measures(outcomes, questions)),
+        "questions": [asdict(one) for one in outcomes],
+    }
     if save is not None:
-        _write_run(save, run)
+        write_file(save, json.dumps(run, ensure_ascii=False, indent=1) + "\n")
     if as_json:
         say_object(run if before is None else {**run, "changes": changes(before, outcomes)})
     else:
-        _show(run["measures"], outcomes)
+        _show(measured, outcomes)
         if before is not None:
             _show_changes(changes(before, outcomes))
-    _hold_gate(gate, run["measures"]["expected_in_top_3"])
+    if gate is not None:
+        _hold_gate(gate, measured["expected_in_top_3"])
 
 
 def _ask_all(
     client: RagdropClient, questions: Sequence[EvalQuestion], fields: Mapping[str, Any], *, answers: bool
 ) -> list[SearchOutcome]:
-    with progress("Asking", len(questions), unit="questions") as tell:
-        done = 0
+    asked = itertools.count(1)
 
-        def asked(_outcome: SearchOutcome) -> None:
-            nonlocal done
-            done += 1
-            tell(done, len(questions))
+    def ask(one: EvalQuestion) -> SearchOutcome:
+        found = outcome(one, client.search(one.text, **fields), limit=fields["limit"])
+        if not answers:
+            return found
+        reply = client.ask(one.text, **fields)
+        cited = dict.fromkeys(str(each["key"]).partition("/")[2] for each in reply.get("citations") or [])
+        return replace(found, answer=str(reply.get("answer")), cited=tuple(cited))
 
-        def ask(one: EvalQuestion) -> SearchOutcome:
-            found = outcome(one, client.search(one.text, **fields), limit=fields["limit"])
-            return answered(found, client.ask(one.text, **fields)) if answers else found
-
-        return several(ask, questions, done=asked)
-
-
-def _run(
-    place: Path, limit: int, outcomes: Sequence[SearchOutcome], questions: Sequence[EvalQuestion]
-) -> dict[str, Any]:
-    return {
-        "ragdrop": __version__,
-        "at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "file": place.name,
-        "limit": limit,
-        "measures": measures(outcomes, questions),
-        "questions": [asdict(one) for one in outcomes],
-    }
+    with progress("Asking", len(questions), unit="questions") as show:
+        return several(ask, questions, done=lambda _outcome: show(next(asked), len(questions)))
 
 
 def _read_run(place: Path) -> list[dict[str, Any]]:
@@ -290,13 +264,6 @@ def _read_run(place: Path) -> list[dict[str, Any]]:
         return [dict(one) for one in run["questions"]]
     except (OSError, ValueError, KeyError, TypeError) as exc:
         raise ConfigurationError(f"{place} is no run that --save wrote: {exc}") from exc
-
-
-def _write_run(place: Path, run: Mapping[str, Any]) -> None:
-    try:
-        place.write_text(json.dumps(run, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    except OSError as exc:
-        raise ConfigurationError(f"{place} cannot be written: {exc.strerror}") from exc
 
 
 def _show(measured: Mapping[str, float | int | None], outcomes: Sequence[SearchOutcome]) -> None:
@@ -310,21 +277,19 @@ def _show(measured: Mapping[str, float | int | None], outcomes: Sequence[SearchO
         say(f"and {len(missed) - MISSES_SHOWN} more: --json shows all", style="dim")
 
 
-def _show_changes(told: Sequence[tuple[str, str, str, str]]) -> None:
+def _show_changes(found: Sequence[tuple[str, str, str, str]]) -> None:
     say()
-    say(f"{len(told)} questions changed" if told else "No question changed.", style="bold")
-    if told:
-        say_table(("change", "before", "now", "question"), [(kind, old, now, name) for kind, name, old, now in told])
+    say(f"{len(found)} questions changed" if found else "No question changed.", style="bold")
+    if found:
+        say_table(("change", "before", "now", "question"), [(kind, old, now, name) for kind, name, old, now in found])
 
 
-def _hold_gate(gate: float | None, share: float | None) -> None:
-    if gate is None:
-        return
+def _hold_gate(gate: float, share: float | None) -> None:
     if share is None:
         raise ConfigurationError("--gate needs questions that expect a document or a text")
-    held = share >= gate
-    note(f"gate {'held' if held else 'MISSED'}: {share:.1%} of what is expected is in the top 3, {gate:.0%} is wanted")
-    if not held:
+    verdict = "met" if share >= gate else "MISSED"
+    note(f"gate {verdict}: {share:.1%} of what is expected is in the top 3, {gate:.0%} is required")
+    if share < gate:
         raise typer.Exit(FAILED)
 
 
@@ -354,13 +319,9 @@ def canary(
 
 
 def _show_golden(runs: Sequence[Mapping[str, Any]]) -> None:
-    say_table(
-        ("vault", "questions", "answered", "dropped", "not measured"),
-        [
-            (run["vault"], run["questions"], run["answered"], len(run["dropped"]), run["not_measured"] or "")
-            for run in runs
-        ],
-    )
+    names = ("vault", "questions", "answered")
+    rows = [(*(run[name] for name in names), len(run["dropped"]), run["not_measured"] or "") for run in runs]
+    say_table((*names, "dropped", "not measured"), rows)
     for run in runs:
         for each in run["outcomes"]:
             if not each["answered"]:
@@ -377,8 +338,8 @@ def _hold(runs: Sequence[Mapping[str, Any]], gate: float | None) -> None:
     if dropped:
         note(f"{dropped} golden questions are not answered any more")
     if gate is not None:
-        told = "MISSED" if low else "held"
-        note(f"gate {told}: {answered} of {questions} golden questions are answered, {gate:.0%} is wanted")
+        shown = f"{answered} of {questions} golden questions are answered, {gate:.0%} is required"
+        note(f"gate {'MISSED' if low else 'met'}: {shown}")
     if any(run["not_measured"] for run in runs):
         note("some questions could not be asked: nothing can be said of them")
         raise typer.Exit(FAILED if dropped else UNREACHABLE)

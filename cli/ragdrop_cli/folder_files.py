@@ -114,7 +114,7 @@ def files_of(folder: Path) -> FolderFiles:
         specs = [(above, spec) for above, spec in specs if _is_above(above, inside)]
         if IGNORE_FILE in names:
             specs.append((inside, _spec(Path(parent) / IGNORE_FILE)))
-        kept = []
+        entered = []
         for name in sorted(folders):
             path = f"{inside}/{name}".lstrip("/")
             if name.startswith(".") or _ignored(specs, f"{path}/"):
@@ -122,8 +122,8 @@ def files_of(folder: Path) -> FolderFiles:
             if (Path(parent) / name).is_symlink():
                 found.leave_out(path, "it is a link to a folder, which is not followed")
             else:
-                kept.append(name)
-        folders[:] = kept
+                entered.append(name)
+        folders[:] = entered
         for name in sorted(names):
             path = f"{inside}/{name}".lstrip("/")
             if not name.startswith(".") and not _ignored(specs, path):
@@ -138,7 +138,7 @@ def _add(found: FolderFiles, path: str, file: Path, root: Path) -> None:
         try:
             if not file.resolve(strict=True).is_relative_to(root):
                 problem = "it is a link that leads out of the folder"
-        except (OSError, RuntimeError):  # it leads nowhere: whoever sends it tells
+        except (OSError, RuntimeError):  # it leads nowhere: whoever sends it reports that
             found.files[path] = FolderFile(path, file)
             return
     if problem is not None:

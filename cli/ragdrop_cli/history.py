@@ -10,9 +10,8 @@ import typer
 
 from ragdrop.client import RagdropClient
 from ragdrop.client.replies import Reply
-from ragdrop_cli.failures import FAILED
 from ragdrop_cli.options import AllowMassDelete, AsJson, AsObject, TimeoutS, Yes, as_rfc3339, split_name
-from ragdrop_cli.output import note, progress, say, say_reply, say_table, status_style
+from ragdrop_cli.output import FAILED, note, progress, say, say_reply, say_table, status_style
 from ragdrop_cli.pushing import PushOutcome, confirm_deletion, wait_for
 from ragdrop_cli.session import Session, session_of
 
@@ -39,7 +38,7 @@ def history(
 ) -> None:
     """Show the versions of a document, or the changes of a vault, the newest first, and which key made them.
 
-    Versions go back 30 days, as far as replaced and deleted ones are kept.
+    Versions go back 30 days, as far as replaced and deleted ones are stored.
     """
     session = session_of(context)
     with session.client() as client:
@@ -50,17 +49,8 @@ def history(
     if as_json:
         say_reply(reply)
         return
-    rows = [
-        [
-            each["status"],
-            each["modified_at"],
-            each["written_by"] or "",
-            "" if each["size_bytes"] is None else each["size_bytes"],
-            each["version_id"] or "",
-            each["change_id"] or "",
-        ]
-        for each in reply["versions"]
-    ]
+    names = ("status", "modified_at", "written_by", "size_bytes", "version_id", "change_id")
+    rows = [["" if each[name] is None else each[name] for name in names] for each in reply["versions"]]
     say_table(["status", "at", "by", "bytes", "version", "change"], rows)
     for each in reply["versions"] if changes else ():
         _show_passages(each)
@@ -120,7 +110,7 @@ def _show_passages(version: Mapping[str, Any]) -> None:
         note("there are more or longer passages than are shown")
 
 
-WORDS = {"restore": "put back", "delete": "deleted", "done": "so already", "lost": "not kept any more"}
+WORDS = {"restore": "put back", "delete": "deleted", "done": "so already", "lost": "not stored any more"}
 
 RollbackPlace = Annotated[
     str, typer.Argument(metavar="VAULT[/PREFIX]", help="A vault, or paths of it that begin so.", show_default=False)
@@ -198,11 +188,9 @@ def _steps(client: RagdropClient, vault: str, asked: dict[str, Any]) -> list[dic
 def _show_rollback(steps: list[dict[str, Any]], counts: dict[str, int], vault: str, *, dry_run: bool) -> None:
     rows = [[step["action"], step["path"], step["version_id"] or ""] for step in steps if step["action"] != "done"]
     say_table(["action", "document", "version of then"], rows)
-    told = ", ".join(f"{count} {WORDS[action]}" for action, count in counts.items() if count)
-    say(f"vault {vault}: {told or 'nothing changed since'}{' (dry run: nothing was done)' if dry_run else ''}")
+    shown = ", ".join(f"{count} {WORDS[action]}" for action, count in counts.items() if count)
+    say(f"vault {vault}: {shown or 'nothing changed since'}{' (dry run: nothing was done)' if dry_run else ''}")
 
-
-SHOWN = 5  # paths of each stage
 
 StagedVault = Annotated[str, typer.Argument(metavar="VAULT", help="The vault.", show_default=False)]
 StagedName = Annotated[str, typer.Argument(metavar="STAGE", help="The stage, as `ragdrop stages` shows it.")]

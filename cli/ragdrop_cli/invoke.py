@@ -17,9 +17,8 @@ from typing import Annotated
 import typer
 
 from ragdrop.errors import ConfigurationError, RagdropError
-from ragdrop_cli.failures import FAILED
 from ragdrop_cli.options import AsObject
-from ragdrop_cli.output import note
+from ragdrop_cli.output import FAILED, note
 from ragdrop_cli.session import Session, session_of
 
 EXAMPLE_KEY = "rd_local_example_key"
@@ -37,11 +36,6 @@ class LocalContext:
     function_version: str = "$LATEST"
     aws_request_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     log_stream_name: str = "local"
-
-    @classmethod
-    def of(cls, name: str, *, timeout_s: float) -> LocalContext:
-        """A context for one invocation that begins now."""
-        return cls(f"ragdrop-{name}", time.monotonic() + timeout_s)
 
     @property
     def log_group_name(self) -> str:
@@ -69,28 +63,8 @@ def find_repository(folder: Path) -> Path:
     raise ConfigurationError(f"{folder} is not inside ragdrop's repository; invoke runs the code that is there")
 
 
-def function_names(repository: Path) -> list[str]:
-    """The functions that have an entrypoint."""
-    return sorted(path.parent.name for path in (repository / "functions").glob("*/app.py"))
-
-
-def event_names(repository: Path) -> list[str]:
-    """The golden events, relative to the repository."""
-    return sorted(path.relative_to(repository).as_posix() for path in (repository / "events").rglob("*.json"))
-
-
-def find_event(repository: Path, folder: Path, name: str) -> Path | None:
-    """An event by its path from *folder* or the repository, or by its name in `events/` without the suffix."""
-    places = (folder / name, repository / name, repository / "events" / name, repository / "events" / f"{name}.json")
-    return next((place for place in places if place.is_file()), None)
-
-
 def filled_in(event: str, *, api_key: str, bucket: str) -> tuple[str, list[str]]:
-    """The event's text with the example key and bucket replaced by real ones, and what was replaced.
-
-    >>> filled_in('{"bucket": "ragdrop-documents-example"}', api_key="rd_x", bucket="docs")
-    ('{"bucket": "docs"}', ['bucket'])
-    """
+    """The event's text with the example key and bucket replaced by real ones, and what was replaced."""
     replaced: list[str] = []
     for what, example, real in (("API key", EXAMPLE_KEY, api_key), ("bucket", EXAMPLE_BUCKET, bucket)):
         if real and example in event:
@@ -136,24 +110,27 @@ def invoke(
     """
     session = session_of(context)
     repository = find_repository(session.folder)
-    if function not in function_names(repository):
-        allowed = ", ".join(function_names(repository))
-        raise typer.BadParameter(f"{function!r} is no function; there are {allowed}", param_hint="FN")
+    functions = sorted(path.parent.name for path in (repository / "functions").glob("*/app.py"))
+    if function not in functions:
+        raise typer.BadParameter(f"{function!r} is no function; there are {', '.join(functions)}", param_hint="FN")
     given = _event(session, repository, event)
     with redirect_stdout(sys.stderr):  # Powertools logs to standard output, which is the response's here
         try:
             handler = load_handler(repository, function)
-            response = handler(given, LocalContext.of(function, timeout_s=timeout_s))
-        except RagdropError as exc:  # any other exception ends the command by itself, with the same trace and exit code
+            response = handler(given, LocalContext(f"ragdrop-{function}", time.monotonic() + timeout_s))
+        except RagdropError as exc:  # any other exception ends the command too, with the same trace and exit code
             traceback.print_exception(exc)
             raise typer.Exit(FAILED) from exc
     typer.echo(json.dumps(response, ensure_ascii=False, indent=None if as_json else 2))
 
 
 def _event(session: Session, repository: Path, name: str) -> object:
-    path = find_event(repository, session.folder, name)
+    """An event by its path from the folder or the repository, or by its name in `events/` without the suffix."""
+    events = repository / "events"
+    places = (session.folder / name, repository / name, events / name, events / f"{name}.json")
+    path = next((place for place in places if place.is_file()), None)
     if path is None:
-        allowed = ", ".join(event_names(repository))
+        allowed = ", ".join(sorted(each.relative_to(repository).as_posix() for each in events.rglob("*.json")))
         raise typer.BadParameter(f"{name!r} is no file; the golden events are {allowed}", param_hint="EVENT")
     stack = session.stack()
     session.lay_under(stack)

@@ -18,18 +18,16 @@ from ragdrop_cli import (
     documents,
     evaluation,
     history,
+    indexes,
     invoke,
     push,
     questions,
-    reindex,
     replay,
     stats,
-    sweep,
     tenants,
 )
-from ragdrop_cli.failures import INTERRUPTED, body_of, describe, exit_code, own_body
-from ragdrop_cli.options import JSON_WANTED
-from ragdrop_cli.output import note, say, say_body, say_object
+from ragdrop_cli.options import JSON_REQUESTED
+from ragdrop_cli.output import INTERRUPTED, body_of, describe, exit_code, note, own_body, say, say_body, say_object
 from ragdrop_cli.session import Session
 
 EXIT_CODES = (
@@ -60,19 +58,16 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except RagdropError as error:
-            if ctx.meta.get(JSON_WANTED):
+            if ctx.meta.get(JSON_REQUESTED):
                 body = body_of(error)
-                if body is None:
-                    say_object({"error": own_body(error)})
-                else:
-                    say_body(body)
+                say_object(own_body(error)) if body is None else say_body(body)
             for line in describe(error):
                 note(line)
             raise typer.Exit(exit_code(error)) from error
 
 
-def _print_version(wanted: bool) -> None:  # noqa: FBT001 -- Typer calls it with the option's value
-    if wanted:
+def _print_version(requested: bool) -> None:  # noqa: FBT001 -- Typer calls it with the option's value
+    if requested:
         say(f"ragdrop {__version__}")
         raise typer.Exit
 
@@ -133,10 +128,10 @@ def build() -> typer.Typer:
         (app, "canary", evaluation.canary, "ragdrop canary --vault team"),
         (app, "stats", stats.stats, "ragdrop stats 7d"),
         (app, "vaults", stats.vaults, "ragdrop vaults"),
-        (app, "calibrate", reindex.calibrate, "ragdrop calibrate --tenant acme --dry-run"),
-        (app, "sweep", sweep.sweep, "ragdrop sweep --tenant acme --dry-run"),
-        (app, "restore", sweep.restore, "ragdrop restore"),
-        (app, "reindex", reindex.reindex, "ragdrop reindex --tenant acme --chunk-tokens 240"),
+        (app, "calibrate", indexes.calibrate, "ragdrop calibrate --tenant acme --dry-run"),
+        (app, "sweep", indexes.sweep, "ragdrop sweep --tenant acme --dry-run"),
+        (app, "restore", indexes.restore, "ragdrop restore"),
+        (app, "reindex", indexes.reindex, "ragdrop reindex --tenant acme --chunk-tokens 240"),
         (app, "eval", evaluation.evaluate, "ragdrop eval questions.jsonl --vault team --gate 0.8"),
         (app, "invoke", invoke.invoke, "ragdrop invoke query events/search.json"),
         (app, "mcp", connect.mcp, "ragdrop mcp --wait-s 60"),

@@ -11,19 +11,19 @@ import typer
 from ragdrop_cli.output import note
 from ragdrop_cli.session import Session
 
-JSON_WANTED = "ragdrop_cli.json_wanted"  # in the context's `meta`, which a command shares with the root
+JSON_REQUESTED = "ragdrop_cli.json_requested"  # in the context's `meta`, which a command shares with the root
 
 
-def _remember(context: typer.Context, wanted: bool) -> bool:  # noqa: FBT001 -- Typer calls it with the option's value
-    context.meta[JSON_WANTED] = wanted
-    return wanted
+def _note_json(context: typer.Context, requested: bool) -> bool:  # noqa: FBT001 -- Typer calls it with the option's value
+    context.meta[JSON_REQUESTED] = requested
+    return requested
 
 
 AsJson = Annotated[
-    bool, typer.Option("--json", callback=_remember, help="Print the API's body unchanged, an error's too.")
+    bool, typer.Option("--json", callback=_note_json, help="Print the API's body unchanged, an error's too.")
 ]
 AsObject = Annotated[
-    bool, typer.Option("--json", callback=_remember, help="Print one JSON object on one line, for an error too.")
+    bool, typer.Option("--json", callback=_note_json, help="Print one JSON object on one line, for an error too.")
 ]
 AsOf = Annotated[
     str | None,
@@ -63,15 +63,10 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def time_in_words(text: str, now: datetime, *, day: Literal["start", "end"] = "end") -> datetime | None:
-    """The moment that *text* names.
+    """The moment that *text* names; None for all else, as a time of RFC 3339 with its offset.
 
-    Args:
-        text: `now`; `today`, `yesterday` or a date, each with a time of day or without; `2h ago` or `3 days ago`.
-        now: The present, with the time zone that days are counted in.
-        day: Which end of a day without a time of day is meant; the end of today is *now*.
-
-    Returns:
-        None where it is none of these, as a time of RFC 3339 with its offset.
+    *text* is `now`; `today`, `yesterday` or a date, each with a time of day or without; `2h ago` or `3 days ago`.  Days
+    are in the time zone of *now*; *day* is which end of a day without a time is meant, *now* being the end of today.
 
     >>> from datetime import UTC
     >>> now = datetime(2026, 1, 31, 12, tzinfo=UTC)

@@ -14,18 +14,17 @@ import typer
 from ragdrop.client import RagdropClient
 from ragdrop.domain.documents import is_mass_delete
 from ragdrop.errors import DependencyError
-from ragdrop_cli.failures import FAILED, code_of
 from ragdrop_cli.folder_files import FolderFile, files_of
 from ragdrop_cli.history import Since, follow
 from ragdrop_cli.options import AllowMassDelete, AsJson, TimeoutS, Yes
-from ragdrop_cli.output import note, progress, say, say_body, say_object, say_reply, say_table
+from ragdrop_cli.output import FAILED, code_of, note, progress, say, say_body, say_object, say_reply, say_table
 from ragdrop_cli.pushing import (
     Holdings,
     PushOutcome,
     at_once,
     delete_path,
     holdings,
-    is_held,
+    is_stored,
     may_delete,
     push_file,
     records,
@@ -107,12 +106,12 @@ def push(
     with session.client() as client:
         start = below if delete else shared_start(paths) if len(paths) == 1 and source.is_file() else _folder_of(paths)
         listed = records(client, vault, start) if delete or not send_all else {}
-        held = holdings(listed)
-        surplus = sorted(surplus_of(held, found)) if source.is_dir() and stage is None else []
+        stored = holdings(listed)
+        surplus = sorted(surplus_of(stored, found)) if source.is_dir() and stage is None else []
         if delete:
-            may_delete(surplus, len(held), vault, yes=yes, allow_mass_delete=allow_mass_delete)
-        outcomes = _send(client, vault, stage, list(found.files.values()), {} if send_all else held)
-        for old, new in renamed(held, surplus, outcomes):
+            may_delete(surplus, len(stored), vault, yes=yes, allow_mass_delete=allow_mass_delete)
+        outcomes = _send(client, vault, stage, list(found.files.values()), {} if send_all else stored)
+        for old, new in renamed(stored, surplus, outcomes):
             stays = "" if delete else f": both are in the vault now; --delete would delete {old}"
             note(f"renamed: {old} is {new} now{stays}")
         gone = []
@@ -127,12 +126,12 @@ def push(
 
 
 def _send(
-    client: RagdropClient, vault: str, stage: str | None, files: Sequence[FolderFile], held: Holdings
+    client: RagdropClient, vault: str, stage: str | None, files: Sequence[FolderFile], stored: Holdings
 ) -> list[PushOutcome]:
     """Send the files that the vault has not; each is compared only when its turn comes."""
 
     def send(file: FolderFile) -> PushOutcome | None:
-        return None if is_held(held, file) else push_file(client, vault, stage, file)
+        return None if is_stored(stored, file) else push_file(client, vault, stage, file)
 
     looked_at = itertools.count(1)
     with progress("sending", len(files)) as show:
@@ -178,8 +177,8 @@ def report(outcomes: Sequence[PushOutcome], what: str, *, as_json: bool, more: s
         counts: dict[str, int] = {}
         for outcome in outcomes:
             counts[outcome.status] = counts.get(outcome.status, 0) + 1
-        told = [f"{count} {status}" for status, count in sorted(counts.items())]
-        say(f"{len(outcomes)} {what}: {', '.join([*told, more] if more else told) or 'nothing to do'}")
+        shown = [f"{count} {status}" for status, count in sorted(counts.items())]
+        say(f"{len(outcomes)} {what}: {', '.join([*shown, more] if more else shown) or 'nothing to do'}")
     if failed:
         rows = [[outcome.path, *(outcome.problem or ())] for outcome in failed]
         say_table(["file", "code", "problem"], rows, error=True)
@@ -225,7 +224,7 @@ def watch(
             client, folder, vault, say_object if as_json else None, allow_mass_delete=allow_mass_delete
         )
         surplus = syncing.begin()
-        may_delete(surplus, len(syncing.held), vault, yes=yes, allow_mass_delete=allow_mass_delete)
+        may_delete(surplus, len(syncing.stored), vault, yes=yes, allow_mass_delete=allow_mass_delete)
         note(f"keeping vault {vault} equal to {folder}")
         number, pause_s, rechecks, started_s = 0, every_s, list(RECHECKS_S), session.clock()
         while not looks or number < looks:
@@ -252,7 +251,7 @@ class FolderSync:
     vault: str
     report: Callable[[dict[str, object]], None] | None
     allow_mass_delete: bool
-    held: dict[str, str | None] = field(default_factory=dict)
+    stored: dict[str, str | None] = field(default_factory=dict)
     _seen: dict[str, FolderFile] = field(default_factory=dict)
     _settled: dict[str, FolderFile] = field(default_factory=dict)
     _noted: set[str] = field(default_factory=set)
@@ -260,8 +259,8 @@ class FolderSync:
 
     def begin(self) -> list[str]:
         """Ask what the vault has; the paths that the folder lacks. Raises RagdropError if the API cannot be asked."""
-        self.held = dict(holdings(records(self.client, self.vault, "")))
-        return sorted(surplus_of(self.held, files_of(self.folder)))
+        self.stored = dict(holdings(records(self.client, self.vault, "")))
+        return sorted(surplus_of(self.stored, files_of(self.folder)))
 
     def recheck(self, *, may_delete: bool) -> None:
         """Ask again what the vault holds: a process that was ended may have sent something that appears there late.
@@ -271,16 +270,16 @@ class FolderSync:
         Raises RagdropError if the API cannot be asked.
         """
         found, folder = holdings(records(self.client, self.vault, "")), files_of(self.folder)
-        changed = {path for path, _ in found.items() ^ self.held.items()}
+        changed = {path for path, _ in found.items() ^ self.stored.items()}
         surplus = surplus_of(found, folder)
         for path in sorted(changed - self._own):
-            if path in surplus and path not in self.held and not may_delete:
+            if path in surplus and path not in self.stored and not may_delete:
                 self._note_once(f"the vault has {path} since the start, the folder has not; --yes says that it may go")
                 continue
             self._settled.pop(path, None)
-            self.held.pop(path, None)
+            self.stored.pop(path, None)
             if path in found:
-                self.held[path] = found[path]
+                self.stored[path] = found[path]
 
     def look(self) -> None:
         """Send what is new or changed since it was sent, and delete what is gone.
@@ -299,13 +298,13 @@ class FolderSync:
         before, self._seen = self._seen, found.files
         for outcome in several(self._send, [file for file in steady if self._settled.get(file.path) != file]):
             self._report(outcome, "sent")
-        gone = sorted(path for path in surplus_of(self.held, found) if path not in before)
-        if is_mass_delete(len(gone), len(self.held)) and not self.allow_mass_delete:
-            self._note_once(f"{len(gone)} of {len(self.held)} documents are gone from the folder; none is deleted")
+        gone = sorted(path for path in surplus_of(self.stored, found) if path not in before)
+        if is_mass_delete(len(gone), len(self.stored)) and not self.allow_mass_delete:
+            self._note_once(f"{len(gone)} of {len(self.stored)} documents are gone from the folder; none is deleted")
             return
         for outcome in several(partial(delete_path, self.client, self.vault), gone):
             if outcome.problem is None or outcome.problem[0] == "DOCUMENT_NOT_FOUND":
-                self.held.pop(outcome.path, None)
+                self.stored.pop(outcome.path, None)
                 self._settled.pop(outcome.path, None)
                 self._own.add(outcome.path)
                 outcome = replace(outcome, problem=None)  # noqa: PLW2901 - what is gone already is as good
@@ -313,12 +312,12 @@ class FolderSync:
 
     def _send(self, file: FolderFile) -> PushOutcome | None:
         """Send a file unless the vault has it; one that was refused is sent again when it changes."""
-        if is_held(self.held, file):
+        if is_stored(self.stored, file):
             self._settled[file.path] = file
             return None
         outcome = push_file(self.client, self.vault, None, file)
         if outcome.problem is None:
-            self.held[file.path] = outcome.md5
+            self.stored[file.path] = outcome.md5
             self._own.add(file.path)
             self._settled[file.path] = file
         elif outcome.problem[0] in {"INVALID_PARAMS", "DOCUMENT_TOO_LARGE"}:

@@ -22,9 +22,8 @@ from ragdrop.domain.documents import is_mass_delete
 from ragdrop.domain.history import STAGE
 from ragdrop.domain.keys import SIDECAR_SUFFIX
 from ragdrop.errors import DependencyError, DocumentNotFoundError, RagdropError, RateLimitedError
-from ragdrop_cli.failures import FAILED, USAGE, body_of, code_of, stops_all
 from ragdrop_cli.folder_files import FolderFile, FolderFiles, name_problem
-from ragdrop_cli.output import note, progress
+from ragdrop_cli.output import FAILED, USAGE, body_of, code_of, note, progress, stops_all
 from ragdrop_cli.session import Session
 
 Item = TypeVar("Item")
@@ -168,17 +167,17 @@ def holdings(found: Mapping[str, Mapping[str, Any]]) -> Holdings:
     >>> holdings({"a.md": {"etag": "x", "sidecar_etag": "y"}})
     {'a.md': 'x', 'a.md.metadata.json': 'y'}
     """
-    held: dict[str, str | None] = {}
+    stored: dict[str, str | None] = {}
     for path, record in found.items():
-        held[path] = record.get("etag")
+        stored[path] = record.get("etag")
         if record.get("sidecar_etag"):
-            held[path + SIDECAR_SUFFIX] = record["sidecar_etag"]
-    return held
+            stored[path + SIDECAR_SUFFIX] = record["sidecar_etag"]
+    return stored
 
 
-def is_held(held: Holdings, file: FolderFile) -> bool:
+def is_stored(stored: Holdings, file: FolderFile) -> bool:
     """Whether the vault has this file with the same bytes: its etag is their MD5, as S3 gives for one sent whole."""
-    etag = held.get(file.path)
+    etag = stored.get(file.path)
     if not etag or not file.file.is_file():
         return False
     try:
@@ -187,7 +186,7 @@ def is_held(held: Holdings, file: FolderFile) -> bool:
         return False
 
 
-def surplus_of(held: Holdings, folder: FolderFiles) -> set[str]:
+def surplus_of(stored: Holdings, folder: FolderFiles) -> set[str]:
     """What the folder does not have; hidden names and those of no document, which are never sent, are left alone.
 
     >>> sorted(surplus_of({"a.md": "x", "b.zip/c.md": "y", ".ragdrop.json": "z"}, FolderFiles()))
@@ -197,30 +196,30 @@ def surplus_of(held: Holdings, folder: FolderFiles) -> set[str]:
     >>> surplus_of({"b//c.md": "y"}, FolderFiles())
     set()
     """
-    gone = (path for path in held if not folder.may_hold(path))
+    gone = (path for path in stored if not folder.may_hold(path))
     sent = (path for path in gone if not any(segment.startswith(".") for segment in path.split("/")))
     return {path for path in sent if name_problem(path) is None}
 
 
-def renamed(held: Holdings, surplus: Collection[str], sent: Iterable[PushOutcome]) -> list[tuple[str, str]]:
+def renamed(stored: Holdings, surplus: Collection[str], sent: Iterable[PushOutcome]) -> list[tuple[str, str]]:
     """Pairs of a path that the folder does not have and one that was sent with the same bytes.
 
     >>> renamed({"a.md": "x"}, ["a.md"], [PushOutcome("b.md", md5="x"), PushOutcome("c.md", md5="x")])
     [('a.md', 'b.md')]
     """
-    gone = {etag: path for path in surplus if (etag := held.get(path))}
+    gone = {etag: path for path in surplus if (etag := stored.get(path))}
     return [(gone.pop(each.md5), each.path) for each in sent if each.md5 in gone and not each.problem]
 
 
-def may_delete(surplus: Collection[str], held: int, vault: str, *, yes: bool, allow_mass_delete: bool) -> None:
+def may_delete(surplus: Collection[str], stored: int, vault: str, *, yes: bool, allow_mass_delete: bool) -> None:
     """Return if *surplus* may be deleted.
 
     Raises typer.Exit with 1 where it is too much or the answer was no; with 2 where nobody can be asked.
     """
     if not surplus:
         return
-    if is_mass_delete(len(surplus), held) and not allow_mass_delete:
-        note(f"REFUSED: {len(surplus)} of {held} documents of vault {vault} would be deleted; nothing was done")
+    if is_mass_delete(len(surplus), stored) and not allow_mass_delete:
+        note(f"REFUSED: {len(surplus)} of {stored} documents of vault {vault} would be deleted; nothing was done")
         note("next: is it the right folder? if it is, run it again with --allow-mass-delete")
         raise typer.Exit(FAILED)
     confirm_deletion(surplus, vault, yes=yes)
@@ -260,7 +259,7 @@ class Waiting:
     """The files of one push into a vault until each is indexed or has failed.
 
     A file is settled once the list, one request for up to 1,000 files, shows the version that was sent as indexed, or
-    once the record of that version does.  The list also tells whose record is worth asking for.  A dependency that
+    once the record of that version does.  The list also shows whose record is worth asking for.  A dependency that
     fails meanwhile is asked again: ingest may well succeed.
 
     *sent* is what became of each file when it was sent.  *whole*: the outcome of each file must have its whole record;

@@ -23,11 +23,7 @@ EXTRACTIVE_NOTICE = "Extractive answer: sentences quoted from the sources; no la
 
 
 def heading(path: object) -> str:
-    """A heading path on one line.
-
-    >>> heading(["Runbook", "Steps"])
-    'Runbook > Steps'
-    """
+    """A heading path on one line."""
     return " > ".join(str(part) for part in path) if isinstance(path, list | tuple) else str(path or "")
 
 
@@ -42,11 +38,7 @@ def span(fields: Mapping[str, Any]) -> str:
 
 
 def joined(*parts: object) -> str:
-    """The parts that say something, two blanks between them.
-
-    >>> joined("a.md", "", None, "Steps")
-    'a.md  Steps'
-    """
+    """The parts that say something, two blanks between them."""
     return "  ".join(one_line(part) for part in parts if part not in {None, ""})
 
 
@@ -80,9 +72,7 @@ def _show_nearest(body: Mapping[str, Any]) -> None:
     say()
     say("Closest documents, which may not answer it", style="bold")
     for document in nearest:
-        score = document.get("score")
-        shown = f"{score:.2f}" if isinstance(score, int | float) else ""
-        say(joined(shown, f"{document.get('vault')}/{document.get('path')}", document.get("title")), indent=4)
+        say(joined(*_scored(document)), indent=4)
     say("Ask in other words, or search with --min-relevance 0 to see more.", style="dim")
 
 
@@ -93,11 +83,14 @@ def _show_candidate(candidate: Mapping[str, Any]) -> None:
     say(joined(f"{candidate.get('rank') or '-':>3}", worth, name, candidate.get("reason")), style="dim")
 
 
-def _show_document(number: int, document: Mapping[str, Any]) -> None:
+def _scored(document: Mapping[str, Any]) -> tuple[object, ...]:
     score = document.get("score")
     shown = f"{score:.2f}" if isinstance(score, int | float) else ""
-    name = f"{document.get('vault')}/{document.get('path')}"
-    say(joined(f"{number:>2}.", shown, name, document.get("title")), style="bold")
+    return shown, f"{document.get('vault')}/{document.get('path')}", document.get("title")
+
+
+def _show_document(number: int, document: Mapping[str, Any]) -> None:
+    say(joined(f"{number:>2}.", *_scored(document)), style="bold")
     if document.get("linked_from"):
         say(joined("linked from", document["linked_from"], document.get("link_text")), indent=4)
     chunks = document.get("chunks") or []
@@ -149,11 +142,7 @@ def show_sources(body: Mapping[str, Any], *, sentences: bool = False) -> None:
 
 
 def _verdicts(checked: Sequence[Mapping[str, Any]]) -> str:
-    """How many sentences have which verdict, and how to see them.
-
-    >>> _verdicts([{"status": "verified"}, {"status": "not_checked"}, {"status": "verified"}])
-    'Sentences: 2 verified, 1 not checked (--sentences lists them)'
-    """
+    """How many sentences have which verdict, and how to see them."""
     counts = Counter(str(sentence.get("status")).replace("_", " ") for sentence in checked)
     return f"Sentences: {', '.join(f'{count} {name}' for name, count in counts.items())} (--sentences lists them)"
 
@@ -185,7 +174,7 @@ def show_flags(body: Mapping[str, Any]) -> None:
 
 
 def show_stream(events: Iterator[AnswerEvent], *, sentences: bool = False) -> None:
-    """Print the pieces of an answer, then what stands under it; an abstention that comes last stands by itself."""
+    """Print the pieces of an answer, then what stands under it; an abstention that comes last stands alone."""
     said = False
     try:
         for event in events:
@@ -199,7 +188,7 @@ def show_stream(events: Iterator[AnswerEvent], *, sentences: bool = False) -> No
                 _finish(event, printed=printed, sentences=sentences)
     finally:
         if said:
-            typer.echo()  # an error's line is a line of its own
+            typer.echo()  # an error's line is an own line
 
 
 def _finish(event: Done, *, printed: bool, sentences: bool) -> None:
@@ -232,7 +221,7 @@ Critical = Annotated[bool, typer.Option("--critical/--no-critical", help="Always
 Links = Annotated[bool, typer.Option("--links/--no-links", help="Follow links of what was found.")]
 Stream = Annotated[bool, typer.Option("--stream/--no-stream", help="Print the answer as it comes.")]
 Sentences = Annotated[bool, typer.Option("--sentences", help="List each sentence with the verdict of its check.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Say of every candidate why it was kept or dropped.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Say of every candidate why it was used or dropped.")]
 
 
 def search(
@@ -347,8 +336,8 @@ def _read(path: Path) -> str:
 def _given(text: str) -> tuple[str, list[dict[str, str]]]:
     """Answer and sources of a file in the shape of the API's request."""
     try:
-        held = json.loads(text)
-        return held["answer"], held["sources"]
+        given = json.loads(text)
+        return given["answer"], given["sources"]
     except (ValueError, KeyError, TypeError) as exc:
         message = "without --source the file must be JSON with `answer` and `sources`, each with `id` and `text`"
         raise InvalidParamsError(message) from exc

@@ -5,15 +5,15 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
 
 from ragdrop.client import RagdropClient
 from ragdrop.errors import DocumentNotFoundError
-from ragdrop_cli.failures import FAILED
 from ragdrop_cli.options import AsObject
-from ragdrop_cli.output import note, one_line, say
+from ragdrop_cli.output import FAILED, note, one_line, say
 from ragdrop_cli.questions import joined, span
 from ragdrop_cli.session import session_of
 
@@ -21,11 +21,7 @@ NOT_ASKED_AGAIN = ("session",)  # links that the session has followed are not fo
 
 
 def question_again(receipt: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of `POST /ask` that ask the question of *receipt* once more.
-
-    >>> question_again({"question": "pump", "request": {"limit": 3, "session": "s"}})
-    {'query': 'pump', 'limit': 3}
-    """
+    """The fields of `POST /ask` that ask the question of *receipt* once more."""
     request = {name: value for name, value in receipt["request"].items() if name not in NOT_ASKED_AGAIN}
     return {"query": receipt["question"], **request}
 
@@ -41,28 +37,9 @@ def text_difference(before: str, after: str) -> list[str]:
 
 
 def missing(of: Sequence[Mapping[str, Any]], among: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The citations *of* one answer that do not stand *among* another's: the same document and quote is the same one.
-
-    >>> missing([{"key": "a", "quote": "x"}, {"key": "a", "quote": "y"}], [{"key": "a", "quote": "x"}])
-    [{'key': 'a', 'quote': 'y'}]
-    """
+    """The citations *of* one answer that do not stand *among* another's: the same document and quote is the same."""
     there = {(each["key"], each["quote"]) for each in among}
     return [dict(each) for each in of if (each["key"], each["quote"]) not in there]
-
-
-def changed(documents: Sequence[Mapping[str, Any]], records: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The documents of a receipt that have another live version by now; *records* are theirs by key, as they are.
-
-    >>> changed([{"key": "a", "version_id": "1"}], {"a": {"live_version_id": "2", "status": "indexed"}})
-    [{'key': 'a', 'version_id': '1', 'live_version_id': '2', 'status': 'indexed'}]
-    """
-    found = []
-    for document in documents:
-        record = records.get(document["key"], {"live_version_id": None, "status": "gone"})
-        if record["live_version_id"] != document["version_id"]:
-            now = {"live_version_id": record["live_version_id"], "status": record["status"]}
-            found.append({"key": document["key"], "version_id": document["version_id"], **now})
-    return found
 
 
 def explained(
@@ -77,22 +54,19 @@ def explained(
     """
     gone = {each["key"] for each in missing(then["citations"], now["citations"])}
     new = {each["key"] for each in missing(now["citations"], then["citations"])}
-    found = []
-    for document in documents:
-        key = document["key"]
-        if key in gone and key in new:
-            found.append({**document, "why": "the answer cites other words of it"})
-        elif key in gone:
-            found.append({**document, "why": "only the answer of then cites it"})
-        elif key in new:
-            found.append({**document, "why": "only the answer of now cites it"})
-    return found
+    why = {
+        (True, True): "the answer cites other words of it",
+        (True, False): "only the answer of then cites it",
+        (False, True): "only the answer of now cites it",
+    }
+    cited = [(each, (each["key"] in gone, each["key"] in new)) for each in documents]
+    return [{**each, "why": why[where]} for each, where in cited if any(where)]
 
 
 def difference(
-    receipt: Mapping[str, Any], answer: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]]
+    receipt: Mapping[str, Any], answer: Mapping[str, Any], changed: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """All that differs; `same` says that text and citations do not, whatever else does."""
+    """All that differs; `same` means that text and citations do not, whatever else does."""
     gone = missing(receipt["citations"], answer["citations"])
     new = missing(answer["citations"], receipt["citations"])
     both = {name: {"before": receipt[name], "after": answer[name]} for name in ("answer", "model", "prompt_version")}
@@ -104,7 +78,7 @@ def difference(
         "text": text_difference(receipt["answer"], answer["answer"]),
         "citations_gone": gone,
         "citations_new": new,
-        "documents_changed": changed(receipt["documents"], records),
+        "documents_changed": changed,
         "left_out": receipt["request_left_out"],
         "shortened": receipt["shortened"],
     }
@@ -121,8 +95,8 @@ def replay(context: typer.Context, answer_id: AnswerId, *, as_json: AsObject = F
     with session_of(context).client() as client:
         receipt = client.answer(answer_id)
         answer = client.ask(**question_again(receipt))
-        records = {document["key"]: _record(client, document) for document in receipt["documents"]}
-    found = difference(receipt, answer, records)
+        changed = [each for document in receipt["documents"] if (each := _of_another_version(client, document))]
+    found = difference(receipt, answer, changed)
     if as_json:
         say(json.dumps(found, ensure_ascii=False))
     else:
@@ -131,19 +105,26 @@ def replay(context: typer.Context, answer_id: AnswerId, *, as_json: AsObject = F
         raise typer.Exit(FAILED)
 
 
-def _record(client: RagdropClient, document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the document is now."""
-    try:
-        return client.get_document(document["vault"], document["path"])
-    except DocumentNotFoundError:
-        return {"live_version_id": None, "status": "gone"}
+def _of_another_version(client: RagdropClient, document: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A document of a receipt that has another live version now; None where it has the same."""
+    record: Mapping[str, Any] = {"live_version_id": None, "status": "gone"}
+    with suppress(DocumentNotFoundError):
+        record = client.get_document(document["vault"], document["path"])
+    if record["live_version_id"] == document["version_id"]:
+        return None
+    now = {name: record[name] for name in ("live_version_id", "status")}
+    return {"key": document["key"], "version_id": document["version_id"], **now}
+
+
+def _show_text(found: Mapping[str, Any], receipt: Mapping[str, Any], differs: str) -> None:
+    say(one_line(receipt["question"]), style="bold")
+    say("The same answer." if found["same"] else differs)
+    for line in found["text"]:
+        say(line, style="red" if line.startswith("-") else "green", indent=2)
 
 
 def _show_replay(found: Mapping[str, Any], receipt: Mapping[str, Any]) -> None:
-    say(one_line(receipt["question"]), style="bold")
-    say("The same answer." if found["same"] else "The answer differs.")
-    for line in found["text"]:
-        say(line, style="red" if line.startswith("-") else "green", indent=2)
+    _show_text(found, receipt, "The answer differs.")
     for title, name in (("Citations gone", "citations_gone"), ("New citations", "citations_new")):
         if found[name]:
             say(title, style="bold")
@@ -230,10 +211,7 @@ def _changed(client: RagdropClient, document: dict[str, Any], moment: str) -> bo
 
 
 def _show_diff(found: Mapping[str, Any], receipt: Mapping[str, Any]) -> None:
-    say(one_line(receipt["question"]), style="bold")
-    say("The same answer." if found["same"] else f"The answer differs from that of {found['as_of']}.")
-    for line in found["text"]:
-        say(line, style="red" if line.startswith("-") else "green", indent=2)
+    _show_text(found, receipt, f"The answer differs from that of {found['as_of']}.")
     if found["explained_by"]:
         say("Explained by", style="bold")
     elif not found["same"]:

@@ -50,11 +50,11 @@ def vaults(context: typer.Context, *, as_json: AsObject = False) -> None:
         return
     columns = ("vault", "documents", "chunks", "last change")
     say_table(
-        columns, [(each["name"], _held(each), _known(each["chunks"]), each["last_change"] or "") for each in found]
+        columns, [(each["name"], _counts(each), _known(each["chunks"]), each["last_change"] or "") for each in found]
     )
 
 
-def _held(vault: Mapping[str, Any]) -> str:
+def _counts(vault: Mapping[str, Any]) -> str:
     counts = ", ".join(f"{count} {status}" for status, count in sorted(vault["documents"].items()))
     return (counts or "empty") + ("" if vault["complete"] else " or more")
 
@@ -68,7 +68,7 @@ def _show(body: Mapping[str, Any]) -> None:
         ("latency", ("avg_latency_ms", "p50_latency_ms", "p95_latency_ms", "p99_latency_ms")),
         ("rates", ("cache_hit_rate", "fallback_rate", "abstention_rate", "error_rate")),
     ):
-        say(f"{title}: " + ", ".join(_told(name, body.get(name)) for name in names))
+        say(f"{title}: " + ", ".join(_rate(name, body.get(name)) for name in names))
     tokens, cost = (body.get("tokens") or {}).get("total"), body.get("cost")
     say(f"tokens: {_known(tokens)}; cost: {_known(cost)}")
     _plot(body)
@@ -77,7 +77,7 @@ def _show(body: Mapping[str, Any]) -> None:
             say(f"{title}: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
 
 
-def _told(name: str, value: float | None) -> str:
+def _rate(name: str, value: float | None) -> str:
     short = name.removesuffix("_latency_ms").removesuffix("_rate").replace("_", " ")
     if value is None:
         return f"{short} unknown"

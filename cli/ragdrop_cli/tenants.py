@@ -12,9 +12,8 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import ApiKey, RateLimits, Role, Tenant
 from ragdrop.domain.times import duration_s, rfc3339
 from ragdrop.errors import ConflictError
-from ragdrop_cli.failures import USAGE
 from ragdrop_cli.options import AsObject, ManyVaults
-from ragdrop_cli.output import note, say, say_object, say_table
+from ragdrop_cli.output import USAGE, note, say, say_object, say_table
 from ragdrop_cli.session import packages, session_of
 
 TenantName = Annotated[str, typer.Argument(metavar="NAME", help="2 to 63 of a-z, 0-9 and -.", show_default=False)]
@@ -89,12 +88,8 @@ def limit(
 ) -> None:
     """Bound what a tenant asks in a minute and uses in a day, or show the limits; over them: 429 RATE_LIMITED."""
     deployment = session_of(context).deployment()
-    given = {
-        "per_minute": per_minute,
-        "key_per_minute": key_per_minute,
-        "daily_tokens": daily_tokens,
-        "daily_documents": daily_documents,
-    }
+    given = {"per_minute": per_minute, "key_per_minute": key_per_minute}
+    given |= {"daily_tokens": daily_tokens, "daily_documents": daily_documents}
     changes = {each: value or None for each, value in given.items() if value is not None}
     rates = deployment.operator.rates(name)
     if changes:
@@ -146,10 +141,10 @@ PLACES = {
 
 
 def delete(context: typer.Context, name: TenantName, *, yes: Yes = False, as_json: AsObject = False) -> None:
-    """Remove a tenant and all that is kept of it: documents with all versions, what was made of them, keys, receipts.
+    """Remove a tenant and all that is stored of it: documents with all versions, what was made of them, keys, receipts.
 
     It is disabled first, and what ingest has begun may end: that takes a minute, unless it was disabled before.  Cut
-    off, the same command goes on.
+    off, the same command continues.
     """
     session = session_of(context)
     if not yes:
@@ -184,7 +179,7 @@ Expires = Annotated[
 NewExpires = Annotated[
     str | None, typer.Option("--expires", help="How long the new one lives: 90d, 12h.", show_default="as the old one")
 ]
-Overlap = Annotated[str, typer.Option("--overlap", help="How long the old one goes on: 24h, 0s.")]
+Overlap = Annotated[str, typer.Option("--overlap", help="How long the old one works: 24h, 0s.")]
 Label = Annotated[str, typer.Option("--label", help="What it is for, shown in lists.", show_default=False)]
 CACHED = "it may open something for up to 60 seconds more"
 
@@ -199,7 +194,7 @@ def create_key(
     *,
     as_json: AsObject = False,
 ) -> None:
-    """Make an API key.  Its secret is shown this once; only its SHA-256 is kept."""
+    """Make an API key.  Its secret is shown this once; only its SHA-256 is stored."""
     lifetime_s = duration_s(expires) if expires else None
     operator = session_of(context).deployment().operator
     secret, key = operator.create_key(tenant, role, list(vault or []), lifetime_s=lifetime_s, label=label)

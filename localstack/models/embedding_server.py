@@ -26,12 +26,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from localstack.models.serving import application, read_json, serve
-from localstack.models.weights import (
-    MULTILINGUAL_NAME,
-    PASSAGE_PREFIX,
-    QUERY_PREFIX,
-    write_tokenizer,
-)
+from localstack.models.weights import MULTILINGUAL_NAME, PASSAGE_PREFIX, QUERY_PREFIX, write_tokenizer
 
 MAX_TEXTS = 2048  # OpenAI's limit for one request
 
@@ -91,12 +86,7 @@ def reply(vectors: Sequence[bytes], tokens: int, *, model: str, as_base64: bool)
         }
         for index, vector in enumerate(vectors)
     ]
-    return {
-        "object": "list",
-        "data": data,
-        "model": model,
-        "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
-    }
+    return {"object": "list", "data": data, "model": model, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
 
 
 def floats(vector: bytes) -> list[float]:

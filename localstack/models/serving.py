@@ -30,12 +30,7 @@ class ProtocolError(Exception):
         'invalid_request_error'
         """
         return {
-            "error": {
-                "message": str(self),
-                "type": "invalid_request_error",
-                "param": self.param,
-                "code": self.code,
-            }
+            "error": {"message": str(self), "type": "invalid_request_error", "param": self.param, "code": self.code}
         }
 
 

@@ -62,7 +62,7 @@ def test_the_gate_fails_where_too_few_expected_texts_are_in_the_top_3(asked: Com
     assert evaluate(asked, "--gate", "0.5").exit_code == 0
     missed = evaluate(asked, "--gate", "0.8")
     assert missed.exit_code == 1
-    assert "gate MISSED: 50.0% of what is expected is in the top 3, 80% is wanted" in missed.stderr
+    assert "gate MISSED: 50.0% of what is expected is in the top 3, 80% is required" in missed.stderr
 
 
 def test_two_runs_are_compared_question_by_question(asked: CommandLine) -> None:

@@ -142,7 +142,7 @@ def test_restore_tells_what_came_back_and_that_keys_are_to_be_made(ragdrop: Comm
     assert result.exit_code == 0, result.stderr
     assert "acme: 1 documents indexed, 0 waiting in stages, 1 deleted" in result.stdout
     assert "acme: 1 failed: 1 EMPTY_DOCUMENT" in result.stdout
-    assert "acme: 1 chunks embedded, 0 with kept vectors" in result.stdout
+    assert "acme: 1 chunks embedded, 0 with stored vectors" in result.stdout
     assert "ragdrop key create acme" in result.stdout
     report = json.loads(ragdrop.run("restore", "--tenant", TENANT, "--json").stdout)
     assert (report["tenant"], report["created"], report["failed"]) == (TENANT, False, {"EMPTY_DOCUMENT": 1})

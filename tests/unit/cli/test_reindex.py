@@ -224,7 +224,7 @@ def test_ctrl_c_says_how_to_go_on_and_how_to_give_up(ragdrop: CommandLine) -> No
     result = ragdrop.run("reindex", *SMALLER)
 
     assert result.exit_code == 130
-    assert "the same command goes on where it was" in result.stderr
+    assert "the same command continues where it was" in result.stderr
     assert "ragdrop reindex --tenant acme --abort" in result.stderr
 
 
