@@ -11,7 +11,7 @@ from ragdrop.api.answer_shapes import CitationShape, ClaimShape, UnsupportedShap
 from ragdrop.api.http import Authenticate, RequestDeadline
 from ragdrop.domain.receipts import FeedbackKind, Receipt
 from ragdrop.domain.tenants import Caller
-from ragdrop.generate.receipts import StoreReceipts
+from ragdrop.generate.store_receipts import StoreReceipts
 
 
 class ReceiptDocument(BaseModel):

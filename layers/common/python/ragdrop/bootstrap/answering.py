@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ragdrop.generate.ask import Ask
     from ragdrop.generate.pipeline import ObservedAsk
     from ragdrop.generate.prompt import CondenseConversation, PreparePrompt
-    from ragdrop.generate.receipts import StoreReceipts
+    from ragdrop.generate.store_receipts import StoreReceipts
     from ragdrop.generate.verify import VerifyAnswer
     from ragdrop.operate.observe import ObserveQueries
     from ragdrop.past.as_of import PastViews
@@ -236,7 +236,7 @@ class GenerateParts:
     @cached_property
     def store_receipts(self) -> StoreReceipts:
         """Receipts of answers."""
-        from ragdrop.generate.receipts import StoreReceipts
+        from ragdrop.generate.store_receipts import StoreReceipts
 
         return StoreReceipts(receipts=self.ports.receipts, registry=self.ports.guarded_registry, clock=self.ports.clock)
 

@@ -11,7 +11,7 @@ from ragdrop.domain.chunks import Hit
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.models import ModelCall
 from ragdrop.domain.queries import Query
-from ragdrop.domain.retrieval import FoundDocument, Retrieval
+from ragdrop.domain.retrieval import FoundDocument, LinkedDocument, Retrieval
 
 AnswerStyle = Literal["brief", "normal", "detailed"]
 Group = Literal["critical", "relevant", "linked"]
@@ -30,7 +30,7 @@ ABSTENTIONS: dict[AbstainReason, str] = {
 
 
 def closest_text(documents: Sequence[FoundDocument]) -> str:
-    """What an abstention adds for people: the closest documents, and how to widen the search; empty without any."""
+    """The closest documents, and how to widen the search, for people who get an abstention; empty without documents."""
     if not documents:
         return ""
     lines = [f"- {document.key.vault_path}: {document.facts.title}" for document in documents]
@@ -42,9 +42,9 @@ WIDEN = "Ask in other words, name what it is about, or lower min_relevance to se
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A chunk as the model is shown it, under a number from 1.
+    """A chunk as shown to the model, with a number from 1.
 
-    `repeated` counts the characters at its start that the segment before it shows already.
+    `repeated` counts the characters at its start that the segment before shows already.
     """
 
     number: int
@@ -53,16 +53,13 @@ class Segment:
 
     @property
     def text(self) -> str:
-        """What is shown of the chunk."""
+        """The part of the chunk that is shown."""
         return self.hit.chunk.text[self.repeated :].lstrip("\n") if self.repeated else self.hit.chunk.text
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A document as the model is shown it: its group, and its segments in the order of the text.
-
-    `cut` says that not all of its text is shown.
-    """
+    """A document as shown to the model, with its segments in the order of the text; `cut` if some are left out."""
 
     document: FoundDocument
     group: Group
@@ -71,21 +68,20 @@ class Source:
 
     @property
     def characters(self) -> int:
-        """Of its text, as many as are shown."""
+        """Characters of its text that are shown."""
         return sum(len(segment.text) for segment in self.segments)
 
     @property
     def linked_from(self) -> str | None:
         """The path of the document whose link led to this one."""
-        origin = getattr(self.document, "linked_from", None)
-        return None if origin is None else str(getattr(origin, "vault_path", origin))
+        return self.document.linked_from.vault_path if isinstance(self.document, LinkedDocument) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """One sentence's evidence: `quote` is code points `start` to `end` of the parsed text of that version.
+    """The evidence of one sentence: `quote` is code points `start` to `end` of the parsed text of that version.
 
-    `attributed` says that the model did not cite it: the check found it among the sources.
+    `attributed`: the model did not cite it, the check found it among the sources.
     """
 
     marker: int
@@ -102,7 +98,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Excluded:
-    """A document that was found but not shown to the model, and why."""
+    """A document that was found but is not, or not whole, shown to the model, and why."""
 
     key: DocumentKey
     reason: str
@@ -110,7 +106,7 @@ class Excluded:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is shown to the model, in the order of the prompt, and which documents are not, or not whole."""
+    """The sources shown to the model, in the order of the prompt, and the documents left out or cut."""
 
     sources: list[Source] = field(default_factory=list)
     excluded: list[Excluded] = field(default_factory=list)
@@ -121,19 +117,16 @@ class Shown:
         return [segment for source in self.sources for segment in source.segments]
 
     def documents(self, *groups: Group) -> list[FoundDocument]:
-        """The documents of *groups*, of all where none is named."""
+        """The documents of *groups*, of all groups if none is named."""
         return [source.document for source in self.sources if not groups or source.group in groups]
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedSentence:
-    """A sentence of an answer: code points `start` to `end` of the answer's text, and what was found of it.
+    """A sentence of an answer: code points `start` to `end` of the answer's text, and the result of its check.
 
-    `reason` is what does not stand in the evidence (`words, number, date, name, negation, quote, unknown_marker`), or
-    which relation differs or is not certain (`cause, order, comparison, roles, condition, attribution, modality,
-    quantifier, several`), None where it is verified; `support` is the best share of words found, None for a sentence
-    that claims nothing (`not_a_claim`).
-    `attributed` says that it has no marker of the model's, and its evidence was found all the same.
+    `reason` and `support` are those of `groundcheck.Checked`; `unknown_marker` is a reason too.  `attributed`: the
+    model set no marker, and its evidence was found all the same.
     """
 
     start: int
@@ -148,11 +141,10 @@ class CheckedSentence:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What `/ask` gives.
+    """An answer of `/ask`; `text` is always a sentence, also for an abstention.
 
-    `text` is always a sentence, also when abstaining; `warnings` are those of the answer, beside the retrieval's;
-    `cost` is in the currency of the price table, None where the model has no price; `timings_ms` are those of the
-    answer's own stages.
+    `warnings` are those of the answer without the retrieval's; `cost` is in the currency of the price table, None if
+    the model has no price; `timings_ms` are those of the answer's stages.
     """
 
     text: str
@@ -173,12 +165,12 @@ class Answer:
 
     @property
     def unsupported(self) -> list[CheckedSentence]:
-        """The claims that their sources do not support, or contradict; spans are of `text`."""
+        """The claims that their sources contradict or do not support; spans are of `text`."""
         return [claim for claim in self.claims if claim.status in {"unsupported", "contradicted"}]
 
 
 def sentinel(text: str) -> AbstainReason | None:
-    """The reason that a model gives for not answering, if that is what *text* says.
+    """The reason for not answering if *text* is a sentinel, else None.
 
     >>> sentinel(" INSUFFICIENT_INFORMATION. "), sentinel("It is 7.")
     ('insufficient_information', None)
@@ -188,10 +180,9 @@ def sentinel(text: str) -> AbstainReason | None:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query, and how it is to be answered; None means that settings decide.
+    """A query, and how to answer it; None leaves it to the settings.
 
-    `system_prompt` and `prompt_template` are for roles that may; `max_context_tokens` is the whole context's;
-    `calls` of a chat model made the question of a conversation.
+    `max_context_tokens` is for the whole context; `calls` of a chat model condensed the question of a conversation.
     """
 
     query: Query

@@ -20,13 +20,12 @@ MAX_LISTED = 100  # chunks of a receipt that was too large
 MAX_QUOTE = 300  # characters of a quote in it
 MAX_ANSWER = 40_000  # characters of the answer in it: 160 KB at most
 
-
 FeedbackKind = Literal["right", "wrong", "missing"]
 
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What a caller said of an answer, in the caller's own words too; `at` is RFC 3339."""
+    """A caller's verdict on an answer, and the caller's words; `at` is RFC 3339."""
 
     kind: FeedbackKind
     text: str
@@ -35,16 +34,15 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What is kept of one answer.
+    """The record of one answer.
 
     Args:
-        id: 32 hexadecimal digits, random.
-        tenant: Whose answer it is.
+        id: 32 random hexadecimal digits.
         vaults: The scope of the key that asked; empty means all.
         documents: All documents that the body names: a purge of any of them removes the receipt.
         expires_at_s: Seconds since 1970.
-        body: JSON, as `GET /answers/{id}` gives it.
-        feedback: What callers said of the answer, the last word of each credential.
+        body: JSON, as `GET /answers/{id}` returns it.
+        feedback: The latest verdict of each credential.
     """
 
     id: str
@@ -56,10 +54,9 @@ class Receipt:
     feedback: Mapping[str, Feedback] = field(default_factory=dict)
 
     def visible_to(self, caller: Caller) -> bool:
-        """Whether *caller* may read it: of its own tenant, and nothing of it out of the key's vaults.
+        """Whether *caller* may read it: it is of the caller's tenant, and all of it is in the key's vaults.
 
-        Where no document was found the question itself is all there is: then the key that asked must not have had a
-        wider scope.
+        A receipt without documents still has the question: then the key that asked must not have had a wider scope.
 
         >>> receipt = Receipt("a", "acme", (), (DocumentKey("acme", "team", "a.md"),), 0, {})
         >>> [receipt.visible_to(Caller("acme", "reader", vaults)) for vaults in ((), ("team",), ("hr",))]
@@ -111,7 +108,7 @@ def sentence_fields(claim: CheckedSentence) -> dict[str, Any]:
 
 
 def answer_fields(answer: Answer) -> dict[str, Any]:
-    """What a receipt holds of an answer, by the names of the API: no text of a document but the quotes."""
+    """An answer by the names of the API, for a receipt: of the text of documents only the quotes."""
     retrieval = answer.retrieval
     return {
         "answer": answer.text,
@@ -142,24 +139,24 @@ def documents_of_answer(answer: Answer) -> tuple[DocumentKey, ...]:
 
 
 def shortened(body: Mapping[str, Any], *, max_bytes: int = MAX_RECEIPT_BYTES) -> dict[str, Any]:
-    """*body* with `shortened` false; where its JSON has over *max_bytes* bytes, with true and less of what is long.
+    """*body* with `shortened` false, or true and shorter lists and texts if its JSON is over *max_bytes* bytes.
 
-    Chunks beyond the first hundred and ends of quotes go first, then the end of the answer, then all citations, chunks
-    and unsupported sentences.
+    Chunks beyond the first hundred and ends of quotes go first, then the end of the answer and its sentences, then all
+    citations and chunks.
 
     >>> shortened({"answer": "yes", "retrieved": []})
     {'answer': 'yes', 'retrieved': [], 'shortened': False}
     """
-    kept = {**body, "shortened": False}
-    if _size(kept) <= max_bytes:
-        return kept
+    short = {**body, "shortened": False}
+    if _size(short) <= max_bytes:
+        return short
     quotes = [{**each, "quote": each["quote"][:MAX_QUOTE]} for each in body.get("citations", [])]
-    kept |= {"shortened": True, "retrieved": body.get("retrieved", [])[:MAX_LISTED], "citations": quotes}
-    if _size(kept) > max_bytes:
-        kept |= {"sentences": None, "unsupported": [], "answer": str(body.get("answer", ""))[:MAX_ANSWER]}
-    if _size(kept) > max_bytes:
-        kept |= {"citations": [], "retrieved": [], "documents": body.get("documents", [])[:MAX_LISTED]}
-    return kept
+    short |= {"shortened": True, "retrieved": body.get("retrieved", [])[:MAX_LISTED], "citations": quotes}
+    if _size(short) > max_bytes:
+        short |= {"sentences": None, "unsupported": [], "answer": str(body.get("answer", ""))[:MAX_ANSWER]}
+    if _size(short) > max_bytes:
+        short |= {"citations": [], "retrieved": [], "documents": body.get("documents", [])[:MAX_LISTED]}
+    return short
 
 
 def _size(body: Mapping[str, Any]) -> int:
@@ -167,7 +164,7 @@ def _size(body: Mapping[str, Any]) -> int:
 
 
 def _found(answer: Answer) -> list[tuple[str, FoundDocument]]:
-    """The documents found and their groups, in the prompt's order of groups; each once."""
+    """The documents found, each once, with their groups, in the prompt's order of groups."""
     retrieval = answer.retrieval
     groups = (("critical", retrieval.critical), ("relevant", retrieval.documents), ("linked", retrieval.linked))
     seen: dict[DocumentKey, tuple[str, FoundDocument]] = {}
@@ -190,7 +187,7 @@ def _document(document: FoundDocument, group: str) -> dict[str, Any]:
 
 
 def _retrieved(answer: Answer) -> list[dict[str, Any]]:
-    """The chunks that the model was shown, by their number, then those that were found and had no room."""
+    """The chunks shown to the model, by number, then those that had no room."""
     found = {chunk.hit.chunk_id: chunk for _, document in _found(answer) for chunk in document.chunks}
     shown = {segment.hit.chunk_id: segment for segment in answer.shown.segments}
     hits = {chunk_id: segment.hit for chunk_id, segment in shown.items()}

@@ -15,7 +15,7 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.generate.budget import CUT
 from ragdrop.generate.citations import AnswerReader
 from ragdrop.generate.prompt import PreparedPrompt, PreparePrompt
-from ragdrop.generate.receipts import StoreReceipts
+from ragdrop.generate.store_receipts import StoreReceipts
 from ragdrop.generate.verify import AskVerifier
 from ragdrop.ports import ChatModel, Completion, Prompt
 from ragdrop.ports.model_services import ClaimVerifier
@@ -137,7 +137,7 @@ class Ask:
         else:
             answer = replace(_abstention("insufficient_information", answer.retrieval), warnings=[CHANGED])
         answer = replace(answer, timings_ms=timer.stages, **spent(calls, self._prices))
-        return self._receipts.keep(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
+        return self._receipts.store(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
 
     def stream(self, question: Question, caller: Caller, deadline: Deadline) -> Iterator[AskEvent]:
         """The same, as it comes: what was found, text and checked citations, then the whole answer.
@@ -172,7 +172,7 @@ class Ask:
                 if not self._still_true(answer.citations, question, caller, deadline):
                     answer = replace(_abstention("insufficient_information", answer.retrieval), warnings=[CHANGED])
         answer = replace(answer, timings_ms=timer.stages, **spent(calls, self._prices))
-        yield self._receipts.keep(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
+        yield self._receipts.store(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
 
     def _finished(
         self, prepared: PreparedPrompt, prompt: Prompt, reader: AnswerReader, completion: Completion

@@ -26,7 +26,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def document_tokens(*, context: int, answer: int, prompt: int, system_prompt: str) -> int:
-    """Tokens left for documents: the context less the answer's and the prompt's reserve (or its true size).
+    """Tokens left for documents: the context without the reserves of answer and prompt, or the prompt's true size.
 
     >>> document_tokens(context=24_000, answer=2_000, prompt=500, system_prompt="")
     21500
@@ -52,14 +52,10 @@ def fit(
 ) -> Shown:
     """Choose what the model is shown, and number it.
 
-    Admitted in this order while there is room: critical documents, important ones, then by score, newest first, linked
-    ones last.  One that does not fit is shown by its matching chunks, a critical one up to a chunk's end; where not
-    even these fit it is skipped, and the next may fit.  Segments are numbered in the order of the prompt: critical,
-    relevant by score, linked by depth.
-
-    Args:
-        critical, relevant, linked: Found documents, best first.
-        tokens: Room for all of them together.
+    Documents, each list best first, are admitted in this order while there is room: critical ones, important ones, then
+    by score, newest first, linked ones last.  A document that does not fit is cut to its matching chunks, a critical
+    one to its first chunks.  If not even these fit it is skipped, and the next may fit.  Segments are numbered in the
+    order of the prompt: critical, relevant by score, linked by depth.
     """
     left = tokens
     admitted: dict[int, tuple[tuple[Hit, ...], bool]] = {}
@@ -104,15 +100,15 @@ def _taken(document: FoundDocument, group: Group, left: int) -> tuple[tuple[Hit,
     if _cost(whole) <= left:
         return whole, False
     left -= DOCUMENT_OVERHEAD_TOKENS
-    kept: list[Hit] = []
+    taken: list[Hit] = []
     for hit in whole if group == "critical" else tuple(found.hit for found in document.chunks):
         cost = _cost([hit]) - DOCUMENT_OVERHEAD_TOKENS
         if cost > left and group == "critical":
             break
         if cost <= left:
             left -= cost
-            kept.append(hit)
-    return tuple(sorted(kept, key=lambda hit: hit.chunk.ordinal)), True
+            taken.append(hit)
+    return tuple(sorted(taken, key=lambda hit: hit.chunk.ordinal)), True
 
 
 def smallest_cost(documents: Sequence[FoundDocument]) -> int:
@@ -121,13 +117,13 @@ def smallest_cost(documents: Sequence[FoundDocument]) -> int:
 
 
 def _whole(document: FoundDocument) -> tuple[Hit, ...]:
-    """The chunks that make its text, and those that matched elsewhere in it."""
+    """The chunks of its text that was found, and the chunks that matched elsewhere in it."""
     hits = {hit.chunk_id: hit for hit in (*document.parts, *(found.hit for found in document.chunks))}
     return tuple(sorted(hits.values(), key=lambda hit: hit.chunk.ordinal))
 
 
 def _segments(hits: Sequence[Hit], number: int) -> tuple[Segment, ...]:
-    """*hits* of one document in the order of its text, numbered from *number*; what two share is shown once."""
+    """*hits* of one document in the order of its text, numbered from *number*; overlaps are shown once."""
     ends = [0, *(hit.chunk.end for hit in hits)]
     overlaps = [max(0, end - hit.chunk.start) for end, hit in zip(ends, hits, strict=False)]
     return tuple(

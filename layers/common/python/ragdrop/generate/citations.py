@@ -33,7 +33,7 @@ class CitedAnswer:
 
     @property
     def unsupported(self) -> list[CheckedSentence]:
-        """The claims that their sources do not support; spans are of `text`."""
+        """The claims that their sources contradict or do not support; spans are of `text`."""
         return [claim for claim in self.claims if claim.status in {"unsupported", "contradicted"}]
 
 
@@ -77,7 +77,7 @@ class AnswerReader:
         self._bucket = bucket
         self._policy = policy
         self._raw = ""
-        self._text = ""  # what is read, without what was removed
+        self._text = ""  # read so far, without what was removed
         self._left = 0  # how much of it has been released
         self._since = 0  # where the text behind the last marker begins
         self._started = False
@@ -160,7 +160,7 @@ class AnswerReader:
 
     @property
     def _before(self) -> str:
-        """What was read, without the markers at its end."""
+        """The text read so far, without the markers at its end."""
         is_behind_marker = self._claims and not self._text[self._since :].strip()
         return self._text[: self._claims[-1].end] if is_behind_marker else self._text
 
@@ -252,7 +252,7 @@ class AnswerReader:
             claim = self._claim(span, checked, segments=numbers, attributed=True)
             settled += [*self._cited(checked, attributed=True), claim]
             self._refused = self._refused or (not checked.stands and self._policy == "abstain")
-        self._since = end - removed  # what is settled is not settled again
+        self._since = end - removed  # settled once
         self._claims += [each for each in settled if isinstance(each, CheckedSentence)]
         return settled, removed
 
@@ -312,7 +312,7 @@ class AnswerReader:
 
 
 def passage_of(segment: Segment) -> Passage:
-    """What the check reads of *segment*; spans count from the start of its document."""
+    """*segment* for the check; spans count from the start of its document."""
     hit = segment.hit
     about = " ".join((hit.facts.names, *hit.chunk.heading_path, hit.chunk.context))
     return Passage(hit.chunk.text, about, segment.number, hit.chunk.start)
@@ -323,7 +323,7 @@ def _begins(lead: str, word: str) -> bool:
 
 
 def _shown(segment: Segment) -> tuple[str, ...]:
-    """What the model was shown of *segment*."""
+    """The texts of *segment* that the model was shown."""
     hit = segment.hit
     return (hit.chunk.in_context, *hit.chunk.heading_path, hit.facts.title)
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from ragdrop.domain.answers import sentinel
 
 MAX_QUERY_CHARS = 1_000
-MAX_TOLD_TURNS = 12  # what was said before has little to do with the question
-MAX_TOLD_CHARS = 1_500  # of one turn
+MAX_TURNS = 12  # earlier turns have little to do with the question
+MAX_TURN_CHARS = 1_500
 
 INSTRUCTIONS = (
     "You rewrite the last question of a conversation so that it can be understood without the conversation: what its "
@@ -24,14 +24,14 @@ _PREFACE = re.compile(r"^(?:rewritten |standalone )?question:\s*", re.IGNORECASE
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one side said; `role` is user or assistant."""
+    """One message of a conversation; `role` is user or assistant."""
 
     role: str
     text: str
 
 
 def is_standalone(turns: Sequence[Turn]) -> bool:
-    """Whether the last question can be asked as it is: nothing was said before it, and it is short enough.
+    """Whether the last question can be asked unchanged: it is the only turn, and short enough.
 
     >>> is_standalone([Turn("user", "pump?")]), is_standalone([Turn("user", "pump?"), Turn("user", "and its code?")])
     (True, False)
@@ -40,17 +40,17 @@ def is_standalone(turns: Sequence[Turn]) -> bool:
 
 
 def condensing_request(turns: Sequence[Turn]) -> str:
-    """What the model is asked: the last turns as JSON, so that none of them can speak for us.
+    """The message to the model: the last turns as JSON, so that none of them can pass for an instruction.
 
     >>> print(condensing_request([Turn("user", "pump?"), Turn("user", "its code?")]))
     [{"role": "user", "content": "pump?"}, {"role": "user", "content": "its code?"}]
     """
-    told = [{"role": turn.role, "content": turn.text[-MAX_TOLD_CHARS:]} for turn in turns[-MAX_TOLD_TURNS:]]
-    return json.dumps(told, ensure_ascii=False)
+    last = [{"role": turn.role, "content": turn.text[-MAX_TURN_CHARS:]} for turn in turns[-MAX_TURNS:]]
+    return json.dumps(last, ensure_ascii=False)
 
 
 def read_condensed(reply: str) -> str | None:
-    """The question of a model's reply; None where it is none: empty, too long, or a sentinel.
+    """The question of a model's reply; None if the reply is empty, too long, or a sentinel.
 
     >>> read_condensed('Standalone question: "What is the code of the pump?"')
     'What is the code of the pump?'
@@ -62,9 +62,9 @@ def read_condensed(reply: str) -> str | None:
 
 
 def last_words(turns: Sequence[Turn]) -> str:
-    """The last question, with the user's questions before it as far as they fit, the latest first.
+    """The last question, after as many of the user's earlier questions as fit.
 
-    Of one that is too long by itself the end stays, from a word's beginning: there the question mostly stands.
+    A question that is too long is cut to its end, from the start of a word: the question is mostly there.
 
     >>> last_words([Turn("user", "Tell me of the pump."), Turn("assistant", "It is red."), Turn("user", "Its code?")])
     'Tell me of the pump. Its code?'
@@ -72,12 +72,12 @@ def last_words(turns: Sequence[Turn]) -> str:
     True
     """
     asked = [" ".join(turn.text.split()) for turn in turns if turn.role == "user"]
-    kept = asked[-1]
-    if len(kept) > MAX_QUERY_CHARS:
-        end = kept[-MAX_QUERY_CHARS:]
+    question = asked[-1]
+    if len(question) > MAX_QUERY_CHARS:
+        end = question[-MAX_QUERY_CHARS:]
         return end.partition(" ")[2] or end
     for earlier in reversed(asked[:-1]):
-        if len(earlier) + 1 + len(kept) > MAX_QUERY_CHARS:
+        if len(earlier) + 1 + len(question) > MAX_QUERY_CHARS:
             break
-        kept = f"{earlier} {kept}"
-    return kept
+        question = f"{earlier} {question}"
+    return question

@@ -10,7 +10,7 @@ from ragdrop.api.http import Authenticate, RequestDeadline
 from ragdrop.api.receipts import FeedbackShape, said_of
 from ragdrop.domain.receipts import FeedbackKind, Receipt
 from ragdrop.domain.tenants import Caller
-from ragdrop.generate.receipts import StoreReceipts
+from ragdrop.generate.store_receipts import StoreReceipts
 
 MAX_CHARACTERS = 2_000
 
@@ -69,7 +69,7 @@ def feedback_router(receipts: Callable[[], StoreReceipts], reader: Authenticate)
         deadline: RequestDeadline,
     ) -> FeedbackResponse:
         """Keep what the key says of an answer with its receipt, and for as long; the last word of a key counts."""
-        said = receipts().note_feedback(who, answer_id, body.kind, body.text, deadline)
+        said = receipts().store_feedback(who, answer_id, body.kind, body.text, deadline)
         return FeedbackResponse(
             request_id=request.state.request_id, answer_id=answer_id, kind=said.kind, text=said.text, at=said.at
         )

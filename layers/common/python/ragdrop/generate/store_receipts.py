@@ -1,4 +1,4 @@
-"""Store receipts: questions, answers and their evidence, for 30 days, and what callers say of the answers."""
+"""Store receipts: questions, answers, their evidence and the feedback on them, for 30 days."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import re
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from ragdrop.domain.answers import Answer, Question
@@ -38,23 +38,23 @@ from ragdrop.ports.shared_state import Receipts
 
 logger = logging.getLogger(__name__)
 
-NOT_KEPT = "the receipt of this answer could not be kept"
-PROMPTS = ("system_prompt", "prompt_template")  # of a request: their text is not kept
+NOT_STORED = "the receipt of this answer could not be stored"
+PROMPTS = ("system_prompt", "prompt_template")  # of a request: their text is not stored
 API_NAMES = {"content_types": "content_type", "categories": "category", "session_ids": "session_id"}
-MAX_FEEDBACK = 10  # credentials of which a receipt keeps the word: its item has at most 400 KB
+MAX_FEEDBACK = 10  # credentials with feedback on one answer: an item has at most 400 KB
 PAGE = 20  # receipts of a page of feedback
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
 class StoreReceipts:
-    """Writes the receipt of an answer before it leaves, and reads it again."""
+    """Write the receipt of an answer before the answer leaves, and read it again."""
 
     def __init__(self, *, receipts: Receipts, registry: Registry, clock: Callable[[], float]) -> None:
         self._receipts = receipts
         self._registry = registry
         self._clock = clock
 
-    def keep(
+    def store(
         self,
         answer: Answer,
         question: Question,
@@ -63,7 +63,7 @@ class StoreReceipts:
         prompt: Prompt | None,
         timings_ms: Mapping[str, float],
     ) -> Answer:
-        """The answer with the id of its receipt; with a warning and without an id where it could not be kept."""
+        """The answer with the id of its receipt; with a warning instead if the receipt could not be stored."""
         now_s = self._clock()
         expires_at_s = int(now_s) + RECEIPT_AGE_S
         receipt_id = uuid.uuid4().hex
@@ -80,17 +80,17 @@ class StoreReceipts:
         receipt = Receipt(receipt_id, caller.tenant, caller.vaults, documents, expires_at_s, shortened(body))
         try:
             self._receipts.put_receipt(receipt)
-        except (DependencyError, ConfigurationError) as exc:  # an answer is worth more than its receipt
-            logger.warning("a receipt could not be kept", extra={"code": exc.code})
-            return replace(answer, warnings=[*answer.warnings, NOT_KEPT])
+        except (DependencyError, ConfigurationError) as exc:  # the answer is worth more than its receipt
+            logger.warning("a receipt could not be stored", extra={"code": exc.code})
+            return replace(answer, warnings=[*answer.warnings, NOT_STORED])
         return replace(answer, id=receipt_id)
 
     def read(self, caller: Caller, receipt_id: str, deadline: Deadline) -> Receipt:
         """A receipt that *caller* may see.
 
         Raises:
-            NotFoundError: There is none, its 30 days have passed, a document of it was purged, or it is another's.
-            DatabaseError: It could not be read, or whether its documents were purged.
+            NotFoundError: There is none, it has expired, one of its documents was purged, or the caller may not see it.
+            DatabaseError: The receipt or the heads of its documents could not be read.
         """
         found = None
         if _ID.fullmatch(receipt_id):
@@ -99,14 +99,14 @@ class StoreReceipts:
             raise NotFoundError(f"there is no answer {receipt_id[:80]!r}")
         return found
 
-    def note_feedback(
+    def store_feedback(
         self, caller: Caller, receipt_id: str, kind: FeedbackKind, text: str, deadline: Deadline
     ) -> Feedback:
-        """Keep what *caller* says of an answer that it may see; its last word counts.
+        """Store the feedback of *caller* on an answer that it may see, in place of earlier feedback.
 
         Raises:
             NotFoundError, DatabaseError: As `read` does.
-            ConflictError: Ten others said something of it already.
+            ConflictError: Ten other credentials have feedback on it.
         """
         receipt = self.read(caller, receipt_id, deadline)
         if len({*receipt.feedback, caller.credential}) > MAX_FEEDBACK:
@@ -118,11 +118,11 @@ class StoreReceipts:
         return feedback
 
     def with_feedback(self, caller: Caller, cursor: str | None, deadline: Deadline) -> tuple[list[Receipt], str | None]:
-        """A page of the receipts that have feedback and that *caller* may see, and the cursor of the next page.
+        """A page of the receipts with feedback that *caller* may see, and the cursor of the next page.
 
         Raises:
             InvalidParamsError: The cursor is not one that was given out.
-            DatabaseError: They could not be read, or whether their documents were purged.
+            DatabaseError: The receipts or the heads of their documents could not be read.
         """
         if cursor is not None and not _ID.fullmatch(cursor):
             raise InvalidParamsError("the cursor is not one that was given out", field="cursor", value=cursor[:80])
@@ -132,7 +132,7 @@ class StoreReceipts:
         return [each for each in found if each.visible_to(caller) and not self._was_purged(each, deadline)], next_cursor
 
     def _was_purged(self, receipt: Receipt, deadline: Deadline) -> bool:
-        """Whether a document of it has no head any more: a purge may have run while the receipt was written."""
+        """Whether one of its documents has no head: a purge may have run while the receipt was written."""
         keys = receipt.documents
         for start in range(0, len(keys), MAX_VERIFIED):
             asked = keys[start : start + MAX_VERIFIED]
@@ -145,18 +145,18 @@ class StoreReceipts:
 
 
 def asked_fields(question: Question) -> dict[str, Any]:
-    """The question, and what else the request said, by the names of the API: `request` asks the same again.
+    """The question and the other fields of the request, by the names of the API: `request` asks the same again.
 
-    Prompts of the request's own are named, their text is not kept.
+    Prompts in the request are named in `request_left_out`; their text is not stored.
     """
     query = question.query
-    plain = {each.name: getattr(query, each.name) for each in fields(Query) if each.name not in {"text", "debug"}}
-    usual = asdict(Query(""))
+    defaults = asdict(Query(""))
+    given = {name: getattr(query, name) for name in defaults if name not in {"text", "debug"}}
+    given = {name: value for name, value in given.items() if value != defaults[name]}
     own = {"style": question.style, "model": question.model, "max_context_tokens": question.max_context_tokens}
-    said = {name: value for name, value in plain.items() if value != usual[name]}
-    said |= {name: value for name, value in own.items() if value is not None}
+    given |= {name: value for name, value in own.items() if value is not None}
     request = {
-        API_NAMES.get(name, name): list(value) if isinstance(value, tuple) else value for name, value in said.items()
+        API_NAMES.get(name, name): list(value) if isinstance(value, tuple) else value for name, value in given.items()
     }
     left_out = [name for name in PROMPTS if getattr(question, name) is not None]
     return {"question": query.text, "request": request, "request_left_out": left_out}

@@ -94,7 +94,7 @@ def test_a_receipt_that_cannot_be_written_costs_only_its_id(asked: World) -> Non
 
     assert answer.text.startswith("The pump's code is QX-5521")
     assert answer.id is None
-    assert answer.warnings == ["the receipt of this answer could not be kept"]
+    assert answer.warnings == ["the receipt of this answer could not be stored"]
 
 
 def test_a_receipt_is_kept_for_thirty_days(asked: World) -> None:
@@ -178,6 +178,6 @@ def test_nothing_of_a_receipt_is_logged(asked: World, caplog: pytest.LogCaptureF
     ask(asked)
 
     told = " ".join(str(record.__dict__) for record in caplog.records)
-    assert "a receipt could not be kept" in told
+    assert "a receipt could not be stored" in told
     assert "QX-5521" not in told
     assert "pump" not in told
