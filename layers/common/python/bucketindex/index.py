@@ -5,13 +5,11 @@ from __future__ import annotations
 import heapq
 import logging
 import secrets
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 
 from bucketindex.durable_copies import DurableCopies
@@ -23,7 +21,7 @@ from bucketindex.manifest import (
     SEGMENT,
     Removal,
     SegmentEntry,
-    all_that_fit,
+    fitting_one,
     merge_is_worth_asking,
     prefix_of,
     retired_name,
@@ -33,7 +31,7 @@ from bucketindex.manifest import (
 from bucketindex.rows import RevisionKey, StoredChunk, in_order
 from bucketindex.segment import OpenSegment
 from bucketindex.segment_view import Place, SegmentView
-from bucketindex.segment_writer import SegmentWriter
+from bucketindex.segment_writer import written_segment
 from bucketindex.vectors import sign_bytes
 from bucketindex.views import LayeredView, Views
 from ragdrop.domain.chunks import (
@@ -50,96 +48,26 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.errors import DatabaseError, DeadlineError, DependencyError, IndexLostError
+from ragdrop.errors import DeadlineError, DependencyError, IndexLostError
 from ragdrop.ports import ObjectStore
 from ragdrop.ports.indexes import SOME_BYTES, FindDead, IndexFaults, ManifestStore, Reading, SearchableIndex
 
-ASKED = 100  # revisions at once: what one batch read of heads takes
-
-
-class MergedRows:
-    """The rows of *segments*, in order; which documents are left is found when it is made.
-
-    Raises:
-        DeadlineError: The time was used up.
-    """
-
-    def __init__(self, view: SegmentView, segments: Sequence[OpenSegment], dead: FindDead, deadline: Deadline) -> None:
-        self._view = view
-        self._deadline = deadline
-        self._left = [each for batch in _batches(_documents(segments)) for each in self._alive(batch, dead)]
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no chunk is left."""
-        return not self._left
-
-    def __iter__(self) -> Iterator[StoredChunk]:
-        for order, places in groupby(self._left, key=lambda each: each[0]):
-            self._deadline.timeout_s(1.0, stage="index")
-            rows = [row for _, segment, number in places for row in self._rows(order, segment, number)]
-            yield from sorted(rows, key=lambda row: row.ordinal)
-
-    def _alive(self, batch: list[Place], dead: FindDead) -> list[Place]:
-        self._deadline.timeout_s(1.0, stage="index")
-        tenant = self._view.index.tenant
-        kept = [each for each in batch if self._chunks(each[1], each[2])]
-        found = {(DocumentKey(tenant, order[0], order[1]), order[2]) for order, _, _ in kept}
-        gone = dead(sorted(found, key=lambda each: (each[0].s3_key, each[1]))) if found else set()
-        return [each for each in kept if (DocumentKey(tenant, each[0][0], each[0][1]), each[0][2]) not in gone]
-
-    def _chunks(self, segment: OpenSegment, document: int) -> list[int]:
-        gone = self._view.gone(segment)
-        return [number for number in range(*segment.chunk_range(document)) if number not in gone]
-
-    def _rows(self, order: RevisionKey, segment: OpenSegment, document: int) -> Iterator[StoredChunk]:
-        numbers = self._chunks(segment, document)
-        encoded = segment.document_bytes(document)
-        size = segment.header.dimension
-        signs = sign_bytes(size)
-        for number, body in zip(numbers, segment.bodies(numbers, self._deadline), strict=True):
-            vector = bytes(segment.vectors[number * size : (number + 1) * size])
-            kept_signs = bytes(segment.signs[number * signs : (number + 1) * signs])
-            ordinal = segment.ordinals(number, number + 1)[0]
-            yield StoredChunk(order, ordinal, encoded, body, vector, kept_signs, segment.norms[number])
-
-
-def _documents(segments: Sequence[OpenSegment]) -> Iterator[Place]:
-    return heapq.merge(*map(_places, segments), key=lambda place: place[0])
-
-
-def _places(segment: OpenSegment) -> Iterator[Place]:
-    for order, number in segment.documents_from(("", "", -1)):
-        yield order, segment, number
-
-
-def _batches(places: Iterator[Place]) -> Iterator[list[Place]]:
-    batch: list[Place] = []
-    for place in places:
-        batch.append(place)
-        if len(batch) == ASKED:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
 logger = logging.getLogger(__name__)
-
+ASKED = 100  # revisions at once: what one batch read of heads takes
 MEDIA_TYPE = "application/vnd.ragdrop.segment"
-REWRITTEN_CHUNKS = 20_000  # segments of so many chunks are written again at once where something is removed from them
-RETIRED_S = 3_600.0  # how long a segment that is not live stays for readers of an older manifest
+REWRITTEN_CHUNKS = 20_000  # of segments that are rewritten at once when something is removed from them
+RETIRED_S = 3_600.0  # a retired segment stays so long for readers of an older manifest
 
 
 class BucketChunkIndex:
     """A ChunkIndex without a server.
 
     Args:
-        state: The state bucket.
+        state: The bucket of segments.
         manifests: Where the manifest of each index is.
         folder: Where local copies are; several processes may share it.
         max_bytes: Of all local copies together.
-        merge_above: Segments from which on a merge is due.
+        merge_above: Segments above which a merge is due.
         piece_bytes: Of one request to the bucket.
         clock: Seconds since 1970.
     """
@@ -173,7 +101,7 @@ class BucketChunkIndex:
         counts: ChangeCounts | None = None,
         queries: Sequence[CandidateQuery] = (),
     ) -> None:
-        """Read the manifest unless nothing changed since, fetch what is new and look for the words of *queries*."""
+        """Read the manifest unless nothing changed since, fetch new segments and search the words of *queries*."""
         self._views.current(index, deadline, counts=counts).look_ahead(queries, deadline)
 
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
@@ -184,8 +112,11 @@ class BucketChunkIndex:
         entry = self._written(index, in_order(chunks))
         manifest = self._views.change(index, lambda before: before.with_segment(entry), deadline)
         self._due[index] = merge_is_worth_asking(len(manifest.segments), self._merge_above)
-        if len(manifest.segments) > MAX_SEGMENTS:
-            self._merge_meanwhile(index, deadline)
+        if len(manifest.segments) > MAX_SEGMENTS:  # requested merges do not keep up
+            try:
+                self.merge(index, deadline)
+            except (DependencyError, DeadlineError) as exc:
+                logger.warning("segments could not be merged", extra={"tenant": index.tenant, "code": exc.code})
 
     def refresh(self, indexes: Iterable[IndexRef], deadline: Deadline) -> None:
         """Nothing to do: what the manifest lists is visible."""
@@ -198,11 +129,11 @@ class BucketChunkIndex:
         view, found = self._views.ask(index, lambda view: view.candidates(queries, deadline), deadline)
         if not view.lost.segments:
             return found
-        told = f"{len(view.lost.segments)} of {view.lost.of} segments of the index could not be read"
-        return [Candidates(each.vector, each.lexical, warning=told) for each in found]
+        warning = f"{len(view.lost.segments)} of {view.lost.of} segments of the index could not be read"
+        return [Candidates(each.vector, each.lexical, warning=warning) for each in found]
 
     def overlaid(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> SearchableIndex:
-        """What the index holds, and *chunks* beside it in a segment of this environment alone."""
+        """The index with *chunks* in one more segment, which only this environment has."""
         layered = LayeredView(self._views, self._files, index, chunks)
         layered.ready(index, deadline)
         return layered
@@ -211,21 +142,17 @@ class BucketChunkIndex:
         return self._views.ask(index, lambda view: view.read(ranges, deadline), deadline)[1]
 
     def nearest_of(
-        self,
-        index: IndexRef,
-        wanted: Vector | None,
-        revisions: Sequence[tuple[DocumentKey, int]],
-        deadline: Deadline,
+        self, index: IndexRef, wanted: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
     ) -> list[Hit]:
         return self._views.ask(index, lambda view: view.nearest_of(wanted, revisions, deadline), deadline)[1]
 
     def remove(
         self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
     ) -> int:
-        """Remove the document's chunks of some revisions; how many.
+        """Hide the chunks at once.
 
-        They are hidden at once.  Small segments are written again without them, and the old ones removed from the
-        bucket, with those that were merged lately; from large ones the next merge drops them.
+        Small segments are rewritten without them, and the old objects removed from the bucket, with those that were
+        merged lately; from large segments the next merge drops the chunks.
         """
         if key.tenant != index.tenant:
             return 0
@@ -258,7 +185,10 @@ class BucketChunkIndex:
         manifest = self._views.manifest(index)
         if not manifest.sequence:
             return 0
-        count = self._counted(index, deadline)
+        try:
+            count = self._views.current(index, deadline).count()
+        except IndexLostError:
+            count = 0
         self._views.delete(index)
         self._state.delete_prefix(prefix_of(index))
         self._files.forget(index)
@@ -272,15 +202,10 @@ class BucketChunkIndex:
         return self._due.pop(index, False)
 
     def merge(
-        self,
-        index: IndexRef,
-        deadline: Deadline,
-        dead: FindDead = lambda _: set(),
-        *,
-        everything: bool = False,
+        self, index: IndexRef, deadline: Deadline, dead: FindDead = lambda _: set(), *, everything: bool = False
     ) -> int:
         manifest = self._views.manifest(index)
-        chosen = all_that_fit(manifest.segments) if everything else to_merge(manifest.segments, above=self._merge_above)
+        chosen = fitting_one(manifest.segments) if everything else to_merge(manifest.segments, above=self._merge_above)
         if not chosen and manifest.removals:
             last = manifest.removals[-1].sequence
             chosen = [min((s for s in manifest.segments if s.sequence < last), key=lambda each: each.sequence)]
@@ -312,7 +237,7 @@ class BucketChunkIndex:
         self._views.forget(index)
         try:
             self._views.manifest(index)
-        except IndexLostError:  # all is written again, then; what it listed is removed in an hour
+        except IndexLostError:  # all is written again; segments that it listed are removed in an hour
             self._views.delete(index)
         lost = self._durable.lost(index, deadline)
         if lost:
@@ -322,40 +247,16 @@ class BucketChunkIndex:
         held = self._views.held(index)
         return () if held is None else held.lost.segments
 
-    def _counted(self, index: IndexRef, deadline: Deadline) -> int:
-        try:
-            return self._views.current(index, deadline).count()
-        except IndexLostError:
-            return 0
-
     def _written(self, index: IndexRef, rows: Iterable[StoredChunk]) -> SegmentEntry:
         """Write a segment of *rows* into the bucket."""
-        folder = Path(tempfile.mkdtemp(prefix="ragdrop-segment-"))
-        try:
-            tag = secrets.randbits(32)
-            name = f"{int(self._clock() * 1_000):014d}-{tag:08x}"
-            writer = SegmentWriter(folder, index, name, tag)
-            try:
-                for row in rows:
-                    writer.add(row)
-                written = writer.finish()
-            finally:
-                writer.close()
-            with written.path.open("rb") as body:
-                stored = self._state.put(segment_name(index, name), body, media_type=MEDIA_TYPE)
-            return replace(written.entry, etag=stored.etag)
-        except OSError as exc:
-            message = f"a segment of the index could not be written: {exc.strerror}"
-            raise DatabaseError(message, service="index") from exc
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def _merge_meanwhile(self, index: IndexRef, deadline: Deadline) -> None:
-        """Merge the smallest segments where merges that were asked for do not keep up; a failure is theirs."""
-        try:
-            self.merge(index, deadline)
-        except (DependencyError, DeadlineError) as exc:
-            logger.warning("segments could not be merged", extra={"tenant": index.tenant, "code": exc.code})
+        tag = secrets.randbits(32)
+        name = f"{int(self._clock() * 1_000):014d}-{tag:08x}"
+        with (
+            written_segment(index, name, tag, rows, what="a segment of the index") as (path, entry),
+            path.open("rb") as body,
+        ):
+            stored = self._state.put(segment_name(index, name), body, media_type=MEDIA_TYPE)
+        return replace(entry, etag=stored.etag)
 
     def _merge(
         self, index: IndexRef, those: Sequence[SegmentEntry], dead: FindDead, deadline: Deadline, *, purge: bool = False
@@ -366,7 +267,7 @@ class BucketChunkIndex:
         if len(segments) < len(names):
             return False
         merged = MergedRows(view, segments, dead, deadline)
-        entry = None if merged.is_empty else self._written(index, merged)
+        entry = self._written(index, merged) if merged else None
         after = self._views.change(index, lambda before: before.merged(names, entry), deadline)
         done = not names & {each.name for each in after.segments} and (
             entry is None or any(each.name == entry.name for each in after.segments)
@@ -379,6 +280,57 @@ class BucketChunkIndex:
             else:
                 self._state.put(retired_name(index, name), b"", media_type=MEDIA_TYPE)
         return done
+
+
+class MergedRows:
+    """The rows of *segments* as one, in order, without what was removed, replaced, or can never answer again.
+
+    Which documents are left is found when it is made.  Raises DeadlineError when the time is used up.
+    """
+
+    def __init__(self, view: SegmentView, segments: Sequence[OpenSegment], dead: FindDead, deadline: Deadline) -> None:
+        self._view = view
+        self._deadline = deadline
+        places = heapq.merge(*map(_places, segments), key=lambda place: place[0])
+        batches = iter(lambda: list(islice(places, ASKED)), [])
+        self._left = [each for batch in batches for each in self._alive(batch, dead)]
+
+    def __bool__(self) -> bool:
+        return bool(self._left)
+
+    def __iter__(self) -> Iterator[StoredChunk]:
+        for order, places in groupby(self._left, key=lambda each: each[0]):
+            self._deadline.timeout_s(1.0, stage="index")
+            rows = [row for _, segment, number in places for row in self._rows(order, segment, number)]
+            yield from sorted(rows, key=lambda row: row.ordinal)
+
+    def _alive(self, batch: list[Place], dead: FindDead) -> list[Place]:
+        self._deadline.timeout_s(1.0, stage="index")
+        tenant = self._view.index.tenant
+        with_chunks = [each for each in batch if self._chunks(each[1], each[2])]
+        found = {(DocumentKey(tenant, order[0], order[1]), order[2]) for order, _, _ in with_chunks}
+        gone = dead(sorted(found, key=lambda each: (each[0].s3_key, each[1]))) if found else set()
+        return [each for each in with_chunks if (DocumentKey(tenant, each[0][0], each[0][1]), each[0][2]) not in gone]
+
+    def _chunks(self, segment: OpenSegment, document: int) -> list[int]:
+        gone = self._view.gone(segment)
+        return [number for number in range(*segment.chunk_range(document)) if number not in gone]
+
+    def _rows(self, order: RevisionKey, segment: OpenSegment, document: int) -> Iterator[StoredChunk]:
+        numbers = self._chunks(segment, document)
+        encoded = segment.document_bytes(document)
+        size = segment.header.dimension
+        signs = sign_bytes(size)
+        for number, body in zip(numbers, segment.bodies(numbers, self._deadline), strict=True):
+            vector = bytes(segment.vectors[number * size : (number + 1) * size])
+            own_signs = bytes(segment.signs[number * signs : (number + 1) * signs])
+            ordinal = segment.ordinals(number, number + 1)[0]
+            yield StoredChunk(order, ordinal, encoded, body, vector, own_signs, segment.norms[number])
+
+
+def _places(segment: OpenSegment) -> Iterator[Place]:
+    for order, number in segment.documents_from(("", "", -1)):
+        yield order, segment, number
 
 
 def _seconds(rfc3339: str) -> float:

@@ -33,7 +33,7 @@ _MARKS = re.compile("[\u0300-\u036f]+")
 
 @lru_cache(maxsize=1)
 def analyzer() -> TextAnalyzer:
-    """Split what `spaced` gives at blanks, fold accents that are letters of their own, and stem English words."""
+    """Split the text of `spaced` at blanks, fold letters with strokes, and stem English words."""
     return (
         TextAnalyzerBuilder(Tokenizer.whitespace())
         .filter(Filter.ascii_fold())
@@ -43,10 +43,10 @@ def analyzer() -> TextAnalyzer:
 
 
 def spaced(texts: Iterable[str]) -> tuple[str, str]:
-    """The words of *texts*, folded, with blanks between them, and apart from them the English stop words.
+    """The folded words of *texts* with blanks between them, and separately the English stop words.
 
-    A joined term also stands whole, with underscores: a code found as written then ranks above one found in pieces.
-    Stop words are asked for only where there is nothing else, and would count in the length of what is.
+    A joined term is also one word, with underscores: a code found as written then ranks above one found in pieces.
+    Stop words are searched only if a query has no others, and would count in the length of a text.
 
     >>> spaced(["The pump's code: QX-5521", "Größe"])
     ('pump s pump_s code qx 5521 qx_5521 grosse', 'the')
@@ -58,7 +58,7 @@ def spaced(texts: Iterable[str]) -> tuple[str, str]:
 
 
 def query_terms(text: str) -> tuple[list[str], bool]:
-    """The terms that a question asks for, each once, at most 128; whether they are stop words, for want of others.
+    """The terms of a question, each once, at most 128; whether they are stop words, because it has no others.
 
     >>> query_terms("What are the pumps of QX-5521?")
     (['what', 'pump', 'qx', '5521', 'qx_5521'], False)
@@ -71,7 +71,7 @@ def query_terms(text: str) -> tuple[list[str], bool]:
 
 
 def _folded(text: str) -> str:
-    """*text* in one case without accents; what is raised behind a number or a word is a word apart.
+    """*text* in one case without accents; a superscript behind a number or a word is a separate word.
 
     >>> _folded("10⁶ l of H₂O, 7 m², pump³, Seal™"), _folded("10<sup>6</sup> l of H<sub>2</sub>O")
     ('10 6 l of h2o, 7 m2, pump 3, seal ', '10 6 l of h2o')
@@ -108,7 +108,7 @@ Ranges = list[tuple[int, int]]
 
 
 def facet(kind: str, *values: str) -> str:
-    r"""The facet of a value.
+    r"""The facet of a value: one word for each value that a document can be filtered by.
 
     >>> facet("tag", "red")
     'tag\x1fred'
@@ -118,12 +118,12 @@ def facet(kind: str, *values: str) -> str:
 
 
 def revision_facet(vault: str, path: str, revision: int) -> str:
-    """The facet of one revision, by which it can be left out."""
+    """The facet of one revision, which excludes it."""
     return facet("revision", vault, path, str(revision))
 
 
 def facets_of(vault: str, path: str, facts: Facts) -> list[str]:
-    r"""What a document can be filtered by, but for its revision.
+    r"""The facets of a document, but for its revision.
 
     >>> [each.split("\x1f") for each in facets_of("team", "a/b.md", Facts("t", "v", ""))][:3]
     [['vault', 'team'], ['folder', 'team', 'a'], ['folder', 'team', 'a/b.md']]
@@ -143,12 +143,9 @@ def facets_of(vault: str, path: str, facts: Facts) -> list[str]:
 
 
 def groups_of(filters: Filters, vaults: Iterable[str], dates: Iterable[str]) -> list[tuple[str, ...]]:
-    """What documents must have: one facet of each group.
+    """The groups of facets of which documents must have one each, given all *vaults* and *dates* of a view.
 
-    Args:
-        filters: Of a query.
-        vaults: All that the view holds: a folder of no vault is one in each.
-        dates: All dates that it holds.
+    A folder without a vault is one in each vault.
     """
     fields = (
         ("vault", filters.vaults),
@@ -187,12 +184,9 @@ def _within(date: str, filters: Filters) -> bool:
 
 
 def admitted(facets: Mapping[str, Sequence[int]], wanted: FacetFilter, documents: int) -> Ranges:
-    """The documents of a segment that have one facet of each group.
+    """The documents of a segment that have one facet of each group; `without` does not count here.
 
-    Args:
-        facets: The segment's: first document and the one behind the last, of each run, one after another.
-        wanted: `without` does not count here.
-        documents: How many the segment has.
+    *facets* of the segment are flat runs: first document, the one behind the last, and so on.
 
     >>> admitted({"a": [0, 2, 5, 6], "b": [1, 9], "c": [8, 9]}, FacetFilter((("a", "c"), ("b",))), 9)
     [(1, 2), (5, 6), (8, 9)]
@@ -224,7 +218,7 @@ def split(ranges: Ranges, gone: Iterable[int]) -> Ranges:
 
 
 def numbering(ranges: Ranges) -> Callable[[int], int]:
-    """Gives the number at each place where *ranges* stand one after another.
+    """A function that gives the number at each place of concatenated *ranges*.
 
     >>> [numbering([(3, 5), (7, 9)])(place) for place in range(4)]
     [3, 4, 7, 8]
@@ -270,7 +264,7 @@ META = "meta.json"
 OWN_FILES = (META, ".managed.json", ".tantivy-meta.lock", ".tantivy-writer.lock")
 HEAP_BYTES = 64 << 20  # tantivy writes what does not fit as another of its segments
 WORDS, STOPS, FACETS, PLACE = "words", "stops", "facets", "place"
-MORE = 16  # hits beyond the limit that are asked for, so that equal scores are ordered by chunk id at the limit too
+MORE = 16  # hits requested beyond the limit, so that equal scores are ordered by chunk id at the limit too
 MAX_ASKED = 1 << 20
 
 
@@ -284,21 +278,10 @@ def schema() -> tantivy.Schema:
     return builder.build()
 
 
-def place_of(tag: int, number: int) -> int:
-    """A chunk of a view as one number: the tag of its segment, and its own.
-
-    >>> divmod(place_of(3, 7), 1 << 32)
-    (3, 7)
-    """
-    return (tag << 32) | number
-
-
 class LexicalWriter:
-    """Writes the lexical part of one segment into *folder*, chunk by chunk in the order of their numbers.
+    """Writes the lexical part of one segment into an empty *folder*, chunk by chunk in the order of their numbers.
 
-    Args:
-        folder: An empty one.
-        tag: Of the segment, below 2 to the 32nd; no other segment of the tenant has it.
+    A chunk's place in a view is one number: *tag* of its segment, below 2 to the 32nd, then its own in 32 bits.
     """
 
     def __init__(self, folder: Path, tag: int) -> None:
@@ -310,18 +293,17 @@ class LexicalWriter:
         self._number = 0
 
     def add(self, words: str, stops: str, facets: Iterable[str]) -> None:
-        """Add the next chunk."""
         document = tantivy.Document()
         document.add_text(WORDS, words)
         document.add_text(STOPS, stops)
         for facet in facets:
             document.add_text(FACETS, facet)
-        document.add_unsigned(PLACE, place_of(self._tag, self._number))
+        document.add_unsigned(PLACE, (self._tag << 32) | self._number)
         self._writer.add_document(document)
         self._number += 1
 
     def finish(self) -> tuple[list[Path], list[Mapping[str, Any]]]:
-        """Commit; the files, and how tantivy's list names them."""
+        """Commit; the files, and tantivy's list of them."""
         self._writer.commit()
         self._writer.wait_merging_threads()
         files = sorted(each for each in self._folder.iterdir() if each.name not in OWN_FILES)
@@ -360,7 +342,7 @@ class FacetFilter:
 
 
 class LexicalSearch:
-    """Searches the folder of a view."""
+    """Searches the folder of a view, which has the files of all its segments."""
 
     def __init__(self, folder: Path) -> None:
         index = tantivy.Index.open(str(folder))

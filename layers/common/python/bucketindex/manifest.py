@@ -25,10 +25,10 @@ class SegmentEntry:
         tag: Its number in the lexical search of a view.
         sequence: The manifest's when it was added: of two chunks of one id the later one counts.
         chunks: How many it has, removed ones too.
-        core_bytes: Of the file, those that are fetched when it is opened.
-        size_bytes: Of the file.
+        core_bytes: Bytes of the file that are fetched when it is opened.
+        size_bytes: Bytes of the file.
         header_sha256: Of the beginning of the file, which has the checksums of the rest.
-        etag: Of the object as it was written, which changes with every overwrite; empty where it is not known.
+        etag: Of the object as it was written, which changes with every overwrite; empty if unknown.
     """
 
     name: str
@@ -86,9 +86,9 @@ class Manifest:
         return self if segments == self.segments else replace(self, sequence=self.sequence + 1, segments=segments)
 
     def merged(self, names: Iterable[str], entry: SegmentEntry | None) -> Manifest | None:
-        """This manifest with *entry*, or nothing, in place of segments; None where one of them is not live any more.
+        """This manifest with *entry*, or nothing, in place of segments; None if one of them is no longer live.
 
-        The new one has the sequence of the last that it replaces, so that what was added or removed since counts.
+        The new one has the sequence of the last that it replaces, so that later additions and removals count.
         """
         replaced = set(names)
         held = [each for each in self.segments if each.name in replaced]
@@ -103,12 +103,11 @@ class Manifest:
         return Manifest(self.sequence + 1, tuple(left), removals)
 
     def without(self, names: Iterable[str]) -> Manifest | None:
-        """This manifest without those of the named segments that it still lists; None where it lists none of them."""
+        """This manifest without the named segments; None if it lists none of them."""
         listed = {each.name for each in self.segments} & set(names)
         return self.merged(listed, None) if listed else None
 
     def encoded(self) -> str:
-        """As it is kept."""
         segments = [each.stored for each in self.segments]
         etags = {each.name: each.etag for each in self.segments if each.etag}  # apart: older readers know 7 fields
         removals = [[getattr(each, name) for name in Removal.__slots__] for each in self.removals]
@@ -117,7 +116,7 @@ class Manifest:
 
 
 def decoded(text: str | None) -> Manifest:
-    """Read what `Manifest.encoded` wrote; an empty one where nothing was written yet.
+    """Read what `Manifest.encoded` wrote; an empty one for None.
 
     Raises:
         IndexLostError: It cannot be read.
@@ -138,9 +137,9 @@ def decoded(text: str | None) -> Manifest:
 
 
 def to_merge(segments: Iterable[SegmentEntry], *, above: int = MERGE_ABOVE) -> list[SegmentEntry]:
-    """Which segments are to become one: the smallest, as many as leave a few; none where there are few already.
+    """The segments to merge: the smallest, as many as leave a few; none if there are few already.
 
-    A larger one joins where it is hardly larger than the smaller ones together, so that sizes stay far apart and each
+    A larger one joins if it is hardly larger than the smaller ones together, so that sizes stay far apart and each
     chunk is written about once for every doubling.
 
     >>> sizes = [100_000, 4_000, 40, 30, 30, 20, 20, 10]
@@ -163,11 +162,11 @@ def to_merge(segments: Iterable[SegmentEntry], *, above: int = MERGE_ABOVE) -> l
     return chosen if len(chosen) > 1 else []
 
 
-def all_that_fit(segments: Iterable[SegmentEntry]) -> list[SegmentEntry]:
-    """As many segments, the smallest first, as one may hold.
+def fitting_one(segments: Iterable[SegmentEntry]) -> list[SegmentEntry]:
+    """As many segments, the smallest first, as fit into one.
 
     >>> segments = [SegmentEntry(str(size), 1, 1, size, 0, 0, "") for size in (200_000, 60_000, 10)]
-    >>> [each.chunks for each in all_that_fit(segments)]
+    >>> [each.chunks for each in fitting_one(segments)]
     [10, 60000]
     """
     chosen: list[SegmentEntry] = []
@@ -179,7 +178,7 @@ def all_that_fit(segments: Iterable[SegmentEntry]) -> list[SegmentEntry]:
 
 
 def merge_is_worth_asking(segments: int, above: int = MERGE_ABOVE) -> bool:
-    """Whether a writer that made so many segments asks for a merge: not each of many writers does.
+    """Whether a writer that left so many segments requests a merge: only some of many writers do.
 
     >>> [count for count in range(14) if merge_is_worth_asking(count)]
     [8, 10, 12]
@@ -202,5 +201,5 @@ def segment_name(index: IndexRef, name: str) -> str:
 
 
 def retired_name(index: IndexRef, name: str) -> str:
-    """The empty object that says since when a segment is not live any more."""
+    """The empty object whose time says since when a segment is not live."""
     return f"{prefix_of(index)}{name}{RETIRED}"

@@ -1,4 +1,4 @@
-"""A chunk as a segment keeps it: bytes that are written once and copied when segments are merged."""
+"""A chunk as a segment stores it: bytes that are written once and copied when segments are merged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RevisionKey = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """One revision with its facts, as the chunks that follow each other in a segment share it."""
+    """One revision with its metadata, which its chunks in a segment share."""
 
     key: DocumentKey
     revision: int
@@ -32,16 +32,12 @@ class StoredDocument:
 
     @property
     def order(self) -> RevisionKey:
-        """What documents are ordered by."""
         return self.key.vault, self.key.path, self.revision
 
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """One chunk on its way into a segment: the bytes that are kept, and the length of its vector.
-
-    `numbers` is the quantised vector, `signs` its signs, `norm` its length: 0 of one without direction.
-    """
+    """One chunk to be stored: `numbers` is the quantised vector, `signs` its signs, `norm` its length or 0."""
 
     order: RevisionKey
     ordinal: int
@@ -53,14 +49,14 @@ class StoredChunk:
 
 
 def row_of(chunk: IndexedChunk) -> StoredChunk:
-    """The row of a chunk; a vector without direction is kept as zeros."""
+    """The row of a chunk; a vector without direction is stored as zeros."""
     key, piece = chunk.key, chunk.chunk
     facts = {name: getattr(chunk.facts, name) for name in _FACTS}
     document = {"vault": key.vault, "path": key.path, "revision": chunk.revision, "facts": facts}
     links = [[link.target, link.text] for link in chunk.links]
     body: list[Any] = [piece.ordinal, piece.start, piece.end, piece.page, piece.heading_path, piece.context]
     body += [piece.after, links, piece.text]
-    if piece.places:  # a row without any is as readers of older versions know it
+    if piece.places:  # a row without any is readable by older versions
         body.append(piece.places)
     numbers = quantised(chunk.vector) if has_direction(chunk.vector) else bytes(len(chunk.vector))
     return StoredChunk(
@@ -86,11 +82,7 @@ def _encoded(value: object) -> bytes:
 
 @lru_cache(maxsize=2_048)
 def document_of(tenant: str, encoded: bytes) -> StoredDocument:
-    """Read the bytes of a document.
-
-    Raises:
-        IndexLostError: They are damaged.
-    """
+    """Decode a document; raises IndexLostError if it is damaged."""
     try:
         found = json.loads(encoded)
         facts = found["facts"]
@@ -101,11 +93,7 @@ def document_of(tenant: str, encoded: bytes) -> StoredDocument:
 
 
 def chunk_of(body: bytes) -> tuple[Chunk, tuple[Link, ...]]:
-    """Read the bytes of a chunk: itself, and the links that stand with it.
-
-    Raises:
-        IndexLostError: They are damaged.
-    """
+    """Decode a chunk and its links; raises IndexLostError if it is damaged."""
     try:
         fields_: list[Any] = from_json(body) if b"\xed" not in body else json.loads(body)  # a lone surrogate begins so
         ordinal, start, end, page, headings, context, after, links, text, *later = fields_
@@ -117,7 +105,7 @@ def chunk_of(body: bytes) -> tuple[Chunk, tuple[Link, ...]]:
 
 
 def hit_of(document: StoredDocument, body: bytes) -> Hit:
-    """The chunk *body* of *document* as one that was read and not searched."""
+    """The chunk *body* of *document*, as read and not searched."""
     chunk, links = chunk_of(body)
     id_ = chunk_id(document.key, document.revision, chunk.ordinal)
     return Hit(document.key, document.revision, chunk, document.facts, 0.0, () if chunk.ordinal else links, id_)
@@ -131,6 +119,6 @@ def as_found(hit: Hit, score: float, cosine: float | None) -> Hit:
 
 
 def searched_texts(document: StoredDocument, chunk: Chunk) -> tuple[str, ...]:
-    """What of a chunk is found by words."""
+    """The texts of a chunk that a lexical search finds."""
     facts = document.facts
     return chunk.in_context, facts.names, *chunk.heading_path, *facts.tags

@@ -63,10 +63,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a segment says of itself.
+    """The metadata of a segment.
 
-    `lexical_files` are the names and sizes of the files in the section `lexical`; `lexical_segments` is how tantivy's
-    own list names them.  `without_direction` counts chunks that no vector search finds.
+    `lexical_files` are the names and sizes of the files in the section `lexical`; `lexical_segments` is tantivy's list
+    of them.  `without_direction` counts chunks that no vector search finds.
     """
 
     tenant: str
@@ -87,7 +87,6 @@ class Header:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of the whole file."""
         return self.sections["texts"].start + self.sections["texts"].size
 
 
@@ -106,22 +105,14 @@ def write_header(target: BinaryIO, header: Mapping[str, Any], sizes: Mapping[str
 
 
 def header_bytes(beginning: bytes) -> int:
-    """How many bytes of the file its header ends at.
-
-    Raises:
-        IndexLostError: It is no segment.
-    """
+    """Where the header of a file ends, in bytes; raises IndexLostError if it is no segment."""
     if len(beginning) < PREFIX_BYTES or not beginning.startswith(MAGIC):
         raise IndexLostError("a segment of the index is damaged: it does not begin as one")
     return PREFIX_BYTES + int.from_bytes(beginning[len(MAGIC) : PREFIX_BYTES], "little")
 
 
 def read_header(beginning: bytes) -> Header:
-    """The header of a file that begins so.
-
-    Raises:
-        IndexLostError: It is damaged, or not whole.
-    """
+    """The header of a file that begins so; raises IndexLostError if it is damaged, or not whole."""
     end = header_bytes(beginning)
     try:
         fields = json.loads(beginning[PREFIX_BYTES:end])
@@ -150,21 +141,13 @@ def block_sum(block: bytes) -> int:
 
 ReadTexts = Callable[[Sequence[tuple[int, int]], Deadline], list[bytes]]
 """The bytes of some ranges of the section `texts`; raises DatabaseError where they cannot be had."""
-MASKS = 64  # kept of a segment, one for each filter that was asked for
+MASKS = 64  # cached of a segment, one a filter
 KnownChunks = BoundedCache[tuple[object, int], Hit]
 """Chunks that were read, by their segment and number: a segment never changes."""
 
 
 class OpenSegment:
-    """One segment, read from a local copy.
-
-    Args:
-        name, tag, sequence: Its own, as the manifest has them.
-        header: What it says of itself.
-        core: Its file up to `lexical`.
-        read_texts: Reads ranges of `texts`.
-        known: Keeps chunks that were read.
-    """
+    """One segment, read from a local copy: *core* is its file up to `lexical`, *known* caches chunks that were read."""
 
     def __init__(
         self,
@@ -199,7 +182,6 @@ class OpenSegment:
 
     @property
     def chunks(self) -> int:
-        """How many it has."""
         return self.header.chunks
 
     @cached_property
@@ -212,20 +194,17 @@ class OpenSegment:
         return found
 
     def document(self, number: int) -> StoredDocument:
-        """A document by its number."""
         start, end = self._document_starts[number], self._document_starts[number + 1]
         return document_of(self.header.tenant, bytes(self._documents[start:end]))
 
     def document_bytes(self, number: int) -> bytes:
-        """The bytes of a document, as another segment takes them."""
         return bytes(self._documents[self._document_starts[number] : self._document_starts[number + 1]])
 
     def document_of_chunk(self, number: int) -> int:
-        """The number of the document that a chunk is of."""
         return bisect_right(self._first_chunks, number) - 1
 
     def chunk_range(self, document: int) -> tuple[int, int]:
-        """The number of a document's first chunk, and that behind its last."""
+        """The numbers of a document's first chunk, and of the one behind its last."""
         return self._first_chunks[document], self._first_chunks[document + 1]
 
     def ordinals(self, first: int, behind: int) -> Sequence[int]:
@@ -239,7 +218,6 @@ class OpenSegment:
         return range(low, max(low, self._place((vault, path, before))))
 
     def chunks_of(self, vault: str, path: str, revision: int) -> range:
-        """The numbers of a revision's chunks."""
         found = self.documents_of(vault, path, revision, revision + 1)
         return range(self._first_chunks[found.start], self._first_chunks[found.stop])
 
@@ -250,7 +228,6 @@ class OpenSegment:
             yield self.document(number).order, number
 
     def digests(self) -> Iterator[int]:
-        """The digests of its revisions."""
         return iter(self._digests)
 
     def documents_with(self, digest: int) -> Iterator[int]:
@@ -261,11 +238,9 @@ class OpenSegment:
             at += 1
 
     def bodies(self, numbers: Sequence[int], deadline: Deadline) -> list[bytes]:
-        """The bytes of some chunks."""
         return self._read_texts([(self._text_starts[each], self._text_starts[each + 1]) for each in numbers], deadline)
 
     def hits(self, numbers: Iterable[int], deadline: Deadline) -> dict[int, Hit]:
-        """Some chunks by their numbers, as read and not searched."""
         found = {each: self._known.get((self._own, each), now_s=0.0) for each in numbers}
         hits = {each: hit for each, hit in found.items() if hit is not None}
         missing = [each for each in found if each not in hits]
@@ -276,15 +251,24 @@ class OpenSegment:
         return hits
 
     def left_out(self, wanted: FacetFilter) -> tuple[int, int]:
-        """Which chunks a filter and what has no direction leave out, 255 a byte, as one number; how many are left."""
-        held = self._masks.get(wanted, now_s=0.0)
-        if held is None:
-            held = self._mask(self.ranges(wanted))
-            self._masks.put(wanted, held, now_s=0.0)
-        return held
+        """A mask of the chunks that a filter excludes or that have no direction, and how many chunks are left.
+
+        The mask is one number with a byte a chunk, 255 for an excluded one.
+        """
+        cached = self._masks.get(wanted, now_s=0.0)
+        if cached is not None:
+            return cached
+        mask = bytearray(b"\xff") * self.chunks
+        for first, behind in self.ranges(wanted):
+            mask[first:behind] = bytes(behind - first)
+        for number in self.without_direction:
+            mask[number] = 255
+        found = int.from_bytes(mask, "little"), mask.count(0)
+        self._masks.put(wanted, found, now_s=0.0)
+        return found
 
     def ranges(self, wanted: FacetFilter) -> Ranges:
-        """The chunks that a filter leaves, as ranges of numbers."""
+        """The chunks that pass a filter, as ranges of numbers."""
         if not wanted.groups:
             return [(0, self.chunks)]
         found = admitted(self.facets, wanted, self.header.documents)
@@ -309,24 +293,9 @@ class OpenSegment:
             return vectors[ranges[0][0] * size : ranges[0][1] * size]
         return b"".join([vectors[first * size : behind * size] for first, behind in ranges])
 
-    def _mask(self, ranges: Ranges) -> tuple[int, int]:
-        mask = bytearray(b"\xff") * self.chunks
-        for first, behind in ranges:
-            mask[first:behind] = bytes(behind - first)
-        for number in self.without_direction:
-            mask[number] = 255
-        return int.from_bytes(mask, "little"), mask.count(0)
-
     def _place(self, order: RevisionKey) -> int:
         """How many documents come before *order*."""
-        low, high = 0, self.header.documents
-        while low < high:
-            middle = (low + high) // 2
-            if self.document(middle).order < order:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+        return bisect_left(range(self.header.documents), order, key=lambda number: self.document(number).order)
 
     def _section(self, name: str) -> memoryview:
         section = self.header.sections[name]

@@ -46,7 +46,6 @@ from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, IndexLostError
 
 AHEAD = 64  # questions of one view whose words were looked for, and whose vectors are not there yet
-_VAULT, _DATE = facet("vault", ""), facet(DATE, "")
 Place = tuple[RevisionKey, OpenSegment, int]
 """A document of a segment: its order and number."""
 Scored = tuple[float, OpenSegment, int]
@@ -65,15 +64,7 @@ class Lost:
 
 
 class SegmentView:
-    """The live segments of an index.
-
-    Args:
-        index: Whose they are.
-        manifest: Where they stand.
-        segments: Opened, the latest last.
-        lexical: The search over their words; None where there are none.
-        lost: Those that could not be opened.
-    """
+    """The live segments of an index at one moment, the latest last; *lexical* is None if there are none."""
 
     def __init__(
         self,
@@ -95,14 +86,13 @@ class SegmentView:
 
     @cached_property
     def _vaults(self) -> list[str]:
-        return self._values(_VAULT)
+        return self._values(facet("vault", ""))
 
     @cached_property
     def _dates(self) -> list[str]:
-        return self._values(_DATE)
+        return self._values(facet(DATE, ""))
 
     def _values(self, kind: str) -> list[str]:
-        """All values of facets of a kind."""
         return sorted({name[len(kind) :] for each in self.segments for name in each.facets if name.startswith(kind)})
 
     def count(self) -> int:
@@ -113,13 +103,13 @@ class SegmentView:
         return self._gone[segment.tag]
 
     def look_ahead(self, queries: Sequence[CandidateQuery], deadline: Deadline) -> None:
-        """Find what the words of *queries* find, and read it: `candidates` of the same queries uses it, once."""
-        with suppress(DatabaseError):  # the search meets it again, and knows what to do
+        """Search the words of *queries* and read the hits: `candidates` of the same queries uses them, once."""
+        with suppress(DatabaseError):  # the search meets the error again, and handles it
             for query in queries:
                 deadline.timeout_s(1.0, stage="index")
                 facets = self._facets(query)
                 worded = self._worded(query.text, facets, query.limit)
-                self._known(worded, deadline)  # the segments keep it
+                self._known(worded, deadline)  # the segments cache it
                 self._ahead.put((query.text, facets, query.limit), worded, now_s=0.0)
 
     def candidates(self, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
@@ -149,7 +139,7 @@ class SegmentView:
     def nearest_of(
         self, vector: Vector | None, revisions: Iterable[tuple[DocumentKey, int]], deadline: Deadline
     ) -> list[Hit]:
-        """Of each revision the nearest chunk, or the first one, with the links of the first; best first."""
+        """Of each revision the nearest chunk, or the first one, with the links of the first."""
         wanted = WantedVector(vector)
         chosen: list[tuple[Scored, Scored]] = []
         for key, revision in sorted(set(revisions), key=lambda each: (each[0].s3_key, each[1])):
@@ -180,7 +170,6 @@ class SegmentView:
         return RevisionPage(list(found.values()), None)
 
     def chunks_in(self, key: DocumentKey, first: int, before: int) -> dict[str, list[int]]:
-        """By segment, the chunks of a document's revisions from *first* to below *before*."""
         found: dict[str, list[int]] = {}
         for each in self.segments:
             numbers = [
@@ -212,7 +201,7 @@ class SegmentView:
         return FacetFilter(tuple(groups), tuple(without))
 
     def _without(self, segment: OpenSegment, facets: FacetFilter) -> set[int]:
-        """Chunks that count for nothing: those that are gone, and those of revisions that the query leaves out."""
+        """Chunks that do not count: removed and replaced ones, and those of revisions that the query excludes."""
         left_out = set(self._gone[segment.tag])
         for name in facets.without:
             _, vault, path, revision = name.split("\x1f")
@@ -255,7 +244,7 @@ class SegmentView:
         return chosen
 
     def _looked_up(self, text: str | None, facets: FacetFilter, limit: int) -> list[Scored]:
-        """What words find: what was looked for ahead, once."""
+        """The lexical hits, from `look_ahead` if it has them."""
         ahead = self._ahead.get((text, facets, limit), now_s=0.0)
         if ahead is None:
             return self._worded(text, facets, limit)
@@ -276,7 +265,6 @@ class SegmentView:
             asked *= 4  # removed and replaced chunks took the room
 
     def _with_cosines(self, places: Iterable[Scored], wanted: WantedVector) -> list[Scored]:
-        """Those of the chunks that have a direction, with their cosines."""
         if not wanted.there:
             return []
         known = [(segment, number) for _, segment, number in places if segment.norms[number]]

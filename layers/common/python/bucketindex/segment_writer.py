@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import tempfile
 from array import array
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -26,27 +27,44 @@ from bucketindex.segment import (
     write_header,
 )
 from ragdrop.domain.tenants import IndexRef
+from ragdrop.errors import DatabaseError
 
 COPY_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenSegment:
-    """A segment as a local file, and what the manifest has to know of it."""
+@contextmanager
+def written_segment(
+    index: IndexRef, name: str, tag: int, rows: Iterable[StoredChunk], *, what: str
+) -> Iterator[tuple[Path, SegmentEntry]]:
+    """Write *rows*, which must come in order, into a local file that exists while the block runs.
 
-    path: Path
-    entry: SegmentEntry
+    Args:
+        index: The index that the segment belongs to.
+        name: Of the segment.
+        tag: Its number, which no other segment of the tenant has.
+        what: Names the segment in errors.
+
+    Raises:
+        DatabaseError: The disk refused.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="ragdrop-segment-"))
+    try:
+        writer = SegmentWriter(folder, index, name, tag)
+        try:
+            for row in rows:
+                writer.add(row)
+            written = writer.finish()
+        finally:
+            writer.close()
+        yield written
+    except OSError as exc:
+        raise DatabaseError(f"{what} could not be written: {exc.strerror}", service="index") from exc
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class SegmentWriter:
-    """Writes the rows of one segment, which must come in order.
-
-    Args:
-        folder: An empty one of its own; whoever made it removes it.
-        index: Whose segment it is.
-        segment: Its name.
-        tag: Its number, which no other segment of the tenant has.
-    """
+    """Writes one segment into an empty *folder*."""
 
     def __init__(self, folder: Path, index: IndexRef, segment: str, tag: int) -> None:
         self._folder = folder
@@ -71,7 +89,6 @@ class SegmentWriter:
         self._document_facets: list[str] = []
 
     def add(self, row: StoredChunk) -> None:
-        """Write the next row."""
         if row.document != self._last:
             self._begin_document(row)
         document = document_of(self._index.tenant, row.document)
@@ -85,8 +102,8 @@ class SegmentWriter:
         self._signs += row.signs
         self._norms.append(row.norm)
 
-    def finish(self) -> WrittenSegment:
-        """Write the file of the segment."""
+    def finish(self) -> tuple[Path, SegmentEntry]:
+        """The file of the segment, and its entry in the manifest."""
         chunks, documents = len(self._ordinals), len(self._document_starts)
         self._document_starts.append(len(self._documents))
         self._first_chunks.append(chunks)
@@ -117,10 +134,9 @@ class SegmentWriter:
         core_bytes = read_header(beginning).core_bytes
         digest = hashlib.sha256(beginning).hexdigest()
         entry = SegmentEntry(self._segment, self._tag, 0, chunks, core_bytes, path.stat().st_size, digest)
-        return WrittenSegment(path, entry)
+        return path, entry
 
     def close(self) -> None:
-        """Close what is open; nothing is written."""
         self._texts.close()
         self._vectors.close()
 

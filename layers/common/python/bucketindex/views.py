@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import random
 import secrets
-import shutil
-import tempfile
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypeVar
 
 from bucketindex.local_files import MISSING, CopyGoneError, SegmentFiles
@@ -20,7 +17,7 @@ from bucketindex.manifest import Manifest, SegmentEntry, decoded
 from bucketindex.rows import in_order
 from bucketindex.segment import OpenSegment
 from bucketindex.segment_view import Lost, SegmentView
-from bucketindex.segment_writer import SegmentWriter
+from bucketindex.segment_writer import written_segment
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, Vector, check_dimension
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.history import ChangeCounts
@@ -41,13 +38,12 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class OpenView:
-    """A view that is open.
+    """An open view of the manifest at one moment.
 
     Args:
-        view: Of the manifest at some moment.
         read_at_s: When the manifest was read, in seconds since 1970.
-        fresh_at_s: When it was last known to be what answers, on a monotonic clock.
-        counts: Change counts that were read before the manifest was; None where nobody gave any.
+        fresh_at_s: When it was last confirmed to be current, on a monotonic clock.
+        counts: Change counts that were read before the manifest was, if any.
     """
 
     view: SegmentView
@@ -66,13 +62,7 @@ class OpenView:
 
 
 class Views:
-    """The views that this environment has open, the one that was not used for longest goes first.
-
-    Args:
-        manifests: Where the manifest of each index is.
-        files: The local copies of segments.
-        clock: Seconds since 1970.
-    """
+    """The views that this environment has open; the least recently used goes first."""
 
     def __init__(
         self, manifests: ManifestStore, files: SegmentFiles, *, clock: Callable[[], float] = time.time
@@ -85,7 +75,7 @@ class Views:
         self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="views")  # checks one while others are fetched
 
     def held(self, index: IndexRef) -> SegmentView | None:
-        """The view that is open; it may be of an older manifest."""
+        """The open view, if any; its manifest may be older."""
         with self._lock:
             found = self._views.get(index)
         return None if found is None else found.view
@@ -137,7 +127,7 @@ class Views:
     def ask(
         self, index: IndexRef, question: Callable[[SegmentView], Found], deadline: Deadline
     ) -> tuple[SegmentView, Found]:
-        """The view of one search and what it answers; again by a new one where a segment has left the bucket.
+        """The view of one search and its answer; again by a new view if a segment has left the bucket.
 
         Raises:
             IndexLostError: A segment that is live cannot be read.
@@ -155,13 +145,7 @@ class Views:
     def layered(
         self, index: IndexRef, held: SegmentView | None, open_layer: Callable[[], OpenSegment], deadline: Deadline
     ) -> SegmentView:
-        """The view of the manifest as it is now with one more segment, the latest; *held* where nothing has changed.
-
-        Args:
-            index: Whose it is.
-            held: The last such view with the same layer.
-            open_layer: Opens the segment, which is in no bucket.
-            deadline: When it must be open.
+        """The current view with one more segment, the latest; *held*, the last such view, if nothing has changed.
 
         Raises:
             DatabaseError: The index changes faster than it can be opened.
@@ -182,7 +166,7 @@ class Views:
         raise DatabaseError("the index changes faster than it can be opened", service="index")
 
     def change(self, index: IndexRef, change: Callable[[Manifest], Manifest | None], deadline: Deadline) -> Manifest:
-        """Change the manifest by a conditional write, again and again where others are faster; as it is then."""
+        """Change the manifest by conditional writes until one wins; the manifest after it."""
         wait_s = WAIT_S
         while True:
             before = self.manifest(index)
@@ -198,7 +182,7 @@ class Views:
     def _read(
         self, index: IndexRef, held: OpenView | None, begun_s: float, counts: ChangeCounts | None, deadline: Deadline
     ) -> SegmentView:
-        """The view of the manifest as it is now: the one that is held, if nothing has changed."""
+        """The view of the current manifest: the one that is open, if nothing has changed."""
         read_at_s, manifest = self._clock(), self.manifest(index)
         view = held.view if held is not None and held.view.manifest == manifest else None
         if view is None or view.lost.segments:
@@ -215,7 +199,7 @@ class Views:
     def _opened(
         self, index: IndexRef, manifest: Manifest, held: Sequence[OpenSegment], deadline: Deadline
     ) -> SegmentView:
-        """Open what *manifest* lists; again where it has changed meanwhile, or local copies went."""
+        """Open what *manifest* lists; again if it has changed meanwhile, or local copies were removed."""
         for _ in range(ATTEMPTS):
             segments, lost, why = self._segments(index, manifest, held, deadline)
             if why is not None and why.message == MISSING and (later := self.manifest(index)) != manifest:
@@ -227,8 +211,8 @@ class Views:
                 held = ()
                 continue
             self._files.forget_others(index, segments)
-            told = Lost(tuple(lost), len(manifest.segments), why)
-            return SegmentView(index, manifest, segments, lexical=lexical, lost=told)
+            unread = Lost(tuple(lost), len(manifest.segments), why)
+            return SegmentView(index, manifest, segments, lexical=lexical, lost=unread)
         raise DatabaseError("the index changes faster than it can be opened", service="index")
 
     def _segments(
@@ -325,19 +309,8 @@ class LayeredView:
             return self._files.open(self._index, self._entry, [self._entry.name], deadline)
 
     def _written(self) -> SegmentEntry:
-        folder = Path(tempfile.mkdtemp(prefix="ragdrop-layer-"))
-        try:
-            tag = secrets.randbits(32)
-            writer = SegmentWriter(folder, self._index, f"{LAYER}{tag:08x}", tag)
-            try:
-                for row in in_order(self._chunks):
-                    writer.add(row)
-                written = writer.finish()
-            finally:
-                writer.close()
-            self._files.install(self._index, written.entry, written.path)
-            return replace(written.entry, sequence=LATEST)
-        except OSError as exc:
-            raise DatabaseError(f"a layer could not be written: {exc.strerror}", service="index") from exc
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        tag = secrets.randbits(32)
+        rows = in_order(self._chunks)
+        with written_segment(self._index, f"{LAYER}{tag:08x}", tag, rows, what="a layer") as (path, entry):
+            self._files.install(self._index, entry, path)
+        return replace(entry, sequence=LATEST)
