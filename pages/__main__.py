@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from pages import access, architecture, cli_reference, cost_index, decisions, formats, formats_outcomes
+from pages import access, architecture, cli_reference, cost_index, decisions, formats, formats_outcomes, settings
 from pages.wrap import wrapped
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -23,6 +23,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "cli.md": _wrapping(cli_reference.page),
     "cost.md": _wrapping(cost_index.page),
     "formats.md": _wrapping(formats.page),
+    "settings.md": _wrapping(settings.page),
     "evidence/formats-outcomes.md": _wrapping(formats_outcomes.page),
 }
 

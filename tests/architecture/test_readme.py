@@ -1,4 +1,4 @@
-"""The README promises only what exists. The page of settings has every setting."""
+"""The README promises only what exists."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from pathlib import Path
 
 from typer.main import get_command
 
-from ragdrop.config import environment_names
 from ragdrop_cli.main import build
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
-SETTINGS = (ROOT / "docs/settings.md").read_text("utf-8").partition("\n## Settings files\n")[0]
 COMMAND_LINES = [
     line.strip()
     for block in re.findall(r"```(?:sh|console|bash)\n(.*?)```", README, re.DOTALL)
@@ -42,7 +40,3 @@ def test_every_file_that_the_readme_links_to_exists() -> None:
 
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []
-
-
-def test_the_table_of_settings_names_every_setting() -> None:
-    assert {name for name in environment_names() if f"`{name}`" not in SETTINGS} == set()

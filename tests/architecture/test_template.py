@@ -93,6 +93,44 @@ def test_every_setting_has_one_place_the_template_or_the_settings_document(templ
     assert variables | document == {name.upper() for name in DEPLOYMENT_SETTINGS}
 
 
+VARIABLES_OF_73BAED3 = """
+    index_url index_password embedding_url embedding_model embedding_dimension embedding_max_tokens embedding_tokenizer
+    embedding_batch_size embedding_concurrency embedding_timeout_s embedding_query_prefix embedding_passage_prefix
+    embedding_api_key chat_url chat_models chat_timeout_s chat_api_key chat_prices ocr_url rerank_url rerank_model
+    rerank_api_key verifier jwt_issuer jwt_audience jwt_jwks_url jwt_tenant_claim jwt_role_claim jwt_vaults_claim
+    document_bucket state_bucket registry_table visited_table telemetry_table queue_url cache_size cache_ttl_s
+    embedding_cache_size breaker_threshold breaker_window_s breaker_open_s retry_attempts retry_base_ms retry_cap_ms
+    ingest_retry_base_s sweep_min_age_s sweep_orphan_age_s chunk_tokens chunk_overlap_tokens max_context_tokens
+    reserved_answer_tokens reserved_prompt_tokens critical_share min_relevance max_results max_linked_docs
+    max_link_depth boost_critical boost_important fusion citation_policy keep_last_good links_across_vaults
+    cors_allow_origins stage release tracing log_level
+"""
+PARAMETERS_OF_73BAED3 = """
+    PythonRuntime Architecture Stage Release IndexUrl OpenSearchDomain OpenSearchInstanceType OpenSearchVolumeGb
+    OpenSearchMasterRoleArn EmbeddingUrl EmbeddingModel EmbeddingDimension EmbeddingMaxTokens EmbeddingTokenizer
+    EmbeddingQueryPrefix EmbeddingPassagePrefix ChatUrl ChatModels ChatApiKey EmbeddingApiKey RerankUrl OcrUrl
+    ChatPrices RerankModel RerankApiKey IndexPassword JwtIssuer JwtAudience JwtJwksUrl JwtTenantClaim JwtRoleClaim
+    JwtVaultsClaim IngestConcurrency IngestBatchWindowS IngestRetryBaseS BreakerThreshold BreakerWindowS BreakerOpenS
+    RetryAttempts RetryBaseMs RetryCapMs ChatConcurrency KeepLastGood CitationPolicy Verifier ResponseStreaming
+    RetentionDays CorsAllowOrigins LogLevel HourlyCostAlarm AlarmTopicArn TracingLayerArn KmsKeyArn VpcSubnetIds
+    VpcSecurityGroupIds RateLimitPerAddress AccessLogs WebAdapterLayerArn WebAclArn
+"""
+
+
+def test_every_setting_that_the_template_had_as_a_parameter_or_a_variable_is_settable_still(
+    template: Resource,
+) -> None:
+    document = {name for name, each in DEPLOYMENT_SETTINGS.items() if "document" in each.places}
+    gone = set(PARAMETERS_OF_73BAED3.split()) - set(template["Parameters"])
+    changelog = (REPOSITORY / "CHANGELOG.md").read_text("utf-8")
+
+    assert set(VARIABLES_OF_73BAED3.split()) - set(DEPLOYMENT_SETTINGS) == set()
+    for name in gone:
+        setting = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+        assert setting in document, name
+        assert re.search(rf"`{name}`\s+\(`{setting}`\)", changelog), name
+
+
 def test_the_template_has_at_most_forty_parameters_and_groups_each(template: Resource) -> None:
     groups = template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
 

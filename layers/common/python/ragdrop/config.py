@@ -253,8 +253,3 @@ class Settings(Tunables):
 
 DEPLOYMENT_SETTINGS: Mapping[str, Setting] = {each.name: setting_of(each) for each in fields(Settings)}
 """Every setting of a deployment, by name."""
-
-
-def environment_names() -> frozenset[str]:
-    """The names of all variables that Settings reads: the template sets those that no document may."""
-    return frozenset(name.upper() for name in DEPLOYMENT_SETTINGS)
