@@ -251,7 +251,6 @@ def command_of(name: str, *options: str) -> list[str]:
 
 
 def main() -> int:
-    """Run them; the exit code of the worst."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--quick", action="store_true", help="the quick forms, some minutes")
@@ -359,7 +358,6 @@ def wrote_quick(name: str, since_s: float) -> bool:
 
 
 def log_outcome(outcome: JobOutcome) -> None:
-    """Report on stderr how a benchmark ended."""
     sys.stderr.write(f"{outcome.name}: {outcome.what} after {outcome.seconds:.0f} s, exit code {outcome.code}\n")
 
 

@@ -41,7 +41,6 @@ class AnswerOutcome:
 
     @property
     def abstained(self) -> bool:
-        """Whether no answer was given."""
         return self.reason is not None
 
 
@@ -52,7 +51,6 @@ def holds(texts: Sequence[str], references: Sequence[str]) -> bool:
 
 
 def asked(place: Pushed, question: SquadQuestion) -> AnswerOutcome:
-    """What ragdrop answers."""
     given = place.app.generate.ask(Question(Query(question.question)), place.caller, soon())
     quotes = [citation.quote for citation in given.citations if citation.status == "verified"]
     held = holds(quotes, question.answers)
@@ -73,7 +71,6 @@ def top_chunk(place: Pushed, question: SquadQuestion) -> AnswerOutcome:
 
 
 def row(name: str, outcomes: Sequence[AnswerOutcome]) -> list[str]:
-    """One line of the table."""
     answerable = [each for each in outcomes if each.answerable]
     other = [each for each in outcomes if not each.answerable]
     given = [each for each in answerable if not each.abstained]

@@ -56,7 +56,6 @@ class Figures:
 
 
 def measure(sizes: Sequence[int]) -> Figures:
-    """All but the local model's vectors."""
     found = Figures()
     for size in sizes:
         found.written[size], found.asked[size] = _measured(size, "clustered", WORDS_A_CHUNK)
@@ -173,7 +172,6 @@ def searched(found: Figures) -> Grid:
 
 
 def fetched(found: Figures) -> Grid:
-    """The first query, with nothing on the disk."""
     rows = [
         (
             f"{size:,}",
@@ -199,7 +197,6 @@ def fetched(found: Figures) -> Grid:
 
 
 def filled(found: Figures) -> Grid:
-    """Writing, merging and size."""
     rows = [
         (
             f"{size:,}",

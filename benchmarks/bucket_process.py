@@ -225,7 +225,6 @@ class PacedObjectStore(FolderObjectStore):
 
 
 def clustered(source: random.Random) -> Vector:
-    """A vector near one of a thousand centres."""
     return near(source.randrange(CENTRES), source)
 
 
@@ -235,7 +234,6 @@ def uniform(source: random.Random) -> Vector:
 
 
 def soon() -> Deadline:
-    """Time enough for one call."""
     return Deadline.after(900.0)
 
 
@@ -267,7 +265,6 @@ def _piece(number: int, text: str, values: Vector) -> IndexedChunk:
 
 
 def number_of(hit: Hit) -> int:
-    """Which of the corpus a hit is."""
     document = int(hit.key.path.partition("/")[2].removesuffix(".md"))
     return document * CHUNKS_A_DOCUMENT + hit.chunk.ordinal
 
@@ -323,7 +320,6 @@ def write(folder: Path, size: int, vectors: str, words: int) -> dict[str, float]
 
 
 def manifest(state: FolderObjectStore) -> Manifest:
-    """What is live."""
     return decoded(FolderManifests(state.folder).read(REF.tenant, REF.name))
 
 
@@ -380,7 +376,6 @@ VECTORS = {"clustered": clustered, "uniform": uniform}
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Do one half."""
     kind, folder, *rest = arguments
     if kind == "write":
         size, vectors, words = rest

@@ -65,7 +65,6 @@ class Best:
     lexical: float
 
     def relevance(self, calibration: Calibration) -> float:
-        """Of the most relevant candidate."""
         return max(calibration.relevance(cosine, coverage=covered) for cosine, covered in self.near)
 
 
@@ -222,12 +221,10 @@ def _random_pairs(text: str, vector: Vector, chunks: Sequence[IndexedChunk]) -> 
 
 
 def random_relevances(each: Measured, calibration: Calibration) -> list[float]:
-    """Of the random pairs of a collection."""
     return [calibration.relevance(cosine_, coverage=covered) for cosine_, covered in each.random]
 
 
 def passing_share(relevances: Iterable[float]) -> float:
-    """Share of relevances at or over the threshold."""
     held = list(relevances)
     return sum(each >= OPERATING_RELEVANCE for each in held) / len(held)
 
@@ -240,7 +237,6 @@ def _timed(what: str) -> Iterator[None]:
 
 
 def table(measured: Sequence[Measured]) -> Grid:
-    """What each calibration does."""
     names = [each.name for each in measured]
     heads = ["collection", "calibration", "0.7 is a cosine of", "relevant pairs, median", "random pairs over 0.7"]
     columns = [*heads, "own questions answered", *(f"questions of {name} that find nothing" for name in names)]
@@ -294,7 +290,6 @@ def words_table(measured: Sequence[Measured]) -> Grid:
 
 
 def reliability_table(measured: Sequence[Measured]) -> Grid:
-    """The points of the reliability plot."""
     rows = [(each.name, f"{mean:.4f}", f"{own:.4f}") for each in measured for mean, own in reliability(each)]
     return Grid(("collection", "relevance of a question's best hit, mean of a bin", "share of its own questions"), rows)
 
@@ -322,7 +317,6 @@ def reliability(measured: Measured) -> list[tuple[float, float]]:
 
 
 def percent(share: float) -> str:
-    """A share for people."""
     return f"{100 * share:.1f} %"
 
 

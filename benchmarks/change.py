@@ -65,11 +65,9 @@ class GeneratedEmbedder:
         self._model = GeneratedModel()
 
     def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
-        """The vector of a question."""
         return self._vectors([text])[0]
 
     def passages(self, texts: Sequence[str], space: EmbeddingSpace, deadline: Deadline) -> list[Vector]:
-        """The vectors of passages."""
         return self._vectors(texts)
 
     def _vectors(self, texts: Sequence[str]) -> list[Vector]:
@@ -107,7 +105,6 @@ class RagdropLife:
                 sys.exit(f"ragdrop: a message failed at {step.name!r}")
 
     def answers(self, words: Sequence[str]) -> list[list[GivenText]]:
-        """The chunks that search gives for each."""
         return [
             [
                 GivenText(document.key.path, chunk.hit.chunk.text)
@@ -147,7 +144,6 @@ class PeerLife:
         self._peer.ask("sync", folder=str(self._folder))
 
     def answers(self, words: Sequence[str]) -> list[list[GivenText]]:
-        """The best chunks for each word."""
         return self._hits(words, LIMIT)
 
     def whole(self, files: Mapping[str, str]) -> list[GivenText]:
@@ -213,7 +209,6 @@ class Life(Protocol):
 
 @contextmanager
 def ragdrop() -> Iterator[RagdropLife]:
-    """An empty tenant over the bucket index."""
     with tempfile.TemporaryDirectory(prefix="ragdrop-change-") as folder:
         documents = MemoryObjectStore("documents")
         ports = (
@@ -227,7 +222,6 @@ def ragdrop() -> Iterator[RagdropLife]:
 
 
 def lived(life: Life, script: Sequence[Step]) -> list[Counts]:
-    """What was wrong after each step."""
     found = []
     for at, step in enumerate(script):
         life.sync(step)

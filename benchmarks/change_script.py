@@ -84,36 +84,29 @@ class _Life:
         self._changes: list[tuple[str, str | None]] = []
 
     def some(self, count: int) -> list[str]:
-        """Paths taken at random."""
         return self._chance.sample(sorted(self.files), count)
 
     def step(self, name: str) -> Step:
-        """What happened since the last one."""
         taken, self._changes = tuple(self._changes), []
         return Step(name, taken, dict(self.files))
 
     def put(self, path: str, text: str) -> None:
-        """This text at this path."""
         self.files[path] = text
         self._changes.append((path, text))
 
     def write(self, path: str, paragraphs: int | None = None) -> None:
-        """A version of which nothing was there before."""
         count = paragraphs or self._chance.randint(SHORT, LONG)
         self.put(path, "\n\n".join(["# Notes", *(self._paragraph() for _ in range(count))]) + "\n")
 
     def edit(self, path: str) -> None:
-        """The last paragraph says something else."""
         *kept, _ = self.files[path].split("\n\n")
         self.put(path, "\n\n".join([*kept, self._paragraph()]) + "\n")
 
     def delete(self, path: str) -> None:
-        """The file goes."""
         del self.files[path]
         self._changes.append((path, None))
 
     def rename(self, path: str, to: str) -> None:
-        """The same text under another path."""
         text = self.files[path]
         self.delete(path)
         self.put(to, text)
@@ -124,18 +117,15 @@ class _Life:
         self.delete(path)
 
     def replace(self, path: str) -> None:
-        """Deleted and written anew before anybody looks."""
         self.delete(path)
         self.write(path)
 
     def overwrite_and_back(self, path: str) -> None:
-        """In the end it is what it was."""
         text = self.files[path]
         self.write(path)
         self.put(path, text)
 
     def swap(self, one: str, other: str) -> None:
-        """Each has the other's text."""
         first, second = self.files[one], self.files[other]
         self.put(one, second)
         self.put(other, first)

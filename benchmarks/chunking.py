@@ -41,7 +41,6 @@ class Scores:
     chunks: int = 0
 
     def row(self, name: str) -> list[str]:
-        """A line of the table."""
         n = max(self.questions, 1)
         parts = (self.recall / n, self.budget_recall / n, self.precision / n, self.omega / n)
         return [name, str(self.chunks), *(f"{100 * part:.1f}" for part in parts)]
@@ -105,7 +104,6 @@ def score(scores: Scores, ranked: list[Span], spans: list[Span], references: lis
 
 
 def questions(folder: Path) -> dict[str, list[tuple[str, list[Span]]]]:
-    """Questions and reference spans, by corpus."""
     found: dict[str, list[tuple[str, list[Span]]]] = {}
     with (folder / "questions_df.csv").open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines):
@@ -115,7 +113,6 @@ def questions(folder: Path) -> dict[str, list[tuple[str, list[Span]]]]:
 
 
 def measure(folder: Path, sizes: list[tuple[int, int]]) -> Grid:
-    """The table."""
     asked = questions(folder)
     totals: dict[str, Scores] = {}
     with LocalEmbeddings() as model:

@@ -133,7 +133,6 @@ def cold_start_table(found: Found) -> str:
 
 
 def misses(found: Found) -> list[str]:
-    """Which goals and budgets the figures miss."""
     missed = []
     for name, row in found["functions"].items():
         if not row["ours"]:
@@ -195,7 +194,6 @@ def peers() -> list[Function]:
 
 
 def environment(peer: str) -> Path:
-    """The packages of a peer's environment."""
     folder = Path(sysconfig.get_path("purelib")).relative_to(sysconfig.get_path("data"))
     return SHARED / f"env/peer-{peer}" / folder
 

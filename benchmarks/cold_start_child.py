@@ -22,7 +22,6 @@ REMAINING_MS = 29_000
 
 
 def sockets() -> int:
-    """Open sockets of this process."""
     count = 0
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - pathlib would be one of the imports
         try:
@@ -47,7 +46,6 @@ def part_of(app: object, names: str) -> object:
 
 
 def imported(spec: dict[str, object]) -> dict[str, object]:
-    """Import, and report what that took."""
     import resource
 
     before, cpu, wall = set(sys.modules), time.process_time(), time.perf_counter()

@@ -35,7 +35,6 @@ class CollectionDocument:
 
     @property
     def path(self) -> str:
-        """Where it is pushed to in a vault."""
         return f"{self.id}.md"
 
     @property
@@ -94,7 +93,6 @@ def load(folder: Path, *, split: str = "test") -> Collection:
 
 
 def load_squad(folder: Path) -> list[SquadQuestion]:
-    """The questions of `squad2`."""
     truth = json.loads((folder / "ground_truth.json").read_text("utf-8"))
     found = json.loads((folder / "queries.json").read_text("utf-8"))["queries"]
     return [

@@ -241,7 +241,6 @@ def quality_goals(found: Any) -> list[Row]:
 
 
 def change_goals(found: Any) -> list[Row]:
-    """Nothing stale, double or lost."""
     total = sum(sum(counts.values()) for counts in found["systems"][OWN]["counts"])
     return [("no stale hit, duplicate or loss in the change script", f"{total}", total == 0)]
 

@@ -22,10 +22,10 @@ from typing import Any
 import pytest
 
 from benchmarks import records
-from benchmarks.cost_counter import TableRequest, Usage
 from benchmarks.peers.process import shared_node
 from ragdrop.operate.costs import MESSAGE_CALLS, SQS_CALL, requests_usd
 from tests.functions.costs import count_operations, counted_service, opensearch_settings
+from tests.functions.request_counter import TableRequest, Usage
 
 INDEXES = {"bucket": "The bucket index", "opensearch": "OpenSearch"}
 UNIT_OPERATIONS = (
@@ -70,7 +70,6 @@ def kept(usages: Mapping[str, Usage]) -> dict[str, Any]:
 
 
 def read(results: Mapping[str, Any]) -> dict[str, dict[str, Usage]]:
-    """By index and operation, what a record keeps."""
     return {
         index: {
             name: Usage(
@@ -191,7 +190,6 @@ def counted(url: str | None) -> dict[str, Usage]:
 
 
 def main() -> int:
-    """Count, print, keep and write if asked to."""
     options = records.parser(__doc__).parse_args()
     with shared_node() as url:
         results = {"bucket": kept(counted(None)), "opensearch": kept(counted(url))}

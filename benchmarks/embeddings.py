@@ -78,7 +78,6 @@ class EmbeddingServer:
         return reply.content
 
     def close(self) -> None:
-        """Stop the server."""
         self._http.close()
         self._process.terminate()
         self._process.wait(timeout=30)
@@ -92,7 +91,6 @@ class EmbeddingServer:
 
 
 def cache_folder() -> Path:
-    """RAGDROP_BENCH_CACHE, else `.local/bench`; made where it is missing."""
     folder = Path(os.environ.get("RAGDROP_BENCH_CACHE") or ".local/bench")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -116,11 +114,9 @@ class EmbeddingsCache:
         )
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
     def get(self, texts: Sequence[str]) -> dict[str, array[float]]:
-        """The vectors that are known, by text."""
         keys = {self._key(text): text for text in texts}
         names = list(keys)
         found: dict[str, array[float]] = {}
@@ -132,7 +128,6 @@ class EmbeddingsCache:
         return found
 
     def put(self, vectors: Mapping[str, array[float]]) -> None:
-        """Keep the vectors of these texts."""
         rows: Iterable[tuple[bytes, bytes]] = ((self._key(text), held.tobytes()) for text, held in vectors.items())
         self._file.execute("BEGIN IMMEDIATE")
         self._file.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?)", rows)
@@ -150,7 +145,6 @@ class LocalEmbeddings:
     """
 
     def __enter__(self) -> LocalEmbeddings:
-        """Open the cache."""
         self._cache = EmbeddingsCache(MODEL)
         self._server: EmbeddingServer | None = None
         return self
@@ -158,14 +152,12 @@ class LocalEmbeddings:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop the server, if it was started."""
         if self._server is not None:
             self._server.close()
         self._cache.close()
 
     @cached_property
     def tokenizer(self) -> bytes:
-        """The model's `tokenizer.json`, without truncation."""
         kept = cache_folder() / f"{MODEL}.tokenizer.json"
         if not kept.exists():
             draft = kept.with_suffix(f".{os.getpid()}")
@@ -180,11 +172,9 @@ class LocalEmbeddings:
         return [sorted(range(len(vectors)), key=near.__getitem__, reverse=True) for near in cosines]
 
     def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
-        """The vector of a question."""
         return self.embed([text])[0]
 
     def passages(self, texts: Sequence[str], space: EmbeddingSpace, deadline: Deadline) -> list[Vector]:
-        """The vectors of passages."""
         return self.embed(texts)
 
     def embed(self, texts: Sequence[str]) -> list[array[float]]:
@@ -200,7 +190,6 @@ class LocalEmbeddings:
         return [found[text] for text in texts]
 
     def computed(self, texts: Sequence[str]) -> dict[str, array[float]]:
-        """The same, not looked up and not kept."""
         if self._server is None:
             self._server = EmbeddingServer()
         vectors = json.loads(self._server.post(list(texts)))["data"]
@@ -238,7 +227,6 @@ class GeneratedModel:
         self._kept: dict[bytes, bytes] = {}
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        """Unit vectors; tokens are not counted."""
         if self._delay_s:
             time.sleep(self._delay_s)
         return Embedded([self._made(text, keep=self._keeps and len(texts) > 1) for text in texts], 0)
@@ -275,7 +263,6 @@ class TimedModel(GeneratedModel):
         self.texts, self.calls, self.busy_s = 0, 0, 0.0
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        """One request after the other."""
         with self._lock:
             began = time.perf_counter()
             made = super().embed(texts)
@@ -285,7 +272,6 @@ class TimedModel(GeneratedModel):
             return made
 
     def reset(self) -> None:
-        """Count from nothing."""
         self.texts, self.calls, self.busy_s = 0, 0, 0.0
 
 
@@ -328,7 +314,6 @@ class CachedModel:
         self._model, self._delay_s, self._lock = model, delay_s, Lock()
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        """Their vectors; tokens are not counted."""
         if self._delay_s:
             time.sleep(self._delay_s)
         with self._lock:
@@ -381,7 +366,6 @@ def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
 
 
 def main() -> None:
-    """Serve until SIGTERM."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.embeddings")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--delay-ms", type=float, default=0.0, help="each request takes at least so long")

@@ -113,7 +113,6 @@ def _shown(times: list[float]) -> str:
 
 
 def main() -> int:
-    """Measure, print, keep where asked to."""
     parser = records.parser(__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     options = parser.parse_args()

@@ -29,7 +29,6 @@ def centre(number: int) -> list[float]:
 
 
 def near(number: int, source: random.Random) -> Vector:
-    """A vector near centre *number*."""
     scale = SPREAD * DIMENSION**-0.5 / 73.6  # the spread of an even distribution over 0 to 255
     return vector(
         [at + scale * (byte - 127.5) for at, byte in zip(centre(number), source.randbytes(DIMENSION), strict=True)]

@@ -60,7 +60,6 @@ class Taken:
     index_cpu_s: float = 0.0
 
     def figures(self) -> dict[str, float]:
-        """Percentiles and processor time a question, milliseconds."""
         asked = len(self.wall_ms)
         return {
             "p50_ms": round(median(self.wall_ms), 2),
@@ -241,7 +240,6 @@ def power_law(costs: Mapping[int, float]) -> PowerLaw:
 
 
 def tables(found: dict[str, Any]) -> str:
-    """Every part that was measured, as Markdown."""
     blocks = [_sizes(found[f"{name}-sizes"], name) for name in TITLES if f"{name}-sizes" in found]
     blocks += [block for block in (_tenants(found), _links(found)) if block]
     short = missed_growth(found)
@@ -251,7 +249,6 @@ def tables(found: dict[str, Any]) -> str:
 
 
 def missed_growth(found: dict[str, Any]) -> list[str]:
-    """Each budget that OpenSearch's figures miss, in words."""
     lines = []
     for (small, one), (large, other) in pairwise(found.get("opensearch-sizes", {}).items()):
         if (ratio := other["p50_ms"] / one["p50_ms"]) > TEN_TIMES and int(small) >= 10_000:
@@ -275,7 +272,6 @@ def _counts(found: dict[str, Any]) -> list[str]:
 
 
 def _of(found: dict[str, Any], kind: str) -> dict[str, Any]:
-    """The engines' figures of one kind."""
     return {name: found[f"{name}-{kind}"] for name in TITLES if f"{name}-{kind}" in found}
 
 

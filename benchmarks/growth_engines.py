@@ -36,9 +36,7 @@ class Engine(Protocol):
     name: str
     index: ChunkIndex
 
-    def ref(self, name: str, tenant: str) -> IndexRef:
-        """A tenant in the index *name*."""
-        ...
+    def ref(self, name: str, tenant: str) -> IndexRef: ...
 
     def settle(self, ref: IndexRef) -> None:
         """Bring what was written into its final form, so that no merge runs while it is measured."""
@@ -52,9 +50,7 @@ class Engine(Protocol):
         """Bytes on disk of one copy of the index, all of its tenants."""
         ...
 
-    def memory_mb(self, ref: IndexRef) -> dict[str, float]:
-        """Memory by kind, megabytes."""
-        ...
+    def memory_mb(self, ref: IndexRef) -> dict[str, float]: ...
 
 
 class BucketEngine:
@@ -68,20 +64,16 @@ class BucketEngine:
         self.index: ChunkIndex = self._index
 
     def ref(self, name: str, tenant: str) -> IndexRef:
-        """A tenant's segments."""
         return IndexRef(tenant, f"bucket-growth-{name}", DIMENSION)
 
     def settle(self, ref: IndexRef) -> None:
-        """Merge as long as merges are due."""
         while self._index.merge(ref, soon()):
             pass
 
     def cpu_s(self) -> float:
-        """None: it works in this process."""
         return 0.0
 
     def size_bytes(self, ref: IndexRef) -> int:
-        """Of the live segments."""
         held = decoded(FolderManifests(self._state.folder).read(ref.tenant, ref.name))
         return sum(each.size_bytes for each in held.segments)
 
@@ -103,7 +95,6 @@ class NodeEngine:
 
     @property
     def version(self) -> str:
-        """Of the server."""
         return str(self._client.info()["version"]["number"])
 
     def ref(self, name: str, tenant: str) -> IndexRef:
@@ -111,7 +102,6 @@ class NodeEngine:
         return IndexRef(tenant, f"ragdrop-v1-growth-{name}-1", DIMENSION)
 
     def settle(self, ref: IndexRef) -> None:
-        """One segment a shard."""
         self._client.indices.forcemerge(index=ref.name, max_num_segments=1)
         self._client.indices.refresh(index=ref.name)
 
@@ -120,7 +110,6 @@ class NodeEngine:
         return cpu_s_of(self._pid)
 
     def size_bytes(self, ref: IndexRef) -> int:
-        """Of the primary shards."""
         told = self._client.indices.stats(index=ref.name)["_all"]["primaries"]
         return int(told["store"]["size_in_bytes"])
 

@@ -53,15 +53,12 @@ class Recorded:
 
     @property
     def texts(self) -> int:
-        """How many texts it embedded."""
         return sum(len(texts) for texts, _ in self.calls)
 
     def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
-        """The vector of a question."""
         return self._embedder.query(text, space, deadline)
 
     def passages(self, texts: Sequence[str], space: EmbeddingSpace, deadline: Deadline) -> list[Vector]:
-        """The vectors of passages."""
         self.calls.append((list(texts), space))
         return self._embedder.passages(texts, space, deadline)
 
@@ -118,7 +115,6 @@ class Ingest:
         self.worked_s = 0.0
 
     def put(self, path: str, body: bytes) -> str:
-        """Put an object; its key."""
         key = f"{TENANT}/vault/{path}"
         self._documents.put(key, body, media_type="application/octet-stream")
         return key
@@ -197,7 +193,6 @@ def _round(files: dict[str, bytes], url: str, tokenizer: bytes) -> tuple[float, 
 
 
 def _promises(files: dict[str, bytes], url: str, tokenizer: bytes) -> list[str]:
-    """What is embedded although it need not be."""
     name, body = max(files.items(), key=lambda file: len(file[1]))
     with tempfile.TemporaryDirectory() as folder:
         ingest = Ingest(Path(folder), url, tokenizer)

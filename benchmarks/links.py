@@ -62,7 +62,6 @@ class AllLive:
         return {name: self._named[name.name] for name in names if name.name in self._named}, self.heads(keys, deadline)
 
     def heads(self, keys: Several[DocumentKey], deadline: Deadline) -> Heads:
-        """A live head of each."""
         return Heads({key: Head(key, Status.INDEXED, REVISION, live_revision=REVISION) for key in keys})
 
 
@@ -164,7 +163,6 @@ class _Vault:
         self._tenant = Tenant(TENANT, ActiveIndex(self._ref.name, space, ChunkingPlan(240, 24), 1))
 
     def search(self, question: str, vector: Vector, *, limit: int = 10) -> list[FoundDocument]:
-        """The best documents without links."""
         query = CandidateQuery(question, vector, Filters(), candidate_limit(limit))
         found = self._index.candidates(self._ref, [query], Deadline.after(60))[0]
         fused = fuse(found.vector, found.lexical, question=question)
@@ -173,7 +171,6 @@ class _Vault:
         return [_document(best[key].hit, best[key].score) for key in list(ranked)[:limit]]
 
     def follow(self, roots: Sequence[FoundDocument], vector: Vector, *, bonus: float, **options: Any) -> list[str]:
-        """The paths of what the roots link to."""
         follow = FollowLinks(visited=MemoryVisitedCache(), clock=lambda: 0.0, bonus=bonus)
         followed = follow(
             View(self._registry, self._index),  # type: ignore[arg-type]

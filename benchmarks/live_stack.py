@@ -87,7 +87,6 @@ class Cores:
 
 @contextmanager
 def cores_watched() -> Iterator[Cores]:
-    """Measures while the block runs."""
     cores, before = Cores(), _ticks()
     try:
         yield cores
@@ -148,7 +147,6 @@ class LiveStack:
 
     @property
     def api_url(self) -> str:
-        """Where the API answers, through the emulator's gateway."""
         return str(self.fields["api_url"])
 
     @property

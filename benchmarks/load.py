@@ -163,7 +163,6 @@ def texts_of(folder: Path) -> list[str]:
 
 
 def load_table(record: BenchmarkRecord) -> str:
-    """Table and plots of a load."""
     return "\n".join([*load_rows(record.results), "", *PLOTS])
 
 
@@ -202,29 +201,6 @@ def _spike(found: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
         (f"{what}, p95, ms", f"< {P95_MS:.0f}", f"{found['p95_ms']:.0f}"),
         ("spike, p99, ms", f"< {P99_MS:.0f}", f"{found['p99_ms']:.0f}"),
         ("spike, errors", f"< {ERRORS:.0%}", f"{found['errors']:.1%}"),
-    ]
-
-
-def soak_table(record: BenchmarkRecord) -> str:
-    """Table of a soak."""
-    return "\n".join(soak_rows(record.results))
-
-
-def soak_rows(found: Mapping[str, Any]) -> list[str]:
-    """The figures of a soak as a Markdown table."""
-    counts = found["counts"]
-    changes = ", ".join(f"{counts.get(kind, 0):,} {kind}" for kind in ("created", "overwritten", "deleted"))
-    by = ", ".join(f"{kind.removeprefix('searches ')} {count:,}" for kind, count in counts.items() if " " in kind)
-    codes = ", ".join(f"{code}: {count:,}" for code, count in found["codes"].items()) or "none"
-    drained = "no" if found["drained_s"] is None else f"after {found['drained_s']:.0f} s"
-    return [
-        f"| {found['minutes']:g} minutes | seen |",
-        "|---|---|",
-        f"| documents | {changes} |",
-        f"| searches | {counts.get('searches', 0):,} ({by}) |",
-        f"| errors of the table of codes | {codes} |",
-        f"| stale, twice, vanished, or an error that is not in the table | {len(found['problems']):,} |",
-        f"| queue and dead-letter queue empty, registry as the bucket | {drained} |",
     ]
 
 
@@ -352,7 +328,6 @@ def _lines(file: Path) -> int:
 
 
 def run(stack: LiveStack, asked: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
-    """All phases, and what they come to."""
     with tempfile.TemporaryDirectory(prefix="ragdrop-load-") as folder, watched(stack.pids) as watch:
         together = options.users + 1
         load = Load(stack, asked, Path(folder), options.pause, not options.repeated, together)

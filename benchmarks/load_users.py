@@ -44,7 +44,6 @@ class Person(FastHttpUser):
         return random.uniform(*PAUSE) * PLAN["pause_s"] if PLAN["paced"] else 0.0
 
     def post(self, kind: str, headers: dict[str, str], question: str) -> None:
-        """One request, noted."""
         body = {"query": question}
         at_s, begun_s = time.time(), time.perf_counter()
         with self.client.post("/search", json=body, headers=headers, catch_response=True, name=kind) as response:
@@ -64,7 +63,6 @@ class Asking(Person):
 
     @task
     def search(self) -> None:
-        """One question with defaults."""
         question = next(UNASKED) if PLAN["distinct"] else random.choice(PLAN["questions"])
         self.post("search", {"x-api-key": PLAN["key"]}, question)
 

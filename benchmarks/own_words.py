@@ -84,7 +84,6 @@ def whole_list(name: str) -> list[tuple[str, list[str]]]:
 
 
 def documents_of(folder: Path) -> list[CollectionDocument]:
-    """All files of text under *folder*."""
     files = sorted(path for path in folder.rglob("*") if path.suffix in {".md", ".txt"} and path.is_file())
     return [SourceFile(str(path.relative_to(folder)), "", path.read_text("utf-8", "replace")) for path in files]
 
@@ -94,17 +93,14 @@ class SourceFile(CollectionDocument):
 
     @property
     def path(self) -> str:
-        """Where it is pushed to."""
         return self.id
 
     @property
     def markdown(self) -> str:
-        """Its text, unchanged."""
         return self.text
 
 
 def asking(place: Pushed, wanted: Sequence[tuple[str, Sequence[str]]]) -> Iterator[OwnWordsOutcome]:
-    """Search and ask each question."""
     for text, right in wanted:
         found = place.app.query.uncached_search(Query(text), place.caller, soon())
         paths = [document.key.path for document in found.documents]
@@ -159,7 +155,6 @@ def counted(found: Sequence[OwnWordsOutcome]) -> list[str]:
 
 
 def counted_foreign(foreign: Sequence[OwnWordsOutcome]) -> str:
-    """Foreign questions that got an answer."""
     return f"{sum(not one.ask_abstained for one in foreign)} of {len(foreign)}"
 
 

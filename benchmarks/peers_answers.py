@@ -26,7 +26,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from benchmarks import records
-from benchmarks.citations import SEED, PerturbedCase, false_cases, passages, true_cases
+from benchmarks.citations import SEED, passages
 from benchmarks.collections import Collection, CollectionDocument, data_folder, load_squad
 from benchmarks.embeddings import LocalEmbeddings, embedding_server, in_thread
 from benchmarks.peers.process import NAMES, running, shared_node
@@ -36,6 +36,7 @@ from localstack.models.sources import ShownSource, Task, read_task
 from ragdrop.domain.answers import Question
 from ragdrop.domain.queries import Query
 from testing.models import ScriptedChatModel
+from tests.groundcheck.planted_faults import PerturbedCase, false_cases, true_cases
 
 _LANGCHAIN = re.compile(r"Source ID: (\d+)\nSnippet: (.*?)(?=\n\nSource ID: |\Z)", re.DOTALL)
 _LLAMA_INDEX = re.compile(r"Source (\d+):\n(.*?)(?=\n+Source \d+:\n|\n------)", re.DOTALL)
@@ -172,7 +173,6 @@ def answers_table(found: Mapping[str, Any]) -> str:
 
 
 def said_as_cited(ask: Ask, model: AnsweringModel, cases: Sequence[PerturbedCase]) -> int:
-    """How many of the sentences leave as cited."""
     count = 0
     for case in cases:
         model.mind = claiming(case.sentence, case.passage)
@@ -182,7 +182,6 @@ def said_as_cited(ask: Ask, model: AnsweringModel, cases: Sequence[PerturbedCase
 
 
 def answered(ask: Ask, questions: Sequence[str]) -> int:
-    """How many of the questions get an answer."""
     replies = (ask(question)[0].strip() for question in questions)
     return sum(reply not in {"", DO_NOT_KNOW} for reply in replies)
 

@@ -90,7 +90,6 @@ def index_bytes(opensearch_url: str) -> int:
 
 
 def main() -> int:
-    """Measure, print, keep where asked to."""
     options = records.parser(__doc__, quick=f"{QUICK_FILES} files instead of {FILES}").parse_args()
     files = steps(QUICK_FILES if options.quick else FILES)[0].files
     model = TimedModel(TEXT_S)

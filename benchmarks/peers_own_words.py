@@ -60,7 +60,6 @@ def hits(found: Sequence[Sequence[str]], wanted: Sequence[tuple[str, Sequence[st
 
 
 def measure(vault: str, model: LocalEmbeddings, node: str, embeddings: str) -> dict[str, tuple[int, int]]:
-    """First and among three, by contender."""
     folder = folder_of(vault)
     assert folder is not None
     files, wanted = documents_of(folder), whole_list(vault)

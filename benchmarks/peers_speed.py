@@ -128,7 +128,6 @@ class Contest:
     left_out: dict[str, str] = field(default_factory=dict)
 
     def enter(self, stack: ExitStack) -> None:
-        """Start and fill everybody, one after another."""
         sources = list(documents(self.count))
         self._add(stack, sources, "ragdrop", OWN, None)
         self._add(stack, sources, "ragdrop-bucket", OWN_BUCKET, BUCKET_PROGRAM)
@@ -252,7 +251,6 @@ def figures(wall_ms: Sequence[float], **cpu_ms: Sequence[float]) -> dict[str, fl
 
 
 def main() -> int:
-    """Measure and print."""
     parser = records.parser(__doc__, quick="1,000 chunks and fewer questions")
     parser.add_argument(
         "--chunks", type=int, nargs="+", metavar="N", help="these sizes alone, in a record of their own"

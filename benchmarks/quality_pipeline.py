@@ -44,7 +44,6 @@ OVER_OPENSEARCH = {"INDEX_URL": "http://127.0.0.1:1"}  # where an OpenSearch ind
 
 
 def soon() -> Deadline:
-    """A deadline that only a hang reaches."""
     return Deadline.after(900.0)
 
 
@@ -65,7 +64,6 @@ class Pushed:
         return self.app.ports.index.candidates(self._index, [asked], soon())[0]
 
     def chunks(self, paths: Iterable[str]) -> Iterator[Hit]:
-        """The chunks of the documents at *paths*."""
         keys = [DocumentKey(TENANT, self.collection.name, path) for path in paths]
         for key in keys:
             head = self.app.ports.registry.head(key)

@@ -100,7 +100,6 @@ def parser(doc: str | None, *, quick: str = "") -> argparse.ArgumentParser:
 
 
 def read(benchmark: str, folder: Path = WHOLE) -> BenchmarkRecord | None:
-    """The kept record, None where there is none."""
     path = folder / f"{benchmark}.json"
     return BenchmarkRecord(**json.loads(path.read_text("utf-8"))) if path.exists() else None
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from benchmarks.change import change_table
@@ -16,16 +15,16 @@ from benchmarks.comparison import GOALS, QUALITY, ROWS, comparison_table, goals_
 from benchmarks.cost import cost_table
 from benchmarks.first_answer import first_answer_table
 from benchmarks.growth import tables as growth_tables
-from benchmarks.load import load_table, soak_table
+from benchmarks.load import load_table
 from benchmarks.parity import parity_table
 from benchmarks.peers_answers import answers_table
 from benchmarks.peers_ingest import peers_ingest_table
 from benchmarks.peers_quality import quality_table, settings_table
-from benchmarks.peers_speed import speed_table
+from benchmarks.peers_speed import LARGE, speed_table
 from benchmarks.push import push_table
 from benchmarks.records import BenchmarkRecord, shown
-from benchmarks.search_profile import profile_table
 from benchmarks.served import served_table
+from benchmarks.soak import soak_table
 
 Kept = Mapping[str, BenchmarkRecord]
 """Records by name."""
@@ -54,7 +53,6 @@ class Benchmark:
 
     @property
     def records(self) -> tuple[str, ...]:
-        """The names of its records."""
         return self.keeps or (self.name,)
 
 
@@ -67,7 +65,6 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         Benchmark("push"),
         Benchmark("load", 11, by_name=True),
         Benchmark("cold_start", 5, options=QUICK),
-        Benchmark("search_profile", 1),
         Benchmark("first_answer", 3, by_name=True),
         Benchmark("growth", 8, options=QUICK, by_name=True),
         Benchmark("bucket_index", 5),
@@ -93,14 +90,14 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         Benchmark("cost", 1, timed=False),
     )
 }
+KEPT = {LARGE, *(name for each in BENCHMARKS.values() for name in each.records)}
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """A generated part of a page.
 
-    It is left alone until all the records that it *needs* exist, and at least one; those of *also* are optional.  A
-    *settled* one shows a record that no benchmark measures again.
+    It is left alone until all the records that it *needs* exist, and at least one; those of *also* are optional.
     """
 
     name: str
@@ -108,12 +105,15 @@ class Table:
     needs: Sequence[str]
     render: Callable[[Kept], str]
     also: Sequence[str] = ()
-    settled: bool = False
+
+    @property
+    def settled(self) -> bool:
+        """Whether it shows a record that no benchmark measures again."""
+        return bool(self.needs) and not KEPT & {*self.needs}
 
 
-def _of(name: str, page: str, record: str, render: Callable[[BenchmarkRecord], str], *, settled: bool = False) -> Table:
-    """A table of one record."""
-    return Table(name, page, (record,), lambda kept: render(kept[record]), settled=settled)
+def _of(name: str, page: str, record: str, render: Callable[[BenchmarkRecord], str]) -> Table:
+    return Table(name, page, (record,), lambda kept: render(kept[record]))
 
 
 def _results(name: str, page: str, render: Callable[[Any], str], record: str = "") -> Table:
@@ -121,9 +121,8 @@ def _results(name: str, page: str, render: Callable[[Any], str], record: str = "
     return _of(name, page, record or name.replace("-", "_"), lambda kept: render(kept.results))
 
 
-def _grids(name: str, page: str, record: str = "", part: slice = slice(None), *, settled: bool = False) -> Table:
-    """A *part* of the grids of one record."""
-    return _of(name, page, record or name.replace("-", "_"), lambda kept: shown(kept.results[part]), settled=settled)
+def _grids(name: str, page: str, record: str = "", part: slice = slice(None)) -> Table:
+    return _of(name, page, record or name.replace("-", "_"), lambda kept: shown(kept.results[part]))
 
 
 PERFORMANCE, QUALITY_PAGE, CALIBRATION = (
@@ -131,7 +130,6 @@ PERFORMANCE, QUALITY_PAGE, CALIBRATION = (
     "docs/evidence/quality.md",
     "docs/calibration.md",
 )
-_settled = partial(_grids, settled=True)
 TABLES: Sequence[Table] = (
     _results("requests", "docs/cost.md", cost_table, "cost"),
     _results("cold-start", PERFORMANCE, cold_start_table),
@@ -144,8 +142,6 @@ TABLES: Sequence[Table] = (
     _results("push", PERFORMANCE, push_table),
     _of("peers-speed", PERFORMANCE, "peers_speed", speed_table),
     _of("peers-speed-large", PERFORMANCE, "peers_speed_large", speed_table),
-    _of("search-profile", PERFORMANCE, "search_profile", profile_table),
-    _of("search-profile-before", PERFORMANCE, "search_profile_before", profile_table, settled=True),
     _of("load", PERFORMANCE, "load", load_table),
     _of("served", PERFORMANCE, "served", served_table),
     _of("soak", PERFORMANCE, "soak", soak_table),
@@ -153,16 +149,18 @@ TABLES: Sequence[Table] = (
     Table("peers-settings", QUALITY_PAGE, QUALITY, lambda kept: settings_table(kept[name] for name in QUALITY)),
     Table("comparison", "README.md", (), comparison_table, (*QUALITY, "peers_speed", *ROWS)),
     Table("goals", PERFORMANCE, (), goals_table, (*GOALS, "bench")),
-    _settled("opensearch-adapter", PERFORMANCE, part=slice(1)),
-    _settled("ef-search", "docs/opensearch.md", "opensearch_adapter", slice(1, None)),
-    _settled("first-file", PERFORMANCE),
-    _settled("earlier", PERFORMANCE),
-    _settled("ingest-stages", PERFORMANCE),
-    _settled("search", PERFORMANCE),
-    _settled("page-speed", "docs/app.md"),
-    _settled("ocr", "docs/formats.md"),
-    _settled("citations-second-set", QUALITY_PAGE),
-    _settled("retrieval-rankings", QUALITY_PAGE, "quality_rankings"),
+    _grids("opensearch-adapter", PERFORMANCE, part=slice(1)),
+    _grids("ef-search", "docs/opensearch.md", "opensearch_adapter", slice(1, None)),
+    _grids("first-file", PERFORMANCE),
+    _grids("search-profile", PERFORMANCE),
+    _grids("search-profile-before", PERFORMANCE),
+    _grids("earlier", PERFORMANCE),
+    _grids("ingest-stages", PERFORMANCE),
+    _grids("search", PERFORMANCE),
+    _grids("page-speed", "docs/app.md"),
+    _grids("ocr", "docs/formats.md"),
+    _grids("citations-second-set", QUALITY_PAGE),
+    _grids("retrieval-rankings", QUALITY_PAGE, "quality_rankings"),
     _grids("bucket-index", PERFORMANCE),
     _grids("ingest", PERFORMANCE),
     _grids("streaming", PERFORMANCE),

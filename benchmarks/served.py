@@ -114,7 +114,6 @@ class ServedContender:
     url: str
 
     def cpu_s(self) -> float:
-        """Processor seconds of its process so far."""
         return float(self.contender.peer.ask("spent")["cpu_s"])
 
 
@@ -162,7 +161,6 @@ def asked_for(url: str, seconds: float, callers: int, asked: Iterator[str]) -> d
 
 
 def measure(count: int, turn_s: float, node: str, embeddings: str) -> dict[str, Any]:
-    """Figures by callers and contender."""
     asked = iter(questions(QUESTIONS))
     turns: dict[int, dict[str, list[dict[str, Any]]]] = {callers: {} for callers in CALLERS}
     pid = pid_of(node) or 0
@@ -186,7 +184,6 @@ def measure(count: int, turn_s: float, node: str, embeddings: str) -> dict[str, 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print."""
     parser = records.parser(__doc__, quick="1,000 chunks and a second a turn")
     parser.add_argument("--chunks", type=int, help="in place of 10,000")
     options = parser.parse_args(arguments)

@@ -40,7 +40,6 @@ class TimedChatModel(ScriptedChatModel):
     first_s = 0.0
 
     def stream(self, messages: Sequence[Message], **how: Any) -> Iterator[str | Completion]:
-        """The reply, word by word."""
         pieces = super().stream(messages, **how)
         first = next(pieces)
         self.first_s = time.perf_counter()

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import records
-from benchmarks.citations import CASES, check_ms, false_cases, other_passages, passages, true_cases
+from benchmarks.citations import CASES, check_ms, other_passages, passages
 from benchmarks.citations import SEED as CITATION_SEED
 from benchmarks.collections import data_folder
 from benchmarks.embeddings import LocalEmbeddings
@@ -33,6 +33,7 @@ from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.generate.verify import AskVerifier
 from ragdrop.models.verifiers import SentenceVectorVerifier
 from ragdrop.query.relevance import for_space
+from tests.groundcheck.planted_faults import false_cases, true_cases
 
 PAIRS = Path(__file__).parent / "verification" / "pairs.txt"
 SPACE = EmbeddingSpace("all-MiniLM-L6-v2", 384)
@@ -54,7 +55,6 @@ class Pair:
 
 
 def written_pairs() -> list[Pair]:
-    """The two hundred."""
     found, passage = [], ""
     for line in PAIRS.read_text("utf-8").splitlines():
         if line.startswith("+ "):
@@ -126,7 +126,6 @@ def generated_pairs(data: Path) -> list[Pair]:
 
 
 def kinds(pairs: Sequence[Pair], ask: SecondOpinion | None) -> Iterator[list[str]]:
-    """A row for each kind of fault."""
     for kind in dict.fromkeys(pair.kind for pair in pairs if pair.kind):
         statuses = [status_of(pair, ask)[0] for pair in pairs if pair.kind == kind]
         yield [
@@ -165,11 +164,9 @@ class Uncached:
         self._model = model
 
     def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
-        """The vector of a question."""
         return self.passages([text], space, deadline)[0]
 
     def passages(self, texts: Sequence[str], _space: EmbeddingSpace, _deadline: Deadline) -> list[Vector]:
-        """The vectors of passages."""
         made = self._model.computed(texts)
         return [made[text] for text in texts]
 
@@ -182,7 +179,6 @@ def _spent_ms(data: Path, model: LocalEmbeddings) -> float:
 
 
 def main() -> int:
-    """Measure and print."""
     parser = records.parser(__doc__)
     parser.add_argument("--list", action="store_true", help="show each sentence that went wrong")
     options = parser.parse_args()

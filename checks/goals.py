@@ -143,7 +143,8 @@ def header_lines(text: str, count: int) -> int:
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign):
             decorators = getattr(node, "decorator_list", [])
-            return min([node.lineno, *(each.lineno for each in decorators)]) - 1
+            first: int = min([node.lineno, *(each.lineno for each in decorators)])
+            return first - 1
     return count
 
 

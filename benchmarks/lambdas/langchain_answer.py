@@ -28,7 +28,6 @@ chain = PROMPT | ChatOpenAI(model="none", base_url=os.environ["CHAT_URL"], api_k
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Answer one request of the REST API."""
     question = json.loads(event["body"])["query"]
     found = retriever.invoke(question)
     answer = chain.invoke({"question": question, "context": "\n\n".join(each.page_content for each in found)})

@@ -20,7 +20,6 @@ engine = VectorStoreIndex.from_vector_store(store, embed_model=embedding).as_que
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Answer one request of the REST API."""
     reply = engine.query(json.loads(event["body"])["query"])
     body = {"answer": str(reply), "sources": [each.node.metadata.get("source") for each in reply.source_nodes]}
     return {"statusCode": 200, "headers": {"content-type": "application/json"}, "body": json.dumps(body)}

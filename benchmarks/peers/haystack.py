@@ -160,7 +160,6 @@ class Haystack(Peer):
         return best_documents([each.meta["id"] for each in found], limit)
 
     def retrieve(self, query: str, wanted: int) -> list[Document]:
-        """At most *wanted* chunks, best first."""
         if self._join:
             run = self._retriever.run(query=query, top_k_bm25=wanted, top_k_embedding=wanted)
         else:
@@ -199,7 +198,6 @@ class Haystack(Peer):
         return {"answer": given.data, "citations": [{"id": each.meta["id"]} for each in given.documents]}
 
     def served(self) -> tuple[Any, str]:
-        """The application of `hayhooks run` with one pipeline."""
         from hayhooks import create_app
         from hayhooks.server.utils.deploy_utils import deploy_pipeline_files
 

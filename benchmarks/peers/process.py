@@ -194,7 +194,6 @@ class Contender:
     place: Mapping[str, Any]
 
     def switch(self, configuration: str) -> dict[str, Any]:
-        """What it tells of itself in another configuration."""
         return self.peer.open(**self.place, configuration=configuration)
 
 

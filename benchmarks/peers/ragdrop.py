@@ -73,7 +73,6 @@ def noting(url: str, notes: Notes) -> type[QuietConnection]:
         def perform_request(
             self, method: str, url: str, params: Any = None, body: Any = None, *rest: Any, **more: Any
         ) -> Any:
-            """One request."""
             again = lambda: client.transport.perform_request(method, url, params=params, body=body)  # noqa: E731
             notes.append(("candidates" if "_msearch" in url else url, again))
             return super().perform_request(method, url, params, body, *rest, **more)
@@ -91,7 +90,6 @@ class Context:
     aws_request_id: str = "00000000-0000-4000-8000-000000000000"
 
     def get_remaining_time_in_millis(self) -> int:
-        """A whole minute."""
         return 60_000
 
 
@@ -101,7 +99,6 @@ class FilledOnce(OpenSearchChunkIndex):
     def remove(
         self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
     ) -> int:
-        """Nothing is there to remove."""
         del index, key, before_revision, deadline, from_revision
         return 0
 
@@ -135,7 +132,6 @@ class Ragdrop(Peer):
         return self._app.ports.index.count(self._index, soon()) - before
 
     def search(self, query: str, limit: int) -> list[str]:
-        """The way that was chosen last."""
         return self._way(query, limit)
 
     def sync(self, folder: Path) -> int:
@@ -171,7 +167,6 @@ class Ragdrop(Peer):
         return app, "/search"
 
     def close(self) -> None:
-        """Remove what was indexed."""
         self._app.ports.index.drop(self._index, soon())
         self._http.close()
         self._copies.cleanup()

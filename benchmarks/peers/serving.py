@@ -99,7 +99,6 @@ class Peer:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Remove the index."""
         raise NotImplementedError
 
 
@@ -123,7 +122,6 @@ def in_batches(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
 
 
 def serve(peer: Peer) -> None:
-    """Answer requests until stdin ends."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # a library that prints must not end up between the answers

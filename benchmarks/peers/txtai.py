@@ -28,7 +28,6 @@ class Remote:
         self._parts, self._model, self._kept = urlsplit(url), model, local()
 
     def __call__(self, texts: list[str]) -> NDArray[np.float32]:
-        """A row a text."""
         rows = [row for batch in in_batches(texts, EMBED_AT_ONCE) for row in self._asked(list(batch))]
         return np.stack(rows)
 
@@ -79,7 +78,6 @@ class Txtai(Peer):
         return len(rows)
 
     def upsert(self, rows: list[tuple[str, str]]) -> None:
-        """Index the first rows, upsert later ones."""
         (self.embeddings.upsert if self._started else self.embeddings.index)(rows)
         self._started = True
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.cost_counter import index_units, read_units, size_of, write_units
 from tests.contract.aws_fixtures import table_engine
+from tests.functions.request_counter import index_units, read_units, size_of, write_units
 
 SIZES = [0, 900, 1_100, 4_000, 4_200, 9_000]
 

@@ -19,10 +19,10 @@ from moto import mock_aws
 from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType
 
-from benchmarks.cost_counter import Item, RequestCounter, Usage
 from ragdrop.domain.deadlines import Deadline
 from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from tests.functions.conftest import EXAMPLE_BUCKET, REGION, Deployment
+from tests.functions.request_counter import Item, RequestCounter, Usage
 from tests.functions.roles import IN_FORCE
 
 DOCUMENTS = 24

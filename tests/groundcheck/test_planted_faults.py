@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.citations import (
-    MAX_REFUSED,
-    MIN_CAUGHT,
-    PerturbedCase,
-    SourcePassage,
-    false_cases,
-    share,
-    true_cases,
-)
+from benchmarks.citations import MAX_REFUSED, MIN_CAUGHT, share
+from tests.groundcheck.planted_faults import PerturbedCase, SourcePassage, false_cases, true_cases
 
 SEED = 7
 PASSAGES = [

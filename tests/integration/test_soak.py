@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.soak import SoakDocument, soak
 from tests.integration.commands import Tenant
+from tests.soak import SoakDocument, soak
 from tests.stacks import LocalStack
 
 pytestmark = pytest.mark.long

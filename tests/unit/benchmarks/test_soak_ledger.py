@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.soak import ABSENT, APPEARS_WITHIN_S, Ledger
+from tests.soak import ABSENT, APPEARS_WITHIN_S, Ledger
 
 LOCKER = 7
 
