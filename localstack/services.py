@@ -6,14 +6,13 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import httpx
 
 from localstack import opensearch
-from localstack.home import REPOSITORY, SHARED, Home, read_json, write_json
+from localstack.home import REPOSITORY, SHARED, Home
 from localstack.launch_options import LocalModel
 from localstack.opensearch.node import USUAL_PORT as INDEX_PORT
 from localstack.processes import HOST, POLL_S, LaunchError, Process, await_health, choose_port, start
@@ -39,7 +38,7 @@ class Service:
 
 
 def emulator(home: Home, port: int, *, bind: str = HOST) -> Service:
-    """MiniStack, keeping its state in the home over an orderly stop.  Functions run as its children."""
+    """MiniStack, with its state in the home over an orderly stop.  Functions run as its children."""
     environment = {
         "GATEWAY_PORT": str(port),
         "BIND_HOST": bind,
@@ -51,9 +50,9 @@ def emulator(home: Home, port: int, *, bind: str = HOST) -> Service:
         "S3_PERSIST": "1",
         "S3_DATA_DIR": str(home.emulator / "objects"),
         "SFTP_ENABLED": "0",
-        # an idle function is kept a quarter of an hour, about as AWS does: a new one unpacks the layer first
+        # an idle function stays for a quarter of an hour, about as AWS does: a new one unpacks the layer first
         "LAMBDA_WARM_TTL_SECONDS": "900",
-        "IOT_MTLS_ENABLED": "0",  # it would listen on a port of its own
+        "IOT_MTLS_ENABLED": "0",  # it would listen on another port
         "TMPDIR": str(home.emulator / "tmp"),
         "HOME": str(home.emulator),  # no AWS profile of the caller's reaches a function
     }
@@ -79,15 +78,8 @@ def move_queues(home: Home, port: int) -> None:
 
 def embedding(home: Home, port: int, *, model: LocalModel, bind: str = HOST) -> Service:
     """The local embedding server."""
-    command = (
-        *_models_python(model),
-        "localstack.models.embedding_server",
-        "--model",
-        model.name,
-        *_at(port, bind),
-        "--home",
-        str(SHARED / "models"),
-    )
+    command = (*_models_python(model), "localstack.models.embedding_server", "--model", model.name)
+    command += (*_at(port, bind), "--home", str(SHARED / "models"))
     return Service("embedding", command, f"http://{HOST}:{port}/health", {"HOME": str(home.root)})
 
 
@@ -133,8 +125,8 @@ def port_for(name: str, home: Home, before: int | None, *, choose: Callable[...,
 
 def clean_environment() -> dict[str, str]:
     """The caller's environment without what could lead to another AWS account or past the loopback address."""
-    kept = {name: os.environ[name] for name in (*INHERITED, *PROXIES) if name in os.environ}
-    return kept | {"NO_PROXY": f"{HOST},localhost", "no_proxy": f"{HOST},localhost", "PYTHONUNBUFFERED": "1"}
+    inherited = {name: os.environ[name] for name in (*INHERITED, *PROXIES) if name in os.environ}
+    return inherited | {"NO_PROXY": f"{HOST},localhost", "no_proxy": f"{HOST},localhost", "PYTHONUNBUFFERED": "1"}
 
 
 def aws_environment(endpoint_url: str) -> dict[str, str]:
@@ -150,40 +142,32 @@ def start_node(home: Home) -> str:
 
     Raises LaunchError if there is no way to run one here; the message names what is missing.
     """
-    before = _noted_node(home)
-    wanted = choose_port(_port_of(before), INDEX_PORT if home.is_default else None)
-    if before is not None and before.compose_project is not None:
-        wanted = _port_of(before) or wanted  # Compose knows its project again by the port
+    before = opensearch.noted(home.root)
+    port = None if before is None else httpx.URL(before.url).port
+    if before is None or before.compose_project is None:  # Compose finds its project by the port
+        port = choose_port(port, INDEX_PORT if home.is_default else None)
     # Where the caller named a node, this is not called: the variable is taken out so that it can mean nothing else.
     environ = {name: value for name, value in os.environ.items() if name != "OPENSEARCH_URL"}
     try:
-        node = opensearch.start(home.root, wanted, environ=environ)
+        return opensearch.start(home.root, port, environ=environ).url
     except opensearch.UnavailableError as exc:
         raise LaunchError(str(exc)) from exc
-    write_json(_node_file(home), {name: _plain(value) for name, value in asdict(node).items()})
-    return node.url
 
 
-def stop_node(home: Home) -> bool:
-    """Stop the node that this home started.  False where there was none."""
-    node = opensearch.find(home.root) or _noted_node(home)
-    if node is None:
-        return False
-    opensearch.stop(node)
-    _node_file(home).unlink(missing_ok=True)
-    return True
+def stop_node(home: Home) -> None:
+    """Stop the node that this home started, if there is one."""
+    if (node := opensearch.noted(home.root)) is not None:
+        opensearch.stop(node)
 
 
 def running_node(home: Home) -> str | None:
     """The address of *home*'s node, None where it does not run."""
     node = opensearch.find(home.root)
-    if node is None and (before := _noted_node(home)) is not None and before.compose_project is not None:
-        node = before if answers(before.url) else None
     return None if node is None else node.url
 
 
 def forget_node(home: Home) -> None:
-    """Stop the node and remove what it holds."""
+    """Stop the node and remove its data."""
     stop_node(home)
     opensearch.forget(home.root)
 
@@ -207,22 +191,3 @@ def answers(url: str) -> bool:
         return httpx.get(url, timeout=5, trust_env=False).status_code < httpx.codes.INTERNAL_SERVER_ERROR
     except httpx.TransportError:
         return False
-
-
-def _noted_node(home: Home) -> opensearch.Node | None:
-    fields: dict[str, Any] = read_json(_node_file(home))
-    if not fields:
-        return None
-    return opensearch.Node(**fields | {"log": Path(fields["log"]) if fields["log"] else None})
-
-
-def _port_of(node: opensearch.Node | None) -> int | None:
-    return None if node is None else httpx.URL(node.url).port
-
-
-def _plain(value: object) -> object:
-    return str(value) if isinstance(value, Path) else value
-
-
-def _node_file(home: Home) -> Path:
-    return home.root / "index-node.json"
