@@ -92,8 +92,7 @@ def _requests() -> dict[str, Callable[[int], None]]:
     """By kind, what sends request number one or two."""
     from starlette.testclient import TestClient
 
-    from ragdrop.api.generate_api import generate_api
-    from ragdrop.api.search_first import search_first_api
+    from ragdrop.api.apis import generate_api, search_first_api
     from tests.world import World
 
     world = World()

@@ -14,7 +14,7 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ragdrop.api.mcp.route import mcp_api
+from ragdrop.api.mcp.mcp_route import mcp_api
 from ragdrop.domain.tenants import Role
 from ragdrop.ports import StoredObject
 from testing.memory_object_store import MemoryObjectStore

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
-from ragdrop.api.ask import ask_router
-from ragdrop.api.http import create_api
+from ragdrop.api.edge import create_api
 from ragdrop.api.openai import chat_router
+from ragdrop.api.routes.ask_routes import ask_router
 from ragdrop.domain.tenants import Caller
 from tests.world import World
 

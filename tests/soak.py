@@ -18,7 +18,7 @@ from typing import Any
 
 import httpx
 
-from ragdrop.api.http import STATUS
+from ragdrop.api.edge import STATUS
 
 APPEARS_WITHIN_S = 5.0  # a kept answer without a new document is served until the tenant's generation is read again
 ABSENT = 0  # the number of the state without text: before the first put, and after a deletion

@@ -10,7 +10,7 @@ from typing import Any
 
 from mangum import Mangum
 
-from ragdrop.api.generate_api import BehindWebAdapter, generate_api
+from ragdrop.api.apis import BehindWebAdapter, generate_api
 from ragdrop.bootstrap.reloading import Reloaded
 from ragdrop.observability import logger
 

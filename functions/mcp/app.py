@@ -10,7 +10,7 @@ from typing import Any
 
 from mangum import Mangum
 
-from ragdrop.api.mcp.route import mcp_api
+from ragdrop.api.mcp.mcp_route import mcp_api
 from ragdrop.bootstrap.reloading import Reloaded
 from ragdrop.observability import logger
 

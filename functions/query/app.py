@@ -10,7 +10,7 @@ from typing import Any
 
 from mangum import Mangum
 
-from ragdrop.api.search_first import search_first_api
+from ragdrop.api.apis import search_first_api
 from ragdrop.bootstrap.reloading import Reloaded
 from ragdrop.observability import logger
 

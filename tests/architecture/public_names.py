@@ -12,8 +12,8 @@ from typing import Any
 
 from typer.main import get_command
 
+from ragdrop.api.apis import query_api
 from ragdrop.api.mcp.tools import TOOLS
-from ragdrop.api.whole_api import query_api
 from ragdrop.client import RagdropClient, events, replies
 from ragdrop_cli.main import build
 from tests.agent_world import eager_world
@@ -57,8 +57,9 @@ def tools() -> Iterator[str]:
     """Tools of agents with their arguments and the fields of their results."""
     for tool in TOOLS.values():
         listed = tool.listed()
-        for kind, schema in (("takes", listed.input_schema), ("gives", listed.output_schema)):
-            yield from (f"mcp {tool.name} {kind} {field}" for field in _fields(schema))
+        yield from (f"mcp {tool.name} takes {field}" for field in _fields(listed.input_schema))
+        for name, schema in listed.output_schema["properties"].items():
+            yield f"mcp {tool.name} gives {name}: {_type(schema)}"
 
 
 def client_names() -> Iterator[str]:

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from pages.browser import sign_in
-from ragdrop.api.whole_api import query_api
+from ragdrop.api.apis import query_api
 from ragdrop.client.events import server_sent_events
 from ragdrop.domain.tenants import Role
 from tests.agent_world import eager_world, key_of

@@ -9,8 +9,8 @@ from typing import Any
 
 from mangum import Mangum
 
-from ragdrop.api.ask import ask_router
-from ragdrop.api.http import MARGIN_S, authenticated, create_api
+from ragdrop.api.edge import MARGIN_S, authenticated, create_api
+from ragdrop.api.routes.ask_routes import ask_router
 from ragdrop.domain.tenants import Role
 from ragdrop.ports import ChatModel
 from tests.world import World

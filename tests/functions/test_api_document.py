@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from ragdrop.api.http import STATUS
-from ragdrop.api.whole_api import query_api
+from ragdrop.api.apis import query_api
+from ragdrop.api.edge import STATUS
 from tests.agent_world import eager_world
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from ragdrop.api.whole_api import query_api
+from ragdrop.api.apis import query_api
 from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Query, Retrieval

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from ragdrop.api.whole_api import query_api
+from ragdrop.api.apis import query_api
 from ragdrop.domain.documents import Status
 from ragdrop.errors import EmbeddingServiceError
 from tests.world import World

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starlette.testclient import TestClient
 
-from ragdrop.api.whole_api import query_api
+from ragdrop.api.apis import query_api
 from ragdrop.errors import DatabaseError, ObjectStoreError
 from tests.agent_world import EagerBucket, eager_world, key_of
 from tests.world import World

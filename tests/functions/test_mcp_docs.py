@@ -16,8 +16,8 @@ from mcp import StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from ragdrop.api.mcp.route import mcp_api
-from ragdrop.api.whole_api import query_api
+from ragdrop.api.apis import query_api
+from ragdrop.api.mcp.mcp_route import mcp_api
 from tests.agent_world import eager_world, key_of
 from tests.functions.test_mcp_schemas import everything
 from tests.served import served

@@ -13,7 +13,7 @@ from mcp.client.client import Client
 from mcp_types import CallToolResult
 
 from ragdrop import errors
-from ragdrop.api.mcp.route import mcp_api
+from ragdrop.api.mcp.mcp_route import mcp_api
 from ragdrop.api.mcp.tools import TOOLS
 from tests.agent_world import URL, eager_world, key_of, text_of, with_agent
 from tests.world import World

@@ -6,7 +6,7 @@ import pytest
 from mcp import MCPError
 from mcp.client.client import Client
 
-from ragdrop.api.mcp.resources import PAGE_SIZE
+from ragdrop.api.mcp.server import PAGE_SIZE
 from tests.agent_world import eager_world, key_of, text_of, with_agent
 from tests.world import World
 

@@ -18,7 +18,7 @@ from mcp import StdioServerParameters
 from mcp.client.client import Client
 from mcp_types import CallToolResult
 
-from ragdrop.api.whole_api import query_api
+from ragdrop.api.apis import query_api
 from tests.agent_world import eager_world, key_of, text_of
 from tests.served import served
 from tests.world import World

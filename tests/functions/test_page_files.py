@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from starlette.testclient import TestClient
 
-from ragdrop.api.web.page import FOLDER, page_files, release_of_page
-from ragdrop.api.whole_api import query_api
+from ragdrop.api.apis import query_api
+from ragdrop.api.routes.page_routes import FOLDER, page_files, release_of_page
 from tests.world import World
 
 MAX_BYTES = 185_000  # 120,000 was the plan (docs/app.md): it may not grow further

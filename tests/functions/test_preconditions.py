@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from starlette.testclient import TestClient
 
-from ragdrop.api.whole_api import query_api
+from ragdrop.api.apis import query_api
 from tests.agent_world import eager_world, key_of
 
 PATH = "/documents/team/pump.md"

@@ -12,7 +12,7 @@ from click.testing import Result
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
-from ragdrop.api.whole_api import query_api
+from ragdrop.api.apis import query_api
 from ragdrop.client import RagdropClient
 from ragdrop.domain.times import rfc3339
 from ragdrop_cli.main import build

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from ragdrop.api.generate_api import generate_api
+from ragdrop.api.apis import generate_api
 from tests.agent_world import eager_world, key_of, text_of
 from tests.functions.test_mcp_tools import called
 from tests.world import World

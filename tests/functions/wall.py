@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 
 from mangum import Mangum
 
-from ragdrop.api.whole_api import query_api
+from ragdrop.api.apis import query_api
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ragdrop.api.whole_api import query_api
+from ragdrop.api.apis import query_api
 from tests.agent_world import eager_world, key_of
 from tests.served import served
 from tests.stacks import REPOSITORY

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ragdrop.api.generate_api import generate_api
+from ragdrop.api.apis import generate_api
 from tests.agent_world import eager_world, key_of
 from tests.e2e.documented import ROOT, block_under
 from tests.served import served

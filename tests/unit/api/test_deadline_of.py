@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fastapi import Request
 
-from ragdrop.api.http import GATEWAY_LIMIT_S, MARGIN_S, deadline_of
+from ragdrop.api.edge import GATEWAY_LIMIT_S, MARGIN_S, deadline_of
 
 
 @dataclass(frozen=True)

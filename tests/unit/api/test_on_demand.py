@@ -7,7 +7,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from ragdrop.api.search_first import OnDemand
+from ragdrop.api.apis import OnDemand
 
 
 def saying(word: str) -> Starlette:

@@ -7,8 +7,9 @@ from typing import Any
 
 from fastapi import Request
 
-from ragdrop.api.generate_api import BehindWebAdapter
-from ragdrop.api.http import base_of, deadline_of
+from ragdrop.api.apis import BehindWebAdapter
+from ragdrop.api.edge import deadline_of
+from ragdrop.api.shapes.fields import base_of
 
 NOW_S = 1_800_000_000.0
 

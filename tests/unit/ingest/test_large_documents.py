@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragdrop.api.document_shapes import record_shape
+from ragdrop.api.shapes.document_shapes import record_shape
 from ragdrop.domain.documents import Status
 from tests.large_documents import PARTS, PATH, finish, large_world, one_part_at_a_time, text_of
 from tests.world import World

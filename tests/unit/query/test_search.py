@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragdrop.api.mcp.requests import RagContextSearch, RagQuery
-from ragdrop.api.requests import SearchRequest
+from ragdrop.api.mcp.tool_shapes import RagContextSearch, RagQuery
+from ragdrop.api.shapes.request_shapes import SearchRequest
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DatabaseError, InvalidParamsError
 from ragdrop.ports.message_queue import Change

@@ -17,9 +17,9 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from groundcheck import STANDING
-from ragdrop.api.answer_shapes import ask_response, cited_claims
-from ragdrop.api.ask import AskPart
-from ragdrop.api.http import Authenticate, RequestDeadline, body_of_error
+from ragdrop.api.edge import Authenticate, RequestDeadline, body_of_error
+from ragdrop.api.routes.ask_routes import AskPart
+from ragdrop.api.shapes.answer_shapes import ask_response, cited_claims
 from ragdrop.api.streams import EVENT_STREAM, EventStream
 from ragdrop.domain.answers import Answer, CheckedSentence, Citation, Question, closest_text
 from ragdrop.domain.chunks import Vector
@@ -204,7 +204,9 @@ class ChatMessage(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    role: Annotated[str, StringConstraints(max_length=40)]
+    role: Annotated[str, StringConstraints(max_length=40)] = Field(
+        description="Who speaks: `user`, `assistant`; what others say is left out."
+    )
     content: str | list[dict[str, Any]] | None = Field(
         default=None, description="What is said; of a content in parts the texts count."
     )
@@ -230,9 +232,11 @@ class ChatRequest(BaseModel):
     model: Annotated[str, StringConstraints(max_length=200)] = Field(
         default=DEFAULT_MODEL, description="`default`, or `vault:NAME` for one vault.", examples=[DEFAULT_MODEL]
     )
-    messages: list[ChatMessage] = Field(min_length=1, max_length=1_000)
+    messages: list[ChatMessage] = Field(
+        min_length=1, max_length=1_000, description="The conversation; the last question is answered."
+    )
     stream: bool | None = Field(default=False, strict=True, description="Answer by server-sent events.")
-    stream_options: StreamOptions | None = None
+    stream_options: StreamOptions | None = Field(default=None, description="What a stream tells beside the answer.")
 
     @property
     def turns(self) -> list[Turn]:

@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse
 from starlette.routing import Route
 
-from ragdrop.api.descriptions import ERROR_MESSAGES, EXAMPLES, WORDS
-from ragdrop.api.http import STATUS
+from ragdrop.api.edge import STATUS
+from ragdrop.api.shapes.fields import Replied
 from ragdrop.domain.keys import MAX_KEY_BYTES, NAME_PATTERN
 
 ERROR = "Error"
@@ -55,6 +55,103 @@ _HEADERS = {"X-Request-Id": {"description": "Names this request in logs.", "sche
 _RETRY = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "string"}}}
 
 
+PARAMETERS = {
+    "vault": "The vault that the document lies in.",
+    "path": "The document's path in its vault.",
+    "cursor": "Asks for the next page; null ends the list.",
+    "limit": "How many at most.",
+    "prefix": "Only paths that begin so.",
+    "status": "`pending`, `staged`, `indexed`, `failed` or `deleted`.",
+    "content_type": "chat, decision, code or documentation.",
+    "category": "A free word, unless settings list the allowed ones.",
+    "tag": "Only documents with this tag.",
+    "session_id": "The session that it belongs to.",
+    "outdated": "1: only documents whose chunks have other sizes than those in force.",
+    "unused_days": "Only documents that no answer held for so many days.",
+    "broken_links": "Links that lead to no document.",
+    "version": "The version of ragdrop, or an S3 version: its status, or with `content` or `span` its text.",
+    "span": "Only these code points of the text: `start-end`, `end` exclusive.",
+    "metadata": "What the document says of itself, as a JSON object; at most 2 KB as S3 keeps it.",
+    "purge": "1 (admin): all versions and all that is kept of it go for good.",
+    "answer_id": "The id of an answer, as `POST /ask` gave it.",
+    "stage": "The stage that it waits in, null for none; of an error, at which stage it failed.",
+}
+"""What parameters of routes mean, by name."""
+_DOCUMENT = {"request_id": "6f9c2a1e", "vault": "team", "path": "notes/pump.md", "key": "acme/team/notes/pump.md"}
+
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "POST /search": {"request": {"query": "How long is a backup kept?", "vaults": ["team"], "limit": 3}},
+    "POST /ask": {"request": {"query": "How long is a backup kept?", "style": "brief"}},
+    "POST /v1/chat/completions": {
+        "request": {"model": "vault:team", "messages": [{"role": "user", "content": "How long is a backup kept?"}]}
+    },
+    "POST /v1/embeddings": {"request": {"model": "default", "input": ["How long is a backup kept?"]}},
+    "POST /v1/verify": {
+        "request": {
+            "answer": "The pump holds 7 litres [1]. It is blue.",
+            "sources": [{"id": "pump.md", "text": "The pump is red. It holds 7 litres."}],
+        }
+    },
+    "POST /app/sign-in": {"request": {"code": "Zb1pYV8mH3cN0qk6t2rXw9uLs4aJdEfG7hI5oPyQvTM"}},
+    "POST /answers/{answer_id}/feedback": {"request": {"kind": "wrong", "text": "team/notes/backup.md says 35 days"}},
+    "POST /uploads": {"request": {"vault": "team", "path": "handbook.pdf", "media_type": "application/pdf"}},
+    "POST /vaults/{vault}/rollback": {"request": {"to": "2026-01-31T10:00:00Z", "prefix": "notes/", "dry_run": True}},
+    "PUT /documents/{vault}/{path}": {
+        "response": {
+            **_DOCUMENT,
+            "version_id": "3sL4kqtJlcpXroDTDmJ.rmSpXd3dIbrHY",
+            "status": "pending",
+            "status_url": "https://api.example/prod/documents/team/notes/pump.md?version=3sL4kqtJlcpXroDTDmJ.rmSpXd3dIbrHY",
+        }
+    },
+    "DELETE /documents/{vault}/{path}": {
+        "response": {
+            **_DOCUMENT,
+            "version_id": "3sL4kqtJlcpXroDTDmJ.rmSpXd3dIbrHY",
+            "status": "deleted",
+            "restorable_until": "2026-02-01T09:00:00+00:00",
+            "chunks_removed": None,
+            "purged": None,
+        }
+    },
+}
+
+ERROR_MESSAGES: dict[str, tuple[str, dict[str, Any]]] = {
+    "INVALID_PARAMS": (
+        "limit: input should be less than or equal to 20",
+        {"field": "limit", "value": 21, "allowed": {"le": 20}},
+    ),
+    "INVALID_DOC_TYPE": (
+        "doc_types: 'memo' is not a type of these documents",
+        {"field": "doc_types", "value": "memo", "allowed": ["insight", "problem", "tool"]},
+    ),
+    "UNAUTHENTICATED": ("the API key is unknown, expired or revoked", {}),
+    "FORBIDDEN": ("this needs the role writer, the key has reader", {"role": "reader", "needed": "writer"}),
+    "DOCUMENT_NOT_FOUND": (
+        "there is no document 'team/notes/pump.md'",
+        {"field": "path", "value": "team/notes/pump.md"},
+    ),
+    "NOT_FOUND": ("there is nothing at /answers/a1", {}),
+    "CONFLICT": ("this Idempotency-Key came with another request", {"field": "Idempotency-Key"}),
+    "PRECONDITION_FAILED": ("the document has another ETag", {"field": "If-Match"}),
+    "DOCUMENT_TOO_LARGE": ("the body has 5000000 bytes, at most 4194304 go in one request", {"limit_bytes": 4_194_304}),
+    "RATE_LIMITED": ("too many requests", {"retry_after_s": 7}),
+    "INTERNAL_ERROR": ("something went wrong inside ragdrop", {}),
+    "MODEL_NOT_FOUND": (
+        "the endpoint does not have the model mistral",
+        {"service": "chat", "retryable": False, "model": "mistral", "install": "ollama pull mistral"},
+    ),
+    "EMBEDDING_SERVICE_ERROR": (
+        "the embedding service did not answer",
+        {"service": "embedding", "retryable": True, "retry_after_s": 5},
+    ),
+    "DATABASE_ERROR": ("the index did not answer", {"service": "index", "retryable": True, "retry_after_s": 5}),
+    "GENERATION_ERROR": ("the chat model did not answer", {"service": "chat", "retryable": True, "retry_after_s": 5}),
+    "CIRCUIT_OPEN": ("the index is left alone after failures", {"service": "index", "retry_after_s": 30}),
+    "TIMEOUT": ("no time was left for generate", {"service": "generate", "retryable": True, "stage": "generate"}),
+}
+
+
 def documented(api: FastAPI) -> FastAPI:
     """*api* with `/openapi.json` and `/docs`, which need no key."""
     made: dict[str, Any] = {}
@@ -88,8 +185,9 @@ def api_document(api: FastAPI) -> dict[str, Any]:
     for path, method, operation in _operations(document):
         _complete(path, method, operation)
     for schema in schemas.values():
-        for name, field in schema.get("properties", {}).items():
-            _describe(name, field)
+        for field in schema.get("properties", {}).values():
+            if "$ref" in field:  # pydantic leaves a description out that is the model's own
+                field.setdefault("description", schemas[field["$ref"].rpartition("/")[2]]["description"])
     return document
 
 
@@ -103,7 +201,7 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
     responses = operation["responses"]
     responses.pop("422", None)
     for parameter in operation.get("parameters", []):
-        _describe(parameter["name"], parameter)
+        parameter.setdefault("description", PARAMETERS.get(parameter["name"], ""))
         if parameter["in"] == "path":
             parameter["schema"] |= PATH_PARAMETERS.get(parameter["name"], {})
     if path in KEY_IS_OPTIONAL:
@@ -161,7 +259,7 @@ def _error_schema(*, openai: bool) -> dict[str, Any]:
             "type": "object",
             "description": "By code: `field, value, allowed`; `service, retryable`; and so on.",
         },
-        "request_id": {"type": "string", "description": WORDS["request_id"]},
+        "request_id": {"type": "string", "description": Replied.model_fields["request_id"].description},
     }
     if openai:
         fields["type"] = {"type": "string", "description": "The OpenAI protocol's kind of error."}
@@ -174,11 +272,6 @@ def _error_schema(*, openai: bool) -> dict[str, Any]:
         "properties": {"error": error},
         "required": ["error"],
     }
-
-
-def _describe(name: str, field: dict[str, Any]) -> None:
-    if not field.get("description") and name in WORDS:
-        field["description"] = WORDS[name]
 
 
 _STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}

@@ -18,9 +18,9 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
-from ragdrop.api.answer_shapes import ask_response, asked_field, citation_shape, claim_shape, shown_fields
-from ragdrop.api.http import body_of_error
-from ragdrop.api.search import flags
+from ragdrop.api.edge import body_of_error
+from ragdrop.api.shapes.answer_shapes import ask_response, asked_field, citation_shape, claim_shape, shown_fields
+from ragdrop.api.shapes.search_shapes import flags
 from ragdrop.domain.answers import Answer, CheckedSentence, Citation
 from ragdrop.errors import RagdropError
 from ragdrop.generate.ask import AskEvent, SourcesFound

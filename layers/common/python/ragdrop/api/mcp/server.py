@@ -1,11 +1,12 @@
-"""The MCP server: tools, resources and prompt over a `Backend`, for HTTP and standard input."""
+"""The MCP server: tools, documents as resources, and a prompt over a `Backend`, for HTTP and standard input."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
+from urllib.parse import quote, unquote, urlsplit
 
 import anyio
 from mcp import MCPError
@@ -23,19 +24,22 @@ from mcp_types import (
     ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
     ReadResourceRequestParams,
     ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    TextContent,
+    TextResourceContents,
 )
 from pydantic import ValidationError
 
 from ragdrop import __version__
-from ragdrop.api.mcp import resources as documents
-from ragdrop.api.mcp import resources as prompts
-from ragdrop.api.mcp.backend import Backend
-from ragdrop.api.mcp.failures import protocol_error, wrong_params
-from ragdrop.api.mcp.indexing import in_thread
-from ragdrop.api.mcp.tools import TOOLS, Call
-from ragdrop.errors import RagdropError
+from ragdrop.api.mcp.backend import Backend, protocol_error, wrong_params
+from ragdrop.api.mcp.tools import TOOLS, Call, in_thread
+from ragdrop.errors import InvalidParamsError, RagdropError
 
 INSTRUCTIONS = (
     "ragdrop answers questions from a project's own documents; every citation was checked against its document. Ask "
@@ -77,20 +81,20 @@ def build(caller_of: Callable[[Context], McpCaller]) -> Server[Any]:
 
     async def list_resources(context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
         cursor = params.cursor if params else None
-        return await _told(in_thread(partial(documents.list_resources, caller_of(context).client, cursor)))
+        return await _told(in_thread(partial(document_resources, caller_of(context).client, cursor)))
 
     async def list_templates(_context: Context, _params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
-        return documents.templates()
+        return resource_templates()
 
     async def read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-        return await _told(in_thread(partial(documents.read_resource, caller_of(context).client, params.uri)))
+        return await _told(in_thread(partial(document_text, caller_of(context).client, params.uri)))
 
     async def list_prompts(_context: Context, _params: PaginatedRequestParams | None) -> ListPromptsResult:
-        return ListPromptsResult(prompts=[prompts.PROMPT])
+        return ListPromptsResult(prompts=[PROMPT])
 
     async def get_prompt(_context: Context, params: GetPromptRequestParams) -> GetPromptResult:
         try:
-            return prompts.prompt(params.name, params.arguments or {})
+            return prompt(params.name, params.arguments or {})
         except RagdropError as exc:
             raise protocol_error(exc) from exc
 
@@ -139,3 +143,125 @@ def serve(client: Backend, wait_s: float) -> None:
             await server.run(messages, answers, server.create_initialization_options())
 
     anyio.run(run)
+
+
+SCHEME = "ragdrop"
+TEMPLATE = f"{SCHEME}://{{vault}}/{{path}}"  # who fills it in by RFC 6570 writes %2F for a slash: both are read
+PAGE_SIZE = 100
+MAX_CHARACTERS = 400_000  # escaped as JSON at most 12 bytes each: under the 6 MB of a Lambda response
+
+
+def uri_of(vault: str, path: str) -> str:
+    """The URI of a document.
+
+    >>> uri_of("team", "notes/a b.md")
+    'ragdrop://team/notes/a%20b.md'
+    """
+    return f"{SCHEME}://{vault}/{quote(path)}"
+
+
+def place_of(uri: str) -> tuple[str, str]:
+    """Vault and path of a document's URI.
+
+    Raises:
+        InvalidParamsError: It is no such URI.
+
+    >>> place_of("ragdrop://team/notes/a%20b.md")
+    ('team', 'notes/a b.md')
+    """
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        parts = urlsplit("")
+    vault, path = parts.netloc, unquote(parts.path.removeprefix("/"))
+    if parts.scheme != SCHEME or not vault or not path or parts.query or parts.fragment:
+        message = f"uri: {uri[:200]!r} names no document; they are called {SCHEME}://VAULT/PATH"
+        raise InvalidParamsError(message, field="uri", value=uri[:200], allowed=TEMPLATE)
+    return vault, path
+
+
+def document_resources(client: Backend, cursor: str | None) -> ListResourcesResult:
+    """One page of the documents that answer, by vault and path.
+
+    Raises:
+        RagdropError: The API refused or failed.
+    """
+    page = next(client.documents(page_size=PAGE_SIZE, cursor=cursor))
+    live = [document for document in page["documents"] if document["live_revision"] is not None]
+    return ListResourcesResult(resources=[_resource(each) for each in live], next_cursor=page["cursor"])
+
+
+def resource_templates() -> ListResourceTemplatesResult:
+    """How documents are called."""
+    template = ResourceTemplate(
+        name="document",
+        title="A document",
+        uri_template=TEMPLATE,
+        description="The parsed text of a document, by its vault and its path there.",
+    )
+    return ListResourceTemplatesResult(resource_templates=[template])
+
+
+def document_text(client: Backend, uri: str) -> ReadResourceResult:
+    """The parsed text of a document, of a very long one the first 400,000 characters.
+
+    Raises:
+        RagdropError: There is no such document, or the API refused or failed.
+    """
+    vault, path = place_of(uri)
+    text = client.get_document(vault, path, span=(0, MAX_CHARACTERS))["text"]
+    return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=_media_type(path), text=text)])
+
+
+def _resource(document: Mapping[str, Any]) -> Resource:
+    said = [document["doc_type"], document["promotion_level"] if document["promotion_level"] != "standard" else None]
+    return Resource(
+        uri=uri_of(document["vault"], document["path"]),
+        name=f"{document['vault']}/{document['path']}",
+        title=document["title"],
+        description=", ".join(part for part in said if part) or None,
+        mime_type=_media_type(document["path"]),
+    )
+
+
+def _media_type(path: str) -> str:
+    return "text/markdown" if path.lower().endswith((".md", ".markdown")) else "text/plain"
+
+
+NAME = "cited_answer"
+PROMPT = Prompt(
+    name=NAME,
+    title="Answer from the documents, with citations",
+    description="Look the question up in the documents and answer it with a source for each statement.",
+    arguments=[
+        PromptArgument(name="question", description="What is to be answered.", required=True),
+        PromptArgument(name="vaults", description="Only these vaults, with commas between them.", required=False),
+    ],
+)
+
+
+def prompt(name: str, arguments: dict[str, str]) -> GetPromptResult:
+    """The prompt with its question.
+
+    Raises:
+        InvalidParamsError: There is no such prompt, or it was given no question.
+    """
+    if name != NAME:
+        raise InvalidParamsError(f"name: there is no prompt {name[:80]!r}", field="name", allowed=[NAME])
+    question = arguments.get("question", "").strip()
+    if not question:
+        raise InvalidParamsError("question: is missing", field="question", value=None, allowed=None)
+    vaults = [vault.strip() for vault in arguments.get("vaults", "").split(",") if vault.strip()]
+    where = f" with vaults {vaults}" if vaults else ""
+    text = f"""Answer this question from the documents that ragdrop keeps:
+
+{question}
+
+Call rag_query{where} first. If its answer abstains or leaves something open, call rag_context_search{where} with other
+words, and read whole documents as resources where a passage is not enough.
+
+Rules: say only what the documents say. Put [n] after each statement and list under the answer which document each
+number stands for, by vault and path. Where documents disagree, say so and name both. Where they do not answer the
+question, say that they do not."""
+    message = PromptMessage(role="user", content=TextContent(type="text", text=text))
+    return GetPromptResult(description=PROMPT.description, messages=[message])

@@ -1,4 +1,4 @@
-"""Parameters of the MCP tools (docs/mcp.md, "Tools"). Unknown parameters are refused."""
+"""Arguments and results of the MCP tools (docs/mcp.md, "Tools"). Unknown arguments are refused."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
+from ragdrop.api.shapes.answer_shapes import Evidence, LinkedSourceShape, SourceShape
+from ragdrop.api.shapes.search_shapes import Condition, NearestDocument
+from ragdrop.domain.answers import AbstainReason
 from ragdrop.domain.documents import ContentType, PromotionLevel, lowered
 
 MAX_CONTENT_CHARACTERS = 100_000
@@ -126,3 +129,61 @@ class RagContextStats(Arguments):
     """Which time is counted."""
 
     time_range: Literal["1h", "24h", "7d", "30d"] = Field(default="24h", description="How far back to count.")
+
+
+class AnswerSource(SourceShape):
+    """A document whose text the model was shown."""
+
+    relevance_score: float | None = Field(description="0 to 1; 1.0 for a critical document that is always shown.")
+
+
+class Answered(Condition):
+    """An answer whose citations were checked."""
+
+    answer: str
+    sources: list[AnswerSource]
+    linked_docs: list[LinkedSourceShape]
+    citations: list[Evidence]
+    abstained: bool
+    abstain_reason: AbstainReason | None
+    answer_id: str | None = Field(description="Of the receipt, kept 30 days.")
+    nearest: list[NearestDocument] = Field(default=[], description="The closest documents, where nothing answers.")
+
+
+class PassageMetadata(BaseModel):
+    """What the document of a passage says of itself."""
+
+    agent: str | None
+    tags: list[str]
+    category: str | None
+    attributes: dict[str, str]
+
+
+class Passage(BaseModel):
+    """A passage of a document."""
+
+    content: str
+    score: float | None = Field(description="Relevance, 0 to 1.")
+    source: str = Field(description="The document's S3 key: tenant/vault/path.")
+    timestamp: str = Field(description="When it was indexed.")
+    metadata: PassageMetadata
+
+
+class Passages(Condition):
+    """Passages, best first."""
+
+    results: list[Passage]
+    total_indexed: int | None = Field(description="Live documents of the project; null where it cannot be known.")
+    nearest: list[NearestDocument] = Field(default=[], description="The closest documents, where nothing was found.")
+
+
+class Indexed(BaseModel):
+    """What became of a document; `pending` means that it was stored and will be found a little later."""
+
+    success: bool
+    pending: bool
+    document_id: str = Field(description="The document's S3 key: tenant/vault/path.")
+    chunks_indexed: int | None
+    chunk_ids: list[str]
+    latency_ms: float
+    status_url: str | None = Field(description="Where its status can be read while it is pending.")

@@ -9,7 +9,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, BeforeValidator, Field
 
-from ragdrop.api.document_headers import (
+from ragdrop.api.edge import Authenticate, RequestDeadline
+from ragdrop.api.routes.document_headers import (
     DocumentWrite,
     IdempotencyKey,
     IfMatch,
@@ -19,7 +20,7 @@ from ragdrop.api.document_headers import (
     object_metadata,
     precondition,
 )
-from ragdrop.api.document_shapes import (
+from ragdrop.api.shapes.document_shapes import (
     Accepted,
     DeleteReceipt,
     DocumentChunks,
@@ -37,14 +38,14 @@ from ragdrop.api.document_shapes import (
     text_shape,
     upload_form,
 )
-from ragdrop.api.http import Authenticate, RequestDeadline
 from ragdrop.documents.purge import PurgeDocuments
-from ragdrop.documents.service import DocumentService, RetryDocuments, WriteOnce
+from ragdrop.documents.service import FORM_EXPIRES_S, DocumentService, RetryDocuments, WriteOnce
 from ragdrop.domain.documents import ContentType, DetailFilters, Status, lowered
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Caller
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import ForbiddenError, InvalidParamsError, did_you_mean
+from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
 
 ATTRIBUTE = "attributes."
 FORM = "application/x-www-form-urlencoded"
@@ -237,9 +238,8 @@ def _add_writing(
         """
         _only(request, set())
         key = DocumentKey.checked(who.tenant, body.vault, body.path)
-        return upload_form(
-            request, key, keep().upload_form(who, key, media_type=body.media_type, stage=body.stage), time.time()
-        )
+        form = keep().upload_form(who, key, media_type=body.media_type, stage=body.stage)
+        return upload_form(request, key, form, MAX_OBJECT_BYTES, time.time() + FORM_EXPIRES_S)
 
 
 def _add_deleting(

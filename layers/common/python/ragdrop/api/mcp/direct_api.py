@@ -11,18 +11,17 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from fastapi import Request
 from pydantic import BaseModel, ValidationError
 
-from ragdrop.api.ask import answer
-from ragdrop.api.document_headers import object_metadata
-from ragdrop.api.document_shapes import accepted, record_shape
-from ragdrop.api.documents import ListParameters, ReadParameters, list_of, text_of
-from ragdrop.api.health import health_of
-from ragdrop.api.http import UNHANDLED, allowed, deadline_of, log_unhandled, shown_of_error
-from ragdrop.api.mcp.backend import Reply
-from ragdrop.api.mcp.failures import invalid
-from ragdrop.api.requests import AskRequest, SearchRequest
-from ragdrop.api.search import find
-from ragdrop.api.stats import stats_shape
-from ragdrop.api.verify import VerifyRequest, verified
+from ragdrop.api.edge import UNHANDLED, allowed, deadline_of, log_unhandled, shown_of_error
+from ragdrop.api.mcp.backend import Reply, invalid
+from ragdrop.api.routes.ask_routes import answer, verified
+from ragdrop.api.routes.document_headers import object_metadata
+from ragdrop.api.routes.document_routes import ListParameters, ReadParameters, list_of, text_of
+from ragdrop.api.routes.operation_routes import health_of
+from ragdrop.api.routes.search_routes import find
+from ragdrop.api.shapes.answer_shapes import VerifyRequest
+from ragdrop.api.shapes.document_shapes import accepted, record_shape
+from ragdrop.api.shapes.operation_shapes import stats_shape
+from ragdrop.api.shapes.request_shapes import AskRequest, SearchRequest
 from ragdrop.client.routes import given
 from ragdrop.domain.documents import Status
 from ragdrop.domain.keys import DocumentKey

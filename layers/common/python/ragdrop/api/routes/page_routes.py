@@ -1,25 +1,33 @@
-"""`GET /app` and `GET /app/{release}/{name}`: the files of the web page.
+"""The web page at `/app`: its files, and how a browser signs in.
 
-The files are those of `ragdrop/page/`.  The page names them under a digest of all of them, so a browser may keep them
+The files are those of `ragdrop/page/`.  The page names them under a digest of all of them, so a browser may cache them
 for good and never mixes two releases.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
-from ragdrop.api.document_headers import not_modified
-from ragdrop.api.http import base_of
+from ragdrop import __version__
+from ragdrop.api.edge import Authenticate, GivenSecret
+from ragdrop.api.routes.document_headers import not_modified
+from ragdrop.api.shapes.fields import base_of
+from ragdrop.api.shapes.operation_shapes import MeShape, SignedIn, SignInLink, SignInRequest
+from ragdrop.documents.service import MAX_BODY_BYTES
+from ragdrop.domain.tenants import Caller, Engine
+from ragdrop.domain.times import rfc3339
 from ragdrop.errors import NotFoundError
+from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
+from ragdrop.query.scopes import visible_vaults
+from ragdrop.tenants.directory import TenantDirectory
+from ragdrop.tenants.sign_in import SignInCodes
 
 FOLDER = Path(__file__).parents[2] / "page"
 INDEX = "index.html"
@@ -137,5 +145,49 @@ def page_router(upload_url: Callable[[], str]) -> APIRouter:
             raise NotFoundError(f"the page has no file {name[:80]!r}", field="name", value=name[:80])
         kept = FOR_GOOD if release == release_of_page() else "no-store"
         return Response(body, headers={**headers(), "cache-control": kept}, media_type=MEDIA_TYPES[Path(name).suffix])
+
+    return router
+
+
+def session_router(
+    directory: TenantDirectory,
+    codes: Callable[[], SignInCodes],
+    caller: Authenticate,
+    models: Collection[str],
+) -> APIRouter:
+    """The routes; *codes* is made at the first request."""
+    router = APIRouter(tags=["page"])
+
+    @router.get("/me", response_model=MeShape, summary="Ask what a credential opens")
+    def get_me(request: Request, who: Annotated[Caller, Depends(caller)]) -> MeShape:
+        """The tenant, role and vaults of the credential, and the limits of uploads."""
+        tenant = directory.tenant(who.tenant)
+        engine: Engine = tenant.active.engine if tenant else "bucket"
+        vaults = visible_vaults(tenant.vaults, who.vaults) if tenant else ()
+        return MeShape(
+            request_id=request.state.request_id,
+            version=__version__,
+            tenant=who.tenant,
+            role=who.role,
+            credential=who.credential,
+            vaults=list(vaults),
+            limited_to_vaults=bool(who.vaults),
+            doc_types=tenant.doc_types_in(vaults) if tenant else [],
+            models=list(models),
+            index=engine,
+            max_put_bytes=MAX_BODY_BYTES,
+            max_upload_bytes=MAX_OBJECT_BYTES,
+        )
+
+    @router.post("/app/links", response_model=SignInLink, status_code=201, summary="Make a sign-in link")
+    def post_link(request: Request, _who: Annotated[Caller, Depends(caller)], secret: GivenSecret) -> SignInLink:
+        """A code for the page that works once, within 60 seconds, and stands for the credential of this request."""
+        code, expires_s = codes().make(secret or "")
+        return SignInLink(request_id=request.state.request_id, code=code, expires_at=rfc3339(expires_s))
+
+    @router.post("/app/sign-in", response_model=SignedIn, summary="Redeem a sign-in link")
+    def post_sign_in(body: SignInRequest, request: Request) -> SignedIn:
+        """The credential that the code was made with; the code is used up."""
+        return SignedIn(request_id=request.state.request_id, key=codes().redeem(body.code))
 
     return router

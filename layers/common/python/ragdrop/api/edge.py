@@ -341,22 +341,6 @@ def _fields_of(request: Request, place: Sequence[int | str]) -> list[str]:
     return sorted(kind.model_fields) if isinstance(kind, type) and issubclass(kind, BaseModel) else []
 
 
-def base_of(request: Request) -> str:
-    """The address of the API as the caller of *request* reaches it, with its stage, without a slash at the end."""
-    event = request.scope.get("aws.event") or {}
-    context = event.get("requestContext") or {}
-    base = str(request.base_url).rstrip("/")
-    stage = f"/{context.get('stage', '')}"
-    if "apiId" not in context:
-        return base
-    if "domainName" not in context:  # an emulator, which has all APIs under one host
-        return f"http://{request.headers.get('host', 'localhost')}/restapis/{context['apiId']}{stage}/_user_request_"
-    whole, own = str(context.get("path", "")), str(event.get("path", ""))
-    if whole.endswith(own):
-        return base + whole.removesuffix(own)
-    return base + stage if whole.startswith(f"{stage}/") else base
-
-
 async def _on_http_exception(request: Request, exc: Exception) -> Response:
     assert isinstance(exc, HTTPException)  # noqa: S101 - as above
     path = request.url.path[:200]

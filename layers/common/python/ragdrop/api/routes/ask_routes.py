@@ -1,4 +1,4 @@
-"""`POST /ask`, whole or streamed."""
+"""`POST /ask`, whole or streamed, and `POST /v1/verify`, the check of sentences for answers of any model."""
 
 import itertools
 import time
@@ -7,9 +7,17 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
-from ragdrop.api.answer_shapes import AskResponse, ask_response
-from ragdrop.api.http import Authenticate, RequestDeadline
-from ragdrop.api.requests import AskRequest, query_of
+from groundcheck import Checked, Passage
+from ragdrop.api.edge import Authenticate, RequestDeadline
+from ragdrop.api.shapes.answer_shapes import (
+    AskResponse,
+    ProofShape,
+    SentenceShape,
+    VerifyRequest,
+    VerifyResponse,
+    ask_response,
+)
+from ragdrop.api.shapes.request_shapes import AskRequest, query_of
 from ragdrop.api.streams import EVENT_STREAM, EventStream, events
 from ragdrop.domain.answers import Question
 from ragdrop.domain.deadlines import Deadline
@@ -18,7 +26,9 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.generate.ask import Answering
 from ragdrop.generate.conversations import Turn
 from ragdrop.generate.prompt import CondenseConversation
+from ragdrop.generate.verify import VerifyAnswer
 
+VerifyPart = Callable[[], VerifyAnswer]
 AskPart = Callable[[], Answering]
 
 
@@ -83,4 +93,53 @@ def question_of(body: AskRequest, calls: tuple[ModelCall, ...] = ()) -> Question
         prompt_template=body.prompt_template,
         max_context_tokens=body.max_context_tokens,
         calls=calls,
+    )
+
+
+def verify_router(verify: VerifyPart, caller: Authenticate) -> APIRouter:
+    """The route over *verify*, which is called at the first request."""
+    router = APIRouter(prefix="/v1", tags=["verify"])
+
+    @router.post("/verify", response_model=VerifyResponse, summary="Check an answer against its sources")
+    def post_verify(
+        body: VerifyRequest,
+        request: Request,
+        _who: Annotated[Caller, Depends(caller)],
+        deadline: RequestDeadline,
+    ) -> VerifyResponse:
+        """Check each sentence of an answer that any model wrote, from any framework, against the texts given.
+
+        Nothing is searched and nothing is kept.
+        """
+        return verified(verify(), body, request, deadline)
+
+    return router
+
+
+def verified(verify: VerifyAnswer, body: VerifyRequest, request: Request, deadline: Deadline) -> VerifyResponse:
+    """The response to a request."""
+    start = time.perf_counter()
+    found = verify(body.answer, [Passage(each.text, id=each.id) for each in body.sources], deadline)
+    if any(found.tokens) and request.app.state.observe is not None:
+        request.app.state.observe().note_tokens(request.state.caller, *found.tokens)
+    return VerifyResponse(
+        sentences=[_sentence(each) for each in found.sentences],
+        warnings=found.warnings,
+        latency_ms=round((time.perf_counter() - start) * 1_000, 1),
+        request_id=str(request.state.request_id),
+    )
+
+
+def _sentence(checked: Checked) -> SentenceShape:
+    return SentenceShape(
+        start=checked.start,
+        end=checked.end,
+        text=checked.text,
+        status=checked.status,
+        reason=checked.reason,
+        support=checked.support,
+        evidence=[
+            ProofShape(source=each.passage.id, start=each.start, end=each.end, quote=each.quote)
+            for each in checked.evidence
+        ],
     )

@@ -1,67 +1,37 @@
-"""`GET /health`: the state of the service and of each dependency; `GET /queue`: what waits for ingest."""
+"""How the service is: health, queue, figures, vaults, golden questions."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import BaseModel, Field
 
 from ragdrop import __version__
-from ragdrop.api.http import Authenticate
-from ragdrop.api.past.canaries import CanaryShape, canary_shapes
+from ragdrop.api.edge import Authenticate, RequestDeadline
+from ragdrop.api.shapes.operation_shapes import (
+    CanariesResponse,
+    CanaryShape,
+    HealthShape,
+    QueueShape,
+    RedriveShape,
+    RunResponse,
+    RunShape,
+    StatsShape,
+    VaultList,
+    VaultShape,
+    run_fields,
+    stats_shape,
+)
+from ragdrop.domain.keys import check_name
 from ragdrop.domain.tenants import Caller
 from ragdrop.operate.canaries import Canaries
+from ragdrop.operate.costs import ReadCosts
 from ragdrop.operate.health import CheckHealth, DependencyHealth
+from ragdrop.operate.stats import ReadStats, ReadVaults, TimeRange
 from ragdrop.ports import MessageQueue
 from ragdrop.tenants.directory import TenantDirectory
 
 UNAVAILABLE = 503
-
-
-class DependencyShape(BaseModel):
-    """One dependency; `absent` is one not made yet, `unknown` one of which nothing can be said."""
-
-    status: Literal["healthy", "degraded", "unavailable", "absent", "unknown"]
-    latency_ms: float | None
-    circuit_breaker_open: bool
-    detail: str | None
-
-
-class QueueShape(BaseModel):
-    """About how many messages of all tenants wait for ingest; `dead_letters` were given up on."""
-
-    request_id: str
-    waiting: int
-    in_flight: int
-    delayed: int
-    dead_letters: int | None
-
-
-class RedriveShape(BaseModel):
-    """How many dead letters went back into the queue; 0 when none is left."""
-
-    request_id: str
-    moved: int
-
-
-class HealthShape(BaseModel):
-    """How the service is; without a key `healthy`, `status` and `version` alone."""
-
-    request_id: str
-    healthy: bool
-    status: Literal["healthy", "degraded", "unavailable"] = Field(
-        description="`unavailable` (503) only where no level of the fallback chain can answer."
-    )
-    version: str
-    dependencies: dict[str, DependencyShape] = Field(
-        default_factory=dict, description="`index`, `embedding`, `chat`, `registry`, `object_store`."
-    )
-    indexed_documents: int | None = Field(default=None, description="Live documents of the tenant.")
-    canaries: list[CanaryShape] = Field(
-        default_factory=list, description="Of vaults with golden questions: how they were answered last."
-    )
-    latency_ms: float | None = None
 
 
 def health_router(
@@ -130,7 +100,7 @@ def health_of(
         return HealthShape.model_validate(brief)
     registry_is_up = found.dependencies["registry"].status == "healthy"
     tenant = directory.tenant(who.tenant) if registry_is_up else None
-    runs = canary_shapes(canaries.last(who)) if registry_is_up else []
+    runs = [CanaryShape(**run_fields(run)) for run in canaries.last(who)] if registry_is_up else []
     return HealthShape.model_validate(
         {
             **brief,
@@ -148,3 +118,71 @@ def _dependency(name: str, found: DependencyHealth, who: Caller) -> dict[str, An
     if name == "index" and who.vaults and found.status != "healthy":
         shown["detail"] = "it is not whole"
     return shown
+
+
+def stats_router(stats: Callable[[], ReadStats], costs: Callable[[], ReadCosts], caller: Authenticate) -> APIRouter:
+    """The route over use cases that are made at the first request."""
+    router = APIRouter(tags=["operations"])
+
+    @router.get(
+        "/stats", response_model=StatsShape, response_model_exclude_unset=True, summary="Read figures of a time range"
+    )
+    def get_stats(
+        request: Request,
+        who: Annotated[Caller, Depends(caller)],
+        time_range: Annotated[TimeRange, Query(description="Up to now, in whole hours.")] = "24h",
+        detail: Annotated[bool, Query(description="Adds `errors` and `hours`.")] = False,  # noqa: FBT002
+        cost: Annotated[bool, Query(description="Adds `costs`.")] = False,  # noqa: FBT002
+    ) -> StatsShape:
+        """What the tenant holds, and what its queries came to; counts of the last ten seconds may be missing."""
+        found = stats()(who, time_range)
+        lines = costs()(who, time_range, found) if cost and not who.vaults else None
+        return stats_shape(found, request.state.request_id, time_range, detail=detail, costs=lines)
+
+    return router
+
+
+def vaults_router(vaults: Callable[[], ReadVaults], caller: Authenticate) -> APIRouter:
+    """The route over a use case that is made at the first request."""
+    router = APIRouter(tags=["documents"])
+
+    @router.get("/vaults", response_model=VaultList, summary="List vaults")
+    def get_vaults(
+        request: Request,
+        who: Annotated[Caller, Depends(caller)],
+        cursor: Annotated[str, Query(max_length=63, description="The last vault of the page before.")] = "",
+        limit: Annotated[int, Query(ge=1, le=100, description="Vaults of a page.")] = 20,
+    ) -> VaultList:
+        """The vaults that the key may read, each with its documents by status, chunks and last change."""
+        found = vaults()(who, after=cursor, limit=limit)
+        return VaultList(
+            request_id=request.state.request_id,
+            vaults=[VaultShape(**asdict(each)) for each in found],
+            cursor=found[-1].name if len(found) == limit else None,
+        )
+
+    return router
+
+
+def golden_questions_router(canaries: Callable[[], Canaries], reader: Authenticate, writer: Authenticate) -> APIRouter:
+    """The routes over a use case that is made at the first request."""
+    router = APIRouter(tags=["operations"])
+
+    @router.get("/canaries", response_model=CanariesResponse, summary="Read how golden questions are answered")
+    def get_canaries(request: Request, who: Annotated[Caller, Depends(reader)]) -> CanariesResponse:
+        """The last run of each vault with golden questions that the key may see; nothing is asked."""
+        runs = [RunShape(**run_fields(run)) for run in canaries().last(who)]
+        return CanariesResponse(request_id=request.state.request_id, canaries=runs)
+
+    @router.post("/canaries/{vault}", response_model=RunResponse, summary="Ask the golden questions of a vault")
+    def post_canaries(
+        vault: str,
+        request: Request,
+        who: Annotated[Caller, Depends(writer)],
+        deadline: RequestDeadline,
+    ) -> RunResponse:
+        """Ask the golden questions of the vault's settings now, and compare with the run before."""
+        run = canaries().run(who, check_name("vault", vault), deadline)
+        return RunResponse(request_id=request.state.request_id, **run_fields(run))
+
+    return router

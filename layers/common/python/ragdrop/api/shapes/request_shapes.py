@@ -143,8 +143,12 @@ class EarlierTurn(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1_000)]
-    answer: Annotated[str, StringConstraints(max_length=20_000)] = ""
+    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1_000)] = Field(
+        description="The question."
+    )
+    answer: Annotated[str, StringConstraints(max_length=20_000)] = Field(
+        default="", description="The answer, always a sentence."
+    )
 
 
 class AskRequest(SearchRequest):

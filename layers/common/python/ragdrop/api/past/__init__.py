@@ -1,1 +1,0 @@
-"""Routes of the past and of what might be: versions, changes, undo, stages, feedback."""

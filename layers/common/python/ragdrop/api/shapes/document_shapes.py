@@ -1,0 +1,338 @@
+"""What the document routes take and reply (docs/api.md, "Documents")."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ragdrop.api.shapes.fields import (
+    At,
+    CharCount,
+    ChunkIndex,
+    Cursor,
+    HeadingPath,
+    Keyed,
+    Page,
+    Replied,
+    SizeBytes,
+    Spanned,
+    Summary,
+    Text,
+    VersionId,
+    VersionIdOrNull,
+    Warnings,
+    base_of,
+)
+from ragdrop.domain.documents import ContentType, Head, PromotionLevel, Status
+from ragdrop.domain.keys import NAME_PATTERN, DocumentKey
+from ragdrop.domain.times import rfc3339
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from ragdrop.documents.purge import Purged
+    from ragdrop.documents.service import KnownDocument, LiveChunks
+    from ragdrop.ports.object_store import PresignedForm
+
+RETENTION = timedelta(days=30)  # the bucket keeps noncurrent versions this long: RetentionDays of the template
+
+DocumentStatus = Annotated[Status, Field(description="`pending`, `staged`, `indexed`, `failed` or `deleted`.")]
+
+
+class Accepted(Keyed, Replied):
+    """A new version is in the bucket; `status_url` says `pending` until it is indexed."""
+
+    version_id: VersionId
+    status: DocumentStatus
+    status_url: str = Field(description="Where the status of this version can be read.")
+
+
+class UploadRequest(BaseModel):
+    """What is to be uploaded; unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    vault: str = Field(max_length=63, description="The vault that the document lies in.")
+    path: str = Field(min_length=1, max_length=900, description="The document's path in its vault.")
+    media_type: str = Field(
+        default="application/octet-stream",
+        min_length=1,
+        max_length=200,
+        pattern=r"^[ -~]+$",
+        description="The media type that the file has.",
+    )
+    stage: str | None = Field(
+        default=None,
+        pattern=f"^{NAME_PATTERN.pattern}$",
+        description="The stage that it waits in, null for none; of an error, at which stage it failed.",
+    )
+
+
+class UploadForm(Keyed, Replied):
+    """Post `fields` and then the file as `file` to `url`, as `multipart/form-data`, until `expires_at`."""
+
+    url: str = Field(description="Where to post the form.")
+    fields: dict[str, str] = Field(description="The form's fields; they go before the file.")
+    max_bytes: int = Field(description="The largest file that the form takes.")
+    expires_at: str = Field(description="Until when it can be used.")
+
+
+class PurgedCounts(BaseModel):
+    """What a purge removed from each place; caches hold nothing that would answer without the registry."""
+
+    versions: int = Field(description="Versions of the object.")
+    derived: int = Field(description="Objects of the state bucket.")
+    chunks: int = Field(description="The matching chunks, best first, at most 3.")
+    registry_items: int = Field(description="Items of the registry.")
+    receipts: int = Field(description="Receipts of answers.")
+
+
+class DeleteReceipt(Keyed, Replied):
+    """From this answer on nothing of the document is found; `chunks_removed` is null while the clean-up runs.
+
+    `version_id` is the delete marker's: to remove that version from the bucket restores the document.
+    `restorable_until` is null, and `purged` says what went, where the document was purged.
+    """
+
+    version_id: VersionIdOrNull
+    status: DocumentStatus
+    restorable_until: str | None = Field(
+        description="Until when a delete can be undone in the bucket; null after a purge."
+    )
+    chunks_removed: int | None = Field(description="Chunks removed; null while the clean-up runs.")
+    purged: PurgedCounts | None = Field(default=None, description="What a purge removed, by place.")
+
+
+class FailureShape(BaseModel):
+    """Why a document is not indexed."""
+
+    code: str = Field(description="The stable code.")
+    message: str = Field(description="What happened, in words.")
+    attempts: int = Field(description="How often it was tried.")
+    at: At
+
+
+class ListedDocument(Keyed):
+    """A document in a list."""
+
+    status: DocumentStatus
+    revision: int = Field(description="The last attempt to index it, counted up.")
+    live_revision: int | None = Field(description="The revision that answers; null where none does.")
+    version_id: VersionIdOrNull
+    live_version_id: str | None = Field(description="The S3 version that answers now; null where none does.")
+    etag: str | None = Field(description="S3's ETag of the version that was indexed last.")
+    sidecar_etag: str | None = Field(description="S3's ETag of the sidecar that was read with it.")
+    title: str | None = Field(description="As stated, else the first heading, else the file's name.")
+    doc_type: str | None = Field(description="What it is about, a free word.")
+    promotion_level: PromotionLevel = Field(description="standard, important or critical.")
+    chunk_count: int = Field(description="Chunks of the live revision.")
+    error: FailureShape | None = Field(description="Why it is not indexed; null where nothing failed.")
+    created_at: str | None = Field(description="When it was seen first, or this was made.")
+    updated_at: str | None = Field(description="When its state changed last.")
+    stage: str | None = Field(
+        default=None, description="The stage that it waits in, null for none; of an error, at which stage it failed."
+    )
+
+
+class DocumentList(Replied):
+    """One page, by vault and path; `cursor` asks for the next one, null ends."""
+
+    documents: list[ListedDocument] = Field(description="Documents, in order.")
+    cursor: Cursor
+
+
+class DocumentRecord(ListedDocument, Replied):
+    """All that is known of a document."""
+
+    content_hash: str | None = Field(description="SHA-256 of the parsed text.")
+    summary: Summary
+    content_type: ContentType | None = Field(description="chat, decision, code or documentation.")
+    content_type_basis: str | None = Field(description="`stated` by the document, or `detected` from its text.")
+    tags: list[str] = Field(description="Words to find it by.")
+    category: str | None = Field(description="A free word, unless settings list the allowed ones.")
+    session_id: str | None = Field(description="The session that it belongs to.")
+    agent: str | None = Field(description="Who wrote it.")
+    date: str | None = Field(description="The date that the document states.")
+    attributes: dict[str, str] = Field(description="Values of the document's own naming.")
+    links: list[str] = Field(description="Links as they are written.")
+    broken_links: list[str] = Field(default=[], description="Links that lead to no document.")
+    chunks_done: int | None = Field(description="Chunks written so far, of a large document that is being indexed.")
+    chunks_total: int | None = Field(description="Chunks in all; null while it is being indexed.")
+    char_count: int | None = Field(description="Code points of the parsed text.")
+    size_bytes: SizeBytes
+    warnings: Warnings
+    indexed_at: str | None = Field(description="When its live revision was indexed.")
+    query_count: int | None = Field(
+        default=None, description="How many answers held it; null where that cannot be known."
+    )
+    last_retrieved: str | None = Field(default=None, description="When an answer held it last.")
+
+
+class DocumentText(Spanned, Keyed, Replied):
+    """Parsed text: code points `start` to `end`."""
+
+    text: Text
+
+
+class ChunkPlace(Spanned):
+    """Where a chunk is: code points `start` to `end` of the parsed text."""
+
+    index: ChunkIndex
+    heading_path: HeadingPath
+    page: Page
+
+
+class DocumentChunks(Keyed, Replied):
+    """The chunks of the live revision, at most 5,000 from the start of `span` on."""
+
+    char_count: CharCount
+    chunks: list[ChunkPlace] = Field(description="In the order of the text.")
+
+
+def place_fields(key: DocumentKey, request_id: str) -> dict[str, str]:
+    """The fields by which a reply names its document."""
+    return {"request_id": request_id, "vault": key.vault, "path": key.path, "key": key.s3_key}
+
+
+def chunks_shape(key: DocumentKey, found: LiveChunks, request_id: str) -> DocumentChunks:
+    """Chunks as `GET /documents/…?chunks=1` shows them."""
+    return DocumentChunks(
+        **place_fields(key, request_id),
+        char_count=found.char_count,
+        chunks=[
+            ChunkPlace(index=c.ordinal, start=c.start, end=c.end, heading_path=list(c.heading_path), page=c.page)
+            for c in found.chunks
+        ],
+    )
+
+
+def listed(head: Head, status: Status | None = None) -> ListedDocument:
+    """A head as lists show it."""
+    failure = head.error
+    return ListedDocument(
+        vault=head.key.vault,
+        path=head.key.path,
+        key=head.key.s3_key,
+        status=status or head.status,
+        revision=head.revision,
+        live_revision=head.live_revision,
+        version_id=head.version_id,
+        live_version_id=head.live_version_id,
+        etag=head.etag,
+        sidecar_etag=head.sidecar_etag,
+        title=head.title,
+        doc_type=head.doc_type,
+        promotion_level=head.promotion_level,
+        chunk_count=head.chunk_count,
+        error=FailureShape(code=failure.code, message=failure.message, attempts=failure.attempts, at=failure.at)
+        if failure
+        else None,
+        created_at=head.created_at or None,
+        updated_at=head.updated_at or None,
+        stage=head.stage,
+    )
+
+
+def text_shape(key: DocumentKey, start: int, text: str, request_id: str) -> DocumentText:
+    """The part of a document's parsed text that begins at *start*."""
+    return DocumentText(
+        **place_fields(key, request_id),
+        start=start,
+        end=start + len(text),
+        text=text,
+    )
+
+
+def record_shape(record: KnownDocument, request_id: str) -> DocumentRecord:
+    """A record as `GET /documents/…` shows it."""
+    detail = record.detail
+    facts = detail.facts if detail else None
+    return DocumentRecord(
+        **listed(record.head, record.status).model_dump(),
+        request_id=request_id,
+        content_hash=detail.content_hash if detail else None,
+        summary=facts.summary if facts else None,
+        content_type=facts.content_type if facts else None,
+        content_type_basis=detail.content_type_basis if detail else None,
+        tags=list(facts.tags) if facts else [],
+        category=facts.category if facts else None,
+        session_id=facts.session_id if facts else None,
+        agent=facts.agent if facts else None,
+        date=facts.date if facts else None,
+        attributes=facts.attributes if facts else {},
+        links=list(detail.links) if detail else [],
+        chunks_done=_chunks_done(record),
+        chunks_total=detail.chunk_count if detail and record.checkpoint is None else None,
+        broken_links=list(record.broken_links),
+        char_count=facts.char_count if facts else None,
+        size_bytes=detail.size_bytes if detail else None,
+        warnings=list(detail.warnings) if detail else [],
+        indexed_at=facts.indexed_at if facts else None,
+        query_count=record.usage.query_count if record.usage else None,
+        last_retrieved=record.usage.last_retrieved if record.usage else None,
+    )
+
+
+def _chunks_done(record: KnownDocument) -> int | None:
+    """Chunks of the revision that is being written part by part, else of the live one."""
+    if record.checkpoint is not None:
+        return max(record.checkpoint.chunks.values(), default=0)
+    return record.detail.chunk_count if record.detail else None
+
+
+def delete_receipt(key: DocumentKey, marker: str | None, request_id: str, now_s: float) -> DeleteReceipt:
+    """What a caller gets for a delete at *now_s* (seconds since 1970), which put the delete marker *marker*."""
+    return DeleteReceipt(
+        **place_fields(key, request_id),
+        version_id=marker,
+        status=Status.DELETED,
+        restorable_until=rfc3339(now_s + RETENTION.total_seconds()),
+        chunks_removed=None,
+    )
+
+
+def purge_receipt(key: DocumentKey, purged: Purged, request_id: str) -> DeleteReceipt:
+    """What a caller gets for a purge."""
+    return DeleteReceipt(
+        **place_fields(key, request_id),
+        version_id=purged.marker,
+        status=Status.DELETED,
+        restorable_until=None,
+        chunks_removed=purged.chunks,
+        purged=PurgedCounts(**{name: getattr(purged, name) for name in PurgedCounts.model_fields}),
+    )
+
+
+def accepted(request: Request, key: DocumentKey, version_id: str, status: Status) -> Accepted:
+    """What a caller gets for a version that ingest is to look at."""
+    return Accepted(
+        **place_fields(key, request.state.request_id),
+        version_id=version_id,
+        status=status,
+        status_url=f"{base_of(request)}{status_path(key, version_id)}",
+    )
+
+
+def upload_form(
+    request: Request, key: DocumentKey, form: PresignedForm, max_bytes: int, expires_s: float
+) -> UploadForm:
+    """A form as a caller gets it; it expires at *expires_s* (seconds since 1970)."""
+    return UploadForm(
+        **place_fields(key, request.state.request_id),
+        url=form.url,
+        fields=dict(form.fields),
+        max_bytes=max_bytes,
+        expires_at=rfc3339(expires_s),
+    )
+
+
+def status_path(key: DocumentKey, version_id: str) -> str:
+    """Where the status of a version is asked for.
+
+    >>> status_path(DocumentKey("acme", "team", "a b.md"), "v1")
+    '/documents/team/a%20b.md?version=v1'
+    """
+    return f"/documents/{quote(key.vault)}/{quote(key.path)}?version={quote(version_id, safe='')}"

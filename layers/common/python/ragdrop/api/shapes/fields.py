@@ -1,0 +1,88 @@
+"""Fields that many models have, and the address that links in them begin with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BaseModel, Field
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+VersionId = Annotated[str, Field(description="The S3 version that this is about.")]
+VersionIdOrNull = Annotated[str | None, Field(description="The S3 version that this is about.")]
+Title = Annotated[str, Field(description="As stated, else the first heading, else the file's name.")]
+Summary = Annotated[str | None, Field(description="As the document states it.")]
+Text = Annotated[str, Field(description="Text, as it stands in the parsed document unless said otherwise.")]
+CharCount = Annotated[int, Field(description="Code points of the parsed text.")]
+SizeBytes = Annotated[int | None, Field(description="Bytes of the object.")]
+HeadingPath = Annotated[list[str], Field(description="The headings that it stands under, outermost first.")]
+Page = Annotated[int | None, Field(description="The page or slide, of documents that have pages.")]
+PlaceInDocument = Annotated[
+    str | None,
+    Field(
+        description="The part of the document in words: `page 3`, `slide 4, notes`, `Budget!A2:F9`; "
+        "null where it has none."
+    ),
+]
+ChunkId = Annotated[str, Field(description="The chunk's id.")]
+ChunkHash = Annotated[str, Field(description="SHA-256 of the chunk's text.")]
+ChunkIndex = Annotated[int, Field(description="Its place among the document's chunks, from 0.")]
+Score = Annotated[
+    float | None, Field(description="Relevance in [0, 1], with the boost of important and critical documents.")
+]
+At = Annotated[str, Field(description="When.")]
+Question = Annotated[str, Field(description="The question.")]
+AnswerId = Annotated[str, Field(description="The id of an answer, as `POST /ask` gave it.")]
+Abstained = Annotated[bool, Field(description="Whether the documents do not answer the question.")]
+Warnings = Annotated[list[str], Field(description="What was left out or done otherwise, in words.")]
+LatencyMs = Annotated[float, Field(description="Milliseconds that it took.")]
+LatencyMsOrNull = Annotated[float | None, Field(description="Milliseconds that it took.")]
+Cursor = Annotated[str | None, Field(description="Asks for the next page; null ends the list.")]
+
+
+class Replied(BaseModel):
+    """A whole reply."""
+
+    request_id: str = Field(description="Names this request in logs; the echo of `X-Request-Id`.")
+
+
+class InVault(BaseModel):
+    """Something in a vault."""
+
+    vault: str = Field(description="The vault that the document lies in.")
+
+
+class Placed(InVault):
+    """A document by its place."""
+
+    path: str = Field(description="The document's path in its vault.")
+
+
+class Keyed(Placed):
+    """A document by its place and its key in the bucket."""
+
+    key: str = Field(description="The document's key in the bucket: `tenant/vault/path`.")
+
+
+class Spanned(BaseModel):
+    """A passage."""
+
+    start: int = Field(description="The first code point.")
+    end: int = Field(description="The code point after the last one.")
+
+
+def base_of(request: Request) -> str:
+    """The address of the API as the caller of *request* reaches it, with its stage, without a slash at the end."""
+    event = request.scope.get("aws.event") or {}
+    context = event.get("requestContext") or {}
+    base = str(request.base_url).rstrip("/")
+    stage = f"/{context.get('stage', '')}"
+    if "apiId" not in context:
+        return base
+    if "domainName" not in context:  # an emulator, which has all APIs under one host
+        return f"http://{request.headers.get('host', 'localhost')}/restapis/{context['apiId']}{stage}/_user_request_"
+    whole, own = str(context.get("path", "")), str(event.get("path", ""))
+    if whole.endswith(own):
+        return base + whole.removesuffix(own)
+    return base + stage if whole.startswith(f"{stage}/") else base
