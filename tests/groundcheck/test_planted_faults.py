@@ -39,8 +39,8 @@ def second_set(*, is_true: bool) -> list[PerturbedCase]:
     rows = [line.split("\t") for line in lines]
     made = [(kind, PASSAGES[int(number)], truth == "true", sentence) for kind, number, truth, sentence in rows]
     return [
-        PerturbedCase(kind, said, held.text, held.title, is_true=truth)
-        for kind, held, truth, said in made
+        PerturbedCase(kind, said, passages.text, passages.title, is_true=truth)
+        for kind, passages, truth, said in made
         if truth == is_true
     ]
 

@@ -74,11 +74,3 @@ def test_what_rules_cannot_see_is_supported_at_best(said: str, reason: str) -> N
 
 def test_another_number_in_the_same_sentence_is_contradicted() -> None:
     assert check_cited("The pump holds 9 litres.", [Passage("The pump holds 7 litres.")]).status == "contradicted"
-
-
-def test_what_two_chunks_hold_only_together_is_supported() -> None:
-    passages = [Passage("Kelly built the red pump."), Passage("The tank holds 7 litres.")]
-
-    checked = check_cited("Kelly built the red pump and the tank holds 7 litres.", passages)
-
-    assert (checked.status, checked.reason) == ("supported", "several")

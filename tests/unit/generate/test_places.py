@@ -50,7 +50,7 @@ def test_a_citation_names_the_place_of_its_quote(
     answer = world.app.generate.ask(Question(Query("What is the pump's code?")), world.caller, Deadline.after(10))
 
     [citation] = answer.citations
-    told = citation_fields(citation)
-    assert (told["place"], told["page"], citation.status) == (place, page, "verified")
+    fields = citation_fields(citation)
+    assert (fields["place"], fields["page"], citation.status) == (place, page, "verified")
     whole = world.app.documents.document_service.text(world.caller, world.key(f"team/{name}"))
     assert "QX-5521" in citation.quote == whole[citation.start : citation.end]

@@ -63,7 +63,7 @@ def test_a_retrieved_chunk_is_named_by_version_span_and_hash(asked: World) -> No
     assert (chunk["marker"], chunk["key"]) == (1, "acme/team/pump.md")
 
 
-def test_neither_the_prompt_nor_prompts_of_the_request_are_kept_but_their_hash_tells_them_apart(asked: World) -> None:
+def test_no_prompt_is_stored_but_a_hash_that_differs(asked: World) -> None:
     plain = read(asked, ask(asked)).body
     own = read(asked, ask(asked, system_prompt="Speak like a heliotrope.")).body
 
@@ -97,7 +97,7 @@ def test_a_receipt_that_cannot_be_written_costs_only_its_id(asked: World) -> Non
     assert answer.warnings == ["the receipt of this answer could not be stored"]
 
 
-def test_a_receipt_is_kept_for_thirty_days(asked: World) -> None:
+def test_a_receipt_expires_after_thirty_days(asked: World) -> None:
     answer = ask(asked)
     asked.now_s += 30 * 86_400 - 1
     assert read(asked, answer)
@@ -177,7 +177,7 @@ def test_nothing_of_a_receipt_is_logged(asked: World, caplog: pytest.LogCaptureF
 
     ask(asked)
 
-    told = " ".join(str(record.__dict__) for record in caplog.records)
-    assert "a receipt could not be stored" in told
-    assert "QX-5521" not in told
-    assert "pump" not in told
+    logged = " ".join(str(record.__dict__) for record in caplog.records)
+    assert "a receipt could not be stored" in logged
+    assert "QX-5521" not in logged
+    assert "pump" not in logged

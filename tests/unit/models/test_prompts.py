@@ -1,4 +1,4 @@
-"""The prompt that is sent, byte for byte: golden files, made anew by `python -m tests.unit.models.test_prompts`."""
+"""The prompt that is sent, byte for byte: golden files, written by `python -m tests.unit.models.test_prompts`."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ CASES: dict[str, PromptRequest] = {
 
 
 def shown(prompt: Prompt) -> str:
-    told = [f"=== {message.role}\n{message.content}\n" for message in prompt.messages]
-    return f"{''.join(told)}=== version {prompt.version}\n"
+    messages = [f"=== {message.role}\n{message.content}\n" for message in prompt.messages]
+    return f"{''.join(messages)}=== version {prompt.version}\n"
 
 
 def user_of(name: str) -> str:

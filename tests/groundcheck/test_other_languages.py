@@ -1,4 +1,4 @@
-"""German, French and Spanish: numbers, dates and negations are read; other languages are compared, and told so."""
+"""German, French and Spanish: numbers, dates and negations are read; sentences of other languages are compared."""
 
 from __future__ import annotations
 
@@ -79,3 +79,17 @@ def test_a_language_that_no_rule_reads_is_supported_with_that_reason() -> None:
 
 def test_a_whole_sentence_of_any_language_is_verified() -> None:
     assert judged("Насос сделал Иванов в 1998 году.", "Насос сделал Иванов в 1998 году.").status == "verified"
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("Die Pumpe wurde 1999 von Kelly in Köln gebaut.", "number"),
+        ("Die Pumpe wurde 1998 von Meier in Köln gebaut.", "name"),
+        ("Насос сделал Петров в 1998 году.", "name"),
+    ],
+)
+def test_other_numbers_and_names_do_not_stand_in_any_language(said: str, reason: str) -> None:
+    checked = judged("Die Pumpe wurde 1998 von Kelly in Köln gebaut. Насос сделал Иванов в 1998 году.", said)
+
+    assert (checked.stands, checked.reason) == (False, reason)
