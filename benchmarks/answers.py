@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from operator import mul
 
 from benchmarks import records
-from benchmarks.collections import Collection, CollectionDocument, SquadQuestion, data_folder, load_squad
+from benchmarks.collections import Collection, CollectionDocument, SquadQuestion, load_squad, needed_data
 from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.quality_pipeline import Pushed, pushed, soon
 from benchmarks.records import Grid, publish
@@ -91,10 +91,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.write and options.questions:
         parser.error("a record is of the whole: --write goes without --questions")
-    folder = data_folder()
-    if folder is None:
-        print("answers: skipped, RAGDROP_EVAL_DATA is not set")
-        return 0
+    folder = needed_data("answers")
     questions = load_squad(folder / "squad2")[: options.questions]
     texts = list(dict.fromkeys(question.context for question in questions))
     documents = [CollectionDocument(f"{number:03}", "", text) for number, text in enumerate(texts)]

@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks import records
-from benchmarks.collections import RETRIEVAL, REVISION, Collection, data_folder, index_ref, indexed_chunks, load
+from benchmarks.collections import RETRIEVAL, REVISION, Collection, index_ref, indexed_chunks, load, needed_data
 from benchmarks.embeddings import SPACE, LocalEmbeddings
 from benchmarks.plots import draw
 from benchmarks.records import Grid, publish
@@ -120,9 +120,7 @@ def bounded(collection: Collection, documents: int) -> Collection:
 
 def measure(names: Sequence[str] = RETRIEVAL, *, documents: int | None = None) -> list[Measured]:
     """Calibrate each collection, then ask all questions of all."""
-    folder = data_folder()
-    if folder is None:
-        return []
+    folder = needed_data("calibration")
     collections = [load(folder / name) for name in names]
     if documents is not None:
         collections = [bounded(each, documents) for each in collections]
@@ -347,9 +345,6 @@ def main() -> int:
     if options.write and (options.documents or options.collections != RETRIEVAL):
         parser.error("a record is of the whole: --write goes without --documents and COLLECTION")
     measured = measure(options.collections, documents=options.documents)
-    if not measured:
-        print("calibration: skipped, RAGDROP_EVAL_DATA is not set")
-        return 0
     grids = [table(measured), shares_table(measured), words_table(measured), reliability_table(measured)]
     publish("calibration", grids, write=options.write)
     if options.write:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import records
+from benchmarks.collections import needed_data
 from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.records import Grid, publish
 from ragdrop.models.splitter import SemanticSplitter
@@ -141,12 +141,9 @@ def main() -> int:
     parser = records.parser(__doc__)
     parser.add_argument("--sizes", default="240:24", help="tokens:overlap, comma between; default: %(default)s")
     options = parser.parse_args()
-    data = os.environ.get("RAGDROP_EVAL_DATA")
-    if not data:
-        print("chunking: skipped, RAGDROP_EVAL_DATA is not set")
-        return 0
+    data = needed_data("chunking")
     sizes = [(int(one), int(other)) for one, other in (pair.split(":") for pair in options.sizes.split(","))]
-    table = measure(Path(data) / "chunking-eval", sizes)
+    table = measure(data / "chunking-eval", sizes)
     publish("chunking", [table], "semantic-text-splitter", write=options.write)
     return 0
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks import records
-from benchmarks.collections import data_folder
+from benchmarks.collections import needed_data
 from benchmarks.records import Grid, publish
 from groundcheck.sentences import sentences
 from ragdrop.domain.answers import Segment
@@ -105,10 +105,7 @@ def check_ms(
 def main() -> int:
     """Measure and print; 1 where a floor is missed, nothing to do without the data."""
     options = records.parser(__doc__).parse_args()
-    data = data_folder()
-    if data is None:
-        print("citations: skipped, RAGDROP_EVAL_DATA is not set")
-        return 0
+    data = needed_data("citations")
     held = passages(data)
     groups = {
         "all planted faults": false_cases(held, CASES, SEED),

@@ -70,6 +70,15 @@ def data_folder() -> Path | None:
     return Path(named) if named else None
 
 
+def needed_data(benchmark: str) -> Path:
+    """The evaluation data; without it the program ends with a notice, and no failure."""
+    folder = data_folder()
+    if folder is None:
+        print(f"{benchmark}: skipped, RAGDROP_EVAL_DATA is not set")
+        sys.exit(0)
+    return folder
+
+
 def load(folder: Path, *, split: str = "test") -> Collection:
     """Read `corpus.jsonl`, `queries.jsonl` and `qrels/{split}.tsv` of *folder*; only questions that have a document."""
     documents = [

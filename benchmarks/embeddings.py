@@ -19,12 +19,13 @@ import sys
 import time
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from operator import mul
 from pathlib import Path
 from threading import Lock, Thread
 from types import TracebackType
+from typing import Any
 
 import httpx
 import uvicorn
@@ -51,25 +52,39 @@ FREQUENCIES = list(itertools.accumulate(1 / rank for rank in range(2, len(VOCABU
 WORDS_A_DOCUMENT = 60  # one chunk for every framework: about 150 tokens
 DIRECTIONS = 200  # the subjects that vectors gather around
 THREAD_TIMEOUT_S = 30.0
-PROCESS_TIMEOUT_S = 60.0
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def started(command: Sequence[str], url: str, **how: Any) -> subprocess.Popen[bytes]:
+    """A server's process as soon as it answers at *url*; ends the program if it does not."""
+    process = subprocess.Popen(command, **how)  # noqa: S603 - our own
+    deadline = time.monotonic() + START_TIMEOUT_S
+    with httpx.Client(trust_env=False, timeout=60.0) as http:
+        while True:
+            with suppress(httpx.HTTPError):
+                http.get(url).raise_for_status()
+                return process
+            if process.poll() is not None or time.monotonic() > deadline:
+                process.terminate()
+                sys.exit("the embedding server did not start")
+            time.sleep(0.1)
 
 
 class EmbeddingServer:
     """Started when it is made, and answering then; `close` stops it.  `make setup` makes its environment."""
 
     def __init__(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         self.url = f"http://127.0.0.1:{port}/v1"
-        self._process = subprocess.Popen([*SERVER, "--port", str(port)], stdout=subprocess.DEVNULL)  # noqa: S603 - our own
+        address = f"http://127.0.0.1:{port}/health"
+        self._process = started([*SERVER, "--port", str(port)], address, stdout=subprocess.DEVNULL)
         self._http = httpx.Client(timeout=300.0, trust_env=False)
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while not self._answers():
-            if time.monotonic() > deadline or self._process.poll() is not None:
-                self.close()
-                sys.exit("the embedding server did not start")
-            time.sleep(0.2)
+        self.post(["a"])  # the model is loaded then
 
     def post(self, texts: list[str]) -> bytes:
         """The body of the server's answer, vectors as lists of numbers."""
@@ -81,13 +96,6 @@ class EmbeddingServer:
         self._http.close()
         self._process.terminate()
         self._process.wait(timeout=30)
-
-    def _answers(self) -> bool:
-        try:
-            self.post(["a"])
-        except httpx.HTTPError:
-            return False
-        return True
 
 
 def cache_folder() -> Path:
@@ -336,33 +344,15 @@ def embedding_process(
 
     For *keeps* see GeneratedModel.
     """
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "benchmarks.embeddings", "--port", str(port)]
-    command += ["--delay-ms", str(delay_s * 1_000)]
+    port = free_port()
+    command = [sys.executable, "-m", "benchmarks.embeddings", "--port", str(port), "--delay-ms", str(delay_s * 1_000)]
     command += [flag for flag, wanted in (("--generated", generated), ("--keep", keeps)) if wanted]
-    process = subprocess.Popen(command)  # noqa: S603 - our own
+    process = started(command, f"http://127.0.0.1:{port}/health")
     try:
-        _wait(f"http://127.0.0.1:{port}/health", process)
         yield f"http://127.0.0.1:{port}/v1", process.pid
     finally:
         process.terminate()
         process.wait(timeout=30)
-
-
-def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + PROCESS_TIMEOUT_S
-    with httpx.Client(trust_env=False) as http:
-        while True:
-            try:
-                http.get(url).raise_for_status()
-            except httpx.HTTPError:
-                if process.poll() is not None or time.monotonic() > deadline:
-                    sys.exit("the embedding server did not start")
-                time.sleep(0.1)
-            else:
-                return
 
 
 def main() -> None:

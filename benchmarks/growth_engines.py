@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 from opensearchpy import OpenSearch
 
-from benchmarks.bucket_process import FolderManifests, FolderObjectStore
 from benchmarks.generated_chunks import DIMENSION, questions, soon
 from benchmarks.live_stack import cpu_s_of
 from benchmarks.peers.process import pid_of
@@ -26,6 +25,7 @@ from ragdrop.domain.tenants import IndexRef
 from ragdrop.ports import ChunkIndex
 from ragdrop.resilience.retrying import Retries
 from ragdrop_opensearch.engine import OpenSearchChunkIndex
+from testing.folder_object_store import FolderManifests, FolderObjectStore
 
 MERGE_S = 900
 

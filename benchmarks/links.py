@@ -20,10 +20,10 @@ from benchmarks.collections import (
     REVISION,
     Collection,
     CollectionDocument,
-    data_folder,
     index_ref,
     indexed_chunks,
     load,
+    needed_data,
 )
 from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.records import Grid, publish
@@ -117,10 +117,7 @@ def both_ways(links: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
 def main() -> int:
     """Measure and print; nothing to do without the data."""
     options = records.parser(__doc__).parse_args()
-    folder = data_folder()
-    if folder is None:
-        print("links: skipped, RAGDROP_EVAL_DATA is not set")
-        return 0
+    folder = needed_data("links")
     collection = by_title(load(folder / "hotpotqa-500"))
     links = linked(collection.documents)
     with LocalEmbeddings() as model, tempfile.TemporaryDirectory() as place:

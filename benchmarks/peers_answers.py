@@ -27,7 +27,7 @@ from starlette.routing import Route
 
 from benchmarks import records
 from benchmarks.citations import SEED, passages
-from benchmarks.collections import Collection, CollectionDocument, data_folder, load_squad
+from benchmarks.collections import Collection, CollectionDocument, load_squad, needed_data
 from benchmarks.embeddings import LocalEmbeddings, embedding_server, in_thread
 from benchmarks.peers.process import NAMES, running, shared_node
 from benchmarks.quality_pipeline import Pushed, pushed, soon
@@ -232,10 +232,7 @@ def _collection(texts: Sequence[str]) -> Collection:
 def main() -> int:
     """Measure, print, keep where asked to; nothing to do without the data."""
     options = records.parser(__doc__, quick=f"one in {QUICK_SHARE} of the sentences and questions").parse_args()
-    data = data_folder()
-    if data is None:
-        print("peers_answers: skipped, RAGDROP_EVAL_DATA is not set")
-        return 0
+    data = needed_data("peers_answers")
     share = QUICK_SHARE if options.quick else 1
     held = passages(data)
     faults, true = false_cases(held, FAULTS // share, SEED), true_cases(held, TRUE // share, SEED + 1)

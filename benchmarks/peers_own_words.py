@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks import records
-from benchmarks.collections import Collection, data_folder
+from benchmarks.collections import Collection, needed_data
 from benchmarks.embeddings import LocalEmbeddings, embedding_server
 from benchmarks.own_words import VAULTS, documents_of, folder_of, whole_list
 from benchmarks.peers.process import CONFIGURATIONS, running, shared_node, title
@@ -111,9 +111,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.write and options.vault:
         parser.error("a record is of the whole: --write goes without --vault")
-    if data_folder() is None:
-        print("peers_own_words: skipped, RAGDROP_EVAL_DATA is not set")
-        return 0
+    needed_data("peers_own_words")
     vaults = options.vault or VAULTS
     with LocalEmbeddings() as model, shared_node() as node, embedding_server() as embeddings:
         measured = {vault: measure(vault, model, node, embeddings) for vault in vaults}

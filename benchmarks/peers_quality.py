@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from benchmarks import records
-from benchmarks.collections import RETRIEVAL, Collection, data_folder, load
+from benchmarks.collections import RETRIEVAL, Collection, load, needed_data
 from benchmarks.embeddings import LocalEmbeddings, embedding_server
 from benchmarks.peers.process import CONFIGURATIONS, running, shared_node, title
 from benchmarks.quality import p_value
@@ -133,10 +133,7 @@ def main() -> int:
     parser = records.parser(__doc__, quick="a part of one collection")
     parser.add_argument("--collection", action="append", choices=RETRIEVAL, help="only this one; default: all")
     options = parser.parse_args()
-    folder = data_folder()
-    if folder is None:
-        print("peers_quality: skipped, RAGDROP_EVAL_DATA is not set")
-        return 0
+    folder = needed_data("peers_quality")
     kept: dict[str, records.BenchmarkRecord] = {}
     with LocalEmbeddings() as model, shared_node() as node, embedding_server() as embeddings:
         for name in options.collection or (["cranfield"] if options.quick else RETRIEVAL):

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from benchmarks import records
-from benchmarks.collections import RETRIEVAL, Collection, data_folder, load
+from benchmarks.collections import RETRIEVAL, Collection, load, needed_data
 from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.quality_pipeline import pushed
 from benchmarks.records import Grid, publish
@@ -119,10 +119,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.write and options.collection:
         parser.error("a record is of the whole: --write goes without --collection")
-    folder = data_folder()
-    if folder is None:
-        print("quality: skipped, RAGDROP_EVAL_DATA is not set")
-        return 0
+    folder = needed_data("quality")
     results: dict[str, Measured] = {}
     with LocalEmbeddings() as model:
         for name in options.collection or RETRIEVAL:

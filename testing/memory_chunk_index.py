@@ -53,7 +53,7 @@ class MemoryChunkIndex:
         self._chunks: dict[tuple[str, str], dict[str, IndexedChunk]] = {}
         self._lock = threading.Lock()
 
-    def drops_superseded(self, index: IndexRef) -> bool:  # noqa: ARG002 - the port names it
+    def drops_superseded(self, index: IndexRef) -> bool:
         return False
 
     def ready(
@@ -76,7 +76,7 @@ class MemoryChunkIndex:
             _check_held(held.values(), index)
             held.update({chunk.id: chunk for chunk in chunks})
 
-    def refresh(self, indexes: Iterable[IndexRef], deadline: Deadline) -> None:  # noqa: ARG002 - the port names it
+    def refresh(self, indexes: Iterable[IndexRef], deadline: Deadline) -> None:
         self._called("refresh", deadline)
 
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
@@ -95,9 +95,9 @@ class MemoryChunkIndex:
 
     def overlaid(
         self,
-        index: IndexRef,  # noqa: ARG002 - the port names it
+        index: IndexRef,
         chunks: Sequence[IndexedChunk],
-        deadline: Deadline,  # noqa: ARG002
+        deadline: Deadline,
     ) -> SearchableIndex:
         self.calls.append("overlaid")
         return MemoryOverlay(self, chunks)
@@ -155,17 +155,17 @@ class MemoryChunkIndex:
         self._called("count", deadline)
         return len(self._held(index))
 
-    def faults(self, index: IndexRef, deadline: Deadline) -> IndexFaults:  # noqa: ARG002 - the port names it
+    def faults(self, index: IndexRef, deadline: Deadline) -> IndexFaults:
         return IndexFaults()
 
-    def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:  # noqa: ARG002 - as above
+    def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:
         self._called("verify", deadline)
         return None
 
     def discard_damaged(self, index: IndexRef, deadline: Deadline) -> None:
         self.drop(index, deadline)
 
-    def damaged(self, index: IndexRef) -> tuple[str, ...]:  # noqa: ARG002 - the port names it
+    def damaged(self, index: IndexRef) -> tuple[str, ...]:
         return ()
 
     def drop(self, index: IndexRef, deadline: Deadline) -> int:

@@ -51,7 +51,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
         with self._call("head"):
             return self._heads.get(key)
 
-    def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:  # noqa: ARG002
+    def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:
         with self._call("heads"):
             return self._batch((), keys)[1]
 
@@ -59,7 +59,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
         self,
         names: Collection[Name],
         keys: Collection[DocumentKey],
-        deadline: Deadline,  # noqa: ARG002
+        deadline: Deadline,
     ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
         with self._call("named_and_heads"):
             return self._batch(names, keys)
@@ -80,7 +80,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
         with self._call("detail"):
             return self._details.get(key, {}).get(revision)
 
-    def details(self, revisions: Collection[tuple[DocumentKey, int]], deadline: Deadline) -> list[Detail]:  # noqa: ARG002
+    def details(self, revisions: Collection[tuple[DocumentKey, int]], deadline: Deadline) -> list[Detail]:
         with self._call("details"):
             if len(revisions) > MAX_ITEMS:
                 raise ValueError(f"{len(revisions)} items asked for at once, at most {MAX_ITEMS}")
@@ -211,7 +211,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
             more = len(listed) > limit
             return Page(listed[:limit], listing.cursor_after(listed[limit - 1].key.vault_path) if more else None)
 
-    def tenant(self, name: str, *, consistent: bool = True) -> Tenant | None:  # noqa: ARG002 - it always is
+    def tenant(self, name: str, *, consistent: bool = True) -> Tenant | None:
         with self._call("tenant"):
             return self._tenants.get(name)
 

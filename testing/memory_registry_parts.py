@@ -74,7 +74,7 @@ class MemoryPointers:
         self._promoted: dict[DocumentKey, tuple[PromotionLevel, int]] = {}
         self._names: dict[Name, dict[str, int]] = {}
 
-    def point(self, detail: Detail, *, known: bool = False) -> None:  # noqa: ARG002 - it saves nothing here
+    def point(self, detail: Detail, *, known: bool = False) -> None:
         with self._call("point"):
             key, revision, level = detail.key, detail.revision, detail.facts.promotion_level
             paths = self._names.setdefault(name_of(key), {})
@@ -121,7 +121,7 @@ class MemoryHistory:
         self._changes: dict[DocumentKey, list[LiveChange]] = {}
         self._counts: dict[str, ChangeCounts] = {}
 
-    def change_counts(self, tenant: str, deadline: Deadline) -> ChangeCounts:  # noqa: ARG002
+    def change_counts(self, tenant: str, deadline: Deadline) -> ChangeCounts:
         with self._call("change_counts"):
             return self._counts.get(tenant, ChangeCounts())
 

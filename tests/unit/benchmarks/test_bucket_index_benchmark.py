@@ -9,9 +9,6 @@ from pathlib import Path
 from benchmarks.bucket_process import (
     FILTERS,
     REF,
-    FolderManifests,
-    FolderObjectStore,
-    PacedObjectStore,
     clustered,
     corpus,
     index_over,
@@ -22,6 +19,7 @@ from benchmarks.bucket_process import (
     unit,
 )
 from ragdrop.domain.chunks import CandidateQuery, Filters
+from testing.folder_object_store import FolderManifests, FolderObjectStore, PacedObjectStore
 
 
 def test_a_manifest_in_a_folder_is_written_only_onto_the_number_that_is_there(tmp_path: Path) -> None:
