@@ -48,13 +48,6 @@ MARKED = frozenset({"mail", "mailbox", "subtitles"})
 def kind_of(body: bytes, name: str) -> Kind:
     r"""The kind of *body*; *name* is its path.
 
-    Raises:
-        CorruptFileError: Its name is that of a binary format, its bytes are not.
-        EmptyFileError: There is nothing but white space.
-        EncryptedFileError: It is an Office document that wants a password.
-        UnsafeFileError: It is XML that defines entities out of entities.
-        UnsupportedFormatError: It is of a format that is not read; the message names it.
-
     >>> kind_of(b"%PDF-1.7", "a.md"), kind_of(b"# Pump", "a.md"), kind_of(b"x = 1", "a.py"), kind_of(b"Hello.", "a")
     ('pdf', 'markdown', 'code', 'text')
     """
@@ -124,11 +117,11 @@ Reader = Callable[[Kind, bytes, str], ParsedDocument]
 
 
 class ContentParser:
-    """A Parser.
+    """Reads any file by the reader of its format.
 
     Args:
-        reader: What reads all that is neither plain text nor Markdown: an IsolatedReader, or `read_here` in tests.
-        recognition: What reads pictures and pages without text; without it pictures are refused.
+        reader: Reads all but plain text and Markdown: an IsolatedReader, or `read_here` without limits.
+        recognition: Reads pictures and pages without text; without it pictures are refused.
     """
 
     def __init__(self, reader: Reader, recognition: PageRecognition | None = None) -> None:
@@ -139,13 +132,7 @@ class ContentParser:
         """Read *body* as what it is; of its *media_type* only a `charset` counts.
 
         Raises:
-            EmptyFileError: There is no text in it.
-            UnsupportedFormatError: Its format is not read; the message names it.
-            EncryptedFileError: It wants a password.
-            UnsafeFileError: It took too much time or memory, or unpacks to too much.
-            FileTooLargeError: It has too many pages.
-            CorruptFileError: It is damaged and no text could be read.
-            UnfinishedScanError: The time of *scan* was too short for its pages; what was read of them is kept.
+            ReadError: It cannot be read; an UnfinishedScanError stores the pages that were recognised.
         """
         try:
             body = _in_utf8(body, name, media_type)

@@ -1,4 +1,7 @@
-"""Why a file cannot be read; messages carry offending values and limits, never text of the file."""
+"""Why a file cannot be read: each reader raises the class that fits, and no docstring repeats which.
+
+Messages carry the offending value and the limit, never text of the file.
+"""
 
 from __future__ import annotations
 

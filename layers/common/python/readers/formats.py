@@ -164,7 +164,7 @@ def binary_format(body: bytes, name: str) -> str | None:
 def _zip_format(body: bytes, suffix: str) -> str:
     """By the names of its parts, which a broken directory at its end leaves readable in the file's own headers.
 
-    A damaged archive may have lost them: then its name says what it was.  A whole one of another kind stays an archive.
+    A damaged archive may have lost them: then its name says what it was.  A whole one of another kind is an archive.
     """
     lost = ARCHIVE
     try:
@@ -197,7 +197,7 @@ def _names_encryption(body: bytes) -> bool:
 
 def _compound_format(body: bytes, suffix: str) -> str:
     kind = _kind_of_streams(body)
-    if kind == MSG:  # what is attached to it may be encrypted, and is looked into by itself
+    if kind == MSG:  # an attachment may be encrypted, and is read as a file later
         return kind
     for start in range(0, len(body), _SECTOR_BYTES):
         head = body[start : start + 64]
@@ -322,7 +322,7 @@ def first_markup(text: str) -> str:
 
 
 def looks_like_html(text: str, name: str) -> bool:
-    r"""Whether *text* starts as an HTML page, or is named so and holds tags or nothing but a comment that goes on.
+    r"""Whether *text* starts as an HTML page, or is named so and has tags, or nothing but an open comment.
 
     >>> looks_like_html("<!doctype html><p>a", "a.txt"), looks_like_html("# Title", "a.html")
     (True, False)

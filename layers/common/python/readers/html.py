@@ -106,7 +106,7 @@ class _Page:
         self._bullet: str | None = None
         self._struck_from: int | None = None  # where in the buffer the text begins that is struck
         self._flat = False  # within a cell or heading: blocks become lines
-        self._is_raw = False  # white space is kept
+        self._is_raw = False  # white space stays
         self._explained: set[str] = set()
 
     def walk(self, node: LexborNode, depth: int) -> None:
@@ -273,8 +273,8 @@ class _Page:
         ]
         return [
             (row, is_head or all(cell.tag == "th" for cell in cells))
-            for cells, row, held in zip(own, grid(texts), texts, strict=True)
-            if any(text for text, _, _ in held)
+            for cells, row, spans in zip(own, grid(texts), texts, strict=True)
+            if any(text for text, _, _ in spans)
         ]
 
     def _inside(self, node: LexborNode, depth: int) -> str:

@@ -31,9 +31,9 @@ main(int(sys.argv[2]), float(sys.argv[3]))
 
 
 class IsolatedReader:
-    """A Reader over one child process, started at first use and again whenever it had to be stopped.
+    """A Reader over one child process, started at first use and again after it had to be stopped.
 
-    The child is a fresh interpreter, not a fork: the parent may have threads, and its memory must not count.  They talk
+    The child is a fresh interpreter, not a fork: the parent may have threads, and its memory must not count.  Both talk
     over pipes, as Lambda has no shared memory.  One document at a time; other threads wait.
 
     Args:
@@ -48,7 +48,7 @@ class IsolatedReader:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __call__(self, kind: Kind, body: bytes, name: str) -> ParsedDocument:
-        """Read *body*; raises ReadError, and UnsafeFileError where the limits were passed."""
+        """Read *body*; past the limits that is an UnsafeFileError."""
         head, text = self._asked({"kind": kind, "name": name}, kind, body)
         if "error" in head:
             known: type[ReadError] = getattr(errors, head["error"])
@@ -56,11 +56,7 @@ class IsolatedReader:
         return document_of({**head["document"], "text": text.decode()})
 
     def picture(self, body: bytes, page: int) -> bytes | None:
-        """A PNG of a page of a PDF, by its number from 0; None where the page shows no picture, or cannot be drawn.
-
-        Raises:
-            UnsafeFileError: The limits were passed.
-        """
+        """A PNG of a page of a PDF, by its number from 0; None if it shows no picture or cannot be drawn."""
         return self._asked({"page": page}, "pdf", body)[1] or None
 
     def _asked(self, asked: dict[str, Any], kind: Kind, body: bytes) -> tuple[dict[str, Any], bytes]:
@@ -188,11 +184,7 @@ def main(memory_bytes: int, timeout_s: float) -> None:
 
 
 def refuse_connections(event: str, _arguments: object) -> None:
-    """End what opens a connection or starts a program: no document may make its reader do so.
-
-    Raises:
-        UnsafeFileError: It is such an event of Python's audit hooks.
-    """
+    """Raise UnsafeFileError on an audit event that opens a connection or starts a program."""
     if event.startswith("socket.") or event in _PROGRAMS:
         raise UnsafeFileError(f"its reader was about to open a connection or to start a program ({event})")
 

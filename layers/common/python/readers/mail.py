@@ -56,7 +56,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A mail as any format gives it; its `headers` and its `date` of ISO 8601 become metadata."""
+    """A mail of any format; its `headers` and its `date` of ISO 8601 become metadata."""
 
     subject: str = ""
     headers: tuple[tuple[str, str], ...] = ()
@@ -69,13 +69,13 @@ class Mail:
 
     @property
     def is_bare(self) -> bool:
-        """Whether it has no words at all, and nothing attached."""
+        """Whether it has no words and nothing attached."""
         headers = any(value for _, value in self.headers)
         return not (headers or self.subject or self.plain.strip() or self.html.strip() or self.attachments)
 
 
 _INSIDE: ContextVar[int] = ContextVar("inside", default=0)
-"""How many attachments the mail that is being read is inside of."""
+"""How many attachments contain the mail that is read."""
 
 
 class MailWriter:
@@ -169,7 +169,7 @@ class MailWriter:
 
 
 def split_history(text: str) -> tuple[str, str]:
-    r"""What a mail says itself, and the history that it quotes behind that.
+    r"""The new text of a mail, and the history that it quotes behind that.
 
     >>> split_history("Yes.\n\nOn 3 May 2026 Ann wrote:\n> Does it leak?\n")
     ('Yes.\n\n', 'On 3 May 2026 Ann wrote:\n> Does it leak?\n')
@@ -293,15 +293,15 @@ class _Parts:
             message = f"the mail has over {MAX_PARTS} parts, or parts within over {MAX_DEPTH} others"
             raise UnsafeFileError(message, limit_parts=MAX_PARTS, limit_depth=MAX_DEPTH)
         kind = part.get_content_type()
-        held = part.get_payload()
+        payload = part.get_payload()
         if kind == "multipart/encrypted" or (
             kind.endswith("pkcs7-mime") and "signed" not in str(part.get("Content-Type"))
         ):
             self.encrypted = True
-        elif kind == "message/rfc822" and isinstance(held, list) and held and isinstance(held[0], Message):
-            self._attached_mail(held[0], depth)
-        elif isinstance(held, list):
-            for each in _of_alternatives(kind, held):
+        elif kind == "message/rfc822" and isinstance(payload, list) and payload and isinstance(payload[0], Message):
+            self._attached_mail(payload[0], depth)
+        elif isinstance(payload, list):
+            for each in _of_alternatives(kind, payload):
                 self.walk(each, depth + 1)
         else:
             self._leaf(part, kind)
@@ -316,21 +316,20 @@ class _Parts:
 
     def mail(self, message: Message) -> Mail:
         """The mail whose parts these are."""
-        subject = self._header(message, "Subject")
         shown = tuple((name, self._header(message, name)) for name in _SHOWN)
         written = shown[-1][1]
         date = date_of(written)
         if written and date is None:
             self._notes.append(f"the date of the mail, {written[:80]!r}, cannot be read and is left out")
         return Mail(
-            subject=subject,
-            headers=shown,
-            plain="\n\n".join(self.plain),
-            html=b"\n".join(self.html),
-            attachments=tuple(self.attachments),
-            date=date,
-            pictures=self.pictures,
-            warnings=tuple(self.warnings()),
+            self._header(message, "Subject"),
+            shown,
+            "\n\n".join(self.plain),
+            b"\n".join(self.html),
+            tuple(self.attachments),
+            date,
+            self.pictures,
+            tuple(self._warnings()),
         )
 
     def _leaf(self, part: Message, kind: str) -> None:
@@ -362,19 +361,18 @@ class _Parts:
         return body if isinstance(body, bytes) else b""
 
     def _decoded(self, body: bytes, charset: str, *, declared: bool = False) -> str:
-        """The text of a part; what it declares itself counts less than what the mail says."""
+        """The text of a part; the charset of the mail counts more than its own declaration."""
         text, warnings = decode(body, charset=charset, declared=declared)
         self._notes += warnings
         return clean(text)
 
     def _header(self, message: Message, name: str) -> str:
-        """A header, decoded, on one line; empty where there is none."""
+        """A header, decoded, on one line; empty if missing."""
         text, warnings = decoded_header(str(message.get(name) or ""), self._charset)
         self._notes += [f"the header {name}: {warning}" for warning in warnings]
         return " ".join(clean(text).split())[:1_000]
 
-    def warnings(self) -> Iterator[str]:
-        """What was wrong with the parts."""
+    def _warnings(self) -> Iterator[str]:
         if self._damaged:
             yield "the mail is truncated or damaged; text may be missing"
         yield from self._notes

@@ -26,10 +26,9 @@ _WORDS = re.compile(rf"(?:{_WORD.pattern})(?:[ \t\r\n]*(?:{_WORD.pattern}))*")
 
 
 class _AsWritten(Compat32):
-    """Hands out headers with their eight-bit characters, which Python's own policy replaces."""
+    """Returns headers with bytes beyond ASCII as lone surrogates, where Python's own policy replaces them."""
 
     def header_fetch_parse(self, _name: str, value: str) -> str:
-        """The value, with bytes beyond ASCII as lone surrogates."""
         return value
 
 
@@ -69,14 +68,14 @@ def decoded_header(written: str, charset: str) -> tuple[str, tuple[str, ...]]:
     for run in _WORDS.finditer(text):
         parts.append(text[at : run.start()])
         at = run.end()
-        held: list[tuple[str, bytes]] = []
+        words: list[tuple[str, bytes]] = []
         for label, how, payload in _WORD.findall(run.group()):
             body = _payload(how.lower(), payload)
-            if held and held[-1][0] == label.lower():
-                held[-1] = (held[-1][0], held[-1][1] + body)
+            if words and words[-1][0] == label.lower():
+                words[-1] = (words[-1][0], words[-1][1] + body)
             else:
-                held.append((label.lower(), body))
-        for label, body in held:
+                words.append((label.lower(), body))
+        for label, body in words:
             word, wrong = decode(body, charset=label)
             parts.append(word)
             warnings += wrong
@@ -155,7 +154,7 @@ _NAME = re.compile(r"[^\W\d_]+")
 def date_of(written: str) -> str | None:
     """A written date as ISO 8601; None where none can be read, or its first two numbers could both be the month.
 
-    Python's own reader takes the forms of RFC 5322 alone, and drops "PM" and the names of most zones.
+    Python reads the forms of RFC 5322 alone, and drops "PM" and the names of most zones.
 
     >>> date_of("Mon, 21 Oct 2024 19:38:13 +1000"), date_of("2024-10-21 19:38"), date_of("21. Oktober 2024")
     ('2024-10-21T19:38:13+10:00', '2024-10-21T19:38:00', '2024-10-21')

@@ -54,10 +54,10 @@ def first_twenty(numbers: Sequence[object]) -> str:
 
 
 def raised(text: str, before: str = "") -> str:
-    """A superscript as plain text that is not read as a part of *before*, which it stands behind.
+    """A superscript behind *before* as plain text that does not read as a part of it.
 
-    Numbers become Unicode's superscripts, the raised ends of abbreviations stay letters, and anything else has a `^`.
-    Small print of several words stays as it is.
+    Numbers become Unicode's superscripts, raised ends of abbreviations stay letters, anything else gets a `^`; small
+    print of several words is unchanged.
 
     >>> "10" + raised("6", "10"), "s" + raised("-1", "s"), "2" + raised("n+1", "2"), "1" + raised("st", "1")
     ('10⁶', 's⁻¹', '2^(n+1)', '1st')
@@ -78,7 +78,7 @@ def raised(text: str, before: str = "") -> str:
 
 
 def lowered(text: str, before: str = "") -> str:
-    """A subscript as plain text that is not read as a part of *before*, which it stands behind.
+    """A subscript behind *before* as plain text that does not read as a part of it.
 
     >>> "H" + lowered("2", "H"), "PM" + lowered("2.5", "PM"), "x" + lowered("i", "x"), "V" + lowered("n+1", "V")
     ('H₂', 'PM₂.₅', 'x_i', 'V_(n+1)')
@@ -98,7 +98,7 @@ def _marked(sign: str, text: str, before: str) -> str:
 
 
 def note_mark(text: str, before: str = "") -> str:
-    """The mark of a foot- or endnote, apart from a number that it stands behind.
+    """The mark of a foot- or endnote behind *before*, set apart from a number.
 
     >>> "crowns" + note_mark("1", "crowns"), "5" + note_mark("[2]", "5"), "5" + note_mark("*", "5")
     ('crowns[1]', '5 [2]', '5 [*]')
@@ -117,11 +117,11 @@ def struck(text: str) -> str:
 
 
 def grid(rows: Iterable[Iterable[tuple[str, int, int]]]) -> list[list[str]]:
-    """The cells of a table with merged ones, each of which fills all that it covers with its text.
+    """The cells of a table, with the text of a merged cell in each cell that it covers.
 
     Args:
-        rows: Cells as text, rows and columns that they span; without those that others cover.  0 rows are all to the
-            last.  A cell that spans a whole row fills only the first of its cells.
+        rows: Cells as text, and the rows and columns that they span, without those that others cover; 0 rows are all
+            to the last.  A cell that spans a whole row fills only its first cell.
 
     >>> grid([[("EU", 2, 1), ("Cable", 1, 1), ("12", 1, 1)], [("Hub", 1, 1), ("7", 1, 1)], [("Total 19", 1, 3)]])
     [['EU', 'Cable', '12'], ['EU', 'Hub', '7'], ['Total 19', '', '']]
@@ -131,7 +131,7 @@ def grid(rows: Iterable[Iterable[tuple[str, int, int]]]) -> list[list[str]]:
     from_above: dict[int, tuple[str, float]] = {}  # of each column, the text and the last row that it fills
     covered = 0
     for number, row in enumerate(rows):
-        from_above = {at: held for at, held in from_above.items() if number <= held[1]}
+        from_above = {at: (text, last) for at, (text, last) in from_above.items() if number <= last}
         cells = {at: text for at, (text, _) in from_above.items()}
         column, count = 0, 0
         for text, down, across in row:
@@ -166,7 +166,7 @@ def table_row(cells: Iterable[str], columns: int) -> str:
 
 
 def titles_above(used: Sequence[int]) -> int:
-    """How many rows of a table stand above its header: those of at most one cell, by the number of cells in each row.
+    """How many rows of at most one cell stand above the header of a table, by the number of cells in each row.
 
     >>> titles_above([1, 0, 3, 3, 1]), titles_above([2, 2])
     (2, 0)
@@ -208,7 +208,7 @@ class MarkdownWriter:
         return self._length
 
     def place(self, name: str, *, page: bool = False, cells: Place | None = None) -> None:
-        """What is added from here on stands at *name*, or in *cells* of a sheet; a *page* is counted, too."""
+        """Name the place of what is added next, or its *cells* of a sheet; count it as a *page*, if it is one."""
         self._next = cells or Place(0, name)
         if page:
             self._pages.append(self._length + bool(self._length))
@@ -240,7 +240,7 @@ class MarkdownWriter:
     ) -> None:
         """Add a table of *columns* columns whose first *headers* rows are its header.
 
-        *cells* gives the place that begins with a row, by its number from 0; its start is not looked at.
+        *cells* returns the place that begins with a row, by its number from 0; its start does not matter.
         """
         self._separate()
         start, columns = self._length, min(columns, MAX_COLUMNS)
@@ -286,9 +286,9 @@ class MarkdownWriter:
         """Add all of another document as a part of this one.
 
         Args:
-            document: What to add; it has no links here.
-            below: How many levels its headings are set down.
-            place: The name of the part, which goes before the names of the document's own places.
+            document: What to add; its links are not.
+            below: How many levels lower its headings become.
+            place: What goes before the names of the document's own places.
         """
         self._separate()
         self._mark()

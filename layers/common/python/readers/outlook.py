@@ -37,21 +37,21 @@ _CODE_PAGES = {  # of Windows, that Python has under other names
     54936: "gb18030",
     65001: "utf-8",
 }
-_RTF_START = (
+_RTF_START = (  # what the compression of [MS-OXRTFCP] takes as known
     b"{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \\fscript "
     b"\\fdecor MS Sans SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0\r\n\\par "
     b"\\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx"
-)  # what the compression of [MS-OXRTFCP] takes as known
+)
 
 
 def read_outlook(body: bytes) -> ParsedDocument:
     """Read a message; its attachments are sections of its text, its senders and its date are metadata."""
     try:
-        with OleFileIO(body) as held:
-            if not held.exists("__properties_version1.0"):
+        with OleFileIO(body) as file:
+            if not file.exists("__properties_version1.0"):
                 raise CorruptFileError("the Outlook message is damaged; save it again, or as .eml")
-            mail = _Storage(held, []).mail(0)
-            damaged = bool(held.parsing_issues)
+            mail = _Storage(file, []).mail(0)
+            damaged = bool(file.parsing_issues)
     except _BROKEN as exc:
         message = f"the Outlook message cannot be read ({type(exc).__name__}); save it again, or as .eml"
         raise CorruptFileError(message) from exc
@@ -67,8 +67,8 @@ def read_outlook(body: bytes) -> ParsedDocument:
 class _Storage:
     """A folder of the compound file: the message itself, or one that is attached."""
 
-    def __init__(self, held: OleFileIO, path: list[str]) -> None:
-        self._held, self._path = held, path
+    def __init__(self, file: OleFileIO, path: list[str]) -> None:
+        self._file, self._path = file, path
         self._numbers = dict(self._fixed(32 if not path else 24))
 
     def mail(self, depth: int) -> Mail:
@@ -86,23 +86,17 @@ class _Storage:
 
     def _attachments(self, depth: int) -> Iterator[Attachment]:
         level = len(self._path)
-        found = sorted(
-            {
-                entry[level]
-                for entry in self._held.listdir(streams=True, storages=True)
-                if entry[:level] == self._path
-                and len(entry) > level
-                and entry[level].startswith("__attach_version1.0_#")
-            }
-        )
-        for name in found[:MAX_ATTACHMENTS]:
-            inside = [*self._path, name]
-            part = _Storage(self._held, inside)
+        entries = self._file.listdir(streams=True, storages=True)
+        inside = (each[level] for each in entries if each[:level] == self._path and each[level:])
+        found = {name for name in inside if name.startswith("__attach_version1.0_#")}
+        for name in sorted(found)[:MAX_ATTACHMENTS]:
+            path = [*self._path, name]
+            part = _Storage(self._file, path)
             shown = part._text(LONG_FILE) or part._text(FILE) or part._text("3001")
-            embedded = [*inside, f"__substg1.0_{DATA}000D"]
-            if self._held.exists("/".join([*embedded, "__properties_version1.0"])):
+            embedded = [*path, f"__substg1.0_{DATA}000D"]
+            if self._file.exists("/".join([*embedded, "__properties_version1.0"])):
                 if depth < MAX_DEPTH:
-                    yield Attachment(shown or "mail", mail=_Storage(self._held, embedded).mail(depth + 1))
+                    yield Attachment(shown or "mail", mail=_Storage(self._file, embedded).mail(depth + 1))
             else:
                 yield Attachment(shown, part._bytes(DATA, "0102"))
 
@@ -127,17 +121,17 @@ class _Storage:
 
     def _bytes(self, tag: str, kind: str) -> bytes:
         name = "/".join([*self._path, f"__substg1.0_{tag}{kind}"])
-        if not self._held.exists(name):
+        if not self._file.exists(name):
             return b""
-        with self._held.openstream(name) as stream:
+        with self._file.openstream(name) as stream:
             return bytes(stream.read())
 
     def _fixed(self, head: int) -> Iterator[tuple[int, int]]:
-        """Numbers and times of the properties stream, 16 bytes each, by their tags."""
+        """Numbers and times of the stream of properties, 16 bytes each, by their tags."""
         name = "/".join([*self._path, "__properties_version1.0"])
-        if not self._held.exists(name):
+        if not self._file.exists(name):
             return
-        with self._held.openstream(name) as stream:
+        with self._file.openstream(name) as stream:
             body = stream.read()
         for at in range(head, len(body) - 15, 16):
             tag, _, value = struct.unpack_from("<IIQ", body, at)
@@ -183,7 +177,7 @@ def unpacked_rtf(packed: bytes) -> bytes:
 
 
 def _time(value: int | None) -> str | None:
-    """A FILETIME as ISO 8601, to the second; None where it is none."""
+    """A FILETIME as ISO 8601, to the second."""
     if not value:
         return None
     try:

@@ -26,7 +26,7 @@ class WrittenLink:
 
     @classmethod
     def cut(cls, target: str, text: str) -> WrittenLink:
-        """A link with both cut to the longest that is kept, and the text on one line."""
+        """A link with both cut to their limits, and the text on one line."""
         return cls(target[:MAX_TARGET_CHARACTERS], " ".join(text.split())[:MAX_SHOWN_CHARACTERS])
 
 

@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"[-+(]?[$€£¥]?\s*\d[\d.,:/ T'%+-]*(?:[eE][-+]?\d+)?\s*
 
 
 def separator_of(text: str) -> str | None:
-    r"""The separator that gives the most lines the same number of columns, at least 2; None where none does.
+    r"""The separator by which most lines have the same number of columns, 2 or more; None without one.
 
     >>> separator_of("a;b;c\n1,5;2;3\n"), separator_of("just a line\nand another")
     (';', None)
@@ -67,8 +67,7 @@ def looks_like_csv(text: str) -> bool:
 def read_csv(body: bytes) -> ParsedDocument:
     """Read rows: titles and notes above the header as text, then a table; ragged rows are filled up.
 
-    The header is the first row of several cells.  Where that is numbers alone, the columns have no names, and get them.
-    Cells beyond the 500th column are cut.
+    The header is the first row of several cells; if that has only numbers, the columns get names by their numbers.
     """
     text, warnings = decode(body)
     named = _NAMED.match(text)
@@ -103,7 +102,7 @@ def _used(row: Sequence[str]) -> int:
 
 
 def _rows_above(head: Sequence[Sequence[str]]) -> int:
-    """How many rows stand above the header: those of one cell, and a few notes that a blank line ends.
+    """How many rows stand above the header: those of one cell, and a few notes before a blank line.
 
     >>> _rows_above([["Cups", ""], [], ["team", "cups"], ["Reds", "1"]]), _rows_above([["team", "cups"], ["Reds", "1"]])
     (2, 0)
@@ -156,7 +155,7 @@ def read_json(body: bytes) -> ParsedDocument:
 
 
 def read_json_lines(body: bytes) -> ParsedDocument:
-    """Read a JSON value a line; a line that is none is kept as it is, with a warning.  Raises what `read_json` does."""
+    """Read a JSON value a line; a line that is none stays unchanged, with a warning."""
     text, warnings = decode(body)
     wrong: list[int] = []
 
@@ -191,11 +190,11 @@ def _lines(value: Any, path: str, depth: int) -> Iterator[str]:
         raise UnsafeFileError(f"the JSON is nested deeper than {MAX_DEPTH} levels", limit_depth=MAX_DEPTH)
     path = path[-MAX_PATH_CHARACTERS:]
     if isinstance(value, dict):
-        for name, held in value.items():
-            yield from _lines(held, f"{path}.{name}" if path else str(name), depth + 1)
-    elif isinstance(value, list) and any(isinstance(held, dict | list) for held in value):
-        for number, held in enumerate(value):
-            yield from _lines(held, f"{path}[{number}]", depth + 1)
+        for name, each in value.items():
+            yield from _lines(each, f"{path}.{name}" if path else str(name), depth + 1)
+    elif isinstance(value, list) and any(isinstance(each, dict | list) for each in value):
+        for number, each in enumerate(value):
+            yield from _lines(each, f"{path}[{number}]", depth + 1)
     else:
         shown = ", ".join(map(_scalar, value)) if isinstance(value, list) else _scalar(value)
         if _MEDIA.search(path) and _BASE64.fullmatch(shown):

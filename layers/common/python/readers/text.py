@@ -25,7 +25,7 @@ _FENCED = re.compile(
     rf"\A\ufeff?(---|\+\+\+)[ \t]*{_EOL}(.*?)(?<=[\r\n])(---|\.\.\.|\+\+\+)[ \t]*(?:{_EOL}|\Z)", re.DOTALL
 )
 _FIELD = re.compile(r"""^(["']?)([^\W\d][\w .-]{0,100})\1[ \t]*:(?=\s|\Z)""", re.MULTILINE)
-_GOES_ON = re.compile(r"[ \t\r\n#\]}]|-\s")  # how a line may begin that is not the first one of a field
+_CONTINUED = re.compile(r"[ \t\r\n#\]}]|-\s")  # how later lines of a field begin
 _TABS = re.compile(r"^[ \t]*\t[ \t]*|(?<=[:,-])[ \t]*\t[ \t]*", re.MULTILINE)
 _REST_OF_LINE = re.compile(r"[ \t]+#([^\r\n]*)")
 _FREE_TEXT = frozenset({"title", "summary", "description"})
@@ -82,10 +82,9 @@ def _decoded(body: bytes) -> tuple[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """What a document states before its text: texts as they are written, lists and maps of them, None where empty.
+    """What a document states before its text: texts as written, lists and maps of them, None if empty.
 
-    `end` is where the Markdown begins, `body_start` where the text that is indexed begins: a front matter of which
-    a part could not be read stays in the text.
+    The Markdown begins at `end`, the indexed text at `body_start`: a front matter that was read in part stays in it.
     """
 
     fields: dict[str, Any] = field(default_factory=dict)
@@ -96,8 +95,6 @@ class FrontMatter:
 
 def front_matter(text: str) -> FrontMatter:
     r"""The front matter of a Markdown text: a map in YAML between `---`, in TOML between `+++`, or in JSON.
-
-    What stands between two rules and is no map is text.
 
     >>> front_matter("---\ncountry: NO\nzip: 0123\n---\nText").fields
     {'country': 'NO', 'zip': '0123'}
@@ -139,7 +136,7 @@ def _toml_front_matter(inner: str, end: int) -> FrontMatter:
 
 
 class _YamlReader:
-    """Reads one front matter in YAML; scalars stay as written, so that `NO`, `0123` and `1.10` mean what they say."""
+    """Reads one front matter in YAML; scalars stay as written, so that `NO`, `0123` and `1.10` are not changed."""
 
     def __init__(self, inner: str) -> None:
         self._inner = inner
@@ -149,7 +146,7 @@ class _YamlReader:
         self._warnings: list[str] = []
 
     def read(self, end: int) -> FrontMatter:
-        """The front matter, which ends at *end*; an empty one where it is text."""
+        """The front matter, which ends at *end*; an empty one if it is text."""
         try:
             root = self._composed(self._inner)
             if root is None:  # nothing, or comments alone, which may be headings
@@ -162,7 +159,7 @@ class _YamlReader:
         return FrontMatter(fields, end, end, tuple(self._warnings))
 
     def _is_meant(self, root: yaml.MappingNode) -> bool:
-        """Whether a map is front matter: behind a blank line a rule is meant, and a name with a colon may be prose."""
+        """Whether a map is front matter: behind a blank line a fence is a rule, and `name:` may be prose."""
         names = {str(name.value).lower() for name, _ in root.value}
         return bool(self._inner.lstrip(" \t")[:1] not in {"\r", "\n"} or names & _TELLING)
 
@@ -177,11 +174,11 @@ class _YamlReader:
             return yaml.compose(self._text, Loader=yaml.SafeLoader)
 
     def _field_by_field(self, end: int, exc: Exception) -> FrontMatter:
-        """The fields that can be read, each for itself; what cannot stays in the text, and a warning names it."""
+        """Read each field separately; a field that cannot be read stays in the text, and a warning names it."""
         matches = list(_FIELD.finditer(self._inner))
         lines = self._inner.splitlines()
         apart = next(
-            (n for n, line in enumerate(lines) if line and not (_FIELD.match(line) or _GOES_ON.match(line))), None
+            (n for n, line in enumerate(lines) if line and not (_FIELD.match(line) or _CONTINUED.match(line))), None
         )
         if not matches or (apart is not None and not _FIELD.match(lines[0])):
             return FrontMatter()

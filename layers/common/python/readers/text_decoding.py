@@ -114,37 +114,26 @@ _MARKS = (
 )
 # The WHATWG Encoding Standard, section 4.2: browsers read a label as the larger encoding that contains it.
 _WIDENED = {
-    "ascii": "cp1252",
-    "iso8859-1": "cp1252",
+    **dict.fromkeys(("ascii", "iso8859-1"), "cp1252"),
+    **dict.fromkeys(("iso8859-11", "tis-620"), "cp874"),
+    **dict.fromkeys(("gb2312", "gbk"), "gb18030"),
     "iso8859-9": "cp1254",
-    "iso8859-11": "cp874",
-    "tis-620": "cp874",
     "shift_jis": "cp932",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
     "euc_kr": "cp949",
     "big5": "big5hkscs",
     "iso2022_jp": "iso2022_jp_ext",
 }
 _LABELS = {  # labels of the standard, and some that mails have, which Python does not list
-    "8859_1": "cp1252",
-    "ansi": "cp1252",
-    "cn-big5": "big5hkscs",
+    **dict.fromkeys(("8859_1", "ansi", "x-user-defined"), "cp1252"),
+    **dict.fromkeys(("cn-big5", "x-x-big5"), "big5hkscs"),
+    **dict.fromkeys(("iso-8859-8-i", "logical", "visual"), "iso8859-8"),
+    **dict.fromkeys(("koi", "koi8"), "koi8-r"),
+    **dict.fromkeys(("macintosh", "csmacintosh"), "mac-roman"),
+    **dict.fromkeys(("unicode-1-1-utf-8", "utf8mb4"), "utf-8"),
     "dos-874": "cp874",
-    "iso-8859-8-i": "iso8859-8",
-    "koi": "koi8-r",
-    "koi8": "koi8-r",
     "koi8-ru": "koi8-u",
-    "logical": "iso8859-8",
-    "visual": "iso8859-8",
-    "macintosh": "mac-roman",
-    "csmacintosh": "mac-roman",
-    "unicode": "utf-16",
-    "unicode-1-1-utf-8": "utf-8",
-    "utf8mb4": "utf-8",
     "sun_eu_greek": "iso8859-7",
-    "x-user-defined": "cp1252",
-    "x-x-big5": "big5hkscs",
+    "unicode": "utf-16",
 }
 _PUBLIC = {"gb18030": "gb18030", "iso2022_jp_ext": "iso-2022-jp", "iso2022_kr": "iso-2022-kr", "hz": "hz-gb-2312"}
 _TEXT_CODECS = re.compile(r"utf-(?:8|16|32)|(?:cp|iso|koi8|mac|gb|euc|big5|hz|ptcp|kz|tis|johab|shift)")

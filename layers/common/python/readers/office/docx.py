@@ -1,4 +1,4 @@
-"""DOCX by mammoth: Word styles become HTML, which is read like a page."""
+"""DOCX by mammoth: Word styles become HTML, which is read as a page."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ _BROKEN = (
 def read_docx(body: bytes) -> ParsedDocument:
     """Read a Word document: body, tables, formulas, text boxes, foot- and endnotes, page headers and footers.
 
-    The paragraphs of headers stand once before the body and those of footers once behind it.  Of pictures the
-    description is read.  A warning names what is left out, such as comments, embedded files and deleted text.
+    Paragraphs of headers stand once before the body, those of footers once behind it; a picture is its description.
     """
     try:
         package = WordPackage(body)
@@ -52,8 +51,14 @@ def read_docx(body: bytes) -> ParsedDocument:
         raise CorruptFileError(f"the Word document cannot be read ({type(exc).__name__})") from exc
     except NotImplementedError as exc:
         raise CorruptFileError("the Word document is packed in a way that is not known") from exc
-    warnings: tuple[str, ...] = ("a part of the Word document could not be read",) if _has_error(page) else ()
-    warnings += (*damaged, *missing, *pictures.warnings(), *_unread(page, package.unread))
+    failed = any(message.type == "error" for message in page.messages)
+    warnings = (
+        *(["a part of the Word document could not be read"] if failed else []),
+        *damaged,
+        *missing,
+        *pictures.warnings(),
+        *_unread(page, package.unread),
+    )
     return read_markup(f"<body>{_as_html(headers)}{with_labels(page.value)}{_as_html(footers)}</body>", DOCX, warnings)
 
 
@@ -84,7 +89,3 @@ def _unread(page: Any, numbers: int) -> Iterator[str]:
         yield f"the automatic numbers of {numbers} paragraphs have a form that is not known, and are left out"
     if symbols:
         yield f"{symbols} symbols of the Word document stand in fonts that are not known, and are left out"
-
-
-def _has_error(page: Any) -> bool:
-    return any(message.type == "error" for message in page.messages)

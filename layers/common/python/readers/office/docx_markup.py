@@ -1,4 +1,4 @@
-"""Write a Word document's parts as mammoth reads them: what it would lose, double or run together is put into words."""
+"""Rewrite the parts of a Word document for mammoth: what it would lose, repeat or run together becomes text."""
 
 from __future__ import annotations
 
@@ -121,12 +121,9 @@ def with_labels(page: str) -> str:
     >>> with_labels("<li>\ufdd1iv)\ufdd1 Oil</li><p>\ufdd1iv)\ufdd1 Oil</p>")
     '<li data-label="iv)">Oil</li><p>iv) Oil</p>'
     """
-    page = re.sub(rf"<li>{LABEL}([^{LABEL}<]*){LABEL} ?", lambda at: f'<li data-label="{_quoted(at[1])}">', page)
+    label = re.compile(rf"<li>{LABEL}([^{LABEL}<]*){LABEL} ?")
+    page = label.sub(lambda at: '<li data-label="{}">'.format(at[1].replace('"', "&quot;")), page)
     return page.replace(LABEL, "")
-
-
-def _quoted(label: str) -> str:
-    return label.replace('"', "&quot;")
 
 
 def unwrapped(root: Element) -> None:
@@ -394,8 +391,8 @@ def _drop_instructions(root: Element) -> None:
             elif kind in {"separate", "end"} and begun:
                 start = begun.pop()
                 if start is not None:
-                    for holder, held in inside[start:]:
-                        holder.remove(held)
+                    for holder, each in inside[start:]:
+                        holder.remove(each)
                     del inside[start:]
                     instructions -= 1
                 if kind == "separate":
@@ -445,10 +442,10 @@ def _flatten_inner(table: Element) -> None:
         return
     for cell in (cell for row in rows for cell in row):
         cell[:] = [
-            _as_line(each) if local(held) == "tbl" else each
-            for held in cell
-            for each in (held if local(held) == "tbl" else [held])
-            if local(held) != "tbl" or local(each) == "tr"
+            _as_line(each) if local(block) == "tbl" else each
+            for block in cell
+            for each in (block if local(block) == "tbl" else [block])
+            if local(block) != "tbl" or local(each) == "tr"
         ]
 
 

@@ -38,13 +38,9 @@ class WordStyles:
 
 
 class Numbered(NamedTuple):
-    """What Word writes before a paragraph.
+    """What Word writes before a paragraph: `label` is a number or a bullet, empty if hidden, None if not known.
 
-    Args:
-        label: The number with its signs, or a bullet; empty where nothing is shown, None where the number has a form
-            that is not known.
-        separator: What stands between the label and the text.
-        number, level: The numbering and the level, from 0, as the document names them.
+    `number` and `level` (from 0) are the numbering as the document names it.
     """
 
     label: str | None
@@ -54,7 +50,7 @@ class Numbered(NamedTuple):
 
 
 class WordNumbers:
-    """Counts the numbered paragraphs of a document, which must be asked about in order."""
+    """Counts the numbered paragraphs of a document, in the order of the calls."""
 
     def __init__(self, root: Element | None, styles: WordStyles) -> None:
         self._styles = styles

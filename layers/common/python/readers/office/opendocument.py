@@ -30,11 +30,7 @@ class _Level(NamedTuple):
 
 
 class TextStyles:
-    """The styles of a document.
-
-    Args:
-        roots: The parts that hold styles; those that are missing are None.
-    """
+    """The styles of a document, from the parts that define them; a missing part is None."""
 
     def __init__(self, roots: Iterable[Element | None]) -> None:
         self._styles: dict[str, Element] = {}
@@ -91,12 +87,9 @@ class TextNumbers:
             del self._counts[style][each]
 
     def label(self, style: str, level: int, start: str) -> str:
-        """What stands before the next item or heading: empty where it has no number.
+        """What stands before the next item of a list *style* (empty: heading) at a *level* from 1; empty if unnumbered.
 
-        Args:
-            style: The list style; empty for headings.
-            level: The level, from 1.
-            start: The number that the item itself sets; empty where it counts on.
+        *start* is the number that the item itself sets, if any.
         """
         levels, counts = self._styles.levels(style), self._counts.setdefault(style, {})
         own = levels.get(level)

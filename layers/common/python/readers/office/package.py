@@ -24,12 +24,7 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, LookupError, ValueError, OSError, Not
 
 
 class Package:
-    """A ZIP archive of parts.
-
-    Args:
-        body: Its bytes.
-        what: What messages call it, such as `the presentation`.
-    """
+    """A ZIP archive of parts; messages call it *what*, such as `the presentation`."""
 
     def __init__(self, body: bytes, what: str) -> None:
         self.what = what
@@ -72,7 +67,7 @@ class Package:
         return root
 
     def refuse_entities(self) -> None:
-        """Look into the beginning of every XML part, for readers that parse the parts themselves."""
+        """Refuse an archive with entities in the first 64 KB of an XML part, for libraries that parse the parts."""
         for name in sorted(self.names):
             if name.endswith((".xml", ".rels")):
                 try:

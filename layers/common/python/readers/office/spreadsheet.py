@@ -290,7 +290,7 @@ def _filled(cells: list[str], row: int, covered: dict[int, tuple[str, int]]) -> 
 
 
 def shown(value: Value) -> str:
-    """A value as a sheet shows it without a format of its own.
+    """A value as a sheet shows it without a format.
 
     >>> shown(3.0), shown(0.1 + 0.2), shown(True), shown(datetime.datetime(2026, 3, 1)), shown(" a ")
     ('3', '0.3', 'TRUE', '2026-03-01', 'a')

@@ -228,7 +228,7 @@ def in_words(text: str) -> str:
 HYPHEN = "\ufffe"  # what PDFium gives for a hyphen at the end of a line
 MARK = "\ufdd0"  # no character: where a table stands, in a line of its own
 FULL_LINE = 0.75  # of the page's usual line length: a shorter line ends its paragraph
-_STARTS_ANEW = re.compile(r"[•◦▪–*-] |\(?\d{1,3}[.)] |[A-Z0-9.]{1,8}$|" + MARK)
+_NEW_START = re.compile(r"[•◦▪–*-] |\(?\d{1,3}[.)] |[A-Z0-9.]{1,8}$|" + MARK)
 
 
 # Letters that only end a word, in Arabic and Hebrew: at the start of words they tell of a page in visual order.
@@ -288,11 +288,11 @@ def reflow(page: str) -> str:
     parts: list[str] = []
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         parts.append(line)
-        parts.append(" " if _goes_on(line, following, usual) else "\n")
+        parts.append(" " if _continues(line, following, usual) else "\n")
     return clean("".join(parts[:-1])).strip("\n")
 
 
-def _goes_on(line: str, following: str, usual: int) -> bool:
-    if not line or not following or line[-1] in ".!?:;" or _STARTS_ANEW.match(following):
+def _continues(line: str, following: str, usual: int) -> bool:
+    if not line or not following or line[-1] in ".!?:;" or _NEW_START.match(following):
         return False
     return len(line) >= usual * FULL_LINE and usual > 20

@@ -160,15 +160,15 @@ class RuledGrid:
 
     def cells(self, words: Iterable[PlacedWord]) -> list[list[list[PlacedWord]]]:
         """The words by row and column; the words of merged cells are in the first of them."""
-        held: list[list[list[PlacedWord]]] = [[[] for _ in self.xs[1:]] for _ in self.ys[1:]]
+        placed: list[list[list[PlacedWord]]] = [[[] for _ in self.xs[1:]] for _ in self.ys[1:]]
         for word in words:
             x, y = word.middle
             row, column = bisect_right(self.ys, y) - 1, bisect_right(self.xs, x) - 1
             if not (0 <= row < len(self.ys) - 1 and 0 <= column < len(self.xs) - 1):
                 continue
             row, column = self._owner(row, column)
-            held[row][column].append(word)
-        return held
+            placed[row][column].append(word)
+        return placed
 
     def filled(self, cells: list[list[list[PlacedWord]]]) -> list[list[list[PlacedWord]]]:
         """The same with the words of merged cells in each that they cover; those of a whole row in its first alone."""
@@ -212,9 +212,9 @@ def joined(rules: Iterable[Rule]) -> list[Rule]:
     [Rule(x0=0, y0=5.0, x1=20, y1=5.0), Rule(x0=0, y0=5, x1=0, y1=9)]
     """
     whole: list[Rule] = []
-    held = list(rules)
+    pieces_of = list(rules)
     for flat in (True, False):
-        spans = [(r.y0, r.x0, r.x1) if flat else (r.x0, r.y0, r.y1) for r in held if r.is_flat == flat]
+        spans = [(r.y0, r.x0, r.x1) if flat else (r.x0, r.y0, r.y1) for r in pieces_of if r.is_flat == flat]
         for at, pieces in _by_place(spans):
             start, end = pieces[0]
             for low, high in [*pieces[1:], (math.inf, math.inf)]:
@@ -293,13 +293,10 @@ Turn = Callable[[float, float, float, float], Box]
 
 @dataclass(frozen=True)
 class Layout:
-    """The parts of a page that may hold tables, as a reader sees them: x grows to the right, y downwards.
+    """The parts of a page that may hold tables; x grows to the right, y downwards.
 
-    Args:
-        words: The words of these parts.
-        rules: All ruling lines.
-        lines: The middle of each line of the whole page.
-        font: Gives the name of the font of a character of the text.
+    `words` are those of these parts, `rules` all ruling lines, `lines` the middle of each line of the page; `font`
+    returns the name of a character's font.
     """
 
     words: list[PlacedWord]
@@ -309,10 +306,7 @@ class Layout:
 
 
 def layout_of(page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage, text: str) -> Layout | None:
-    """Where everything stands that may be a table; None where nothing tells of one.
-
-    *text* has one letter for each character of *textpage*; where it has not, the places are not known.
-    """
+    """What may be a table, by positions; None if nothing is, or *text* does not match the page's characters."""
     turn = _TURNS[page.get_rotation() % 360]
     rules = list(_rules(page, turn))
     parts = [*_ruled_parts(rules), *_parts_with_gaps(textpage, turn, text.count("\n"))]
@@ -429,30 +423,30 @@ def _rules(page: pypdfium2.PdfPage, turn: Turn) -> Iterator[Rule]:
     objects, kind_of, path = page.raw, pdfium.FPDFPageObj_GetType, pdfium.FPDF_PAGEOBJ_PATH
     get = pdfium.FPDFPage_GetObject
     for index in range(min(pdfium.FPDFPage_CountObjects(objects), MAX_OBJECTS)):
-        held = get(objects, index)
-        if kind_of(held) != path:
+        drawn = get(objects, index)
+        if kind_of(drawn) != path:
             continue
-        count = pdfium.FPDFPath_CountSegments(held)
+        count = pdfium.FPDFPath_CountSegments(drawn)
         rest -= count
         if rest < 0:
             return
-        if count <= 2 or not pdfium.FPDFPageObj_GetBounds(held, *references):
-            yield from _segments(held, count, turn)
+        if count <= 2 or not pdfium.FPDFPageObj_GetBounds(drawn, *references):
+            yield from _segments(drawn, count, turn)
             continue
         left, bottom, right, top = (side.value for side in sides)
         if min(right - left, top - bottom) < THIN:  # a line that is drawn as a rectangle
             yield from _as_rule(*turn(left, bottom, right, top))
         else:
-            yield from _segments(held, count, turn)
+            yield from _segments(drawn, count, turn)
 
 
-def _segments(held: object, count: int, turn: Turn) -> Iterator[Rule]:
+def _segments(drawn: object, count: int, turn: Turn) -> Iterator[Rule]:
     matrix = pdfium.FS_MATRIX()
-    pdfium.FPDFPageObj_GetMatrix(held, ctypes.byref(matrix))
+    pdfium.FPDFPageObj_GetMatrix(drawn, ctypes.byref(matrix))
     x, y = ctypes.c_float(), ctypes.c_float()
     before = begun = None
     for number in range(count):
-        segment = pdfium.FPDFPath_GetPathSegment(held, number)
+        segment = pdfium.FPDFPath_GetPathSegment(drawn, number)
         pdfium.FPDFPathSegment_GetPoint(segment, ctypes.byref(x), ctypes.byref(y))
         here = (
             matrix.a * x.value + matrix.c * y.value + matrix.e,

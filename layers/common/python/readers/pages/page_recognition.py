@@ -34,7 +34,7 @@ class RecognizedText:
 
 @dataclass
 class RecognizedPages:
-    """The recognised pages of a document, so that none is recognised twice; this class keeps them in memory alone.
+    """The recognised pages of a document, so that none is recognised twice; this class has them in memory only.
 
     `pages` has those of the version that is read, by number from 0: None for a page that shows no picture.
     """
@@ -117,8 +117,8 @@ class PageRecognition:
 
         Raises:
             EmptyFileError: There is no text, and none was recognised.
-            UnfinishedScanError: The time was too short for all its pages; what was read of them is kept.
-            Exception: Whatever the recogniser raised; what was recognised before is kept.
+            UnfinishedScanError: The time was too short for all its pages; the pages read so far are stored.
+            Exception: Whatever the recogniser raised; what was recognised before is stored.
         """
 
         def draw(page: int) -> bytes | None:
@@ -140,21 +140,21 @@ class PageRecognition:
         if not found:
             return document
         left_out = _not_tried(len(blank) - MAX_PAGES)
-        told = [warning for warning in document.warnings if "without a text layer" not in warning]
-        warnings = (*told, *_warnings(found), *([left_out] if left_out else []))
+        others = [warning for warning in document.warnings if "without a text layer" not in warning]
+        warnings = (*others, *_warnings(found), *([left_out] if left_out else []))
         return replace(with_pages(document, found), warnings=warnings)
 
     def _recognized(self, pages: list[int], draw: Draw, scan: Scan | None) -> dict[int, RecognizedText]:
-        """The pages that hold recognised text, by number from 0; those that are known already are not read again."""
+        """The pages that hold recognised text, by number from 0; those of *scan* are not read again."""
         scan = scan or Scan()
-        wanted, known = pages[:MAX_PAGES], scan.pages.pages
-        left = [page for page in wanted if page not in known]
+        read, known = pages[:MAX_PAGES], scan.pages.pages
+        left = [page for page in read if page not in known]
         if left:
             try:
                 self._recognize(left, draw, scan)
             finally:
                 scan.pages.save()
-        found = ((page, known[page]) for page in wanted)
+        found = ((page, known[page]) for page in read)
         return {page: text for page, text in found if text is not None and clean(text.text).strip()}
 
     def _recognize(self, pages: list[int], draw: Draw, scan: Scan) -> None:
@@ -178,7 +178,7 @@ class PageRecognition:
                 saved_s = now_s
 
     def _recognize_together(self, pages: Sequence[int], draw: Draw, scan: Scan) -> None:
-        """Recognise some pages at the same time; where one fails, the others are kept."""
+        """Recognise some pages at the same time; if one fails, the others are stored."""
         waiting = []
 
         def recognize(picture: bytes) -> RecognizedText:
@@ -254,5 +254,5 @@ def _warnings(found: dict[int, RecognizedText]) -> tuple[str, ...]:
         for page, text in found.items()
         if text.confidence < MIN_CONFIDENCE
     ]
-    told = (f"{len(found)} pages are read by OCR, with a confidence of {round(mean * 100)} %: {pages}",)
-    return (*told, f"OCR is unsure of pages {first_twenty(unsure)}: check quotes of them") if unsure else told
+    all_pages = (f"{len(found)} pages are read by OCR, with a confidence of {round(mean * 100)} %: {pages}",)
+    return (*all_pages, f"OCR is unsure of pages {first_twenty(unsure)}: check quotes of them") if unsure else all_pages

@@ -1,6 +1,6 @@
 """Find the tables of a page by its ruling lines and by the gaps between its words; pure.
 
-Running text must never become a table: what is not surely one stays text.
+Running text must never become a table: what may be none stays text.
 """
 
 from __future__ import annotations
@@ -60,11 +60,9 @@ class FoundTable:
 
 
 class PageTables:
-    """Finds the tables of one page; afterwards `doubtful` says how many seemed to be tables and were not kept.
+    """Finds the tables of one page; `doubtful` counts those that became text because they may be none.
 
-    Args:
-        text: The page's text, which the words count from.
-        font: Gives the font of a character of the text.
+    *font* returns the font of a character of *text*.
     """
 
     def __init__(self, text: str, font: Callable[[int], str]) -> None:
@@ -279,7 +277,7 @@ def _filled_together(lines: list[Line], borders: list[float]) -> list[float]:
 
 
 def _rows_of_lines(lines: list[Line], borders: Sequence[float]) -> list[Cells]:
-    """A row for each line; a line that only goes on with cells of the one above belongs to its row."""
+    """A row for each line; a line that only continues cells of the one above belongs to its row."""
     steps = [below[0].middle[1] - above[0].middle[1] for above, below in pairwise(lines)]
     tight = min(steps, default=0.0)
     later = steps[1:] if len(steps) > 2 else steps
@@ -325,9 +323,9 @@ def _merged(rows: list[Cells]) -> Cells:
 def _without_empty(rows: list[Cells], own: list[Cells] | None = None) -> list[Cells]:
     """Without rows and columns in which nothing stands, or in which nothing stands of its *own*."""
     own = own or rows
-    held = [number for number, row in enumerate(own) if any(row)]
-    columns = [column for column in range(len(own[0])) if any(own[number][column] for number in held)]
-    return [[rows[number][column] for column in columns] for number in held]
+    used = [number for number, row in enumerate(own) if any(row)]
+    columns = [column for column in range(len(own[0])) if any(own[number][column] for number in used)]
+    return [[rows[number][column] for column in columns] for number in used]
 
 
 def _beside(rows: list[Cells], prose: list[int]) -> list[list[PlacedWord]]:

@@ -82,12 +82,12 @@ def picture_of(body: bytes, page: int) -> bytes | None:
     except pypdfium2.PdfiumError:
         return None
     try:
-        held = document[page]
-        if next(held.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=4), None) is None:
+        drawn = document[page]
+        if next(drawn.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=4), None) is None:
             return None
-        width, height = held.get_size()
+        width, height = drawn.get_size()
         scale = min(DOTS_PER_POINT, (MAX_PIXELS / max(width * height, 1.0)) ** 0.5)
-        bitmap = held.render(scale=scale, grayscale=True)
+        bitmap = drawn.render(scale=scale, grayscale=True)
         return png(bytes(bitmap.buffer), bitmap.width, bitmap.height, bitmap.stride)
     except (pypdfium2.PdfiumError, IndexError, ValueError):
         return None
@@ -105,7 +105,7 @@ def png(grey: bytes, width: int, height: int, stride: int) -> bytes:
     head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows, 1)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(held)) + kind + held + struct.pack(">I", zlib.crc32(kind + held)) for kind, held in parts
+        struct.pack(">I", len(part)) + kind + part + struct.pack(">I", zlib.crc32(kind + part)) for kind, part in parts
     )
 
 
@@ -122,10 +122,10 @@ class PageText:
 
 
 class PageTexts:
-    """Reads one page after the other, as a table may go on over pages."""
+    """Reads one page after the other, as a table may continue on the next page."""
 
     def __init__(self) -> None:
-        self.flattened: list[int] = []  # numbers of pages, from 1, with what seems a table and is kept as text
+        self.flattened: list[int] = []  # numbers of pages, from 1, whose apparent tables became text
         self.guessed = 0  # glyphs whose font maps them to no character
         self._last: tuple[FoundTable, str] | None = None  # the table that ends the last page, and its header
 
@@ -155,22 +155,22 @@ class PageTexts:
         if layout is None or not tables:
             return PageText(in_words(reflow(raw)))
         parts: list[str] = []
-        kept: list[Table] = []
+        rows: list[Table] = []
         for at, part in enumerate(_MARKED.split("\n" + in_words(reflow(_marked(raw, tables))) + "\n")):
             if at % 2 == 0:
                 parts += [part.strip("\n") + "\n"] if part.strip("\n") else []
                 continue
             found = tables[int(part)]
             piece, table = _markdown(raw, found, before if _lines_beyond(found, layout, above=True) < 2 else None)
-            kept.append(table.moved(sum(map(len, parts)) + len(parts)))
+            rows.append(table.moved(sum(map(len, parts)) + len(parts)))
             parts.append(piece)
             if _lines_beyond(found, layout, above=False) < 2:
                 self._last = found, table.header or piece[: table.rows_start]
-        return PageText("\n".join(parts).rstrip("\n"), tuple(kept))
+        return PageText("\n".join(parts).rstrip("\n"), tuple(rows))
 
 
 def _markdown(raw: str, found: FoundTable, before: tuple[FoundTable, str] | None) -> tuple[str, Table]:
-    """A table as Markdown; one that goes on from *before*, the last page's, has the header of that."""
+    """A table as Markdown; a continuation of *before*, the last page's, has the header of that."""
     rows = [[_said(raw, cell) for cell in row] for row in found.rows]
     columns = len(rows[0])
     lines = [table_row(row, columns) for row in rows]
