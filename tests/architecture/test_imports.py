@@ -6,6 +6,7 @@ Each rule is a function over a graph, so that the tests below can plant a violat
 from __future__ import annotations
 
 import ast
+import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -156,6 +157,17 @@ def measured_by(paths: list[Path]) -> list[str]:
     )
 
 
+def beyond_the_standard_library(graph: Graph) -> list[str]:
+    """Imports of groundcheck, which anybody can install alone, of other packages."""
+    return sorted(
+        f"{module} imports {name}"
+        for module, path in graph.modules.items()
+        if package_of(module) == "groundcheck"
+        for name in imported(path)
+        if name.partition(".")[0] not in sys.stdlib_module_names | {"groundcheck"}
+    )
+
+
 def test_no_package_imports_upward() -> None:
     assert upward(GRAPH) == []
 
@@ -174,6 +186,10 @@ def test_the_index_engines_import_ports_domain_and_errors_alone() -> None:
 
 def test_the_libraries_import_nothing_of_ragdrop() -> None:
     assert ragdrop_in_libraries(GRAPH) == []
+
+
+def test_groundcheck_imports_the_standard_library_alone() -> None:
+    assert beyond_the_standard_library(GRAPH) == []
 
 
 def test_only_bootstrap_imports_stores_models_and_formats() -> None:
@@ -249,6 +265,7 @@ def test_one_class_name_means_one_thing() -> None:
         ("../readers/planted.py", "from ragdrop.ports import Parser", ragdrop_in_libraries),
         ("operate/planted.py", "from ragdrop.stores.s3_objects import S3ObjectStore", adapters_elsewhere),
         ("domain/planted.py", "import time", impure),
+        ("groundcheck/planted.py", "import httpx", beyond_the_standard_library),
         ("generate/planted.py", "import os\n\nregion = os.environ['AWS_REGION']", readers_of_the_environment),
     ],
 )
