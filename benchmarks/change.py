@@ -27,7 +27,7 @@ from benchmarks.embeddings import DIMENSION, MODEL, GeneratedModel, embedding_se
 from benchmarks.peers.process import PeerProcess, shared_node, title
 from benchmarks.quality_pipeline import SETTINGS, TENANT, soon
 from benchmarks.stores_in_memory import stores_in_memory
-from ragdrop.bootstrap import App, Ports, compose
+from ragdrop.app import App, Ports, compose
 from ragdrop.config import Settings
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
@@ -212,7 +212,7 @@ def ragdrop() -> Iterator[RagdropLife]:
     with tempfile.TemporaryDirectory(prefix="ragdrop-change-") as folder:
         documents = MemoryObjectStore("documents")
         ports = (
-            Ports.from_settings(Settings.from_environment(SETTINGS))
+            Ports(Settings.from_environment(SETTINGS))
             .replace(**stores_in_memory(Path(folder)))
             .replace(documents=documents, embedder=GeneratedEmbedder(), splitter=SemanticSplitter(lambda: None))
         )

@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks import records
 from benchmarks.embeddings import DIMENSION, MODEL, EmbeddingServer, LocalEmbeddings
 from benchmarks.records import Grid, publish
-from ragdrop.bootstrap import Ports, compose
+from ragdrop.app import Ports, compose
 from ragdrop.config import Settings
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
@@ -97,7 +97,7 @@ class Ingest:
             **dict.fromkeys(("DOCUMENT_BUCKET", "STATE_BUCKET", "REGISTRY_TABLE", "VISITED_TABLE"), "unused"),
             **dict.fromkeys(("TELEMETRY_TABLE", "QUEUE_URL"), "unused"),
         }
-        ports = Ports.from_settings(Settings.from_environment(environment)).replace(
+        ports = Ports(Settings.from_environment(environment)).replace(
             documents=self._documents,
             state=state,
             manifests=MemoryManifests(),

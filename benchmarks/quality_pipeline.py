@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.collections import Collection, CollectionDocument
 from benchmarks.embeddings import DIMENSION, MODEL, LocalEmbeddings
 from benchmarks.stores_in_memory import stores_in_memory
-from ragdrop.bootstrap import App, Ports, compose
+from ragdrop.app import App, Ports, compose
 from ragdrop.config import Settings
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Filters, Hit
 from ragdrop.domain.deadlines import Deadline
@@ -97,7 +97,7 @@ def pushed(collection: Collection, model: LocalEmbeddings, *, index: ChunkIndex 
         documents = MemoryObjectStore("documents")
         settings = SETTINGS if index is None else SETTINGS | OVER_OPENSEARCH
         ports = (
-            Ports.from_settings(Settings.from_environment(settings))
+            Ports(Settings.from_environment(settings))
             .replace(**stores_in_memory(Path(folder)))
             .replace(documents=documents, embedder=model, splitter=SemanticSplitter(lambda: model.tokenizer))
         )

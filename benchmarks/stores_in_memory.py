@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from bucketindex.index import BucketChunkIndex
 from testing.memory_breakers import MemoryBreakers
@@ -19,14 +19,10 @@ from testing.memory_telemetry import (
     MemoryVisitedCache,
 )
 
-if TYPE_CHECKING:
-    from ragdrop.bootstrap.given import GivenPorts
-
-
 MAX_COPIES_BYTES = 8 << 30
 
 
-def stores_in_memory(index_folder: Path) -> GivenPorts:
+def stores_in_memory(index_folder: Path) -> dict[str, Any]:
     """Ports, empty: all that AWS holds but the documents, which a benchmark puts itself.
 
     The bucket index keeps its local copies in *index_folder*.

@@ -28,7 +28,7 @@ LAYERS = (
     ("generate", "documents", "operate"),
     ("models", "stores"),
     ("config",),
-    ("bootstrap",),
+    ("app",),
     ("client",),
     ("api",),
 )

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -44,7 +45,7 @@ def measure() -> dict[str, Walk]:
     threading.setprofile(profile)
     sys.setprofile(profile)
     try:
-        requests = _requests()
+        requests = import_module("tests.walks").requests()  # needs the World
         return {kind: _walked(profile, requests[kind]) for kind in KINDS}
     finally:
         threading.setprofile(None)
@@ -86,37 +87,6 @@ def _walked(profile: _Profile, request: Callable[[int], None]) -> Walk:
     request(2)
     profile.walk = None
     return walk
-
-
-def _requests() -> dict[str, Callable[[int], None]]:
-    """By kind, what sends request number one or two."""
-    from starlette.testclient import TestClient
-
-    from ragdrop.api.apis import generate_api, search_first_api
-    from tests.world import World
-
-    world = World()
-    for number in range(4):
-        world.put(f"team/{number}.md", f"# Pump {number}\n\nPump {number} is red. See [the next one]({number + 1}.md).")
-    key, _ = world.app.operate.operator.create_key(world.tenant, "reader")
-    searching = TestClient(search_first_api(world.app), headers={"x-api-key": key})
-    asking = TestClient(generate_api(world.app), headers={"x-api-key": key})
-
-    def send(client: TestClient, path: str, query: str) -> None:
-        response = client.post(path, json={"query": query})
-        if response.status_code != 200:
-            raise RuntimeError(f"{path} answered {response.status_code}: {response.text}")
-
-    def search(number: int) -> None:
-        send(searching, "/search", f"Which colour has pump {number}?")
-
-    def ask(number: int) -> None:
-        send(asking, "/ask", f"What is the colour of pump {number}?")
-
-    def ingest(number: int) -> None:
-        world.put(f"team/new-{number}.md", f"# Valve {number}\n\nIt is blue.")
-
-    return {"search": search, "ask": ask, "ingest": ingest}
 
 
 def main(kinds: list[str]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from ragdrop.bootstrap import App, Ports, compose
+from ragdrop.app import App, Ports, compose
 from ragdrop.config import Settings
 from ragdrop.domain.calibration import Calibration, Curve
 from ragdrop.domain.deadlines import Deadline
@@ -79,9 +79,7 @@ class World:
         self.breaker_store = parts.get("breaker_store") or MemoryBreakers()
         self.kept_replies = parts.get("kept_replies") or MemoryStoredReplies()
         self.request_counts = parts.get("request_counts") or MemoryRequestCounts()
-        ports = Ports.from_settings(
-            Settings.from_environment({**ENVIRONMENT, **(settings or {})}), clock=lambda: self.now_s
-        ).replace(
+        ports = Ports(Settings.from_environment({**ENVIRONMENT, **(settings or {})}), clock=lambda: self.now_s).replace(
             documents=self.documents,
             state=self.state,
             registry=self.registry,

@@ -28,7 +28,7 @@ from typing import Any
 import httpx
 from opensearchpy import OpenSearch
 
-import ragdrop.bootstrap
+import ragdrop.app
 from benchmarks.collections import CollectionDocument
 from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.peers.serving import Peer, PeerPlace, best_documents, serve
@@ -189,7 +189,7 @@ class Ragdrop(Peer):
         self._copies = tempfile.TemporaryDirectory(prefix="ragdrop-bench-")
         self._documents = MemoryObjectStore("documents")
         ports = (
-            ragdrop.bootstrap.Ports.from_settings(Settings.from_environment(settings), function="query")
+            ragdrop.app.Ports(Settings.from_environment(settings), function="query")
             .replace(**stores_in_memory(Path(self._copies.name)))
             .replace(documents=self._documents, metrics=MemoryMetrics(), splitter=SemanticSplitter(lambda: tokenizer))
         )
@@ -198,7 +198,7 @@ class Ragdrop(Peer):
             index_type = OpenSearchChunkIndex if place.folder else FilledOnce
             index = index_type.from_url(place.opensearch_url, shards=1, connection_class=connection, retries=Retries())
             ports = ports.replace(index=index)
-        self._app = ragdrop.bootstrap.compose(ports)
+        self._app = ragdrop.app.compose(ports)
         self._app.operate.operator.create_tenant(TENANT)
         self._key, _ = self._app.operate.operator.create_key(TENANT, "reader")
         tenant = self._app.ports.registry.tenant(TENANT)
@@ -269,18 +269,18 @@ class Ragdrop(Peer):
         return []
 
 
-def handler_of(app: ragdrop.bootstrap.App) -> ModuleType:
+def handler_of(app: ragdrop.app.App) -> ModuleType:
     """The module of the query function, composed with *app* in place of what its environment would say."""
     spec = importlib.util.spec_from_file_location("function_query", ROOT / "functions" / "query" / "app.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    original = ragdrop.bootstrap.build_app
-    ragdrop.bootstrap.build_app = lambda *_given, **_parts: app
+    original = ragdrop.app.build_app
+    ragdrop.app.build_app = lambda *_given, **_parts: app
     try:
         spec.loader.exec_module(module)
     finally:
-        ragdrop.bootstrap.build_app = original
+        ragdrop.app.build_app = original
     return module
 
 

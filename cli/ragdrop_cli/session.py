@@ -20,7 +20,7 @@ from ragdrop.errors import ConfigurationError
 from ragdrop.ports.message_queue import DeployedStack
 
 if TYPE_CHECKING:  # not at run time: `ragdrop ask` starts without it
-    from ragdrop.bootstrap.operating import OperateParts
+    from ragdrop.app.operate import OperateParts
 
 Deployment: TypeAlias = "OperateParts"
 """The parts of ragdrop that operator commands use."""
@@ -122,7 +122,7 @@ def deployed(environ: Mapping[str, str]) -> Deployment:
     Raises ConfigurationError if settings are missing, or this is the bare wheel without the AWS packages.
     """
     with packages():
-        from ragdrop.bootstrap import build_app  # late: `ragdrop ask` from the bare wheel has no boto3
+        from ragdrop.app import build_app  # late: `ragdrop ask` from the bare wheel has no boto3
 
         app = build_app(environ=environ)
         _ = app.ports.registry  # so that a missing package is reported before anything is done
@@ -136,7 +136,7 @@ def stack_named(name: str) -> DeployedStack:
     if AWS did not answer.
     """
     with packages():
-        from ragdrop.bootstrap import deployed_stack
+        from ragdrop.app import deployed_stack
 
         return deployed_stack(name)
 

@@ -101,12 +101,12 @@ def ragdrop_in_libraries(graph: Graph) -> list[str]:
 
 
 def adapters_elsewhere(graph: Graph) -> list[str]:
-    """Imports of stores, models and formats from other packages than bootstrap."""
+    """Imports of stores, models and formats from other packages than app."""
     return sorted(
         f"{module} imports {name}"
         for module, names in graph.imports.items()
         for name in names
-        if package_of(name) in ADAPTERS and package_of(module) not in ADAPTERS | {"bootstrap"}
+        if package_of(name) in ADAPTERS and package_of(module) not in ADAPTERS | {"app"}
     )
 
 
@@ -138,7 +138,7 @@ def too_many_modules(graph: Graph) -> dict[str, int]:
 
 
 def too_small(graph: Graph) -> list[str]:
-    """Short modules that one other module imports; adapters and ports excepted, which bootstrap alone names."""
+    """Short modules that one other module imports; adapters and ports excepted, which app alone names."""
     importers = graph.importers()
     return sorted(
         f"{module} belongs in {next(iter(importers[module]))}"
@@ -192,7 +192,7 @@ def test_groundcheck_imports_the_standard_library_alone() -> None:
     assert beyond_the_standard_library(GRAPH) == []
 
 
-def test_only_bootstrap_imports_stores_models_and_formats() -> None:
+def test_only_app_imports_stores_models_and_formats() -> None:
     assert adapters_elsewhere(GRAPH) == []
 
 

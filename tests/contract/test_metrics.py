@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ragdrop.bootstrap import Ports
+from ragdrop.app import Ports
 from ragdrop.config import Settings
 from ragdrop.ports.telemetry import UNITS, Metrics
 from ragdrop.stores.aws.monitoring import EmfMetrics, NoMetrics

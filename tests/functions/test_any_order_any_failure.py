@@ -28,7 +28,7 @@ from hypothesis.stateful import (
 from moto import mock_aws
 
 from bucketindex.index import BucketChunkIndex
-from ragdrop.bootstrap import compose
+from ragdrop.app import compose
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Status, name_of
 from ragdrop.domain.keys import DocumentKey

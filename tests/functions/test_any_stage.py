@@ -74,7 +74,7 @@ class Stagings(RuleBasedStateMachine):
     @rule()
     def promote(self) -> None:
         """All that waits is live from here on."""
-        stages = self.world.app.history.stages
+        stages = self.world.app.past.stages
         if not any(stage.waiting and not stage.promoted for stage in stages.of(self.world.caller, "team")):
             return
         if any(stage.pending for stage in stages.of(self.world.caller, "team")):
@@ -88,10 +88,10 @@ class Stagings(RuleBasedStateMachine):
     @rule()
     def discard(self) -> None:
         """What waits is gone; what is under it is current again, also where nobody had looked at it."""
-        [stage] = self.world.app.history.stages.of(self.world.caller, "team")
+        [stage] = self.world.app.past.stages.of(self.world.caller, "team")
         if stage.promoted or stage.pending or self.unheard:
             return
-        self.world.app.history.stages.discard(self.world.caller, "team", "spring")
+        self.world.app.past.stages.discard(self.world.caller, "team", "spring")
         gone, self.staged = list(self.staged), {}
         for path in gone:
             self.world.changed(path)

@@ -46,6 +46,7 @@ class Shop:
     def __init__(self, client: TestClient, world: World) -> None:
         self.client = client
         self.world = world
+        self.vectors = world.app.query.uncached_search._query_vectors
         self.counted = Counted(world.app.query.uncached_search)
         world.app.query.uncached_search = self.counted
         for number, word in enumerate(WORDS):
@@ -84,7 +85,7 @@ class Shop:
 
     def forget_vectors(self) -> None:
         """Let every question be embedded again."""
-        self.world.app.query.query_vectors._held = BoundedCache(size=0)
+        self.vectors._held = BoundedCache(size=0)
 
     def lose(self, *words: str) -> None:
         """Delete documents: their questions are not answered any more."""

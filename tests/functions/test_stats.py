@@ -45,7 +45,7 @@ def test_without_a_query_what_cannot_be_known_is_null(deployment: Deployment) ->
 
 
 def test_detail_adds_what_failed_where_and_the_hours(deployment: Deployment) -> None:
-    deployment.handlers["query"].app.query.pipeline.fallback._search = failing
+    deployment.handlers["query"].app.query.fallback._search = failing
     deployment.post("query", {"query": "pump"})
 
     _, body = stats(deployment, detail="1")

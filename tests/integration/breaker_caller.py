@@ -6,7 +6,7 @@ import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from ragdrop.bootstrap import App, build_app
+from ragdrop.app import App, build_app
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DependencyError
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from ragdrop.bootstrap import App, Ports, compose
+from ragdrop.app import App, Ports, compose
 from ragdrop.config import Settings
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
@@ -69,7 +69,7 @@ class Engine:
         documents, state = MemoryObjectStore("documents"), MemoryObjectStore("state")
         tokenizer = Path(environment["TOKENIZER_FILE"]).read_bytes()
         state.put(environment["EMBEDDING_TOKENIZER"], tokenizer, media_type="application/json")
-        ports = Ports.from_settings(Settings.from_environment(environment)).replace(
+        ports = Ports(Settings.from_environment(environment)).replace(
             documents=documents,
             state=state,
             registry=MemoryRegistry(),

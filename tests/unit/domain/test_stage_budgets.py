@@ -9,7 +9,7 @@ import pytest
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.queries import Query
 from ragdrop.errors import DatabaseError, EmbeddingServiceError
-from ragdrop.query.fallback import FallbackSearch
+from ragdrop.query.pipeline import FallbackSearch
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.models import HashingEmbedder
 from tests.fallback_world import BucketDouble
@@ -90,7 +90,7 @@ def test_with_embedding_service_and_index_hanging_the_fallback_still_has_most_of
     world.index.hangs_in = ("candidates",)
     bucket = BucketDouble()
 
-    chain = FallbackSearch(world.app.query.pipeline.cached, metrics=world.metrics, bucket=bucket)
+    chain = FallbackSearch(world.app.query.cached, metrics=world.metrics, bucket=bucket)
     found = chain(Query("pump"), world.caller, Deadline.after(WHOLE_S, clock=time))
 
     assert (found.served_by, bucket.left_s) == ("fallback", [pytest.approx(WHOLE_S * 0.6)])

@@ -17,7 +17,7 @@ from tests.world import World
 
 
 def promote(world: World, name: str, *, settled: bool = True) -> None:
-    world.app.history.stages.promote(world.caller, "team", name, Deadline.after(10))
+    world.app.past.stages.promote(world.caller, "team", name, Deadline.after(10))
     if settled:
         world.now_s += SETTLE_S + 1
         ingest(world)(0)
@@ -176,6 +176,6 @@ def test_a_promotion_whose_record_cannot_be_written_does_not_happen() -> None:
     world.documents.fail_with = DatabaseError("S3 is away", service="object_store")
 
     with pytest.raises(DatabaseError):
-        world.app.history.stages.promote(world.caller, "team", "spring", Deadline.after(10))
+        world.app.past.stages.promote(world.caller, "team", "spring", Deadline.after(10))
 
     assert texts(world) == {}

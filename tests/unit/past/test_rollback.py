@@ -29,7 +29,7 @@ def back(world: World, to: str, **named: Any) -> Rollback:
     """Roll vault `team` back, and let the events arrive."""
     deadline = named.pop("deadline", None) or Deadline.after(60)
     caller = Caller(world.tenant, "writer", label="ops")
-    found = world.app.history.roll_back(caller, "team", WayBack(to, **named), deadline)
+    found = world.app.past.roll_back(caller, "team", WayBack(to, **named), deadline)
     if not named.get("dry_run"):
         for step in found.steps:
             world.changed(step.key.vault_path)
@@ -255,9 +255,7 @@ def test_another_vault_cannot_be_rolled_back(world: World) -> None:
     then = tick(world)
 
     with pytest.raises(InvalidParamsError, match="no vault named"):
-        world.app.history.roll_back(
-            Caller(world.tenant, "writer", ("side",)), "team", WayBack(then), Deadline.after(10)
-        )
+        world.app.past.roll_back(Caller(world.tenant, "writer", ("side",)), "team", WayBack(then), Deadline.after(10))
 
 
 @pytest.mark.parametrize("to", ["2020-01-01T00:00:00Z", "2090-01-01T00:00:00Z", "soon"])

@@ -37,7 +37,7 @@ def texts(world: World, text: str = "pump", **fields: Any) -> dict[str, str]:
 
 
 def promote(world: World, name: str = "spring") -> Promotion:
-    return world.app.history.stages.promote(world.caller, "team", name, Deadline.after(10))
+    return world.app.past.stages.promote(world.caller, "team", name, Deadline.after(10))
 
 
 def settled(world: World) -> None:
@@ -153,7 +153,7 @@ def test_discarded_versions_go_and_what_was_live_stays(world: World) -> None:
     stage(world, "team/new.md", "The pump is new.")
     calls = world.embedder.calls
 
-    assert world.app.history.stages.discard(world.caller, "team", "spring") == 2
+    assert world.app.past.stages.discard(world.caller, "team", "spring") == 2
     settled(world)
 
     assert texts(world) == texts(world, stage="spring") == {"pump.md": "The pump is red."}
@@ -169,7 +169,7 @@ def test_stages_of_a_vault_are_listed(world: World) -> None:
     stage(world, "team/a.md", "The pump is blue.")
     stage(world, "team/b.md", "The pump is blue too.", "autumn")
 
-    found = world.app.history.stages.of(world.caller, "team")
+    found = world.app.past.stages.of(world.caller, "team")
 
     assert [(each.name, len(each.waiting), each.pending, each.promoted) for each in found] == [
         ("autumn", 1, 0, False),
@@ -248,8 +248,8 @@ def test_a_stage_of_another_vault_can_be_neither_seen_nor_promoted(world: World)
     scoped = Caller(world.tenant, "admin", ("side",))
 
     for work in (
-        world.app.history.stages.of,
-        lambda who, vault: world.app.history.stages.discard(who, vault, "spring"),
+        world.app.past.stages.of,
+        lambda who, vault: world.app.past.stages.discard(who, vault, "spring"),
     ):
         with pytest.raises(InvalidParamsError, match="no vault named"):
             work(scoped, "team")

@@ -17,7 +17,7 @@ def test_the_same_question_is_answered_from_memory_after_one_look_at_the_registr
     assert (first.served_by, again.served_by) == ("index", "cache")
     assert again.documents == first.documents
     assert (len(world.index.calls), world.registry.calls[calls[1] :]) == (calls[0], ["change_counts"])
-    assert (world.app.query.pipeline.cached.counts.hits, world.app.query.pipeline.cached.counts.misses) == (1, 1)
+    assert (world.app.query.cached.counts.hits, world.app.query.cached.counts.misses) == (1, 1)
 
 
 def test_a_deleted_document_is_never_served_from_memory(world: World) -> None:

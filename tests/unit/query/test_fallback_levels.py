@@ -19,7 +19,7 @@ from ragdrop.errors import (
     ModelNotFoundError,
     RagdropError,
 )
-from ragdrop.query.fallback import FallbackSearch
+from ragdrop.query.pipeline import FallbackSearch
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_registry import MemoryRegistry
 from testing.models import HashingEmbedder
@@ -251,4 +251,4 @@ def test_a_tenant_that_was_read_before_serves_on_for_a_minute_without_the_regist
 
 def chain(world: World, bucket: BucketDouble) -> FallbackSearch:
     """The world's chain with *bucket* beside its index."""
-    return FallbackSearch(world.app.query.pipeline.cached, metrics=world.metrics, bucket=bucket)
+    return FallbackSearch(world.app.query.cached, metrics=world.metrics, bucket=bucket)

@@ -30,7 +30,7 @@ def follow(
     request = LinkRequest(tenant, caller or world.caller, vector, max_docs=5, max_depth=2)
     world.registry.calls.clear()
     world.index.calls.clear()
-    return world.app.query.follow_links(
+    return world.app.query.uncached_search._follow_links(
         view(world),
         [by_path[root] for root in roots],
         replace(request, **options),
@@ -202,7 +202,9 @@ def test_without_a_vector_links_come_in_the_order_of_their_place(world: World) -
     roots = world.app.query.search(Query("root"), world.caller, Deadline.after(10)).documents
     request = LinkRequest(tenant, world.caller, None, max_docs=5, max_depth=1)
 
-    followed = world.app.query.follow_links(view(world), roots[:1], request, exclude=set(), deadline=Deadline.after(10))
+    followed = world.app.query.uncached_search._follow_links(
+        view(world), roots[:1], request, exclude=set(), deadline=Deadline.after(10)
+    )
 
     assert roots[0].key.path == "a.md"
     assert [document.key.path for document in followed.documents] == ["b.md", "c.md"]

@@ -24,7 +24,9 @@ def world() -> World:
 
 
 def rank(world: World, within: Filters | None = None) -> RankedFolders:
-    return world.app.query.rank_folders("where are the notes?", "acme", within or Filters(), Deadline.after(10))
+    return world.app.query.uncached_search._rank_folders(
+        "where are the notes?", "acme", within or Filters(), Deadline.after(10)
+    )
 
 
 @pytest.mark.parametrize(

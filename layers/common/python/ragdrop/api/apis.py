@@ -21,7 +21,7 @@ from ragdrop.domain.tenants import ROLES
 if TYPE_CHECKING:
     from fastapi import APIRouter, FastAPI
 
-    from ragdrop.bootstrap import App
+    from ragdrop.app import App
 
 
 def search_first_api(app: App) -> OnDemand:
@@ -69,39 +69,40 @@ def query_api(app: App) -> FastAPI:
     from ragdrop.api.routes.search_routes import search_router
 
     directory = app.tenants.directory
-    query, generate, documents, history, operate = app.query, app.generate, app.documents, app.history, app.operate
     reader, writer, admin = (authenticated(directory, role) for role in ROLES)
     return documented(
         api_of(
             app,
             [
-                search_router(lambda: query.search, reader),
-                ask_router(lambda: generate.ask, lambda: generate.condense_conversation, reader),
-                history_router(lambda: history.record, lambda: documents.document_service, reader),
+                search_router(lambda: app.query.search, reader),
+                ask_router(lambda: app.generate.ask, lambda: app.generate.condense_conversation, reader),
+                history_router(lambda: app.past.record, lambda: app.documents.document_service, reader),
                 documents_router(
-                    lambda: documents.document_service,
-                    lambda: documents.retry_documents,
-                    lambda: documents.purge_documents,
-                    lambda: documents.write_once,
+                    lambda: app.documents.document_service,
+                    lambda: app.documents.retry_documents,
+                    lambda: app.documents.purge_documents,
+                    lambda: app.documents.write_once,
                     reader,
                     writer,
                 ),
-                stats_router(lambda: operate.read_stats, lambda: operate.read_costs, reader),
-                vaults_router(lambda: operate.read_vaults, reader),
+                stats_router(lambda: app.operate.read_stats, lambda: app.operate.read_costs, reader),
+                vaults_router(lambda: app.operate.read_vaults, reader),
                 health_router(
-                    lambda: operate.check_health,
-                    lambda: operate.canaries,
+                    lambda: app.operate.check_health,
+                    lambda: app.operate.canaries,
                     directory,
                     maybe_authenticated(directory),
                 ),
                 queue_router(lambda: app.ports.queue, reader, admin),
-                receipts_router(lambda: generate.store_receipts, reader),
-                chat_router(lambda: generate.converse, lambda: generate.condense_conversation, directory, reader),
+                receipts_router(lambda: app.generate.store_receipts, reader),
+                chat_router(
+                    lambda: app.generate.converse, lambda: app.generate.condense_conversation, directory, reader
+                ),
                 embeddings_router(lambda: app.ports.guarded_embedder, directory, reader),
-                stages_router(lambda: history.stages, reader, writer),
-                golden_questions_router(lambda: operate.canaries, reader, writer),
-                rollback_router(lambda: history.roll_back, writer),
-                verify_router(lambda: generate.verify, reader),
+                stages_router(lambda: app.past.stages, reader, writer),
+                golden_questions_router(lambda: app.operate.canaries, reader, writer),
+                rollback_router(lambda: app.past.roll_back, writer),
+                verify_router(lambda: app.generate.verify, reader),
                 session_router(directory, lambda: app.tenants.sign_in_codes, reader, app.ports.settings.chat_models),
                 page_router(
                     lambda: (

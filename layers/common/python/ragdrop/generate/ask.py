@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -19,9 +20,11 @@ from ragdrop.generate.store_receipts import StoreReceipts
 from ragdrop.generate.verify import AskVerifier
 from ragdrop.ports import ChatModel, Completion, Prompt
 from ragdrop.ports.model_services import ClaimVerifier
-from ragdrop.ports.telemetry import Tracer
+from ragdrop.ports.telemetry import Operation, QueryReport, Tracer
+from ragdrop.query.pipeline import Observe, report_of
 from ragdrop.query.view import ResolveQueryView
 from ragdrop.resilience.stages import Timer
+from ragdrop.tenants.limits import DailyBudget
 
 logger = logging.getLogger(__name__)
 
@@ -223,3 +226,101 @@ def _warnings(prepared: PreparedPrompt, completion: Completion) -> list[str]:
     if completion.finish_reason == "content_filter":
         found.append("the chat service's content filter cut the answer off")
     return found
+
+
+class ObservedAsk:
+    """An Ask that refuses a tenant which used its tokens of the day, and that reports.
+
+    Reports are metrics, counts and one log line of every question, also of a refused one, or of a stream left early.
+
+    Args:
+        ask: Answers; it searches from the fallback down (query/pipeline.py), so that one question is reported once.
+        budget: Refuses before anything is searched or generated.
+        observe: Takes the report of every question, once.
+        prices: By chat model, of a million tokens read and written.
+        operation: What its reports are called.
+        stopwatch: Seconds on a monotonic clock.
+    """
+
+    def __init__(
+        self,
+        ask: Answering,
+        *,
+        budget: DailyBudget,
+        observe: Observe,
+        prices: Mapping[str, tuple[float, float]],
+        operation: Operation = "ask",
+        stopwatch: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._ask = ask
+        self._budget = budget
+        self._observe = observe
+        self._prices = prices
+        self._operation = operation
+        self._stopwatch = stopwatch
+
+    def __call__(self, question: Question, caller: Caller, deadline: Deadline) -> Answer:
+        """Answer *question*; raises RateLimitedError, and what Ask raises."""
+        start_s = self._stopwatch()
+        answer: Answer | None = None
+        error: BaseException | None = None
+        try:
+            self._budget.check_tokens(caller.tenant)
+            answer = self._ask(question, caller, deadline)
+        except BaseException as exc:
+            error = exc
+            raise
+        finally:
+            self._report(question, caller, start_s, found=None, answer=answer, error=error)
+        return answer
+
+    def stream(self, question: Question, caller: Caller, deadline: Deadline) -> Iterator[AskEvent]:
+        """The same, as it comes; a listener who left early is a query like any other, without an answer."""
+        start_s = self._stopwatch()
+        found: Retrieval | None = None
+        answer: Answer | None = None
+        error: BaseException | None = None
+        try:
+            self._budget.check_tokens(caller.tenant)
+            for event in self._ask.stream(question, caller, deadline):
+                found = event.retrieval if isinstance(event, SourcesFound) else found
+                answer = event if isinstance(event, Answer) else answer
+                yield event
+        except GeneratorExit:
+            raise
+        except BaseException as exc:
+            error = exc
+            raise
+        finally:
+            self._report(question, caller, start_s, found=found, answer=answer, error=error)
+
+    def _report(
+        self,
+        question: Question,
+        caller: Caller,
+        start_s: float,
+        *,
+        found: Retrieval | None,
+        answer: Answer | None,
+        error: BaseException | None,
+    ) -> None:
+        taken_ms = (self._stopwatch() - start_s) * 1_000
+        found = answer.retrieval if answer is not None else found
+        report = report_of(self._operation, question.query, caller, taken_ms, found=found, error=error)
+        if answer is not None:
+            report = _with_answer(report, answer)
+        elif calls := (*question.calls, *(found.calls if found is not None else ())):
+            report = replace(report, **spent(calls, self._prices))
+        self._observe(report, question.query.text)
+
+
+def _with_answer(report: QueryReport, answer: Answer) -> QueryReport:
+    return replace(
+        report,
+        abstain_reason=answer.abstain_reason,
+        timings_ms={**answer.timings_ms, **report.timings_ms},
+        answered=answer.model is not None,
+        prompt_tokens=answer.prompt_tokens,
+        completion_tokens=answer.completion_tokens,
+        cost=answer.cost,
+    )

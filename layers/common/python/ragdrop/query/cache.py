@@ -18,6 +18,8 @@ from ragdrop.errors import CircuitOpenError, DatabaseError
 from ragdrop.query.query_vectors import QueryVectors
 from ragdrop.query.usage import UsageCounter
 from ragdrop.query.view import LiveViews
+from ragdrop.resilience.breakers import Breakers
+from ragdrop.resilience.guarded import INDEX, REGISTRY
 from ragdrop.tenants.directory import TenantDirectory
 
 SHARE_EVERY_S = 10.0
@@ -32,7 +34,7 @@ UNORDERED = (
     "tags",
 )  # fields whose values may come in any order
 LABELS = ("agent",)  # fields that change nothing about the answer
-UNCACHED = ("session", "debug", "as_of", "stage")  # what was then is not verified by what is now
+UNCACHED = ("session", "debug", "as_of", "stage")  # historical answers cannot be validated against current heads
 
 
 class Searching(Protocol):
@@ -52,72 +54,82 @@ class OfOneRevision(Protocol):
 
 
 class CachedSearch:
-    """A Search that remembers.
+    """A Search that caches.
 
     An answer is served only while every document of it is at the revision that it was made from, by a consistent read
     of the change counts, or of heads: what was deleted or replaced is never served.  The tenant's generation is part of
     the key, so a new document is seen as soon as the tenant's item is read again.
 
     Args:
-        search: Finds what is not remembered.
-        remembered: Answers by `answer_name`, weighed in characters; None turns the cache off.
+        search: Finds what is not cached.
+        breakers: Behind an open one of the registry or of the index no search begins, and no question is embedded.
         usage: Counts the documents of every answer, cached or not.
         query_vectors: What it has not shared yet is shared every ten seconds.
 
-    `counts` counts the questions that could have been remembered.
+    `counts` counts the questions that could have been cached.
     """
 
     def __init__(
         self,
         *,
         search: Searching,
+        breakers: Breakers,
         live_views: LiveViews,
         directory: TenantDirectory,
         usage: UsageCounter,
         query_vectors: QueryVectors,
-        remembered: BoundedCache[str, Retrieval] | None,
+        size: int,
+        ttl_s: float,
         clock: Callable[[], float],
     ) -> None:
         self._search = search
+        self._breakers = breakers
         self._live_views = live_views
         self._directory = directory
         self._usage = usage
         self._query_vectors = query_vectors
         self._clock = clock
         self._share_at_s = clock() + SHARE_EVERY_S
-        self._remembered = remembered
+        self._answers = BoundedCache[str, Retrieval](size=size, ttl_s=ttl_s, max_weight=MAX_CHARACTERS)
+        self._is_on = size > 0 and ttl_s > 0
         self.counts = HitCounts()
 
     def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
-        """Find what answers *query*; raises what Search raises."""
-        found = self._found(query, caller, deadline)
+        """Find what answers *query*.
+
+        Raises:
+            CircuitOpenError: A breaker is open; nothing was touched.
+            The errors of the search.
+        """
+        tenant = self._directory.tenant(caller.tenant) if self._is_on and is_cacheable(query) else None
+        name = answer_name(query, caller, tenant) if tenant is not None else ""
+        found = self._cached(name, caller, tenant, deadline) if tenant is not None else None
+        if found is None:
+            for dependency in (REGISTRY, INDEX):  # without the registry no hit can be verified, whoever found it
+                self._breakers.check(dependency)
+            found = self._search(query, caller, deadline)
+            if name and not found.degraded and 0 < len(revisions_of(found)) <= MAX_VERIFIED:
+                self._answers.put(name, found, now_s=self._clock(), weight=_weight(found))
         self._usage.note(revisions_of(found))
         if self._clock() >= self._share_at_s:
             self._share_at_s = self._clock() + SHARE_EVERY_S
             self._query_vectors.flush()
         return found
 
-    def _found(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
-        remembered = self._remembered
-        tenant = self._directory.tenant(caller.tenant) if remembered is not None and is_cacheable(query) else None
-        if tenant is None or remembered is None:
-            return self._search(query, caller, deadline)
-        name = answer_name(query, caller, tenant)
-        held = remembered.get(name, now_s=self._clock())
-        if held is not None:
+    def _cached(self, name: str, caller: Caller, tenant: Tenant, deadline: Deadline) -> Retrieval | None:
+        """The answer of this name, if the registry confirms it."""
+        cached = self._answers.get(name, now_s=self._clock())
+        if cached is not None:
             start = time.perf_counter()
-            if self._holds(held, deadline):
+            if self._is_live(cached, deadline):
                 self.counts.hits += 1
                 taken = round((time.perf_counter() - start) * 1_000, 3)
-                return _again(held, tenant.count_in(caller.vaults)[0], taken)
-            remembered.drop(name)
+                return _again(cached, tenant.count_in(caller.vaults)[0], taken)
+            self._answers.drop(name)
         self.counts.misses += 1
-        found = self._search(query, caller, deadline)
-        if not found.degraded and 0 < len(revisions_of(found)) <= MAX_VERIFIED:  # nothing found cannot be verified
-            remembered.put(name, found, now_s=self._clock(), weight=_weight(found))
-        return found
+        return None
 
-    def _holds(self, found: Retrieval, deadline: Deadline) -> bool:
+    def _is_live(self, found: Retrieval, deadline: Deadline) -> bool:
         """Whether every document of an answer is still at its revision; False too where that cannot be known."""
         revisions = revisions_of(found)
         try:
@@ -130,7 +142,7 @@ class CachedSearch:
 
 
 def is_cacheable(query: Query) -> bool:
-    """Whether the same question may be answered from memory: not where a session or the debug view changes the answer.
+    """Whether an answer may come from the cache: not where a session, the debug view or a moment changes it.
 
     >>> is_cacheable(Query("pumps"))
     True
@@ -139,7 +151,7 @@ def is_cacheable(query: Query) -> bool:
 
 
 def answer_name(query: Query, caller: Caller, tenant: Tenant) -> str:
-    """The digest by which an answer is remembered: all that it depends on.
+    """The digest by which an answer is cached: all that it depends on.
 
     >>> from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, EmbeddingSpace
     >>> tenant = Tenant("acme", ActiveIndex("i-1", EmbeddingSpace("m", 384), ChunkingPlan()))

@@ -120,11 +120,3 @@ class Rerank:
             return Reranked(list(found), NOT_RERANKED)
         order = sorted(range(len(head)), key=lambda place: -scores[place])
         return Reranked([*(head[place] for place in order), *tail])
-
-
-@dataclass(frozen=True, slots=True)
-class ModelRanking:
-    """What a model may order: folders before the search, candidates after it."""
-
-    rank_folders: RankFolders
-    rerank: Rerank

@@ -2,8 +2,7 @@
 
 observed    metrics, counts and one log line of every query
 fallback    the bucket index where an OpenSearch failed, then an empty answer that says why
-cached      the answer of the same question, while its documents are unchanged
-unless_open refuses while the breaker of the registry or of the index is open
+cached      the answer of the same question, while its documents are unchanged; else refuses behind an open breaker
 search      candidates, fusion, ranking, links
 """
 
@@ -11,76 +10,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import spent
-from ragdrop.domain.retrieval import Query, Retrieval
+from ragdrop.domain.retrieval import NOTHING_SEARCHED, Query, Retrieval
 from ragdrop.domain.tenants import Caller
-from ragdrop.errors import RagdropError
+from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError, DependencyError, IndexLostError, RagdropError
+from ragdrop.ports import SearchableIndex
 from ragdrop.ports.telemetry import Metrics, Operation, QueryReport, failure_of, filters_of, scope_of
-from ragdrop.query.cache import MAX_CHARACTERS, CachedSearch, Searching
-from ragdrop.query.fallback import BucketSearch, FallbackSearch, UnlessOpen
-from ragdrop.query.query_vectors import QueryVectors
-from ragdrop.query.usage import UsageCounter
-from ragdrop.query.view import LiveViews
-from ragdrop.resilience.breakers import Breakers
+from ragdrop.query.cache import Searching
+from ragdrop.query.search import Search
+from ragdrop.resilience.guarded import INDEX, REGISTRY
+from ragdrop.resilience.stages import Timer
 from ragdrop.tenants.directory import TenantDirectory
+
+DEGRADED = 2
+NOTHING_TOUCHED = 4
+
 
 Observe = Callable[[QueryReport, str], None]
 """Takes what a query came to, and its text."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchServices:
-    """What the wrappers of a search use; `bucket` is the search of the bucket index."""
-
-    observe: Observe
-    prices: Mapping[str, tuple[float, float]]
-    bucket: BucketSearch
-    metrics: Metrics
-    breakers: Breakers
-    live_views: LiveViews
-    directory: TenantDirectory
-    usage: UsageCounter
-    query_vectors: QueryVectors
-    cache_size: int
-    cache_ttl_s: float
-    clock: Callable[[], float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchPipeline:
-    """A wrapped search, outermost first. Routes call `observed`; ask calls `fallback` and reports once itself."""
-
-    observed: ObservedSearch
-    fallback: FallbackSearch
-    cached: CachedSearch
-    unless_open: UnlessOpen
-    search: Searching
-
-
-def search_pipeline(search: Searching, services: SearchServices) -> SearchPipeline:
-    """Wrap *search*, from the innermost wrapper to the outermost."""
-    unless_open = UnlessOpen(search, services.breakers)
-    cached = CachedSearch(
-        search=unless_open,
-        live_views=services.live_views,
-        directory=services.directory,
-        usage=services.usage,
-        query_vectors=services.query_vectors,
-        remembered=_remembered(services.cache_size, services.cache_ttl_s),
-        clock=services.clock,
-    )
-    fallback = FallbackSearch(cached, metrics=services.metrics, bucket=services.bucket)
-    observed = ObservedSearch(fallback, services.observe, prices=services.prices)
-    return SearchPipeline(observed=observed, fallback=fallback, cached=cached, unless_open=unless_open, search=search)
-
-
-def _remembered(size: int, ttl_s: float) -> BoundedCache[str, Retrieval] | None:
-    """Room for answers; None where the settings turn the cache off."""
-    return BoundedCache(size=size, ttl_s=ttl_s, max_weight=MAX_CHARACTERS) if size > 0 and ttl_s > 0 else None
 
 
 class ObservedSearch:
@@ -160,3 +110,101 @@ def report_of(
         abstain_reason="no_relevant_context" if found.abstained else None,
         timings_ms=found.timings_ms,
     )
+
+
+class FallbackSearch:
+    """The chain of levels (docs/api.md, "What the flags mean").
+
+    Level 1, and level 2 by words alone, are the search's own.  Where an OpenSearch failed, the bucket index is level 2
+    too, as ingest writes to both.  Where that fails as well, or the registry did, so that no hit can be verified, it is
+    level 3; 4 where every path was behind an open breaker, and nothing was touched.  Every way in which the index
+    cannot be used falls back, damage and refused credentials too; a wrong dimension is an error of the configuration
+    and stays one.
+
+    Args:
+        search: The search of the index.
+        metrics: Counts the searches that met a lost index.
+        bucket: The search of the bucket index.
+    """
+
+    def __init__(self, search: Searching, *, metrics: Metrics, bucket: BucketSearch | None = None) -> None:
+        self._search = search
+        self._metrics = metrics
+        self._bucket = bucket
+
+    def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
+        """Find what answers *query*; empty, with the level and the cause, where nothing could be searched.
+
+        Raises:
+            DependencyError: The same with `allow_fallback` off, or where trying again cannot help.
+            CallerError: The query is wrong.
+        """
+        try:
+            return self._search(query, caller, deadline)
+        except (DatabaseError, DeadlineError, CircuitOpenError) as exc:
+            if isinstance(exc, IndexLostError):
+                self._metrics.put({"IndexLosses": 1.0})
+            if not query.allow_fallback or not (exc.retryable or exc.service == INDEX):
+                raise
+            cause: DependencyError = exc
+        if self._bucket is None or cause.service == REGISTRY or not self._bucket.holds(caller):
+            return nothing_searched(cause)
+        try:
+            found = self._bucket(query, caller, deadline)
+        except (DatabaseError, DeadlineError, CircuitOpenError) as exc:
+            return nothing_searched(cause, exc)
+        return replace(
+            found,
+            fallback_level=DEGRADED,
+            degraded=True,
+            circuit_breaker_open=found.circuit_breaker_open or isinstance(cause, CircuitOpenError),
+            warnings=[f"answered from the bucket index: {cause.message}", *found.warnings],
+        )
+
+
+def nothing_searched(cause: DependencyError, *others: DependencyError) -> Retrieval:
+    """Level 3, or 4 where *cause* and what else was in the way are open breakers, all of them.
+
+    >>> nothing_searched(DatabaseError("no", service="index")).fallback_level
+    3
+    >>> nothing_searched(CircuitOpenError("open", service="index")).fallback_level
+    4
+    """
+    is_open = [isinstance(each, CircuitOpenError) for each in (cause, *others)]
+    return Retrieval(
+        documents=[],
+        total_matches=0,
+        total_indexed=None,
+        timings_ms=Timer().stages,
+        warnings=[f"nothing could be searched: {each.message}" for each in (cause, *others)],
+        degraded=True,
+        fallback_level=NOTHING_TOUCHED if all(is_open) else NOTHING_SEARCHED,
+        circuit_breaker_open=any(is_open),
+        served_by="none",
+        cause=cause,
+    )
+
+
+class BucketSearch:
+    """The same search over the bucket index, where it holds what an OpenSearch holds; told to be the fallback.
+
+    Args:
+        search: Searches it: its hits are verified like any other.
+        index: The bucket index.
+        directory: Knows which index answers for a tenant.
+    """
+
+    def __init__(self, *, search: Search, index: SearchableIndex, directory: TenantDirectory) -> None:
+        self._search = search
+        self._index = index
+        self._directory = directory
+
+    def holds(self, caller: Caller) -> bool:
+        """Whether the tenant's index is another one, so that this one is worth asking."""
+        tenant = self._directory.tenant(caller.tenant)
+        return tenant is not None and tenant.active.engine != "bucket"
+
+    def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
+        """Find what answers *query* in the bucket index; raises what Search raises."""
+        found = self._search(query, caller, deadline, self._index)
+        return replace(found, served_by="fallback", fallback_level=DEGRADED, degraded=True)

@@ -27,7 +27,7 @@ from ragdrop.query.exact import exactness
 from ragdrop.query.explanations import Decision, explained, scopes_told
 from ragdrop.query.follow_links import FollowLinks, LinkRequest
 from ragdrop.query.fusion import Fused, Fusion, fuse
-from ragdrop.query.model_ranking import ModelRanking, RankedFolders
+from ragdrop.query.model_ranking import RankedFolders, RankFolders, Rerank
 from ragdrop.query.query_vectors import EmbedQuestion, QuestionVector, question_vector
 from ragdrop.query.ranking import RankedDocument, rank
 from ragdrop.query.relevance import Judged, above_noise, judged
@@ -49,15 +49,16 @@ class Search:
         resolve_view: ResolveQueryView,
         query_vectors: EmbedQuestion,
         understand: UnderstandQuery,
-        by_model: ModelRanking,
+        rank_folders: RankFolders,
+        rerank: Rerank,
         follow_links: FollowLinks,
         tracer: Tracer | None,
     ) -> None:
         self._resolve_view = resolve_view
         self._query_vectors = query_vectors
         self._understand = understand
-        self._rank_folders = by_model.rank_folders
-        self._rerank = by_model.rerank
+        self._rank_folders = rank_folders
+        self._rerank = rerank
         self._follow_links = follow_links
         self._tracer = tracer
 

@@ -30,7 +30,7 @@ from ragdrop.errors import RagdropError
 from ragdrop.operate.stats import TimeRange
 
 if TYPE_CHECKING:
-    from ragdrop.bootstrap import App
+    from ragdrop.app import App
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.errors import InvalidParamsError, RagdropError
 
 if TYPE_CHECKING:
-    from ragdrop.bootstrap import App
+    from ragdrop.app import App
 
 
 MARGIN_S = 2.0  # for the last look at a document's record and the answer

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from ragdrop.bootstrap import App, Ports, compose, deployed_settings
+from ragdrop.app import App, Ports, compose, deployed_settings
 from ragdrop.errors import ConfigurationError, DependencyError
 from ragdrop.observability import configure
 
@@ -50,7 +50,7 @@ class Reloaded(Generic[T]):
         await self()(scope, receive, send)  # type: ignore[operator]
 
     def _made(self) -> tuple[App, T]:
-        app = compose(Ports.from_settings(self._settings, function=self._function))
+        app = compose(Ports(self._settings, function=self._function))
         configure(self._settings.log_level)
         return app, self._make(app)
 

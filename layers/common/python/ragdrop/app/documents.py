@@ -1,0 +1,99 @@
+"""Build what the routes of documents and of their past call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from ragdrop.app.ports import Ports
+from ragdrop.app.tenants import TenantParts
+from ragdrop.documents.purge import PurgeDocuments
+from ragdrop.documents.service import CheckLinks, DocumentService, RetryDocuments, WriteOnce
+from ragdrop.past.golden import AskGolden
+from ragdrop.past.record import DocumentHistory
+from ragdrop.past.rollback import RollBack
+from ragdrop.past.stages import Stages
+from ragdrop.query.cache import Searching
+
+
+@dataclass
+class DocumentParts:
+    """Documents over HTTP."""
+
+    ports: Ports
+    tenants: TenantParts
+
+    @cached_property
+    def document_service(self) -> DocumentService:
+        ports = self.ports
+        return DocumentService(
+            documents=ports.documents,
+            registry=ports.registry,
+            revisions=ports.revisions,
+            usage=ports.telemetry,
+            check_links=CheckLinks(registry=ports.registry, environment=ports.settings.tunables()),
+            budget=self.tenants.daily_budget,
+            clock=ports.clock,
+        )
+
+    @cached_property
+    def write_once(self) -> WriteOnce:
+        return WriteOnce(self.ports.kept_replies, clock=self.ports.clock)
+
+    @cached_property
+    def retry_documents(self) -> RetryDocuments:
+        ports = self.ports
+        return RetryDocuments(documents=ports.documents, registry=ports.registry, queue=ports.queue, clock=ports.clock)
+
+    @cached_property
+    def purge_documents(self) -> PurgeDocuments:
+        ports = self.ports
+        return PurgeDocuments(
+            keep=self.document_service,
+            documents=ports.documents,
+            state=ports.state,
+            registry=ports.registry,
+            index=ports.index,
+            revisions=ports.revisions,
+            directory=self.tenants.directory,
+            usage=ports.telemetry,
+            receipts=ports.receipts,
+            fallback_index=ports.bucket_index,
+        )
+
+
+@dataclass
+class PastParts:
+    """Versions and changes, rollbacks, staged changes and golden questions."""
+
+    ports: Ports
+    tenants: TenantParts
+    documents: DocumentParts
+    search: Callable[[], Searching]
+
+    @cached_property
+    def record(self) -> DocumentHistory:
+        ports = self.ports
+        return DocumentHistory(registry=ports.guarded_registry, revisions=ports.revisions, clock=ports.clock)
+
+    @cached_property
+    def roll_back(self) -> RollBack:
+        ports, delete = self.ports, self.documents.document_service.delete
+        return RollBack(registry=ports.registry, documents=ports.documents, delete=delete, clock=ports.clock)
+
+    @cached_property
+    def stages(self) -> Stages:
+        ports = self.ports
+        return Stages(
+            registry=ports.registry,
+            documents=ports.documents,
+            queue=ports.queue,
+            directory=self.tenants.directory,
+            ask=self.ask_golden,
+            clock=ports.clock,
+        )
+
+    @cached_property
+    def ask_golden(self) -> AskGolden:
+        return AskGolden(self.search())

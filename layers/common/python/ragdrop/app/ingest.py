@@ -1,0 +1,118 @@
+"""Build ingest: from a changed object to its live chunks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ragdrop.app.ports import Ports
+from ragdrop.ingest.activate import ActivateRevisions
+from ragdrop.ingest.index_revision import IndexRevision
+from ragdrop.ingest.reconcile import BulkLane, MergeSegments, ReconcileBatch, Redelivery, Upkeep
+from ragdrop.ingest.reconcile_key import ReconcileKey
+from ragdrop.ingest.revision_store import KnownVectors
+from ragdrop.ingest.write_chunks import WriteChunks, WriteParts
+from ragdrop.operate.calibrate import Calibrate, SampleDocuments
+from ragdrop.tenants.directory import TenantDirectory
+from ragdrop.tenants.settings_files import ApplySettings
+
+
+@dataclass
+class IngestParts:
+    """Reconciliation, and those steps of it that the sweep and commands use alone: they carry no parsers."""
+
+    ports: Ports
+    directory: TenantDirectory
+
+    @cached_property
+    def reconcile(self) -> ReconcileBatch:
+        return self._built[1]
+
+    @cached_property
+    def reconcile_key(self) -> ReconcileKey:
+        return self._built[0]
+
+    @cached_property
+    def _built(self) -> tuple[ReconcileKey, ReconcileBatch]:
+        ports, directory, environment = self.ports, self.directory, self.ports.settings.tunables()
+        known_vectors = KnownVectors(ports.state, ports.revisions)
+        write_parts = WriteParts(
+            registry=ports.registry,
+            queue=ports.queue,
+            revisions=ports.revisions,
+            write_chunks=self.write_chunks,
+            known_vectors=known_vectors,
+            limits=ports.hop_limits,
+            clock=ports.clock,
+        )
+        index_revision = IndexRevision(
+            documents=ports.documents,
+            revisions=ports.revisions,
+            parser=ports.parser,
+            registry=ports.registry,
+            write_chunks=self.write_chunks,
+            known_vectors=known_vectors,
+            clock=ports.clock,
+        )
+        live = ActivateRevisions(
+            registry=ports.registry,
+            index=ports.index,
+            directory=directory,
+            index_revision=index_revision,
+            metrics=ports.metrics,
+            environment=environment,
+            clock=ports.clock,
+        )
+        apply_settings = ApplySettings(
+            documents=ports.documents,
+            registry=ports.registry,
+            directory=directory,
+            prompter=lambda: ports.prompter,
+            environment=environment,
+            clock=ports.clock,
+        )
+        reconcile_key = ReconcileKey(
+            documents=ports.documents,
+            registry=ports.registry,
+            index_revision=index_revision,
+            write_parts=write_parts,
+            live=live,
+            apply_settings=apply_settings,
+            clock=ports.clock,
+        )
+        redelivery = Redelivery(
+            queue=ports.queue, registry=ports.registry, live=live, retry_base_s=ports.settings.ingest_retry_base_s
+        )
+        bulk_lane = BulkLane(ports.queue, clock=ports.clock)
+        return reconcile_key, ReconcileBatch(
+            directory=directory,
+            reconcile_key=reconcile_key,
+            index_revision=index_revision,
+            write_parts=write_parts,
+            live=live,
+            redelivery=redelivery,
+            upkeep=Upkeep(self.calibrate.if_due, self.merge_segments, bulk_lane),
+        )
+
+    @cached_property
+    def write_chunks(self) -> WriteChunks:
+        ports = self.ports
+        return WriteChunks(
+            revisions=ports.revisions, index=ports.index, embedder=ports.embedder, splitter=ports.splitter
+        )
+
+    @cached_property
+    def calibrate(self) -> Calibrate:
+        ports = self.ports
+        return Calibrate(
+            registry=ports.registry,
+            directory=self.directory,
+            index=ports.index,
+            embedder=ports.embedder,
+            sample=SampleDocuments(registry=ports.registry, revisions=ports.revisions),
+            clock=ports.clock,
+        )
+
+    @cached_property
+    def merge_segments(self) -> MergeSegments:
+        return MergeSegments(registry=self.ports.registry, index=self.ports.bucket_index, queue=self.ports.queue)

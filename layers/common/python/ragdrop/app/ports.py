@@ -1,0 +1,376 @@
+"""The outside world: every port with its adapter, by the settings.
+
+An adapter is built, and its package imported, when it is first used: a function loads only what it calls.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ragdrop.config import TEXTRACT, Settings
+from ragdrop.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from bucketindex.index import BucketChunkIndex
+    from ragdrop.ingest.revision_store import RevisionStore
+    from ragdrop.models.http import OpenAiHttp
+    from ragdrop.ports import ChatModel, ChunkIndex, Embedder, MessageQueue, ObjectStore, Registry, TextRecognizer
+    from ragdrop.ports.indexes import ManifestStore
+    from ragdrop.ports.message_queue import WiringProbe
+    from ragdrop.ports.model_services import ClaimVerifier, ModelList, Prompter, Reranker
+    from ragdrop.ports.reading import Parser, Splitter
+    from ragdrop.ports.registry import HopLimits, RequestCounts, TokenVerifier
+    from ragdrop.ports.shared_state import BreakerStore, Receipts, StoredReplies, VisitedCache
+    from ragdrop.ports.telemetry import Metrics, Telemetry, Tracer
+    from ragdrop.resilience.breakers import Breakers
+    from ragdrop.resilience.retrying import Retries
+
+RERANK_TIMEOUT_S = 10
+OCR_TIMEOUT_S = 60  # a page takes a small CPU seconds
+SHARE_OF_DISK = 0.8  # of /tmp, for copies of segments
+MAX_COPIES_BYTES = 4 << 30  # a laptop's disk is larger than that of a function
+
+T = TypeVar("T")
+
+
+class Ports:
+    """Every port: its adapter, or what `replace` was given in place of it.
+
+    Those named `guarded_` are behind a breaker, for questions; ingest writes through the others.
+
+    Args:
+        settings: Say which adapters, and where they connect.
+        function: The name of the function in metrics; empty in a command, which emits none.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(self, settings: Settings, *, function: str = "", clock: Callable[[], float] = time.time) -> None:
+        self.settings = settings
+        self.function = function
+        self.clock = clock
+        self._given: dict[str, Any] = {}
+
+    def replace(self, **given: Any) -> Ports:
+        """Copy these ports with other adapters in place of some; the others are built again, over the given ones.
+
+        Raises:
+            TypeError: There is no port of that name.
+        """
+        unknown = [name for name in given if not isinstance(getattr(Ports, name, None), cached_property)]
+        if unknown:
+            raise TypeError(f"there is no port named {unknown[0]!r}")
+        ports = Ports(self.settings, function=self.function, clock=self.clock)
+        ports._given = {**self._given, **given}
+        ports.__dict__.update(ports._given)
+        return ports
+
+    # AWS
+
+    @cached_property
+    def documents(self) -> ObjectStore:
+        from ragdrop.stores.s3_objects import S3ObjectStore
+
+        return S3ObjectStore(self.settings.document_bucket)
+
+    @cached_property
+    def state(self) -> ObjectStore:
+        from ragdrop.stores.s3_objects import S3ObjectStore
+
+        return S3ObjectStore(self.settings.state_bucket)
+
+    @cached_property
+    def registry(self) -> Registry:
+        from ragdrop.stores.dynamodb.registry_table import DynamoDbRegistry
+
+        return DynamoDbRegistry(self.settings.registry_table)
+
+    @cached_property
+    def manifests(self) -> ManifestStore:
+        from ragdrop.stores.dynamodb.registry_table import DynamoDbManifests
+
+        return DynamoDbManifests(self.settings.registry_table)
+
+    @cached_property
+    def telemetry(self) -> Telemetry:
+        from ragdrop.stores.dynamodb.telemetry_table import DynamoDbTelemetry
+
+        return DynamoDbTelemetry(self.settings.telemetry_table)
+
+    @cached_property
+    def receipts(self) -> Receipts:
+        from ragdrop.stores.dynamodb.telemetry_table import DynamoDbReceipts
+
+        return DynamoDbReceipts(self.settings.telemetry_table)
+
+    @cached_property
+    def kept_replies(self) -> StoredReplies:
+        from ragdrop.stores.dynamodb.telemetry_table import DynamoDbStoredReplies
+
+        return DynamoDbStoredReplies(self.settings.telemetry_table)
+
+    @cached_property
+    def request_counts(self) -> RequestCounts:
+        from ragdrop.stores.dynamodb.telemetry_table import DynamoDbRequestCounts
+
+        return DynamoDbRequestCounts(self.settings.telemetry_table)
+
+    @cached_property
+    def visited(self) -> VisitedCache:
+        from ragdrop.stores.dynamodb.telemetry_table import DynamoDbVisitedCache
+
+        return DynamoDbVisitedCache(self.settings.visited_table)
+
+    @cached_property
+    def breaker_store(self) -> BreakerStore:
+        from ragdrop.stores.dynamodb.breaker_item import DynamoDbBreakers
+
+        return DynamoDbBreakers(self.settings.telemetry_table)
+
+    @cached_property
+    def queue(self) -> MessageQueue:
+        from ragdrop.stores.sqs_queue import SqsMessageQueue
+
+        return SqsMessageQueue(self.settings.queue_url, bulk_url=self.settings.bulk_queue_url)
+
+    @cached_property
+    def wiring(self) -> WiringProbe:
+        from ragdrop.stores.aws.deployment import AwsWiring
+
+        return AwsWiring(self.settings.document_bucket, self.settings.queue_url)
+
+    @cached_property
+    def tokens(self) -> TokenVerifier | None:
+        rules = self.settings.token_rules()
+        if rules is None:
+            return None
+        from ragdrop.stores.aws.token_verifier import JwtVerifier
+
+        return JwtVerifier(rules)
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        from ragdrop.stores.aws.monitoring import EmfMetrics, NoMetrics
+
+        return EmfMetrics(function=self.function, stage=self.settings.stage) if self.function else NoMetrics()
+
+    @cached_property
+    def tracer(self) -> Tracer | None:
+        if not self.settings.tracing:
+            return None
+        from ragdrop.stores.aws.monitoring import OpenTelemetryTracer
+
+        return OpenTelemetryTracer()
+
+    # The chunk index
+
+    @cached_property
+    def index(self) -> ChunkIndex:
+        """Segments in the state bucket; with an INDEX_URL of OpenSearch the two together."""
+        from ragdrop.stores.routed_index import RoutedIndex, connection_to
+
+        def connect() -> ChunkIndex:
+            password = _secret(self.settings.index_password)()
+            return connection_to(engine)(self.settings.index_url, password=password, retries=self._retries())
+
+        engine = self.settings.engine
+        return RoutedIndex(self.bucket_index, None if engine == "bucket" else connect)
+
+    @cached_property
+    def bucket_index(self) -> BucketChunkIndex:
+        """The index in the state bucket, with local copies as large as the disk for temporary files allows."""
+        from bucketindex.index import BucketChunkIndex
+
+        room = int(min(shutil.disk_usage(tempfile.gettempdir()).total * SHARE_OF_DISK, MAX_COPIES_BYTES))
+        return BucketChunkIndex(self.state, self.manifests, self.index_folder, max_bytes=room, clock=self.clock)
+
+    @cached_property
+    def index_folder(self) -> Path:
+        """Where this environment stores copies of segments; on AWS that is under /tmp."""
+        return Path(tempfile.gettempdir()) / f"ragdrop-index-{os.getuid()}" / self.settings.state_bucket
+
+    @cached_property
+    def revisions(self) -> RevisionStore:
+        from ragdrop.ingest.revision_store import RevisionStore
+
+        return RevisionStore(self.state)
+
+    @cached_property
+    def hop_limits(self) -> HopLimits:
+        from ragdrop.ports.registry import HopLimits
+
+        return HopLimits()
+
+    # Models
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        from ragdrop.models.embedder import OpenAiEmbedder
+
+        size, concurrency = self.settings.embedding_batch_size, self.settings.embedding_concurrency
+        return OpenAiEmbedder(self._embedding_http, batch_size=size, concurrency=concurrency)
+
+    @cached_property
+    def embedding_models(self) -> ModelList:
+        from ragdrop.models.http import OpenAiModelList
+
+        return OpenAiModelList(self._embedding_http, service="embedding")
+
+    @cached_property
+    def _embedding_http(self) -> OpenAiHttp:
+        settings = self.settings
+        return self._http(settings.embedding_url, settings.embedding_api_key, settings.embedding_timeout_s)
+
+    @cached_property
+    def chat(self) -> ChatModel:
+        from ragdrop.models.chat import OpenAiChatModel
+
+        return OpenAiChatModel(self._chat_http, models=self.settings.chat_models)
+
+    @cached_property
+    def chat_models(self) -> ModelList:
+        from ragdrop.models.http import OpenAiModelList
+
+        return OpenAiModelList(self._chat_http, service="chat")
+
+    @cached_property
+    def _chat_http(self) -> OpenAiHttp:
+        return self._http(self.settings.chat_url, self.settings.chat_api_key, self.settings.chat_timeout_s)
+
+    @cached_property
+    def reranker(self) -> Reranker | None:
+        settings = self.settings
+        if settings.rerank_url is None:
+            return None
+        from ragdrop.models.reranker import HttpReranker
+
+        http = self._http(settings.rerank_url, settings.rerank_api_key, RERANK_TIMEOUT_S)
+        return HttpReranker(http, model=settings.rerank_model)
+
+    @cached_property
+    def claim_verifier(self) -> ClaimVerifier | None:
+        """What judges claims that rules leave open, behind the breaker of its service; None if VERIFIER is `rules`."""
+        from ragdrop.models.verifiers import ChatVerifier, SentenceVectorVerifier
+        from ragdrop.query.relevance import for_space
+
+        if self.settings.verifier == "chat":
+            return ChatVerifier(self.guarded_chat)
+        if self.settings.verifier != "vectors":
+            return None
+        space = self.settings.seed_index().space
+        return SentenceVectorVerifier(self.guarded_embedder, space, for_space(space).vector)
+
+    @cached_property
+    def prompter(self) -> Prompter:
+        from ragdrop.models.prompts import JinjaPrompter
+
+        return JinjaPrompter()
+
+    @cached_property
+    def parser(self) -> Parser:
+        """The parsers; only ingest carries their packages."""
+        from readers.content import ContentParser
+        from readers.isolated_reader import IsolatedReader
+
+        reader, recognizer = IsolatedReader(), self._text_recognizer()
+        if recognizer is None:
+            return ContentParser(reader)
+        from ragdrop.ingest.parse import DeadlineRecognizer
+        from readers.pages.page_recognition import PageRecognition
+
+        return ContentParser(reader, PageRecognition(DeadlineRecognizer(recognizer), reader))
+
+    def _text_recognizer(self) -> TextRecognizer | None:
+        """Connect to the service or to Textract, if OCR_URL names one."""
+        if self.settings.ocr_url is None:
+            return None
+        from ragdrop.models.text_recognizers import HttpTextRecognizer, TextractRecognizer
+
+        if self.settings.ocr_url != TEXTRACT:
+            return HttpTextRecognizer(self._http(self.settings.ocr_url, None, OCR_TIMEOUT_S))
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        from ragdrop.stores.aws.clients import client
+
+        return TextractRecognizer(client("textract"), failures=(BotoCoreError, ClientError))
+
+    @cached_property
+    def splitter(self) -> Splitter:
+        """The splitter, which counts the embedding model's tokens where EMBEDDING_TOKENIZER names its file."""
+        from ragdrop.models.splitter import SemanticSplitter
+
+        return SemanticSplitter(self._tokenizer)
+
+    def _tokenizer(self) -> bytes | None:
+        name = self.settings.embedding_tokenizer
+        body = self.state.get(name) if name else None
+        if name and body is None:
+            raise ConfigurationError(f"EMBEDDING_TOKENIZER names {name!r}, which the state bucket does not hold")
+        return body
+
+    def _http(self, url: str, key: str | None, timeout_s: float) -> OpenAiHttp:
+        from ragdrop.models.http import OpenAiHttp
+
+        return OpenAiHttp(url, api_key=_secret(key), timeout_s=timeout_s, retries=self._retries())
+
+    def _retries(self) -> Retries:
+        """Retries of one dependency, with a budget for it alone."""
+        from ragdrop.resilience.retrying import Retries, RetryRules
+
+        settings = self.settings
+        rules = RetryRules(settings.retry_attempts, settings.retry_base_ms / 1_000, settings.retry_cap_ms / 1_000)
+        return Retries(rules)
+
+    # Behind breakers
+
+    @cached_property
+    def breakers(self) -> Breakers:
+        from ragdrop.ports.shared_state import BreakerRules
+        from ragdrop.resilience.breakers import Breakers
+
+        settings = self.settings
+        rules = BreakerRules(settings.breaker_threshold, settings.breaker_window_s, settings.breaker_open_s)
+        return Breakers(self.breaker_store, rules, metrics=self.metrics, clock=self.clock)
+
+    @cached_property
+    def guarded_index(self) -> ChunkIndex:
+        return self._guarded(self.index, "index")
+
+    @cached_property
+    def guarded_bucket_index(self) -> ChunkIndex:
+        return self._guarded(self.bucket_index, "object_store")
+
+    @cached_property
+    def guarded_registry(self) -> Registry:
+        return self._guarded(self.registry, "registry")
+
+    @cached_property
+    def guarded_embedder(self) -> Embedder:
+        return self._guarded(self.embedder, "embedding")
+
+    @cached_property
+    def guarded_reranker(self) -> Reranker | None:
+        return None if self.reranker is None else self._guarded(self.reranker, "rerank")
+
+    @cached_property
+    def guarded_chat(self) -> ChatModel:
+        from ragdrop.resilience.guarded import GuardedChatModel
+
+        return GuardedChatModel(self.chat, self.breakers)
+
+    def _guarded(self, port: T, dependency: str) -> T:
+        from ragdrop.resilience.guarded import guarded
+
+        return guarded(port, dependency, self.breakers)
+
+
+def _secret(reference: str | None) -> Callable[[], str | None]:
+    from ragdrop.stores.aws.clients import read_secret
+
+    return partial(read_secret, reference)

@@ -1,0 +1,88 @@
+"""Build search, with everything that wraps it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from ragdrop.app.ports import Ports
+from ragdrop.app.tenants import TenantParts
+from ragdrop.operate.observe import ObserveQueries, QueryCounter
+from ragdrop.past.as_of import PastViews
+from ragdrop.past.resolve_view import ResolveView
+from ragdrop.query.cache import CachedSearch
+from ragdrop.query.follow_links import FollowLinks
+from ragdrop.query.model_ranking import RankFolders, Rerank
+from ragdrop.query.pipeline import BucketSearch, FallbackSearch, ObservedSearch
+from ragdrop.query.query_vectors import QueryVectors
+from ragdrop.query.search import Search
+from ragdrop.query.understand import UnderstandQuery
+from ragdrop.query.usage import UsageCounter
+from ragdrop.query.view import LiveViews
+
+if TYPE_CHECKING:
+    from ragdrop.ports import LayeredIndex
+
+
+@dataclass(slots=True)
+class QueryParts:
+    """Search from the outermost wrapper to the search itself; `query/pipeline.py` explains the order.
+
+    Routes call `search`; ask calls `fallback` and reports once for both; golden questions call `uncached_search`.
+    """
+
+    search: ObservedSearch
+    fallback: FallbackSearch
+    cached: CachedSearch
+    uncached_search: Search
+    resolve_view: ResolveView
+    observe_queries: ObserveQueries
+
+
+def build_query(ports: Ports, tenants: TenantParts) -> QueryParts:
+    """Build search over *ports*."""
+    settings, directory, clock = ports.settings, tenants.directory, ports.clock
+    live = LiveViews(ports.guarded_registry, ports.guarded_index, clock=clock)
+    past = PastViews(
+        registry=ports.guarded_registry,
+        index=cast("LayeredIndex", ports.guarded_index),
+        revisions=ports.revisions,
+        directory=directory,
+        clock=clock,
+    )
+    resolve_view = ResolveView(live=live, past=past, directory=directory)
+    query_vectors = QueryVectors(
+        embedder=ports.guarded_embedder, store=ports.telemetry, size=settings.embedding_cache_size, clock=clock
+    )
+    search = Search(
+        resolve_view=resolve_view,
+        query_vectors=query_vectors,
+        understand=UnderstandQuery(directory=directory, environment=settings.tunables()),
+        rank_folders=RankFolders(registry=ports.guarded_registry, chat=ports.guarded_chat),
+        rerank=Rerank(ports.guarded_reranker),
+        follow_links=FollowLinks(visited=ports.visited, clock=clock),
+        tracer=ports.tracer,
+    )
+    cached = CachedSearch(
+        search=search,
+        breakers=ports.breakers,
+        live_views=live,
+        directory=directory,
+        usage=UsageCounter(ports.telemetry, clock=clock),
+        query_vectors=query_vectors,
+        size=settings.cache_size,
+        ttl_s=settings.cache_ttl_s,
+        clock=clock,
+    )
+    bucket = BucketSearch(search=search, index=ports.guarded_bucket_index, directory=directory)
+    fallback = FallbackSearch(cached, metrics=ports.metrics, bucket=bucket)
+    observe_queries = ObserveQueries(
+        QueryCounter(ports.telemetry, clock=clock),
+        ports.telemetry,
+        metrics=ports.metrics,
+        clock=clock,
+        model=settings.chat_models[0],
+        prices=settings.chat_prices,
+    )
+    observed = ObservedSearch(fallback, observe_queries, prices=settings.chat_prices)
+    return QueryParts(observed, fallback, cached, search, resolve_view, observe_queries)
