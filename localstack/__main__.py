@@ -74,7 +74,7 @@ def _show(home: Home, progress: Progress) -> bool:
 
 
 EXPLAINED = """
-Each index has a stack of its own below the folder (--home): a document stays on the index that its tenant began with,
+Each index has its own stack below the folder (--home): a document stays on the index that its tenant began with,
 so what was pushed with one index is not on the other. Both may run at once; stack.json, which `ragdrop` reads, names
 the one that was brought up last, and `down` stops all of them. With --index opensearch OPENSEARCH_URL names a node of
 your own; without it one is assembled by Maven for a JDK 21+, or run by Docker.

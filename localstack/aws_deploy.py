@@ -20,7 +20,7 @@ RELEASE_CHARACTERS = 32
 
 
 def parameters_of(config: Mapping[str, Any], environment: str) -> dict[str, str]:
-    """The parameters that samconfig.toml holds for *environment*, as a list or as the guide writes them, a text.
+    """The parameters that samconfig.toml has for *environment*, as a list or as the guide writes them, a text.
 
     >>> parameters_of({"dev": {"deploy": {"parameters": {"parameter_overrides": 'Stage="dev" A="b c"'}}}}, "dev")
     {'Stage': 'dev', 'A': 'b c'}
@@ -28,11 +28,11 @@ def parameters_of(config: Mapping[str, Any], environment: str) -> dict[str, str]
     Raises LaunchError if there is no such environment.
     """
     try:
-        held = config[environment]["deploy"]["parameters"].get("parameter_overrides", [])
+        overrides = config[environment]["deploy"]["parameters"].get("parameter_overrides", [])
     except KeyError as exc:
         known = ", ".join(sorted(name for name in config if name not in {"version", "local"}))
         raise LaunchError(f"{CONFIG.name} has no environment {environment!r} to deploy; it has {known}") from exc
-    pairs = shlex.split(held) if isinstance(held, str) else held
+    pairs = shlex.split(overrides) if isinstance(overrides, str) else overrides
     return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
 
 

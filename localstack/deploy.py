@@ -76,9 +76,6 @@ def deployment_digest(built: str, parameters: Mapping[str, str]) -> str:
     """SHA-256 over the build and the parameters: where it is unchanged there is nothing to deploy.
 
     It is the value of the parameter `Release`, so that a changed parameter makes a new version of every function.
-
-    >>> deployment_digest("b", {"Stage": "dev"}) == deployment_digest("b", {"Stage": "test"})
-    False
     """
     return hashlib.sha256(json.dumps([built, sorted(parameters.items())]).encode()).hexdigest()
 
@@ -231,19 +228,14 @@ COPIED = ("Handler", "Runtime", "Architectures", "MemorySize", "Timeout")
 
 
 def write_sam_local(home: Home, stack: Mapping[str, Any], configurations: Mapping[str, Mapping[str, Any]]) -> None:
-    """Write sam-local.yaml, env.json and events/; all of them hold keys, so their owner alone may read them.
+    """Write sam-local.yaml, env.json and events/; all of them have keys, so their owner alone may read them.
 
     SAM passes on only variables that the template declares: AWS_ENDPOINT_URL, which AWS does not need, is among them
     here, else a function in a container would call AWS itself. SAM also prefers the caller's shell to a template: so
-    the values are in env.json too, which it prefers to both.
-
-    Args:
-        home: The stack's home.
-        stack: What stack.json holds.
-        configurations: By logical id, what Lambda answers of each function.
+    the values are in env.json too, which it prefers to both.  *configurations* are Lambda's, by logical id.
     """
     variables = {name: variables_of(each, stack) for name, each in configurations.items()}
-    write_json(home.env_file, variables)
+    write_json(home.base / "env.json", variables)
     functions = {name: _function(name, each, variables[name]) for name, each in configurations.items()}
     layer = {"Type": "AWS::Serverless::LayerVersion", "Properties": {"ContentUri": str(BUILD / "build" / LAYER)}}
     template = {
@@ -252,10 +244,11 @@ def write_sam_local(home: Home, stack: Mapping[str, Any], configurations: Mappin
         "Description": "Written by make up, for sam local invoke alone (CONTRIBUTING.md)",
         "Resources": {LAYER: layer, **functions},
     }
-    write_private(home.sam_template, yaml.safe_dump(template, sort_keys=False))
-    home.events.mkdir(mode=0o700, exist_ok=True)
+    write_private(home.base / "sam-local.yaml", yaml.safe_dump(template, sort_keys=False))
+    events = home.base / "events"
+    events.mkdir(mode=0o700, exist_ok=True)
     for path in sorted((REPOSITORY / "events").glob("*.json")):
-        write_json(home.events / path.name, local_event(path.read_text("utf-8"), stack))
+        write_json(events / path.name, local_event(path.read_text("utf-8"), stack))
 
 
 def variables_of(configuration: Mapping[str, Any], stack: Mapping[str, Any]) -> dict[str, str]:

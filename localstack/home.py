@@ -28,8 +28,8 @@ STACKS = "stacks"
 class Home:
     """One stack's folder, `base/stacks/name`; all stacks of this machine share environments and build.
 
-    A tenant stays on the index that it began with, until `ragdrop reindex` moves it.  So each index has a stack of its
-    own, named after it: changing the index changes the stack, and never mixes two.
+    A tenant stays on the index that it began with, until `ragdrop reindex` moves it.  So each index has its own
+    stack, named after it: changing the index changes the stack, and never mixes two.
     """
 
     base: Path
@@ -52,7 +52,7 @@ class Home:
 
     @property
     def emulator(self) -> Path:
-        """What the emulator holds: objects, tables, queues, the deployed stack."""
+        """What the emulator stores: objects, tables, queues, the deployed stack."""
         return self.root / "emulator"
 
     @property
@@ -66,29 +66,9 @@ class Home:
         return self.base / "stack.json"
 
     @property
-    def env_file(self) -> Path:
-        """The functions' environment for ``sam local invoke``, of the stack that was brought up last."""
-        return self.base / "env.json"
-
-    @property
-    def sam_template(self) -> Path:
-        """The template for ``sam local invoke``, of the stack that was brought up last."""
-        return self.base / "sam-local.yaml"
-
-    @property
-    def events(self) -> Path:
-        """The events of the repository's ``events/``, with that stack's key and names."""
-        return self.base / "events"
-
-    @property
     def attached_file(self) -> Path:
         """Which emulator that was already running this stack is on; missing where it started its own."""
         return self.root / "attached.json"
-
-    @property
-    def process_file(self) -> Path:
-        """What the launcher reads: which processes it started."""
-        return self.root / "processes.json"
 
     def make(self) -> None:
         """Make the folders; what holds keys and documents is readable by its owner alone."""
@@ -98,7 +78,7 @@ class Home:
             folder.mkdir(mode=0o700, exist_ok=True)
 
     def forget_data(self) -> None:
-        """Remove what the emulator holds: documents, tables and the bucket index."""
+        """Remove what the emulator stores: documents, tables and the bucket index."""
         shutil.rmtree(self.emulator, ignore_errors=True)
         self.make()
 

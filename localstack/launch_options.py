@@ -27,7 +27,7 @@ REAL_AWS = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
 MODELS_HOST = "RAGDROP_MODELS_HOST"
 ATTACHED = "-attached-"  # in the name of a stack on a foreign emulator
 MAX_STACK_NAME = 25  # the document bucket is named after it
-LOCAL_MODEL = "RAGDROP_LOCAL_MODEL"  # the variable by which `make demo MODEL=` says which local model it wants
+LOCAL_MODEL = "RAGDROP_LOCAL_MODEL"  # the variable by which `make demo MODEL=` names the local model
 INDEXES = ("bucket", "opensearch")  # the first is the default
 PROCESSES = max(2, os.cpu_count() or 2)  # of a function at once: each unpacks and imports all that it needs
 BUCKET_URL = "s3://"
@@ -71,15 +71,11 @@ LOCAL_MODELS = {
 
 
 def local_model_of(environment: Mapping[str, str]) -> str:
-    """The name of the local model that is wanted. Raises LaunchError if there is no such model.
-
-    >>> local_model_of({}), local_model_of({"RAGDROP_LOCAL_MODEL": "multilingual"})
-    ('english', 'multilingual')
-    """
-    wanted = environment.get(LOCAL_MODEL) or "english"
-    if wanted not in LOCAL_MODELS:
-        raise LaunchError(f"There is no local model named {wanted!r}: MODEL is one of {', '.join(LOCAL_MODELS)}.")
-    return wanted
+    """The name of the requested local model. Raises LaunchError if there is no such model."""
+    name = environment.get(LOCAL_MODEL) or "english"
+    if name not in LOCAL_MODELS:
+        raise LaunchError(f"There is no local model named {name!r}: MODEL is one of {', '.join(LOCAL_MODELS)}.")
+    return name
 
 
 @dataclass(frozen=True)
@@ -100,12 +96,7 @@ class LaunchOptions:
     models_host: str = ""
 
     def parameters(self, *, index_url: str, embedding_url: str, chat_url: str) -> dict[str, str]:
-        """The template's parameters that are not their defaults, given where index and models answer.
-
-        >>> options = LaunchOptions(None, None, None, {"CHAT_API_KEY": "k"})
-        >>> options.parameters(index_url="i", embedding_url="e", chat_url="c")["ChatApiKey"]
-        'k'
-        """
+        """The template's parameters that are not their defaults, given where index and models answer."""
         local: dict[str, str] = {}
         if self.embedding_url is None:
             local |= {"EmbeddingModel": self.local_model.name, "EmbeddingDimension": str(DIMENSION)}
@@ -124,11 +115,7 @@ class LaunchOptions:
         }
 
     def document(self) -> dict[str, Any]:
-        """The settings document.
-
-        >>> LaunchOptions(None, None, None, {}, {"fusion": "rrf"}).document()
-        {'fusion': 'rrf', 'embedding_tokenizer': 'tokenizers/all-MiniLM-L6-v2.json'}
-        """
+        """The settings document."""
         return {**self.settings, **(self.local_model.settings if self.embedding_url is None else {})}
 
 
@@ -136,11 +123,6 @@ def named_emulator(environment: Mapping[str, str]) -> str | None:
     """The address of the emulator that the caller's variables name; None where they name none.
 
     Raises LaunchError if a variable is no address, or names AWS itself.
-
-    >>> named_emulator({"LOCALSTACK_HOST": "localhost.localstack.cloud:4510"})
-    'http://localhost.localstack.cloud:4510'
-    >>> named_emulator({"EDGE_PORT": "4510"}), named_emulator({"AWS_ENDPOINT_URL": "http://h:1/"}), named_emulator({})
-    ('http://localhost:4510', 'http://h:1', None)
     """
     name = next((each for each in EMULATOR_VARIABLES if environment.get(each, "").strip()), None)
     if name is None:
@@ -173,26 +155,14 @@ def named_emulator(environment: Mapping[str, str]) -> str | None:
 
 
 def without_own(environment: Mapping[str, str], ports: Collection[int]) -> dict[str, str]:
-    """*environment* without the variables that lead to an emulator of ``up`` itself, on one of *ports*.
-
-    >>> without_own({"AWS_ENDPOINT_URL": "http://localhost:4566", "A": "1"}, {4566})
-    {'A': '1'}
-    """
+    """*environment* without the variables that lead to an emulator of ``up`` itself, on one of *ports*."""
     url = named_emulator(environment)
     own = url is not None and urlsplit(url).hostname in {HOST, "localhost"} and urlsplit(url).port in ports
     return {name: value for name, value in environment.items() if not (own and name in EMULATOR_VARIABLES)}
 
 
 def home_for(base: Path, environment: Mapping[str, str], *, index: str) -> Home:
-    """The stack below *base* that belongs to the requested index and local model; a server that is named has its own.
-
-    >>> home_for(Path("x"), {}, index="opensearch").name
-    'opensearch'
-    >>> home_for(Path("x"), {"OPENSEARCH_URL": "http://127.0.0.1:9200"}, index="opensearch").name
-    'opensearch-ade0fef1'
-    >>> home_for(Path("x"), {"EDGE_PORT": "4567"}, index="bucket").name
-    'bucket-attached-8e2771d6'
-    """
+    """The stack below *base* of the requested index and local model; a server that is named has its own."""
     model = local_model_of(environment)
     stack = index if model == "english" else f"{index}-{model}"
     if (emulator := named_emulator(environment)) is not None:
@@ -205,24 +175,15 @@ def home_for(base: Path, environment: Mapping[str, str], *, index: str) -> Home:
 
 
 def named_index(environment: Mapping[str, str], *, index: str) -> str | None:
-    """The index that the caller runs himself, without a slash at the end; None where there is none.
-
-    >>> named_index({"OPENSEARCH_URL": "https://search.example/"}, index="opensearch")
-    'https://search.example'
-    """
+    """The index that the caller runs himself, without a slash at the end; None where there is none."""
     own = environment.get("INDEX_URL") or (environment.get("OPENSEARCH_URL") if index == "opensearch" else None)
     return own.rstrip("/") if own and own != BUCKET_URL else None
 
 
 def read_launch_options(environment: Mapping[str, str], *, index: str) -> LaunchOptions:
-    """What *environment* asks for.
+    """What *environment* asks for; INDEX_URL beats *index*.
 
-    Args:
-        environment: Variables as in the README's table of settings.
-        index: One of INDEXES; INDEX_URL beats it.
-
-    Raises:
-        LaunchError: A model service is named without what has to be known of its model.
+    Raises LaunchError if a model service is named without what has to be known of its model.
     """
     embedding_url = environment.get("EMBEDDING_URL") or None
     chat_url = environment.get("CHAT_URL") or None
@@ -256,11 +217,7 @@ def read_launch_options(environment: Mapping[str, str], *, index: str) -> Launch
 
 
 def stack_name_of(home: Home) -> str:
-    """The name of *home*'s stack in its emulator: in one that is shared, each index and local model needs another.
-
-    >>> [stack_name_of(Home(Path("x"), name)) for name in ("opensearch", "bucket-attached-1", "opensearch-attached-1")]
-    ['ragdrop', 'ragdrop', 'ragdrop-opensearch']
-    """
+    """The name of *home*'s stack in its emulator: in one that is shared, each index and local model needs another."""
     kind, attached, _ = home.name.partition(ATTACHED)
     shared = attached and kind != INDEXES[0]
     return f"{STACK_NAME}-{kind}"[:MAX_STACK_NAME].rstrip("-") if shared else STACK_NAME

@@ -11,7 +11,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from localstack.attached import Attached, attach, running_emulator
 from localstack.build import build, build_digest, is_built
 from localstack.deploy import (
     Emulated,
@@ -30,8 +29,10 @@ from localstack.processes import HOST, Process, stop
 from localstack.seed import check_ingest, make_tenant_and_key, upload_tokenizer, warm_up
 from localstack.services import (
     USUAL_PORTS,
+    Attached,
     Service,
     answerer,
+    attach,
     await_named,
     await_service,
     aws_environment,
@@ -42,6 +43,7 @@ from localstack.services import (
     move_queues,
     ocr,
     port_for,
+    running_emulator,
     running_node,
     start_node,
     stop_node,
@@ -69,13 +71,9 @@ class Launcher:
     _noting: Lock = field(default_factory=Lock)
 
     def up(self) -> dict[str, Any]:
-        """Bring the stack up; safe to repeat, quick where nothing changed.
+        """Bring the stack up; safe to repeat, quick where nothing changed. What stack.json has is returned.
 
-        Returns:
-            What stack.json holds.
-
-        Raises:
-            LaunchError: A part did not come up; what runs stays, ``down`` stops it.
+        Raises LaunchError if a part did not come up; what runs stays, ``down`` stops it.
         """
         self.home.make()
         with exclusive(self.home.root / "up.lock"), self.progress.shown():
@@ -87,9 +85,12 @@ class Launcher:
                 ready = pool.submit(self._emulator_url, attached)
                 models = pool.submit(self._start_models)
                 index = pool.submit(self._start_index)
-                endpoint_url, ports = ready.result(), models.result()
-                index_url = index.result()
-                digest = built.result()
+                endpoint_url, ports, index_url, digest = (
+                    ready.result(),
+                    models.result(),
+                    index.result(),
+                    built.result(),
+                )
             machine = self.options.models_host or (attached.host_of_this_machine if attached else HOST)
             return self._deploy(digest, endpoint_url, ports, index_url, machine=machine)
 
@@ -117,13 +118,13 @@ class Launcher:
         """The emulator saves its state as it stops in order; where it did not, its buckets and tables are gone."""
         before = self.processes.get("emulator")
         if before is not None and not before.running:
-            self.progress.say("The emulator was not stopped by `down`, so what it held is lost: starting empty.")
+            self.progress.say("The emulator was not stopped by `down`, so its state is lost: starting empty.")
             self.home.forget_data()
             forget_node(self.home)
             del self.processes["emulator"]
 
     def start(self, name: str, service_at: Callable[..., Service]) -> Process:
-        """A server of the stack, which is started unless it runs; its port is kept from one start to the next.
+        """A server of the stack, which is started unless it runs; its port stays the same from one start to the next.
 
         One that listens on another address than the caller now asks for is stopped in order and started again.
         """
@@ -148,7 +149,7 @@ class Launcher:
         return process
 
     def _start_models(self) -> dict[str, int]:
-        """Start the model servers that the caller did not name another for; stop those no longer wanted."""
+        """Start the model servers that the caller did not name another for; stop those no longer requested."""
         ports: dict[str, int] = {}
         if self.options.embedding_url is None:
             ports["embedding"] = self.start("embedding", partial(embedding, model=self.options.local_model)).port
@@ -272,7 +273,7 @@ def down(home: Home, progress: Progress) -> None:
         with progress.step("stopping opensearch"):
             stop_node(home)
     if not any(process.running for process in processes.values()):
-        progress.say(f"Stopped. Data and logs are kept in {home.root}.")
+        progress.say(f"Stopped. Data and logs stay in {home.root}.")
 
 
 def own_emulators(base: Path) -> set[int]:
@@ -283,11 +284,11 @@ def own_emulators(base: Path) -> set[int]:
 
 def read_processes(home: Home) -> dict[str, Process]:
     """What was started, as noted; it need not run any more."""
-    return {name: Process(**fields) for name, fields in read_json(home.process_file).items()}
+    return {name: Process(**fields) for name, fields in read_json(home.root / "processes.json").items()}
 
 
 def write_processes(home: Home, processes: Mapping[str, Process]) -> None:
     """Note what was started, before it is ready: ``down`` must know it."""
-    write_json(home.process_file, {name: asdict(process) for name, process in processes.items()})
+    write_json(home.root / "processes.json", {name: asdict(process) for name, process in processes.items()})
     ports = read_json(home.root / "ports.json") | {name: process.port for name, process in processes.items()}
     write_json(home.root / "ports.json", ports)

@@ -38,7 +38,7 @@ class Process:
 
 
 def start_time(pid: int) -> str | None:
-    """When *pid* started, as the system tells it; None where it does not run (a zombie does not)."""
+    """When *pid* started, as the system reports it; None where it does not run (a zombie does not)."""
     stat = Path(f"/proc/{pid}/stat")
     if Path("/proc/self/stat").exists():
         try:
@@ -46,14 +46,14 @@ def start_time(pid: int) -> str | None:
         except (FileNotFoundError, ProcessLookupError):
             return None
         return None if fields[0] in "ZX" else fields[19]
-    told = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return told.stdout.strip() or None
+    listed = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return listed.stdout.strip() or None
 
 
 def start(
     name: str, command: Sequence[str], *, port: int, environment: Mapping[str, str], folder: Path, log: Path
 ) -> Process:
-    """Start *command* in a session of its own, so that it outlives the launcher and stops with its children."""
+    """Start *command* in its own session, so that it outlives the launcher and stops with its children."""
     with log.open("ab") as output:
         child = subprocess.Popen(
             list(command),
@@ -132,22 +132,12 @@ def bind_address(environment: Mapping[str, str]) -> str:
     return address
 
 
-def is_free(port: int) -> bool:
-    """Whether a server could listen on *port* now."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-    return True
-
-
-def choose_port(*wanted: int | None) -> int:
-    """The first of *wanted* that is free, else one that the system gives."""
-    for port in wanted:
-        if port is not None and is_free(port):
-            return port
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
+def choose_port(*preferred: int | None) -> int:
+    """The first of *preferred* that a server could listen on now, else one that the system gives."""
+    for port in (*filter(None, preferred), 0):
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with suppress(OSError):
+                probe.bind((HOST, port))
+                return int(probe.getsockname()[1])
+    raise LaunchError("no port is free on the loopback interface")

@@ -49,9 +49,8 @@ def make_tenant_and_key(home: Home, stack: Mapping[str, Any]) -> str:
     if stack["api_key"] and _status_of_key(stack) == httpx.codes.OK:
         return str(stack["api_key"])
     ragdrop_json(home, ["tenant", "create", stack["tenant"], "--if-missing"])
-    return str(
-        ragdrop_json(home, ["key", "create", stack["tenant"], "--role", "admin", "--label", "make up"])["api_key"]
-    )
+    made = ragdrop_json(home, ["key", "create", stack["tenant"], "--role", "admin", "--label", "make up"])
+    return str(made["api_key"])
 
 
 def ragdrop_json(home: Home, arguments: list[str], *, folder: Path = REPOSITORY) -> dict[str, Any]:
@@ -85,15 +84,15 @@ def ragdrop(home: Home, arguments: list[str], *, folder: Path = REPOSITORY) -> s
         check=False,
     )
     if done.returncode != 0:
-        told = (done.stderr or done.stdout).strip()[-2000:]
-        raise LaunchError(f"ragdrop {' '.join(arguments[:2])} ended with {done.returncode}:\n{told}")
+        printed = (done.stderr or done.stdout).strip()[-2000:]
+        raise LaunchError(f"ragdrop {' '.join(arguments[:2])} ended with {done.returncode}:\n{printed}")
     return done.stdout
 
 
 def push(home: Home, folder: Path, *, vault: str) -> None:
     """Push *folder* to *home*'s stack and wait until it is indexed.
 
-    A push goes on where it was interrupted, and on a busy machine the first calls of many functions at once may take
+    A push continues where it was interrupted, and on a busy machine the first calls of many functions at once may take
     longer than the command waits for one: so it is tried twice.
 
     Raises LaunchError if it failed twice.

@@ -60,9 +60,6 @@ def read_chat(body: object, *, model: str) -> ProtocolRequest:
     """Check the JSON *body* of a chat request; the message is the last one of the user.
 
     Raises ProtocolError with 404 for another model, 400 for everything else that is wrong.
-
-    >>> read_chat({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}, model="m").message
-    'Hi'
     """
     if not isinstance(body, dict):
         raise ProtocolError(400, "The body must be a JSON object.")
@@ -94,11 +91,7 @@ def _text(content: object) -> str:
 
 
 def tokens(chars: int) -> int:
-    """Estimated tokens of a text of *chars* characters, rounded up.
-
-    >>> tokens(9)
-    3
-    """
+    """Estimated tokens of a text of *chars* characters, rounded up."""
     return -(-chars // CHARS_PER_TOKEN)
 
 
@@ -134,11 +127,7 @@ def events(completion: ProtocolCompletion, *, include_usage: bool) -> Iterator[s
 
 
 def pieces(text: str) -> list[str]:
-    """The *text* in pieces of up to four words; joined they are the text.
-
-    >>> pieces("one two three four five")
-    ['one two three four ', 'five']
-    """
+    """The *text* in pieces of up to four words; joined they are the text."""
     return _PIECE.findall(text) or ([text] if text else [])
 
 
@@ -158,9 +147,6 @@ def answer(message: str, similarity: Similarity | None = None) -> str:
     """The reply to ragdrop's prompt *message*: quoted sentences with their markers, or the sentinel.
 
     A message of any other form gets the sentinel too, since there are no sources to quote.
-
-    >>> answer("Hello")
-    'INSUFFICIENT_INFORMATION'
     """
     task = read_task(message)
     quotes = pick_quotes(task, similarity) if task else []
@@ -170,7 +156,7 @@ def answer(message: str, similarity: Similarity | None = None) -> str:
 
 
 def answerer_app(similarity: Similarity | None = None) -> Starlette:
-    """The server's app; without *similarity* words alone decide what answers."""
+    """The server's app; without *similarity* the match is lexical only."""
 
     async def completions(request: Request) -> Response:
         asked = read_chat(await read_json(request), model=MODEL)
@@ -193,7 +179,7 @@ def answerer_app(similarity: Similarity | None = None) -> Starlette:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Serve until told to stop."""
+    """Serve until SIGTERM or SIGINT."""
     parser = argparse.ArgumentParser(prog="python -m localstack.models.answerer", description=__doc__)
     parser.add_argument("--port", type=int, required=True, help="serve on this port")
     parser.add_argument("--host", default="127.0.0.1")

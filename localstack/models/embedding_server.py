@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import base64
 import os
 import struct
@@ -12,21 +13,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from localstack.models.serving import ProtocolError, model_not_found
-from localstack.models.weights import DIMENSION, MODEL_NAME, prepare_model_folder
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray  # type: ignore[import-not-found, unused-ignore]  # of the models environment
-import argparse
-
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from localstack.models.serving import application, read_json, serve
-from localstack.models.weights import MULTILINGUAL_NAME, PASSAGE_PREFIX, QUERY_PREFIX, write_tokenizer
+from localstack.models.serving import ProtocolError, application, model_not_found, read_json, serve
+from localstack.models.weights import (
+    DIMENSION,
+    MODEL_NAME,
+    MULTILINGUAL_NAME,
+    PASSAGE_PREFIX,
+    QUERY_PREFIX,
+    prepare_model_folder,
+    write_tokenizer,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray  # type: ignore[import-not-found, unused-ignore]  # of the models environment
 
 MAX_TEXTS = 2048  # OpenAI's limit for one request
 
@@ -43,9 +48,6 @@ def read_request(body: object, *, model: str, dimension: int) -> EmbeddingReques
     """Check the JSON *body* of a request to the server of *model*.
 
     Raises ProtocolError with 404 for another model, 400 for everything else that is wrong.
-
-    >>> read_request({"input": "a"}, model="m", dimension=3).texts
-    ('a',)
     """
     if not isinstance(body, dict):
         raise ProtocolError(400, "The body must be a JSON object.")
@@ -65,7 +67,7 @@ def _texts(value: object) -> tuple[str, ...]:
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise ProtocolError(400, "input must be a string or a list of strings.", param="input")
     if not 1 <= len(texts) <= MAX_TEXTS:
-        raise ProtocolError(400, f"input must hold 1 to {MAX_TEXTS} texts, not {len(texts)}.", param="input")
+        raise ProtocolError(400, f"input must have 1 to {MAX_TEXTS} texts, not {len(texts)}.", param="input")
     for position, text in enumerate(texts):
         if not text:
             raise ProtocolError(400, f"input[{position}] is empty.", param="input")
@@ -73,11 +75,7 @@ def _texts(value: object) -> tuple[str, ...]:
 
 
 def reply(vectors: Sequence[bytes], tokens: int, *, model: str, as_base64: bool) -> dict[str, Any]:
-    """The reply for *vectors* (little-endian float32), in the order asked.
-
-    >>> reply([bytes(4)], 3, model="m", as_base64=False)["data"]
-    [{'object': 'embedding', 'index': 0, 'embedding': [0.0]}]
-    """
+    """The reply for *vectors* (little-endian float32), in the order asked."""
     data = [
         {
             "object": "embedding",
@@ -90,11 +88,7 @@ def reply(vectors: Sequence[bytes], tokens: int, *, model: str, as_base64: bool)
 
 
 def floats(vector: bytes) -> list[float]:
-    """Numbers of a little-endian float32 *vector*.
-
-    >>> floats(bytes(8))
-    [0.0, 0.0]
-    """
+    """Numbers of a little-endian float32 *vector*."""
     return list(struct.unpack(f"<{len(vector) // 4}f", vector))
 
 
@@ -125,13 +119,7 @@ class EmbeddingModel(Protocol):
 def batches_by_length(lengths: Sequence[int], max_tokens: int = MAX_BATCH_TOKENS) -> Iterator[list[int]]:
     """Positions of the texts, shortest first, in batches of near lengths: a batch is padded to its longest text.
 
-    Args:
-        lengths: Tokens of each text.
-        max_tokens: Texts times longest text of a batch, padding included; a longer text goes alone.
-
-    >>> list(batches_by_length([9, 1, 8, 2], max_tokens=9))
-    [[1, 3], [2], [0]]
-
+    *max_tokens* bounds texts times longest text of a batch; a longer text goes alone.
     """
     batch: list[int] = []
     for position in sorted(range(len(lengths)), key=lambda position: lengths[position]):
@@ -194,7 +182,7 @@ class FastembedModel:
 
 
 def unit(vector: NDArray[Any]) -> NDArray[Any]:
-    """The numpy *vector* at length 1, as little-endian float32; a zero vector stays as it is."""
+    """The numpy *vector* at length 1, as little-endian float32; a zero vector stays so."""
     length = float((vector.astype("float64") ** 2).sum()) ** 0.5
     return (vector / length if length else vector).astype("<f4")
 

@@ -117,15 +117,7 @@ def pick_quotes(task: Task, similarity: Similarity | None = None) -> list[Quote]
 
     Who, when and how many get the one sentence, how-to questions the list of steps, others up to six sentences that
     stand together.  A question that asks for several things gets a passage for each.
-
-    Args:
-        task: Question and sources.
-        similarity: Cosines in [-1, 1] of passages to the question, or None where it cannot say: then words decide.
-
-    >>> source = ShownSource(1, "Ports", "", "The API listens on port 8443. Backups run at night.")
-    >>> [quote.text for quote in pick_quotes(Task("Which port does the API listen on?", (source,)))]
-    ['The API listens on port 8443.']
-
+    *similarity* returns cosines in [-1, 1] of passages to the question, or None where it cannot: then words decide.
     """
     passages = [passage for source in task.sources for passage in _passages(source)]
     named_by_code = codes(task.question)
@@ -144,8 +136,8 @@ def named(question: str) -> frozenset[str]:
     >>> sorted(named("When did Larkspur move to Postgres 16?"))
     ['16', 'larkspur', 'postgr']
     """
-    told = _NAMED.findall(_DATE.sub("", question))
-    return frozenset(root for word in told if word not in _DAYS for root in roots(word))
+    names = _NAMED.findall(_DATE.sub("", question))
+    return frozenset(root for word in names if word not in _DAYS for root in roots(word))
 
 
 def _passages(source: ShownSource) -> list[SourceBlock]:
@@ -164,7 +156,7 @@ def _passages(source: ShownSource) -> list[SourceBlock]:
 
 
 def _rows(table: Block) -> list[Block]:
-    """Each row by itself, under the table's header."""
+    """Each row alone, under the table's header."""
     return [replace(table, units=(unit,), after=("\n",)) for unit in table.units]
 
 
@@ -175,13 +167,13 @@ def _asks(question: str, kind: re.Pattern[str]) -> bool:
 
 
 def _picked(question: str, whole: str, passages: Sequence[SourceBlock], similarity: Similarity | None) -> list[Quote]:
-    wanted = frozenset(roots(question))
-    if not passages or not (wanted or verbatim(question)):
+    asked_for = frozenset(roots(question))
+    if not passages or not (asked_for or verbatim(question)):
         return []
     exact = [*codes(question), *verbatim(question)]
     holding = [passage for passage in passages if all(each.search(passage.narrow) for each in exact)] if exact else []
     passages = holding or passages
-    weights = _weights(wanted, passages)
+    weights = _weights(asked_for, passages)
     worded = [(max(_by_words(passage, weights, question)), at) for at, passage in enumerate(passages)]
     best = sorted(worded, key=lambda pair: -pair[0])[: SHORTLIST // 2]
     chosen = sorted({at for _, at in best} | set(range(min(len(passages), SHORTLIST // 2))))
@@ -197,7 +189,7 @@ def _picked(question: str, whole: str, passages: Sequence[SourceBlock], similari
     scored = [
         (
             score
-            + (_tells_how(passage) if steps else INTRODUCTION_BONUS * _introduces(passage, wanted))
+            + (_how_to_bonus(passage) if steps else INTRODUCTION_BONUS * _introduces(passage, asked_for))
             - RANK_STEP * passage.source.rank,
             passage,
         )
@@ -210,8 +202,8 @@ def _picked(question: str, whole: str, passages: Sequence[SourceBlock], similari
     return _quoted(question, passage, weights, similarity, score) if score >= least else []
 
 
-def _tells_how(passage: SourceBlock) -> float:
-    """What signs that a passage tells how to do something are worth: a list, and a title that says so."""
+def _how_to_bonus(passage: SourceBlock) -> float:
+    """What signs of instructions are worth: a list, and a title that says so."""
     return STEPS_BONUS * (passage.block.kind == "list") + HOW_TO_BONUS * _is_how_to(passage)
 
 
@@ -219,22 +211,17 @@ def _is_how_to(passage: SourceBlock) -> bool:
     return _HOW_TO.search(passage.source.title) is not None
 
 
-def _introduces(passage: SourceBlock, wanted: frozenset[str]) -> bool:
-    """Whether a passage begins a document whose title says all that is *wanted*."""
-    return passage.is_first and wanted <= frozenset(roots(passage.source.title))
+def _introduces(passage: SourceBlock, asked_for: frozenset[str]) -> bool:
+    """Whether a passage begins a document whose title says all that is *asked_for*."""
+    return passage.is_first and asked_for <= frozenset(roots(passage.source.title))
 
 
 def _list_of_steps(
     scored: Sequence[tuple[float, SourceBlock]], best: tuple[float, SourceBlock]
 ) -> tuple[float, SourceBlock]:
-    """The best list of the document of the *best* passage, where that document tells how to do something."""
-    lists = [
-        each
-        for each in scored
-        if each[1].block.kind == "list"
-        and each[1].source.title == best[1].source.title
-        and each[0] >= LIST_SHARE * best[0]
-    ]
+    """The best list of the document of the *best* passage, where that document has instructions."""
+    of_document = [each for each in scored if each[1].source.title == best[1].source.title]
+    lists = [each for each in of_document if each[1].block.kind == "list" and each[0] >= LIST_SHARE * best[0]]
     return max(lists, key=lambda each: each[0], default=best) if _is_how_to(best[1]) else best
 
 
@@ -248,12 +235,12 @@ def _roots_of(passage: SourceBlock, passages: Iterable[SourceBlock]) -> frozense
     return frozenset(roots(passage.above)).union(*(own for other in same for own in other.own))
 
 
-def _weights(wanted: frozenset[str], passages: Sequence[SourceBlock]) -> dict[str, float]:
+def _weights(asked_for: frozenset[str], passages: Sequence[SourceBlock]) -> dict[str, float]:
     """Share of each question word in the question's meaning: rare words count more (BM25's idf)."""
     sentences = [own for passage in passages for own in passage.own]
-    counts = Counter(root for own in sentences for root in own & wanted)
+    counts = Counter(root for own in sentences for root in own & asked_for)
     total = len(sentences)
-    idf = {root: math.log(1 + (total - counts[root] + 0.5) / (counts[root] + 0.5)) for root in wanted}
+    idf = {root: math.log(1 + (total - counts[root] + 0.5) / (counts[root] + 0.5)) for root in asked_for}
     whole = sum(idf.values())
     return {root: value / whole for root, value in idf.items()}
 
@@ -305,13 +292,9 @@ def _quoted(
         chosen = range(best, best + 1)
     else:
         chosen = _around(best, units, scores)
-    lead = (
-        [Quote(block.lead, number, score, prefix=prefix)]
-        if block.lead and block.kind == "list" and len(chosen) > 1
-        else []
-    )
-    head = [Quote(block.lead, number, score, prefix=prefix)] if block.lead and block.kind == "table" else []
-    return [*lead, *head, *(Quote(units[at], number, scores[at], block.after[at], prefix) for at in chosen)]
+    announces = block.kind == "table" or (block.kind == "list" and len(chosen) > 1)
+    lead = [Quote(block.lead, number, score, prefix=prefix)] if block.lead and announces else []
+    return [*lead, *(Quote(units[at], number, scores[at], block.after[at], prefix) for at in chosen)]
 
 
 def _items(best: int, block: Block) -> range:
@@ -360,15 +343,11 @@ class EmbeddingSimilarity:
             vectors = [item["embedding"] for item in sorted(data, key=lambda item: item["index"])]
             return [cosine(vectors[0], vector) for vector in vectors[1 : len(sentences) + 1]]
         except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError, IndexError) as exc:
-            logger.warning("the embedding server gave no similarity (%s): words alone decide", type(exc).__name__)
+            logger.warning("the embedding server failed (%s): lexical only", type(exc).__name__)
             return None
 
 
 def cosine(left: Sequence[float], right: Sequence[float]) -> float:
-    """Cosine of two vectors of one length, in [-1, 1]; 0 where one of them is zero.
-
-    >>> cosine([1.0, 0.0], [2.0, 0.0]), cosine([0.0], [1.0])
-    (1.0, 0.0)
-    """
+    """Cosine of two vectors of one length, in [-1, 1]; 0 where one of them is zero."""
     length = math.hypot(*left) * math.hypot(*right)
     return sum(a * b for a, b in zip(left, right, strict=True)) / length if length else 0.0

@@ -24,11 +24,7 @@ class ProtocolError(Exception):
 
     @property
     def body(self) -> dict[str, Any]:
-        """The answer's JSON.
-
-        >>> ProtocolError(400, "input is empty", param="input").body["error"]["type"]
-        'invalid_request_error'
-        """
+        """The answer's JSON."""
         return {
             "error": {"message": str(self), "type": "invalid_request_error", "param": self.param, "code": self.code}
         }

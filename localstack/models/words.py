@@ -114,7 +114,7 @@ def words(text: str) -> Iterator[str]:
 
 
 def roots(text: str) -> list[str]:
-    """Stems of the words of *text* that carry meaning, in order, repeats kept.
+    """Stems of the words of *text* that carry meaning, in order, with repeats.
 
     >>> roots("How long does the promotion take?")
     ['long', 'promot', 'tak']

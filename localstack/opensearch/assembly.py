@@ -31,7 +31,7 @@ class Release:
     """One release.
 
     `server` are `group:artifact:version`; `needs_policy`: it still runs under a security manager; `more_plugins` are
-    folder names and artifacts of plugins besides k-NN, and `variant` then keeps its programs apart.
+    folder names and artifacts of plugins besides k-NN, and `variant` then separates its programs.
     """
 
     version: str
@@ -50,17 +50,8 @@ class Release:
 
     @property
     def plugins(self) -> tuple[tuple[str, str], ...]:
-        """Folder and artifact of each plugin; each is a zip."""
-        return (("opensearch-knn", self.knn), *self.more_plugins)
-
-    @property
-    def knn(self) -> str:
-        """The k-NN plugin of exactly this version, as a zip.
-
-        >>> RELEASES["3.6.0"].knn
-        'org.opensearch.plugin:opensearch-knn:3.6.0.0'
-        """
-        return f"{MODULE_GROUP}:opensearch-knn:{self.version}.0"
+        """Folder and artifact of each plugin, a zip: k-NN of exactly this version, and others."""
+        return (("opensearch-knn", f"{MODULE_GROUP}:opensearch-knn:{self.version}.0"), *self.more_plugins)
 
 
 def _server(version: str, log4j: str, *extra: str) -> tuple[str, ...]:
@@ -128,14 +119,17 @@ POLICY = "grant { permission java.security.AllPermission; };\n"
 def assemble(release: Release, target: Path) -> Path:
     """Make the folder *target* (lib, modules, plugins) unless it is there; several processes may try at once.
 
-    Raises UnavailableError if Maven is not installed, or could not fetch the artifacts; the message carries its last
-    lines.
+    Raises UnavailableError if Maven is not installed, or could not fetch the artifacts.
     """
     if (target / "lib").is_dir():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".assembling-", dir=target.parent) as scratch:
-        _fetch(release, Path(scratch))
+        parts = {"server": [(coordinates, "jar") for coordinates in release.server]}
+        parts |= {name: [(artifact, "zip")] for name, artifact in release.plugins}
+        for module in release.modules:
+            parts[module.name] = [(f"{MODULE_GROUP}:{module.artifact}:{release.version}", "jar")]
+        copy_artifacts(parts, Path(scratch), f"OpenSearch {release.version}")
         built = Path(scratch) / "node"
         _lay_out(release, Path(scratch), built)
         try:
@@ -146,17 +140,8 @@ def assemble(release: Release, target: Path) -> Path:
     return target
 
 
-def _fetch(release: Release, scratch: Path) -> None:
-    """Each module's artifacts end in its own `jars` folder."""
-    parts = {"server": [(coordinates, "jar") for coordinates in release.server]}
-    parts |= {name: [(artifact, "zip")] for name, artifact in release.plugins}
-    for module in release.modules:
-        parts[module.name] = [(f"{MODULE_GROUP}:{module.artifact}:{release.version}", "jar")]
-    copy_artifacts(parts, scratch, f"OpenSearch {release.version}")
-
-
 def copy_artifacts(parts: Mapping[str, list[tuple[str, str]]], scratch: Path, what: str) -> None:
-    """One Maven run: `scratch/PART/jars` holds the artifacts (coordinates and kind) of each part, with what they need.
+    """One Maven run: `scratch/PART/jars` has the artifacts (coordinates and kind) of each part, with what they need.
 
     Raises UnavailableError if Maven is not installed, or could not fetch *what*; the message carries its first lines.
     """

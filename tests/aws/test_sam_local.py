@@ -75,7 +75,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
 
 @pytest.mark.parametrize("shell", [{}, REAL_ACCOUNT], ids=["an empty shell", "signed in to AWS"])
 def test_every_function_gets_the_emulators_address_and_the_stacks_settings(home: Home, shell: dict[str, str]) -> None:
-    found = resolved(home.sam_template, home.env_file, **shell)
+    found = resolved(home.base / "sam-local.yaml", home.base / "env.json", **shell)
 
     assert found.keys() == set(FUNCTIONS)
     for each in found.values():
@@ -93,7 +93,7 @@ def test_every_function_gets_the_emulators_address_and_the_stacks_settings(home:
 
 
 def test_every_function_runs_the_code_and_the_layer_that_were_built(home: Home) -> None:
-    found = resolved(home.sam_template)
+    found = resolved(home.base / "sam-local.yaml")
 
     assert {name: each["code"] for name, each in found.items()} == {
         name: str(BUILD / "build" / name) for name in FUNCTIONS
@@ -102,13 +102,13 @@ def test_every_function_runs_the_code_and_the_layer_that_were_built(home: Home) 
 
 
 def test_the_deployed_template_alone_would_lose_the_emulators_address(home: Home) -> None:
-    found = resolved(REPOSITORY / "template.yaml", home.env_file)
+    found = resolved(REPOSITORY / "template.yaml", home.base / "env.json")
 
     assert found["QueryFunction"]["variables"]["EMBEDDING_URL"] == "http://host.docker.internal:8081/v1"
     assert "AWS_ENDPOINT_URL" not in found["QueryFunction"]["variables"]
 
 
 def test_what_holds_keys_is_for_its_owner_alone(home: Home) -> None:
-    files = [home.sam_template, home.env_file, *home.events.iterdir()]
+    files = [home.base / "sam-local.yaml", home.base / "env.json", *(home.base / "events").iterdir()]
 
     assert {file.stat().st_mode & 0o077 for file in files} == {0}

@@ -17,7 +17,7 @@ import pytest
 
 from localstack.opensearch.assembly import copy_artifacts
 from localstack.opensearch.jdk import UnavailableError, find_java
-from localstack.processes import HOST, choose_port, is_free
+from localstack.processes import HOST, choose_port
 from tests.endings import AT_THE_END
 from tests.stacks import REPOSITORY
 
@@ -68,7 +68,7 @@ def _started(service: str) -> str:
     AT_THE_END.callback(process.wait, 20)
     AT_THE_END.callback(process.kill)
     deadline = time.monotonic() + START_S
-    while is_free(port):
+    while choose_port(port) == port:
         if process.poll() is not None or time.monotonic() > deadline:
             log.seek(0)
             told = log.read().decode(errors="replace")[-1_000:]

@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from localstack.attached import PROBES, attach, running_emulator
 from localstack.processes import LaunchError, choose_port
+from localstack.services import PROBES, attach, running_emulator
 
 
 @contextlib.contextmanager

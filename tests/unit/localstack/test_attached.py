@@ -11,12 +11,11 @@ import botocore.exceptions
 import pytest
 import yaml
 
-from localstack.attached import PROBES, probed
 from localstack.deploy import Emulated
 from localstack.home import REPOSITORY
 from localstack.launch_options import home_for, named_emulator, read_launch_options, stack_name_of, without_own
 from localstack.processes import LaunchError
-from localstack.services import aws_environment, emulator
+from localstack.services import PROBES, aws_environment, emulator, probed
 
 # By the first words of a resource's type, the service that makes it.
 SERVICE_OF = {
