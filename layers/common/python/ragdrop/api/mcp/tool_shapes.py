@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from ragdrop.api.shapes.answer_shapes import Evidence, LinkedSourceShape, SourceShape
+from ragdrop.api.shapes.answer_shapes import CitedEvidence, LinkedSourceShape, SourceShape
 from ragdrop.api.shapes.search_shapes import Condition, NearestDocument
 from ragdrop.domain.answers import AbstainReason
 from ragdrop.domain.documents import ContentType, PromotionLevel, lowered
@@ -143,7 +143,7 @@ class Answered(Condition):
     answer: str
     sources: list[AnswerSource]
     linked_docs: list[LinkedSourceShape]
-    citations: list[Evidence]
+    citations: list[CitedEvidence]
     abstained: bool
     abstain_reason: AbstainReason | None
     answer_id: str | None = Field(description="Of the receipt, kept 30 days.")
@@ -159,7 +159,7 @@ class PassageMetadata(BaseModel):
     attributes: dict[str, str]
 
 
-class Passage(BaseModel):
+class PassageShape(BaseModel):
     """A passage of a document."""
 
     content: str
@@ -172,7 +172,7 @@ class Passage(BaseModel):
 class Passages(Condition):
     """Passages, best first."""
 
-    results: list[Passage]
+    results: list[PassageShape]
     total_indexed: int | None = Field(description="Live documents of the project; null where it cannot be known.")
     nearest: list[NearestDocument] = Field(default=[], description="The closest documents, where nothing was found.")
 

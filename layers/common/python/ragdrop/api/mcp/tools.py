@@ -20,9 +20,9 @@ from ragdrop.api.mcp.tool_shapes import (
     Answered,
     Arguments,
     Indexed,
-    Passage,
     PassageMetadata,
     Passages,
+    PassageShape,
     RagContextHealth,
     RagContextIndex,
     RagContextSearch,
@@ -110,8 +110,8 @@ def verified_text(result: Verification) -> str:
     return _with_warnings("\n".join(lines), result.warnings)
 
 
-def _passage(document: Mapping[str, Any], chunk: Mapping[str, Any]) -> Passage:
-    return Passage(
+def _passage(document: Mapping[str, Any], chunk: Mapping[str, Any]) -> PassageShape:
+    return PassageShape(
         content=chunk["text"],
         score=chunk["score"],
         source=document["key"],

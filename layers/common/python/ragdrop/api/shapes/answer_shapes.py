@@ -50,7 +50,7 @@ Attributed = Annotated[
 ]
 
 
-class Evidence(Spanned):
+class CitedEvidence(Spanned):
     """A cited sentence's evidence: `quote` is code points `start` to `end` of the parsed text of that version."""
 
     marker: Marker
@@ -69,7 +69,7 @@ class Evidence(Spanned):
     attributed: Attributed
 
 
-class CitationShape(Evidence):
+class CitationShape(CitedEvidence):
     """A cited sentence's evidence: `quote` is code points `start` to `end` of the parsed text of that version."""
 
     url: str | None = Field(default=None, description="The evidence in the web page, as a browser opens it.")
