@@ -13,7 +13,7 @@ from ragdrop.errors import DocumentNotFoundError
 from ragdrop.ingest.revision_store import RevisionStore, pages_name, revisions_prefix, twin_name
 from ragdrop.ports import ChunkIndex, ObjectStore, Registry
 from ragdrop.ports.shared_state import Receipts
-from ragdrop.ports.telemetry import UsageStore
+from ragdrop.ports.telemetry import Telemetry
 from ragdrop.tenants.admission import AdmissionRecords
 from ragdrop.tenants.directory import TenantDirectory
 
@@ -49,7 +49,7 @@ class PurgeDocuments:
     index: ChunkIndex
     revisions: RevisionStore
     directory: TenantDirectory
-    usage: UsageStore
+    usage: Telemetry
     receipts: Receipts
     fallback_index: ChunkIndex
 

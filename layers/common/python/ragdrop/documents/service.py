@@ -31,7 +31,7 @@ from ragdrop.ports import Claim, MessageQueue, ObjectStore, Registry, StoredObje
 from ragdrop.ports.object_store import NO_PRECONDITION, Precondition, PresignedForm
 from ragdrop.ports.registry import Checkpoint
 from ragdrop.ports.shared_state import StoredReplies
-from ragdrop.ports.telemetry import DocumentUsage, UsageStore
+from ragdrop.ports.telemetry import DocumentUsage, Telemetry
 from ragdrop.query.follow_links import resolve_links
 from ragdrop.tenants.limits import DailyBudget
 from ragdrop.tenants.settings_in_force import chunking_in_force, in_force
@@ -76,7 +76,7 @@ class DocumentService:
         documents: ObjectStore,
         registry: Registry,
         revisions: RevisionStore,
-        usage: UsageStore,
+        usage: Telemetry,
         check_links: CheckLinks,
         budget: DailyBudget,
         clock: Callable[[], float],

@@ -16,7 +16,7 @@ from ragdrop.domain.history import LiveChange, first_id
 from ragdrop.domain.tenants import Caller, Engine
 from ragdrop.operate.stats import HOURS, TenantStats, TimeRange, first_hour_s
 from ragdrop.past.record import change_pages
-from ragdrop.ports.registry import HistoryRegistry
+from ragdrop.ports.registry import Registry
 from ragdrop.tenants.directory import TenantDirectory
 
 LAMBDA_GB_S, LAMBDA_CALL = 0.0000166667, 0.20 / 1e6
@@ -100,7 +100,7 @@ class ReadCosts:
     embedding service, an OpenSearch domain, and what a deployment costs while nobody asks.
     """
 
-    def __init__(self, *, directory: TenantDirectory, registry: HistoryRegistry, clock: Callable[[], float]) -> None:
+    def __init__(self, *, directory: TenantDirectory, registry: Registry, clock: Callable[[], float]) -> None:
         self._directory = directory
         self._registry = registry
         self._clock = clock

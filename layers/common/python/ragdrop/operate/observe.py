@@ -18,9 +18,9 @@ from ragdrop.errors import DatabaseError, RagdropError
 from ragdrop.ports.telemetry import (
     COST_UNIT,
     Counts,
-    HourStore,
     Metrics,
     QueryReport,
+    Telemetry,
     counts_of,
     error_name,
     failure_of,
@@ -59,7 +59,7 @@ class ObserveQueries:
     def __init__(
         self,
         counter: QueryCounter,
-        store: HourStore,
+        store: Telemetry,
         *,
         metrics: Metrics,
         clock: Callable[[], float],
@@ -144,7 +144,7 @@ class QueryCounter:
     """
 
     def __init__(
-        self, store: HourStore, *, clock: Callable[[], float], stopwatch: Callable[[], float] = time.monotonic
+        self, store: Telemetry, *, clock: Callable[[], float], stopwatch: Callable[[], float] = time.monotonic
     ) -> None:
         self._store = store
         self._clock = clock

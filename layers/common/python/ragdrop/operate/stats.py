@@ -10,7 +10,7 @@ from typing import Literal
 from ragdrop.domain.golden import CanaryRun
 from ragdrop.domain.tenants import Caller
 from ragdrop.operate.canaries import Canaries
-from ragdrop.ports.registry import DocumentRegistry
+from ragdrop.ports.registry import Registry
 from ragdrop.ports.telemetry import (
     AGENT,
     BUCKET,
@@ -21,7 +21,7 @@ from ragdrop.ports.telemetry import (
     OTHER_AGENTS,
     SEPARATOR,
     Counts,
-    HourStore,
+    Telemetry,
     hour_of,
     percentile_ms,
     scope_of,
@@ -45,7 +45,7 @@ class ReadStats:
     """Figures of the caller's tenant."""
 
     def __init__(
-        self, *, directory: TenantDirectory, store: HourStore, canaries: Canaries, clock: Callable[[], float]
+        self, *, directory: TenantDirectory, store: Telemetry, canaries: Canaries, clock: Callable[[], float]
     ) -> None:
         self._directory = directory
         self._canaries = canaries
@@ -94,7 +94,7 @@ class VaultFigures:
 class ReadVaults:
     """The vaults that a caller may see."""
 
-    def __init__(self, *, directory: TenantDirectory, registry: DocumentRegistry) -> None:
+    def __init__(self, *, directory: TenantDirectory, registry: Registry) -> None:
         self._directory = directory
         self._registry = registry
 

@@ -15,7 +15,6 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DocumentNotFoundError, InvalidParamsError
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ports import Registry
-from ragdrop.ports.registry import HistoryRegistry
 
 PAGE = 1_000  # changes of one read
 MAX_PASSAGES = 20  # shown of each kind
@@ -83,7 +82,7 @@ def check_visible(caller: Caller, vault: str) -> None:
         raise InvalidParamsError(f"there is no vault named {vault[:80]!r}", field="vault", value=vault[:80])
 
 
-def change_pages(registry: HistoryRegistry, tenant: str, vault: str, *, after: str) -> Iterator[list[LiveChange]]:
+def change_pages(registry: Registry, tenant: str, vault: str, *, after: str) -> Iterator[list[LiveChange]]:
     """The changes of a vault behind an id, in order, up to 1,000 at once; the last page may be empty."""
     while True:
         page = registry.changes(tenant, vault, after=after, limit=PAGE)

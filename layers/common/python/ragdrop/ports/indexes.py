@@ -115,7 +115,6 @@ class ChunkIndex(SearchableIndex, Protocol):
 
     def faults(self, index: IndexRef, deadline: Deadline) -> IndexFaults:
         """What is missing or was overwritten, by names, sizes and ETags: cheap, as no content is read."""
-        ...
 
     def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:
         """Return if what is stored of the tenant is there and, as far as *reading* goes, what was written.
@@ -148,7 +147,6 @@ class LayeredIndex(ChunkIndex, Protocol):
 
         Nothing is written that another reader sees.
         """
-        ...
 
 
 FindDead = Callable[[Sequence[tuple[DocumentKey, int]]], set[tuple[DocumentKey, int]]]

@@ -173,7 +173,6 @@ class MessageQueue(Protocol):
 
     def is_bulk(self, delivery: Delivery) -> bool:
         """Whether a message came from the queue for bulk work."""
-        ...
 
     def move(self, deliveries: Sequence[Delivery]) -> None:
         """Send messages to the queue for bulk work, as they are; after an error some may have been sent."""
@@ -201,7 +200,6 @@ class MessageQueue(Protocol):
 
     def depth(self) -> QueueDepth:
         """How many messages there are."""
-        ...
 
 
 class WiringProbe(Protocol):
@@ -214,7 +212,6 @@ class WiringProbe(Protocol):
             DependencyError: S3 or SQS did not answer, or does not let one look.
             ConfigurationError: The bucket or the queue does not exist.
         """
-        ...
 
 
 Grade = Literal["ok", "warning", "failed", "skipped"]

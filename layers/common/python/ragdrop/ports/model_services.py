@@ -61,7 +61,6 @@ class ChatModel(Protocol):
         self, messages: Sequence[Message], *, max_tokens: int, deadline: Deadline, model: str | None = None
     ) -> Completion:
         """The whole answer, of at most *max_tokens* tokens; by *model* alone where one is named."""
-        ...
 
     def stream(
         self, messages: Sequence[Message], *, max_tokens: int, deadline: Deadline, model: str | None = None
@@ -70,7 +69,6 @@ class ChatModel(Protocol):
 
         Another model is only tried while nothing has been given out.  Closing the iterator ends the model's work.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +105,6 @@ class Prompter(Protocol):
         Raises:
             InvalidParamsError: *system_prompt* does not render.
         """
-        ...
 
     def render(self, request: PromptRequest) -> Prompt:
         """The system message, and the user message that holds sources and question.
@@ -115,11 +112,9 @@ class Prompter(Protocol):
         Raises:
             InvalidParamsError: `system_prompt` or `prompt_template` does not render.
         """
-        ...
 
     def problem(self, template: str) -> str | None:
         """Why *template* cannot be rendered in place of a shipped one, in one line; None where it can."""
-        ...
 
 
 class ModelList(Protocol):
@@ -131,7 +126,6 @@ class ModelList(Protocol):
         Raises:
             DependencyError: It did not answer, or refused; `service` names it.
         """
-        ...
 
 
 class Reranker(Protocol):
@@ -142,7 +136,6 @@ class Reranker(Protocol):
 
         No texts cost no call.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,4 +160,3 @@ class ClaimVerifier(Protocol):
 
     def judge(self, claims: Sequence[OpenClaim], deadline: Deadline) -> Judgement:
         """Judge all *claims* at once."""
-        ...

@@ -125,7 +125,6 @@ class ObjectStore(Protocol):
 
         A delete marker of the same second as a version counts as the newer one.
         """
-        ...
 
     def get(self, key: str, *, version_id: str | None = None, start: int = 0, end: int | None = None) -> bytes | None:
         """Bytes *start* to *end* (exclusive) of a version, or of the current one; None where it does not exist."""
@@ -149,7 +148,6 @@ class ObjectStore(Protocol):
 
         An empty value takes the name out.
         """
-        ...
 
     def delete(self, key: str) -> str | None:
         """Put a delete marker on top; its version id, None where the bucket keeps no versions.  No error if absent."""

@@ -19,7 +19,6 @@ class Parser(Protocol):
         Raises:
             UnfinishedScanError: The time of *scan* was too short for its pages; the pages read so far are stored.
         """
-        ...
 
 
 class Splitter(Protocol):
@@ -27,7 +26,6 @@ class Splitter(Protocol):
 
     def split(self, document: ParsedDocument, *, max_tokens: int, overlap_tokens: int) -> list[Chunk]:
         """Chunks in order of their place; each text is exactly the parsed text's slice."""
-        ...
 
 
 class TextRecognizer(Protocol):
@@ -36,7 +34,6 @@ class TextRecognizer(Protocol):
     @property
     def at_once(self) -> int:
         """How many pictures it reads at the same time, as far as reported; 1 or more."""
-        ...
 
     def recognize(self, picture: bytes, deadline: Deadline) -> RecognizedText:
         """Read a PNG, JPEG or TIFF; a picture without text gives an empty one.
@@ -44,4 +41,3 @@ class TextRecognizer(Protocol):
         Raises:
             DependencyError: The service did not answer; a later call may succeed.
         """
-        ...

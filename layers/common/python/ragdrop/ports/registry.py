@@ -89,31 +89,6 @@ class TokenVerifier(Protocol):
             UnauthenticatedError: It is not the issuer's, not for this audience, expired, or its claims are wrong.
             IssuerError: The issuer's keys could not be read.
         """
-        ...
-
-
-class KeyRegistry(Protocol):
-    """Who may ask."""
-
-    def api_key(self, sha256: str) -> ApiKey | None:
-        """A key by the hash of its secret; revoked and expired ones too."""
-        ...
-
-    def put_api_key(self, key: ApiKey) -> None:
-        """Write a key, or write it again."""
-        ...
-
-    def api_keys(self, tenant: str) -> list[ApiKey]:
-        """All keys of a tenant, revoked and expired ones too, by the time they were made."""
-        ...
-
-    def revoke_api_key(self, sha256: str) -> bool:
-        """Let a key open nothing, for good; False where there is none."""
-        ...
-
-    def expire_api_key(self, sha256: str, expires_at_s: float) -> bool:
-        """Set when a key expires, in seconds since 1970; False where there is none.  A revoked one stays revoked."""
-        ...
 
 
 class RequestCounts(Protocol):
@@ -124,28 +99,6 @@ class RequestCounts(Protocol):
 
         Raises DatabaseError, and is quick to.
         """
-        ...
-
-
-class PointerRegistry(Protocol):
-    """Pointers are written before an activation and removed after it: there may be too many, never too few.
-
-    Readers check the heads of what they find.  All reads are consistent.
-    """
-
-    def point(self, detail: Detail, *, known: bool = False) -> None:
-        """Note a revision before its activation: under its name and, if it is promoted, in its tenant's list.
-
-        A name has room for 20 paths; one more is not noted.  *known* says that an older revision probably stands there,
-        which saves a write.
-        """
-
-    def unpoint(self, head: Head) -> None:
-        """Remove the pointers that *head*, read consistently, shows to lead nowhere; those of later revisions stay."""
-
-    def promoted(self, tenant: str, deadline: Deadline) -> list[Promoted]:
-        """The tenant's important and critical documents by vault and path, by one query."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,12 +189,17 @@ class Claim:
     stage: str | None = None
 
 
-class DocumentRegistry(Protocol):
-    """Heads and details of documents."""
+class Registry(Protocol):
+    """The truth about which revision of every document answers; tenants and keys; and what answered when, for 30 days.
+
+    All reads are consistent, except `page` and where a caller asks otherwise.  All methods raise DatabaseError when the
+    registry does not answer.  A conditional write that loses returns None or False, never an error: another write was
+    first.  A change is written and counted with what it records, or not at all.  Pointers are written before an
+    activation and removed after it: there may be too many, never too few, so readers check the heads.
+    """
 
     def head(self, key: DocumentKey) -> Head | None:
         """The head of a document; None where it never had one, or was purged."""
-        ...
 
     def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:
         """The heads of up to 100 documents in one batch read; raises only where none could be read."""
@@ -254,11 +212,9 @@ class DocumentRegistry(Protocol):
         A name that nothing has leads to nothing, one that was not read in time is left out; raises only where nothing
         could be read.
         """
-        ...
 
     def detail(self, key: DocumentKey, revision: int) -> Detail | None:
         """What is kept of one revision; None where it neither began nor was activated, or was forgotten."""
-        ...
 
     def details(self, revisions: Collection[tuple[DocumentKey, int]], deadline: Deadline) -> list[Detail]:
         """What is kept of up to 100 revisions, by one batch read; those that are not there are left out.
@@ -266,22 +222,18 @@ class DocumentRegistry(Protocol):
         Raises:
             DatabaseError: Some could not be read.
         """
-        ...
 
     def begin(self, detail: Detail, checkpoint: Checkpoint) -> None:
         """Keep the detail of a large revision before its activation, with its first checkpoint."""
 
     def checkpoint(self, key: DocumentKey, revision: int) -> Checkpoint | None:
         """How far a large revision is; None where it never began, was activated, or was forgotten."""
-        ...
 
     def advance(self, key: DocumentKey, revision: int, before: Checkpoint, after: Checkpoint) -> bool:
         """Move the checkpoint of a revision; False where it is not at *before* any more."""
-        ...
 
     def renew(self, key: DocumentKey, revision: int, message_id: str, lease_until_s: float) -> bool:
         """Give *message_id* the lease of *revision*; False where that is not pending, or not the last claimed."""
-        ...
 
     def claim(self, key: DocumentKey, seen: Head | None, claim: Claim) -> Head | None:
         """Take the next revision, if the head is still as *seen*; the new head (`pending`), or None.
@@ -342,13 +294,8 @@ class DocumentRegistry(Protocol):
             InvalidParamsError: The cursor is not one that was given out.
         """
 
-
-class HistoryRegistry(Protocol):
-    """What answered when, for 30 days.  A change is written and counted with what it records, or not at all."""
-
     def change_counts(self, tenant: str, deadline: Deadline) -> ChangeCounts:
         """How often what answers changed: a reader's heads hold while the counts of their slots are the same."""
-        ...
 
     def changes(
         self, tenant: str, vault: str, *, after: str, limit: int, before: str | None = None
@@ -357,36 +304,39 @@ class HistoryRegistry(Protocol):
 
         With *before*, those with an id below it (all for the empty string), the newest first.
         """
-        ...
 
     def changes_of(self, key: DocumentKey, *, before_revision: int | None, limit: int) -> list[LiveChange]:
         """The changes of a document, the newest first, of revisions below *before_revision* where it is given."""
-        ...
 
+    def point(self, detail: Detail, *, known: bool = False) -> None:
+        """Note a revision before its activation: under its name and, if it is promoted, in its tenant's list.
 
-class TenantRegistry(Protocol):
-    """Tenants."""
+        A name has room for 20 paths; one more is not noted.  *known* says that an older revision probably stands there,
+        which saves a write.
+        """
+
+    def unpoint(self, head: Head) -> None:
+        """Remove the pointers that *head*, read consistently, shows to lead nowhere; those of later revisions stay."""
+
+    def promoted(self, tenant: str, deadline: Deadline) -> list[Promoted]:
+        """The tenant's important and critical documents by vault and path, by one query."""
 
     def tenant(self, name: str, *, consistent: bool = True) -> Tenant | None:
         """The tenant's item; unless *consistent* one that may miss what was written a moment ago."""
-        ...
 
     def create_tenant(self, tenant: Tenant) -> bool:
         """Write a new tenant; False where one of that name exists."""
 
     def tenants(self) -> list[Tenant]:
         """All tenants by name."""
-        ...
 
     def move_indexes(
         self, before: Tenant, *, active: ActiveIndex, building: ActiveIndex | None, previous: ActiveIndex | None
     ) -> bool:
         """Write which indexes a tenant has, and count the move; False where another move came since *before*."""
-        ...
 
     def put_calibration(self, name: str, calibration: Calibration) -> bool:
         """Write a tenant's fit over the last one and raise the generation by one; False for an unknown tenant."""
-        ...
 
     def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int, doc_type: str | None = None) -> None:
         """Add to the counters, note vault and doc_type, raise the generation; nothing for an unknown tenant."""
@@ -396,62 +346,55 @@ class TenantRegistry(Protocol):
 
         False where a newer revision of it is kept; the same one again replaces.
         """
-        ...
 
     def promote_stage(self, name: str, stage: str, now_s: float) -> bool:
         """Note that a stage, `vault/stage`, counts for every search; False where it does already.
 
         The one write by which all of it goes live.
         """
-        ...
 
     def end_stage(self, name: str, stage: str) -> None:
         """Forget that a stage was promoted: nothing waits in it any more."""
 
     def canary_runs(self, name: str) -> dict[str, CanaryRun]:
         """The last run of each vault's golden questions, by vault."""
-        ...
 
     def put_canary_run(self, name: str, run: CanaryRun) -> None:
         """Store a run in place of the vault's last one."""
 
     def set_enabled(self, name: str, *, enabled: bool) -> bool:
         """Let a tenant's credentials open something, or nothing; False for an unknown tenant."""
-        ...
 
     def set_rates(self, name: str, rates: RateLimits) -> bool:
         """Bound a tenant's requests; False for an unknown tenant."""
-        ...
 
     def forget_tenant(self, name: str) -> int:
         """Remove the tenant's own items and those of its keys, once its documents are forgotten: how many went."""
-        ...
 
+    def api_key(self, sha256: str) -> ApiKey | None:
+        """A key by the hash of its secret; revoked and expired ones too."""
 
-class FolderRegistry(Protocol):
-    """Which folders a tenant has: for ranking them.  There may be too many, of deleted documents; never an answer."""
+    def put_api_key(self, key: ApiKey) -> None:
+        """Write a key, or write it again."""
+
+    def api_keys(self, tenant: str) -> list[ApiKey]:
+        """All keys of a tenant, revoked and expired ones too, by the time they were made."""
+
+    def revoke_api_key(self, sha256: str) -> bool:
+        """Let a key open nothing, for good; False where there is none."""
+
+    def expire_api_key(self, sha256: str, expires_at_s: float) -> bool:
+        """Set when a key expires, in seconds since 1970; False where there is none.  A revoked one stays revoked."""
 
     def folders(self, tenant: str) -> frozenset[str]:
         """The folders noted, as `vault/a/b`."""
-        ...
 
     def note_folder(self, tenant: str, folder: str) -> None:
         """Add a folder, unless MAX_FOLDERS are there."""
 
 
-class Registry(
-    DocumentRegistry, HistoryRegistry, PointerRegistry, TenantRegistry, KeyRegistry, FolderRegistry, Protocol
-):
-    """The truth about which revision of every document answers.
-
-    All reads here are consistent, except `page` and where a caller asks otherwise.
-    All methods raise DatabaseError when the registry does not answer.  A conditional write that loses gives None or
-    False, never an error: somebody else's write was there first.
-    """
-
-
 def head_pages(
-    registry: DocumentRegistry, tenant: str, *, vault: str | None = None, status: Status | None = None, size: int
+    registry: Registry, tenant: str, *, vault: str | None = None, status: Status | None = None, size: int
 ) -> Iterator[list[Head]]:
     """The heads of a list, up to *size* at once; without *status* all but the deleted.  The list may be behind.
 

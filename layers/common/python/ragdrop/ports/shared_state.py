@@ -167,7 +167,6 @@ class RetryPolicy(Protocol):
             deadline: When the call must have ended.
             retry_after: The `Retry-After` header, if the dependency sent one; the pause is at least as long.
         """
-        ...
 
 
 class BreakerStore(Protocol):
@@ -175,19 +174,15 @@ class BreakerStore(Protocol):
 
     def add(self, counts: Counts, *, oldest: int) -> dict[str, Breaker]:
         """Add *counts* and read all breakers, in one request.  Parts before *oldest* may be forgotten."""
-        ...
 
     def open(self, dependency: str, at_s: float, *, reopens_before_s: float) -> Breaker:
         """Open it, unless it is open since *reopens_before_s* or later; what it then is."""
-        ...
 
     def claim(self, dependency: str, opened_at_s: float, trial: str, *, now_s: float, until_s: float) -> bool:
         """Begin the one trial of the opening at *opened_at_s*; False where another is under way, or all has changed."""
-        ...
 
     def settle(self, dependency: str, trial: str, *, closed: bool, at_s: float) -> bool:
         """End *trial*: closed for all, or open again from *at_s* on; False where it is no longer the one under way."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,15 +204,12 @@ class StoredReplies(Protocol):
         What was there before stays in the way until *keep_s* seconds after it began; the same request, of which no
         reply is kept, for *lease_s* only: whoever did it may have died.
         """
-        ...
 
     def finish(self, tenant: str, key: str, body: Mapping[str, Any]) -> None:
         """Keep the reply."""
-        ...
 
     def forget(self, tenant: str, key: str) -> None:
         """The request failed: it may be sent again."""
-        ...
 
 
 class Receipts(Protocol):
@@ -228,11 +220,9 @@ class Receipts(Protocol):
 
     def receipt(self, tenant: str, receipt_id: str, now_s: float) -> Receipt | None:
         """A receipt (consistent); None where there is none, or its time has passed at *now_s* (seconds since 1970)."""
-        ...
 
     def put_feedback(self, receipt: Receipt, credential: str, feedback: Feedback) -> bool:
         """Keep what a credential says with the receipt, for as long; False where the receipt is gone."""
-        ...
 
     def receipts_with_feedback(
         self, tenant: str, *, after: str, limit: int, now_s: float
@@ -241,15 +231,12 @@ class Receipts(Protocol):
 
         Returns at most *limit* of them, and the id to continue behind, None at the end.
         """
-        ...
 
     def forget_receipts(self, key: DocumentKey) -> int:
         """Remove every receipt that names a document: for a purge.  How many went."""
-        ...
 
     def forget_all_receipts(self, tenant: str) -> int:
         """Remove every receipt of a tenant.  How many went."""
-        ...
 
 
 class VisitedCache(Protocol):
@@ -257,7 +244,6 @@ class VisitedCache(Protocol):
 
     def visited(self, tenant: str, session: str, now_s: float) -> frozenset[str]:
         """Digests of the documents that the session has expanded in the last hour; one read."""
-        ...
 
     def note(self, tenant: str, session: str, digests: Collection[str], now_s: float) -> None:
         """Replace what the session has expanded, for an hour from *now_s* on; one write.

@@ -189,7 +189,6 @@ class Tracer(Protocol):
 
     def stage(self, name: str) -> AbstractContextManager[None]:
         """A span of the request's trace for as long as the block runs; one that ends by an error says its type."""
-        ...
 
 
 # ISO 3's R10 series: ten steps a decade of at most 28 %, so a percentile is off by less than that.
@@ -353,52 +352,36 @@ def summed(hours: Iterable[Counts]) -> Counter[str]:
     return total
 
 
-class QueryVectorStore(Protocol):
-    """Vectors of questions, shared by all execution environments.  All methods raise DatabaseError, and are quick to.
+class Telemetry(Protocol):
+    """The telemetry table: shared vectors of questions, use counts of documents, and counts of queries by hour.
 
-    `name` is a digest of model, dimension, prefix and text: the store never sees a question.
+    All methods raise DatabaseError, and are quick to, but for `counts` and `forget_tenant`.  `name` of a vector is a
+    digest of model, dimension, prefix and text: the store never sees a question.
     """
 
     def query_vector(self, tenant: str, name: str, now_s: float) -> Vector | None:
         """The vector; None where there is none, or its time has passed at *now_s* (seconds since 1970)."""
-        ...
 
     def put_query_vectors(self, tenant: str, vectors: Mapping[str, Vector], expires_at_s: float) -> None:
         """Keep up to 25 vectors until *expires_at_s*; the same name replaces."""
-
-
-class UsageStore(Protocol):
-    """How often documents were found.  All methods raise DatabaseError, and are quick to."""
 
     def add_use(self, key: DocumentKey, count: int, last_retrieved: str) -> None:
         """Add *count* answers that held the document; *last_retrieved* is RFC 3339 UTC."""
 
     def usage(self, keys: Sequence[DocumentKey]) -> dict[DocumentKey, DocumentUsage]:
         """The counts of up to 100 documents of one tenant; one that was never found is not in it."""
-        ...
 
     def forget_use(self, key: DocumentKey) -> None:
         """Remove the counts of a document: for a purge."""
-
-
-class HourStore(Protocol):
-    """What queries came to, one item a tenant and hour.  All methods raise DatabaseError."""
 
     def add_counts(self, tenant: str, hour: str, counts: Counts) -> None:
         """Add whole numbers to those of an hour (`YYYY-MM-DDTHH`, UTC, behind its scope), in one write; it is quick."""
 
     def counts(self, tenant: str, first: str, last: str) -> dict[str, Counts]:
         """What was counted from hour *first* to hour *last*, both included, by hour; empty hours are not in it."""
-        ...
 
     def hash_key(self, tenant: str, candidate: bytes) -> bytes:
         """The secret that keys digests of the tenant's questions: *candidate* where there is none yet; quick."""
-        ...
-
-
-class Telemetry(QueryVectorStore, UsageStore, HourStore, Protocol):
-    """The telemetry table."""
 
     def forget_tenant(self, tenant: str) -> int:
         """Remove all that is kept of a tenant but its receipts: how many items went.  Raises DatabaseError."""
-        ...

@@ -21,7 +21,7 @@ from ragdrop.errors import (
     ModelNotFoundError,
 )
 from ragdrop.ports import Embedder
-from ragdrop.ports.telemetry import QueryVectorStore
+from ragdrop.ports.telemetry import Telemetry
 from ragdrop.query.understand import ResolvedQuery
 
 logger = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class QueryVectors:
     `own` and `shared` count the hits of the two caches.
     """
 
-    def __init__(self, *, embedder: Embedder, store: QueryVectorStore, size: int, clock: Callable[[], float]) -> None:
+    def __init__(self, *, embedder: Embedder, store: Telemetry, size: int, clock: Callable[[], float]) -> None:
         self._embedder = embedder
         self._store = store
         self._on = size > 0

@@ -12,7 +12,7 @@ from threading import Lock
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DatabaseError
-from ragdrop.ports.telemetry import UsageStore
+from ragdrop.ports.telemetry import Telemetry
 from ragdrop.resilience.stages import before_reply
 
 logger = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ class UsageCounter:
         clock: Seconds since 1970.
     """
 
-    def __init__(self, store: UsageStore, *, clock: Callable[[], float]) -> None:
+    def __init__(self, store: Telemetry, *, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
         self._counts: dict[DocumentKey, tuple[int, float]] = {}

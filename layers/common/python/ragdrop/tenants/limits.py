@@ -14,7 +14,7 @@ from ragdrop.domain.tenants import WINDOW_S, Caller, RateLimits, Tenant
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DatabaseError, RateLimitedError
 from ragdrop.ports.registry import RequestCounts
-from ragdrop.ports.telemetry import HOUR_S, Counts, HourStore, hour_of, summed
+from ragdrop.ports.telemetry import HOUR_S, Counts, Telemetry, hour_of, summed
 
 logger = logging.getLogger(__name__)
 
@@ -136,7 +136,7 @@ class DailyBudget:
         clock: Seconds since 1970.
     """
 
-    def __init__(self, *, tenant: Callable[[str], Tenant | None], store: HourStore, clock: Callable[[], float]) -> None:
+    def __init__(self, *, tenant: Callable[[str], Tenant | None], store: Telemetry, clock: Callable[[], float]) -> None:
         self._tenant = tenant
         self._store = store
         self._clock = clock

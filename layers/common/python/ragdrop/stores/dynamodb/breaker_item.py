@@ -10,24 +10,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragdrop.ports.shared_state import Breaker, Counted, Counts
-from ragdrop.stores.aws.clients import AwsClient, quick_client
+from ragdrop.stores.aws.clients import AwsClient
 from ragdrop.stores.dynamodb.items import Item, encode
-from ragdrop.stores.dynamodb.table import DynamoDbTable, WriteOutcome
+from ragdrop.stores.dynamodb.table import WriteOutcome
+from ragdrop.stores.dynamodb.telemetry_table import TelemetryTable
 
 KEY = ("BREAKERS", "-")
 
 
-class DynamoDbBreakers:
-    """A BreakerStore; by default over a client that gives up quickly, as a request waits for it.
-
-    Args:
-        table: The table's name.
-        client: A low-level DynamoDB client.
-    """
+class DynamoDbBreakers(TelemetryTable):
+    """A BreakerStore."""
 
     def __init__(self, table: str, client: AwsClient = None) -> None:
-        self._name = table
-        self._given = client
+        super().__init__(table, client)
         self._old: tuple[str, ...] = ()  # attributes that the next write removes
 
     def add(self, counts: Counts, *, oldest: int) -> dict[str, Breaker]:
@@ -105,11 +100,7 @@ class DynamoDbBreakers:
         typed = encode({**given, **(values or {})})
         request |= {"ExpressionAttributeValues": typed} if typed else {}
         request |= {"ConditionExpression": condition} if condition else {}
-        return self._table.conditional(KEY, request)
-
-    @property
-    def _table(self) -> DynamoDbTable:
-        return DynamoDbTable(self._name, self._given or quick_client("dynamodb"), service="telemetry")
+        return self._table.update_item(KEY, request, returning="ALL_NEW")
 
 
 def breakers_of(item: Item) -> dict[str, Breaker]:

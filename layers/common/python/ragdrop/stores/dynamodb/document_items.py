@@ -56,7 +56,6 @@ from ragdrop.stores.dynamodb.items import (
     detail_of,
     detail_sk,
     document_pk,
-    encode,
     head_of,
     listing_pk,
     listing_shard,
@@ -147,7 +146,7 @@ FORGOTTEN_AT_ONCE = 5  # items of revisions that one request reads to find those
 
 
 class DynamoDbDocuments:
-    """The part of the registry that knows documents."""
+    """The part of the registry that has documents; `page` is eventually consistent, never for answers."""
 
     def __init__(self, table: DynamoDbTable, sleep: Callable[[float], None] = time.sleep) -> None:
         self._table = table
@@ -158,23 +157,11 @@ class DynamoDbDocuments:
         return head_of(item) if item else None
 
     def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:
-        """The heads of up to 100 documents; keys that stay unprocessed until the deadline are `unread`.
-
-        Raises:
-            DatabaseError: Not one of them could be read.
-            ValueError: More than 100 documents.
-        """
         return self.named_and_heads((), keys, deadline)[1]
 
     def named_and_heads(
         self, names: Collection[Name], keys: Collection[DocumentKey], deadline: Deadline
     ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
-        """Both by one batch read; heads that stay unprocessed until the deadline are `unread`, such names are left out.
-
-        Raises:
-            DatabaseError: Nothing could be read.
-            ValueError: More than 100 names and documents.
-        """
         by_name = {name_key(name): name for name in names}
         by_head = {(document_pk(key), HEAD_SK): key for key in keys}
         found, left = read_batch(self._table, [*by_name, *by_head], deadline, self._sleep)
@@ -197,7 +184,7 @@ class DynamoDbDocuments:
         return [detail for detail in details if detail is not None]
 
     def begin(self, detail: Detail, checkpoint: Checkpoint) -> None:
-        """Keep the detail and the first checkpoint in one item, which the activation replaces."""
+        """Put the detail and the first checkpoint into one item, which the activation replaces."""
         expires_at = milliseconds(detail.facts.indexed_at) // 1_000 + RETENTION_S + GRACE_S
         self._table.put(detail_item(detail) | checkpoint_attributes(checkpoint) | {"expires_at": expires_at})
 
@@ -212,16 +199,16 @@ class DynamoDbDocuments:
         return outcome.won or (outcome.item is not None and checkpoint_of(outcome.item) == after)
 
     def renew(self, key: DocumentKey, revision: int, message_id: str, lease_until_s: float) -> bool:
-        """Take the lease over; repeated, the same write is won again."""
+        """Take over the lease; the same write, repeated, wins again."""
         changes = {"message_id": message_id, "lease_until_s": lease_until_s}
         update = Update(changes, expected={"revision": revision, "status": Status.PENDING})
         return self._table.update((document_pk(key), HEAD_SK), update, returning="NONE").won
 
     def claim(self, key: DocumentKey, seen: Head | None, claim: Claim) -> Head | None:
-        """Take the next revision; None where another claim or tombstone was first.
+        """Write on the condition of the revision alone.
 
-        The condition is on the revision alone.  An activation of the revision seen is no conflict: its writer may have
-        read S3 before the change that this claim is for.
+        An activation of the revision seen is no conflict: its writer may have read S3 before the change that this claim
+        is for.
         """
         changes = registry_rules.claimed(seen, claim)
         if seen is None:
@@ -284,10 +271,7 @@ class DynamoDbDocuments:
         return head if head and registry_rules.taken_by(head, changes) else None
 
     def forget(self, key: DocumentKey, before_revision: int) -> None:
-        """Remove the details below *before_revision* that no change is recorded with, down to the first with one.
-
-        What a worker that died leaves below that one goes by its time to live.
-        """
+        """Remove details without a recorded change, down to the first with one; time to live removes lower ones."""
         if before_revision < 1:
             return
         bounds = (detail_sk(0), detail_sk(before_revision - 1))
@@ -297,7 +281,7 @@ class DynamoDbDocuments:
             self._table.delete((item["PK"], item["SK"]))
 
     def forget_document(self, key: DocumentKey) -> int:
-        """Remove pointers, changes and the partition; the head last, so that a purge cut off can be repeated."""
+        """Remove the head last, so that an interrupted purge can be repeated."""
         items = list(self._table.query(document_pk(key)))
         listed = self._forget_changes(items, key)
         for head in (head_of(item) for item in items if item["SK"] == HEAD_SK):
@@ -316,7 +300,7 @@ class DynamoDbDocuments:
     def _finish(
         self, before: Head, revision: int, changes: Changes, record: LiveChange, detail: Detail | None = None
     ) -> Head | None:
-        """End a pending revision as *changes* say; the head as it was before, None where it was superseded."""
+        """End a pending revision with *changes*; the head before them, None if the revision was superseded."""
         head: Head | None = before
         if before.revision == revision and before.status in {Status.PENDING, Status.STAGED}:
             expected = {"revision": revision, "status": before.status}
@@ -326,7 +310,7 @@ class DynamoDbDocuments:
         return head if head and registry_rules.finished_as(head, revision, changes) else None
 
     def _wrote(self, key: DocumentKey, expected: Changes, changes: Changes, records: list[Write]) -> bool:
-        """Change the head and write the *records* in one transaction; False where the head is not as *expected*."""
+        """Change the head and write the *records* in one transaction; False if the head is not as *expected*."""
         update = Update(_listed(key, changes), expected=expected)
         return self._table.transact([((document_pk(key), HEAD_SK), update), *records])
 
@@ -344,7 +328,6 @@ class DynamoDbDocuments:
     def changes(
         self, tenant: str, vault: str, *, after: str, limit: int, before: str | None = None
     ) -> list[LiveChange]:
-        """The vault's list between two ids, read consistently."""
         bounds = (f"{after}\0" if after else " ", before or LAST)
         size, newest_first = min(limit + 1, PAGE), before is not None
         items = self._table.query(_vault_pk(tenant, vault), between=bounds, page_size=size, newest_first=newest_first)
@@ -365,7 +348,7 @@ class DynamoDbDocuments:
         return found
 
     def _forget_changes(self, items: list[Item], key: DocumentKey) -> int:
-        """Remove what the vault's list holds of a document, by the *items* of its partition; how many."""
+        """Remove a document's entries in the list of its vault, by the *items* of its partition; how many."""
         gone = 0
         for item in items:
             if CHANGE in item:
@@ -380,12 +363,10 @@ class DynamoDbDocuments:
         if level != "standard":
             self._table.conditional(
                 _promoted_key(detail.key),
-                {
-                    "UpdateExpression": "SET #level = :level, revision = :revision",
-                    "ConditionExpression": "attribute_not_exists(PK) OR revision <= :revision",
-                    "ExpressionAttributeNames": {"#level": "level"},
-                    "ExpressionAttributeValues": encode({":level": level, ":revision": detail.revision}),
-                },
+                "SET #level = :level, revision = :revision",
+                "attribute_not_exists(PK) OR revision <= :revision",
+                values={":level": level, ":revision": detail.revision},
+                names={"#level": "level"},
             )
 
     def unpoint(self, head: Head) -> None:
@@ -406,16 +387,12 @@ class DynamoDbDocuments:
 
     def _note_name(self, key: DocumentKey, revision: int) -> None:
         names = {"#path": PATH_PREFIX + key.path, "#count": "count"}
-        values = encode({":revision": revision, ":one": 1, ":most": MAX_PATHS_OF_A_NAME})
         added = self._table.conditional(
             name_key(name_of(key)),
-            {
-                "UpdateExpression": "SET #path = :revision ADD #count :one",
-                "ConditionExpression": "attribute_not_exists(#path) AND"
-                " (attribute_not_exists(#count) OR #count < :most)",
-                "ExpressionAttributeNames": names,
-                "ExpressionAttributeValues": values,
-            },
+            "SET #path = :revision ADD #count :one",
+            "attribute_not_exists(#path) AND (attribute_not_exists(#count) OR #count < :most)",
+            values={":revision": revision, ":one": 1, ":most": MAX_PATHS_OF_A_NAME},
+            names=names,
         )
         if added.won or names["#path"] not in (added.item or {}):
             return  # noted, or no room
@@ -423,28 +400,24 @@ class DynamoDbDocuments:
             self._note_name(key, revision)  # a clean-up was in between
 
     def _note_again(self, key: DocumentKey, revision: int) -> bool:
-        """Note a later revision of a path that the name has; False where it has not."""
+        """Note a later revision of a path that the name has; False if it has not."""
         path = PATH_PREFIX + key.path
         noted = self._table.conditional(
             name_key(name_of(key)),
-            {
-                "UpdateExpression": "SET #path = :revision",
-                "ConditionExpression": "#path <= :revision",
-                "ExpressionAttributeNames": {"#path": path},
-                "ExpressionAttributeValues": encode({":revision": revision}),
-            },
+            "SET #path = :revision",
+            "#path <= :revision",
+            values={":revision": revision},
+            names={"#path": path},
         )
         return noted.won or path in (noted.item or {})
 
     def _forget_name(self, key: DocumentKey, revision: int) -> None:
         removed = self._table.conditional(
             name_key(name_of(key)),
-            {
-                "UpdateExpression": "REMOVE #path ADD #count :less",
-                "ConditionExpression": "#path <= :revision",
-                "ExpressionAttributeNames": {"#path": PATH_PREFIX + key.path, "#count": "count"},
-                "ExpressionAttributeValues": encode({":revision": revision, ":less": -1}),
-            },
+            "REMOVE #path ADD #count :less",
+            "#path <= :revision",
+            values={":revision": revision, ":less": -1},
+            names={"#path": PATH_PREFIX + key.path, "#count": "count"},
         )
         if removed.won and removed.item and removed.item["count"] < 1:
             self._table.delete_if(name_key(name_of(key)), "#count < :one", {":one": 1}, {"#count": "count"})
@@ -452,7 +425,7 @@ class DynamoDbDocuments:
     def page(
         self, tenant: str, *, vault: str | None, prefix: str, status: Status | None, cursor: str | None, limit: int
     ) -> Page:
-        """One page.  A prefix without a vault holds in every vault and reads past the documents it leaves out."""
+        """Read past the documents of other vaults if a prefix has no vault."""
         listing = Listing(tenant, vault, prefix, status)
         after = listing.position(cursor)
         streams = [

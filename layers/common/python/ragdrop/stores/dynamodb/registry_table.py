@@ -163,7 +163,7 @@ class DynamoDbRegistry(DynamoDbDocuments):
             "#in_vault": f"{VAULT_DOCUMENTS}{vault}",
             "#of_vault": f"{VAULT_CHUNKS}{vault}",
         }
-        self._table.conditional((f"T#{name}", "T"), request, returning="NONE")
+        self._table.update_item((f"T#{name}", "T"), request, returning="NONE")
 
     def keep_settings(self, name: str, vault: str, settings: StoredSettings) -> bool:
         """Keep what a settings file says, in an item beside the tenant's; False where a newer one is kept."""

@@ -162,16 +162,49 @@ class DynamoDbTable:
 
     def update(self, key: ItemKey, update: Update, *, returning: Literal["ALL_OLD", "ALL_NEW", "NONE"]) -> WriteOutcome:
         """Write some attributes of an item if the condition holds."""
-        return self.conditional(key, update.request(), returning=returning)
+        return self.update_item(key, update.request(), returning=returning)
 
     def conditional(
         self,
         key: ItemKey,
-        request: Mapping[str, Any],
+        update: str,
+        condition: str | None = None,
         *,
-        returning: Literal["ALL_OLD", "ALL_NEW", "NONE"] = "ALL_NEW",
+        values: Mapping[str, Any],
+        names: Mapping[str, str] | None = None,
+        returning: Literal["ALL_NEW", "NONE"] = "ALL_NEW",
     ) -> WriteOutcome:
-        """The same for an expression that `Update` does not make; *request* is UpdateItem's own."""
+        """The same for expressions that `Update` does not make; *values* and *names* are those of the placeholders."""
+        request: dict[str, Any] = {"UpdateExpression": update, "ExpressionAttributeValues": encode(values)}
+        request |= {"ConditionExpression": condition} if condition else {}
+        request |= {"ExpressionAttributeNames": dict(names)} if names else {}
+        return self.update_item(key, request, returning=returning)
+
+    def add(
+        self,
+        key: ItemKey,
+        counts: Mapping[str, int],
+        expires_at: int,
+        *,
+        returning: Literal["ALL_NEW", "NONE"] = "ALL_NEW",
+    ) -> Item:
+        """Add to numbers of an item by one UpdateItem; names are placeholders by number, as they hold any character."""
+        names = {f"#n{place}": name for place, name in enumerate(counts)}
+        values = {f":n{place}": count for place, count in enumerate(counts.values())}
+        adds = ", ".join(f"#n{place} :n{place}" for place in range(len(counts)))
+        added = self.conditional(
+            key,
+            f"SET #expires_at = :expires_at ADD {adds}",
+            values={":expires_at": expires_at, **values},
+            names={"#expires_at": "expires_at", **names},
+            returning=returning,
+        )
+        return added.item or {}
+
+    def update_item(
+        self, key: ItemKey, request: Mapping[str, Any], *, returning: Literal["ALL_OLD", "ALL_NEW", "NONE"]
+    ) -> WriteOutcome:
+        """The same for a *request* of UpdateItem."""
         with self._translated():
             try:
                 answer = self._client.update_item(

@@ -27,25 +27,32 @@ from ragdrop.domain.tenants import WINDOW_S
 from ragdrop.errors import DatabaseError
 from ragdrop.ports.shared_state import StoredReply
 from ragdrop.ports.telemetry import HOUR_S, KEPT_S, Counts, DocumentUsage
-from ragdrop.stores.aws.clients import AwsClient, client, quick_client
-from ragdrop.stores.dynamodb.items import Item, encode
+from ragdrop.stores.aws.clients import AwsClient, quick_client
+from ragdrop.stores.dynamodb.items import Item
 from ragdrop.stores.dynamodb.table import DynamoDbTable, ItemKey, Update
 
 HASH_KEY_SK = "key"  # behind every hour, so no range of hours holds it
 NOT_COUNTS = frozenset({"PK", "SK", "expires_at"})
 
 
-class DynamoDbTelemetry:
-    """Telemetry in one table; by default over a client that gives up quickly, as nothing here is worth waiting for.
-
-    Args:
-        table: The table's name.
-        client: A low-level DynamoDB client.
-    """
+class TelemetryTable:
+    """The telemetry table, by default over a client that gives up quickly, as a request waits for it."""
 
     def __init__(self, table: str, client: AwsClient = None) -> None:
         self._name = table
         self._given = client
+
+    @property
+    def _table(self) -> DynamoDbTable:
+        return DynamoDbTable(self._name, self._given or quick_client("dynamodb"), service="telemetry")
+
+    @property
+    def _patient(self) -> DynamoDbTable:
+        return DynamoDbTable(self._name, self._given, service="telemetry")
+
+
+class DynamoDbTelemetry(TelemetryTable):
+    """Telemetry in one table."""
 
     def query_vector(self, tenant: str, name: str, now_s: float) -> Vector | None:
         """The vector of a question; one whose time has passed may still be in the table, for two days at most.
@@ -78,47 +85,29 @@ class DynamoDbTelemetry:
         self._table.delete(_usage_key(key))
 
     def add_counts(self, tenant: str, hour: str, counts: Counts) -> None:
-        """Add to an hour by one UpdateItem; names are placeholders by number, as they hold any character."""
-        names = {f"#n{place}": name for place, name in enumerate(counts)}
-        adds = ", ".join(f"#n{place} :n{place}" for place in range(len(counts)))
-        values = {f":n{place}": count for place, count in enumerate(counts.values())}
         ends_at = int(datetime.fromisoformat(f"{hour.rpartition('/')[2]}:00:00+00:00").timestamp()) + HOUR_S
-        request = {
-            "UpdateExpression": f"SET #expires_at = :expires_at ADD {adds}",
-            "ExpressionAttributeNames": {"#expires_at": "expires_at", **names},
-            "ExpressionAttributeValues": encode({":expires_at": ends_at + KEPT_S, **values}),
-        }
-        self._table.conditional((f"H#{tenant}", hour), request, returning="NONE")
+        self._table.add((f"H#{tenant}", hour), counts, ends_at + KEPT_S, returning="NONE")
 
     def counts(self, tenant: str, first: str, last: str) -> dict[str, Counts]:
         """The hours of a range by one query, patiently: 30 days are a megabyte, and an operator waits for them."""
-        table = DynamoDbTable(self._name, self._given or client("dynamodb"), service="telemetry")
-        items = table.query(f"H#{tenant}", between=(first, last))
+        items = self._patient.query(f"H#{tenant}", between=(first, last))
         return {
             item["SK"]: {name: int(count) for name, count in item.items() if name not in NOT_COUNTS} for item in items
         }
 
     def hash_key(self, tenant: str, candidate: bytes) -> bytes:
         """The tenant's key of digests, by one UpdateItem that makes it where there is none."""
-        request = {
-            "UpdateExpression": "SET #key = if_not_exists(#key, :key)",
-            "ExpressionAttributeNames": {"#key": "key"},
-            "ExpressionAttributeValues": encode({":key": candidate}),
-        }
-        item = self._table.conditional((f"H#{tenant}", HASH_KEY_SK), request).item
+        place, update = (f"H#{tenant}", HASH_KEY_SK), "SET #key = if_not_exists(#key, :key)"
+        item = self._table.conditional(place, update, values={":key": candidate}, names={"#key": "key"}).item
         return bytes(item["key"]) if item else candidate
 
     def forget_tenant(self, tenant: str) -> int:
         """Remove its partitions, requests a minute too, patiently."""
-        table = DynamoDbTable(self._name, self._given or client("dynamodb"), service="telemetry")
+        table = self._patient
         items = [item for kind in "VUHL" for item in table.query(f"{kind}#{tenant}")]
         for item in items:
             table.delete((item["PK"], item["SK"]))
         return len(items)
-
-    @property
-    def _table(self) -> DynamoDbTable:
-        return DynamoDbTable(self._name, self._given or quick_client("dynamodb"), service="telemetry")
 
 
 def _usage_key(key: DocumentKey) -> tuple[str, str]:
@@ -145,44 +134,35 @@ FEEDBACK = "f/"  # an attribute a credential
 BEHIND_EVERY_ID = "~"  # ids are letters and digits
 
 
-class DynamoDbReceipts:
-    """Receipts in one table; writing gives up quickly, as an answer waits for it.
-
-    Args:
-        table: The table's name.
-        client: A low-level DynamoDB client.
-    """
-
-    def __init__(self, table: str, client: AwsClient = None) -> None:
-        self._name = table
-        self._given = client
+class DynamoDbReceipts(TelemetryTable):
+    """Receipts in one table; writing one gives up quickly, as an answer waits for it."""
 
     def put_receipt(self, receipt: Receipt) -> None:
         """Write the items of the documents and then the receipt, up to 25 in one request."""
-        table = DynamoDbTable(self._name, self._given or quick_client("dynamodb"), service="telemetry")
-        _put_all(table, [*(_pointer(receipt, key) for key in receipt.documents), _receipt_item(receipt)])
+        _put_all(self._table, [*(_pointer(receipt, key) for key in receipt.documents), _receipt_item(receipt)])
 
     def receipt(self, tenant: str, receipt_id: str, now_s: float) -> Receipt | None:
         """The receipt; one whose time has passed may still be in the table, for two days at most."""
-        item = self._table.get((_partition(tenant), receipt_id))
+        item = self._patient.get((_partition(tenant), receipt_id))
         return None if item is None or item["expires_at"] <= now_s else _receipt(tenant, item)
 
     def put_feedback(self, receipt: Receipt, credential: str, feedback: Feedback) -> bool:
         """Write the item that names the receipt, then an attribute of the receipt."""
-        _put_all(self._table, [_noted(receipt)])
-        request = {
-            "UpdateExpression": "SET #said = :said",
-            "ConditionExpression": "attribute_exists(PK)",
-            "ExpressionAttributeNames": {"#said": f"{FEEDBACK}{credential}"},
-            "ExpressionAttributeValues": encode({":said": asdict(feedback)}),
-        }
-        return self._table.conditional((_partition(receipt.tenant), receipt.id), request, returning="NONE").won
+        _put_all(self._patient, [_noted(receipt)])
+        return self._patient.conditional(
+            (_partition(receipt.tenant), receipt.id),
+            "SET #said = :said",
+            "attribute_exists(PK)",
+            values={":said": asdict(feedback)},
+            names={"#said": f"{FEEDBACK}{credential}"},
+            returning="NONE",
+        ).won
 
     def receipts_with_feedback(
         self, tenant: str, *, after: str, limit: int, now_s: float
     ) -> tuple[list[Receipt], str | None]:
         behind = (f"{after} ", BEHIND_EVERY_ID)
-        noted = islice(self._table.query(_feedback_partition(tenant), between=behind, page_size=limit), limit)
+        noted = islice(self._patient.query(_feedback_partition(tenant), between=behind, page_size=limit), limit)
         ids = [item["SK"] for item in noted]
         found = [self.receipt(tenant, each, now_s) for each in ids]
         return [each for each in found if each is not None], ids[-1] if len(ids) == limit else None
@@ -192,7 +172,7 @@ class DynamoDbReceipts:
 
         So what is cut off in between is found again.  The items of other documents go with their time.
         """
-        table, gone = self._table, 0
+        table, gone = self._patient, 0
         for pointer in list(table.query(_document_partition(key))):
             place = (_partition(key.tenant), pointer["SK"])
             gone += table.get(place) is not None
@@ -203,7 +183,7 @@ class DynamoDbReceipts:
 
     def forget_all_receipts(self, tenant: str) -> int:
         """Remove the tenant's receipts, each after the items of its documents."""
-        table, gone = self._table, 0
+        table, gone = self._patient, 0
         for item in list(table.query(_partition(tenant))):
             for key in _receipt(tenant, item).documents:
                 table.delete((_document_partition(key), item["SK"]))
@@ -211,10 +191,6 @@ class DynamoDbReceipts:
             table.delete((item["PK"], item["SK"]))
             gone += 1
         return gone
-
-    @property
-    def _table(self) -> DynamoDbTable:
-        return DynamoDbTable(self._name, self._given, service="telemetry")
 
 
 def _put_all(table: DynamoDbTable, items: list[Item]) -> None:
@@ -279,29 +255,12 @@ CREDENTIAL = "c/"  # an attribute a credential; without it one could be called P
 KEPT_WINDOWS = 10
 
 
-class DynamoDbRequestCounts:
-    """RequestCounts in one table, by default over a client that gives up quickly.
-
-    Args:
-        table: The table's name.
-        client: A low-level DynamoDB client.
-    """
-
-    def __init__(self, table: str, client: AwsClient = None) -> None:
-        self._name = table
-        self._given = client
+class DynamoDbRequestCounts(TelemetryTable):
+    """RequestCounts in one table."""
 
     def add_requests(self, tenant: str, window: int, counts: Mapping[str, int]) -> dict[str, int]:
-        names = {f"#n{place}": f"{CREDENTIAL}{credential}" for place, credential in enumerate(counts)}
-        adds = ", ".join(f"#n{place} :n{place}" for place in range(len(counts)))
-        values = {f":n{place}": count for place, count in enumerate(counts.values())}
-        request = {
-            "UpdateExpression": f"SET #expires_at = :expires_at ADD {adds}",
-            "ExpressionAttributeNames": {"#expires_at": "expires_at", **names},
-            "ExpressionAttributeValues": encode({":expires_at": (window + KEPT_WINDOWS) * WINDOW_S, **values}),
-        }
-        table = DynamoDbTable(self._name, self._given or quick_client("dynamodb"), service="telemetry")
-        item = table.conditional((f"L#{tenant}", str(window)), request).item or {}
+        named = {f"{CREDENTIAL}{credential}": count for credential, count in counts.items()}
+        item = self._table.add((f"L#{tenant}", str(window)), named, (window + KEPT_WINDOWS) * WINDOW_S)
         return {
             name.removeprefix(CREDENTIAL): int(count) for name, count in item.items() if name.startswith(CREDENTIAL)
         }
@@ -340,11 +299,8 @@ _FREE = "attribute_not_exists(PK) OR expires_at <= :now"
 _LEFT = "(fingerprint = :fingerprint AND attribute_not_exists(reply) AND lease_until <= :now)"
 
 
-class DynamoDbStoredReplies:
+class DynamoDbStoredReplies(TelemetryTable):
     """StoredReplies in one table."""
-
-    def __init__(self, table: str, client: AwsClient = None) -> None:
-        self._table = DynamoDbTable(table, client, service="telemetry")
 
     def begin(
         self, tenant: str, key: str, fingerprint: str, *, now_s: float, lease_s: float, keep_s: float
@@ -356,12 +312,8 @@ class DynamoDbStoredReplies:
             ":lease": int(now_s + lease_s),
             ":expires": int(now_s + keep_s),
         }
-        request = {
-            "UpdateExpression": f"SET {_BEGUN} REMOVE reply",
-            "ConditionExpression": f"{_FREE} OR {_LEFT}",
-            "ExpressionAttributeValues": encode(values),
-        }
-        outcome = self._table.conditional(_reply_key(tenant, key), request)
+        update, condition = f"SET {_BEGUN} REMOVE reply", f"{_FREE} OR {_LEFT}"
+        outcome = self._patient.conditional(_reply_key(tenant, key), update, condition, values=values)
         if outcome.won:
             return None
         item = outcome.item or {}
@@ -369,15 +321,11 @@ class DynamoDbStoredReplies:
         return StoredReply(str(item.get("fingerprint", "")), None if body is None else json.loads(body))
 
     def finish(self, tenant: str, key: str, body: Mapping[str, Any]) -> None:
-        request = {
-            "UpdateExpression": "SET reply = :reply",
-            "ConditionExpression": "attribute_exists(PK)",
-            "ExpressionAttributeValues": encode({":reply": json.dumps(body)}),
-        }
-        self._table.conditional(_reply_key(tenant, key), request)
+        update, values = "SET reply = :reply", {":reply": json.dumps(body)}
+        self._patient.conditional(_reply_key(tenant, key), update, "attribute_exists(PK)", values=values)
 
     def forget(self, tenant: str, key: str) -> None:
-        self._table.delete(_reply_key(tenant, key))
+        self._patient.delete(_reply_key(tenant, key))
 
 
 def _reply_key(tenant: str, key: str) -> ItemKey:
