@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum, auto
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Status
@@ -12,7 +14,17 @@ from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import DatabaseError, DocumentError, InvalidKeyError
 from ragdrop.ingest.activate import ActivateRevisions
 from ragdrop.ingest.index_revision import CurrentVersions, IndexRevision, ParsedRevision
-from ragdrop.ingest.reconcile_rules import LEASE_S, SETTLE_S, is_older, is_settled, stage_of
+from ragdrop.ingest.reconcile_rules import (
+    ACTIONS,
+    LEASE_S,
+    SETTLE_S,
+    Action,
+    HeadState,
+    head_state,
+    is_older,
+    object_state,
+    stage_of,
+)
 from ragdrop.ingest.write_chunks import Unfinished, WriteParts
 from ragdrop.ports import Claim, ObjectStore, Registry, StoredObject
 from ragdrop.ports.message_queue import Change, Delivery
@@ -20,10 +32,32 @@ from ragdrop.tenants.admission import AdmissionRecords
 from ragdrop.tenants.settings_files import ApplySettings
 
 MAX_STARTS = 5  # how often one delivery begins again because the key changed under it
+MAX_BELOW = 100  # older versions of one document that are looked at
 MAX_REFUSED = 3  # versions that one delivery finds unreadable, before it records so
 
 Work = ParsedRevision | Unfinished
 """What is left to do for a key: a parsed revision to write whole, or a large one to continue part by part."""
+
+
+class Again(Enum):
+    """The key changed meanwhile: it is read again."""
+
+    AGAIN = auto()
+
+
+AGAIN = Again.AGAIN
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A change of a key, the message that brought it, and the versions of the key that could not be read."""
+
+    key: DocumentKey
+    change: Change
+    delivery: Delivery
+    tenant: Tenant
+    deadline: Deadline
+    refused: list[CurrentVersions] = field(default_factory=list)
 
 
 class ReconcileKey:
@@ -49,7 +83,7 @@ class ReconcileKey:
         self._apply_settings = apply_settings
         self._clock = clock
 
-    def __call__(  # noqa: C901
+    def __call__(
         self, key: DocumentKey, change: Change, delivery: Delivery, tenant: Tenant, deadline: Deadline
     ) -> Work | None:
         """The work that is left; None where the registry agrees with the bucket.
@@ -57,64 +91,82 @@ class ReconcileKey:
         Raises:
             DependencyError: A dependency did not answer, or the key changed all the time.
         """
-        refused: list[CurrentVersions] = []
+        case = _Case(key, change, delivery, tenant, deadline)
         for _ in range(MAX_STARTS):
-            current = self._look(key)
-            head = self._registry.head(key)
+            current, head = self._look(key), self._registry.head(key)
             if head is not None and is_older(change.sequencer, than=head.sequencer):
                 return None
-            if current is None:
-                if self._removed(key, head, change, tenant, deadline):
-                    return None
-                continue
-            if head is not None and head.status is Status.STAGED and _is_promoted(head, tenant):
-                self._go_live(head, tenant, deadline)  # first, as a claim would take it back to what was live before
-                if _claimed_for(head, current):
-                    return None
-                continue
-            found, stage = self._first_due(key, current, head, tenant, refused)
-            claim = self._claim_for(found, change, delivery, stage)
-            settled = is_settled(
-                head,
-                version_id=claim.version_id,
-                sidecar_version_id=claim.sidecar_version_id,
-                message_id=claim.message_id,
-                now_s=claim.now_s,
-            )
-            if head is not None and head.status is Status.PENDING and _claimed_for(head, found):
-                begun = self._write_parts.find(head, tenant, delivery, change.handed_over, running=settled)
-                if begun is not None:
-                    return begun
-            if settled:
-                if head is not None and head.live_revision == head.revision and head.message_id == delivery.message_id:
-                    self._live.clean(key, tenant, deadline)  # it was activated, and cut off before its own clean-up
-                if found is not current:
-                    raise DatabaseError("a version below one that waits is being indexed", service="registry")
-                return None
-            claimed = self._registry.claim(key, head, claim)
-            if claimed is None:
-                continue
-            now = self._look(key)
-            if now is None or now.versions != current.versions:
-                continue  # it changed between the look and the claim: another claim would not see that
-            try:
-                if key.problem is not None:
-                    raise InvalidKeyError(f"{key.problem}: copy the object to another key and delete this one")
-                if key.is_settings:
-                    if self._apply_settings(claimed, found.document, tenant):
-                        return None
-                    continue
-                work = self._index_revision.prepare(claimed, found, tenant, deadline, first=head is None)
-            except DocumentError as exc:
-                if is_unknown(head) and self._live.keeps_last_good(key, tenant) and len(refused) < MAX_REFUSED:
-                    refused.append(found)
-                    if self._due.below(key, found, tenant) is not None:
-                        continue
-                self._live.refuse(key, claimed.revision, exc, delivery.receives, tenant, deadline)
-                return None
-            if work is not None:
-                return work
+            done = self._act(case, current, head)
+            if done is not AGAIN:
+                return done
         raise DatabaseError("the key kept changing while it was read", service="registry")
+
+    def _act(self, case: _Case, current: CurrentVersions | None, head: Head | None) -> Work | Again | None:
+        """Do what the table says; what changed meanwhile is read again."""
+        now_s = self._clock()
+        state = head_state(head, promoted=case.tenant.promoted, message_id=case.delivery.message_id, now_s=now_s)
+        found, stage = current, None
+        if current is not None and state is not HeadState.PROMOTED:
+            found, stage = self._first_due(case, current, head)
+        action = ACTIONS[state][object_state(head, None if found is None else found.versions)]
+        if found is None or current is None:
+            return self._remove(case, head)
+        if head is not None and action is Action.GO_LIVE:
+            return self._go_live(case, current, head)
+        if head is not None and action in {Action.CONTINUE, Action.TAKE_OVER}:
+            running = action is Action.TAKE_OVER
+            begun = self._write_parts.find(head, case.tenant, case.delivery, case.change.handed_over, running=running)
+            if begun is not None:
+                return begun
+            action = Action.LEAVE if running else Action.CLAIM
+        if head is not None and action is Action.LEAVE:
+            self._leave(case, head, is_current=found is current)
+            return None
+        return self._claim(case, head, current, found, self._claim_for(case, found, stage, now_s))
+
+    def _leave(self, case: _Case, head: Head, *, is_current: bool) -> None:
+        """Finish the clean-up of a message that was cut off after its activation.
+
+        Raises:
+            DatabaseError: A version below the current one is being indexed: the message comes again for the current.
+        """
+        if head.live_revision == head.revision and head.message_id == case.delivery.message_id:
+            self._live.clean(case.key, case.tenant, case.deadline)
+        if not is_current:
+            raise DatabaseError("a version below one that waits is being indexed", service="registry")
+
+    def _claim(
+        self, case: _Case, head: Head | None, current: CurrentVersions, found: CurrentVersions, claim: Claim
+    ) -> Work | Again | None:
+        """Claim a revision and begin it; again where another worker was faster, or the object changed meanwhile."""
+        claimed = self._registry.claim(case.key, head, claim)
+        now = None if claimed is None else self._look(case.key)
+        if claimed is None or now is None or now.versions != current.versions:
+            return AGAIN  # a change between the look and the claim is seen by no other claim
+        try:
+            return self._begin(case, claimed, found, first=head is None)
+        except DocumentError as exc:
+            return self._refuse(case, head, claimed, found, exc)
+
+    def _begin(self, case: _Case, claimed: Head, found: CurrentVersions, *, first: bool) -> Work | Again | None:
+        if case.key.problem is not None:
+            raise InvalidKeyError(f"{case.key.problem}: copy the object to another key and delete this one")
+        if case.key.is_settings:
+            return None if self._apply_settings(claimed, found.document, case.tenant) else AGAIN
+        work = self._index_revision.prepare(claimed, found, case.tenant, case.deadline, first=first)
+        return AGAIN if work is None else work
+
+    def _refuse(
+        self, case: _Case, head: Head | None, claimed: Head, found: CurrentVersions, exc: DocumentError
+    ) -> Again | None:
+        """Record the failure; where the registry was lost, look for a readable version below first."""
+        keeps = is_unknown(head) and self._live.keeps_last_good(case.key, case.tenant)
+        if keeps and len(case.refused) < MAX_REFUSED:
+            case.refused.append(found)
+            if self._due.below(case.key, found, case.tenant) is not None:
+                return AGAIN
+        self._live.refuse(case.key, claimed.revision, exc, case.delivery.receives, case.tenant, case.deadline)
+        return None
 
     def _look(self, key: DocumentKey) -> CurrentVersions | None:
         """What the bucket holds now of *key*; a sidecar without its document is nothing, and so is an empty folder."""
@@ -126,64 +178,48 @@ class ReconcileKey:
         return CurrentVersions(document, sidecar)
 
     def _first_due(
-        self,
-        key: DocumentKey,
-        current: CurrentVersions,
-        head: Head | None,
-        tenant: Tenant,
-        refused: Sequence[CurrentVersions],
+        self, case: _Case, current: CurrentVersions, head: Head | None
     ) -> tuple[CurrentVersions, str | None]:
-        """What to index now, and the stage that it waits in.
+        """The version to index now, and the stage that it waits in.
 
         Where the registry lost the document, what answered below a version that waits, or cannot be read, comes first.
         The key then differs from the bucket still, and the next message brings the current version.
         """
-        stage = self._due.stage(key, current.document, head, tenant)
-        waits = stage is not None and is_unknown(head)
-        below = self._due.below(key, refused[-1] if refused else current, tenant) if refused or waits else None
+        stage = self._due.stage(case.key, current.document, head, case.tenant)
+        below = None
+        if case.refused or (stage is not None and is_unknown(head)):
+            below = self._due.below(case.key, case.refused[-1] if case.refused else current, case.tenant)
         return (current, stage) if below is None else (below, None)
 
-    def _go_live(self, head: Head, tenant: Tenant, deadline: Deadline) -> None:
+    def _go_live(self, case: _Case, current: CurrentVersions, head: Head) -> Again | None:
         """Activate what waits in a stage that was promoted, once every search counts it anyway.
 
         Raises:
             DatabaseError: It was promoted this minute: the message comes again.
         """
-        if self._clock() < tenant.promoted[f"{head.key.vault}/{head.stage}"] + SETTLE_S:
+        if self._clock() < case.tenant.promoted[f"{head.key.vault}/{head.stage}"] + SETTLE_S:
             raise DatabaseError("the stage was promoted this minute: its documents wait", service="registry")
-        self._live.go_live(head, tenant, deadline)
+        self._live.go_live(head, case.tenant, case.deadline)
+        return None if (head.version_id, head.sidecar_version_id) == current.versions else AGAIN
 
-    def _claim_for(self, found: CurrentVersions, change: Change, delivery: Delivery, stage: str | None) -> Claim:
-        now_s = self._clock()
+    def _claim_for(self, case: _Case, found: CurrentVersions, stage: str | None, now_s: float) -> Claim:
         etags = found.document.etag, found.sidecar.etag if found.sidecar else None
-        return Claim(
-            *found.versions, delivery.message_id, now_s + LEASE_S, change.sequencer, now_s, *etags, stage=stage
-        )
+        message_id, sequencer = case.delivery.message_id, case.change.sequencer
+        return Claim(*found.versions, message_id, now_s + LEASE_S, sequencer, now_s, *etags, stage=stage)
 
-    def _removed(self, key: DocumentKey, head: Head | None, change: Change, tenant: Tenant, deadline: Deadline) -> bool:
-        """Write a tombstone for *key*; False where another worker was faster and the key must be looked at again."""
+    def _remove(self, case: _Case, head: Head | None) -> Again | None:
+        """Write a tombstone; again where another worker was faster."""
         tombstone = head
         if head is not None and head.status is not Status.DELETED:
-            tombstone = self._registry.tombstone(key, head, change.sequencer, self._clock())
+            tombstone = self._registry.tombstone(case.key, head, case.change.sequencer, self._clock())
             if tombstone is None:
-                return False
-            self._live.count(tenant, key, head)
-        if key.is_settings:
-            self._apply_settings.remove(key, tombstone.revision if tombstone else None)
+                return AGAIN
+            self._live.count(case.tenant, case.key, head)
+        if case.key.is_settings:
+            self._apply_settings.remove(case.key, tombstone.revision if tombstone else None)
         if tombstone is not None:
-            self._live.clean(key, tenant, deadline)
-        return True
-
-
-def _is_promoted(head: Head, tenant: Tenant) -> bool:
-    return f"{head.key.vault}/{head.stage}" in tenant.promoted
-
-
-def _claimed_for(head: Head, found: CurrentVersions) -> bool:
-    return (head.version_id, head.sidecar_version_id) == found.versions
-
-
-MAX_BELOW = 100  # older versions of one document that are looked at
+            self._live.clean(case.key, case.tenant, case.deadline)
+        return None
 
 
 class DueVersions:

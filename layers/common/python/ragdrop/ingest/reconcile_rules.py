@@ -1,6 +1,9 @@
-"""Rules of reconciliation: when to act, when to leave a key alone, what is superseded. Pure."""
+"""Rules of reconciliation: what to do in which state, what is superseded, when to try again. Pure."""
 
 from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from enum import Enum, auto
 
 from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.history import STAGE, WAITING
@@ -28,19 +31,82 @@ def is_older(sequencer: str | None, than: str | None) -> bool:
     return int(sequencer.ljust(width, "0") or "0", 16) < int(than.ljust(width, "0") or "0", 16)
 
 
-def is_settled(
-    head: Head | None, *, version_id: str, sidecar_version_id: str | None, message_id: str, now_s: float
-) -> bool:
-    """Whether nothing is left to do for these versions: they are live, or another message is at work on them."""
+class HeadState(Enum):
+    """What the registry says of a document."""
+
+    NONE = auto()  # nothing: it is new, or the registry was lost
+    DELETED = auto()
+    FAILED = auto()
+    PENDING = auto()  # claimed by this message, or its lease is over
+    LEASED = auto()  # claimed by another message, which is at work
+    STAGED = auto()
+    PROMOTED = auto()  # staged, and its stage was promoted
+    INDEXED = auto()
+
+
+class ObjectState(Enum):
+    """What the bucket holds, next to what the head is of."""
+
+    GONE = auto()
+    SAME = auto()  # the versions that the head is of
+    OTHER = auto()
+
+
+class Action(Enum):
+    """What makes registry and bucket agree."""
+
+    LEAVE = auto()  # they agree
+    REMOVE = auto()  # write the tombstone, remove what can never answer again
+    GO_LIVE = auto()  # activate what waits
+    CONTINUE = auto()  # from the checkpoint; claim where there is none
+    TAKE_OVER = auto()  # from a checkpoint that was handed over; leave where there is none
+    CLAIM = auto()  # index the versions in the bucket
+
+
+# fmt: off
+ACTIONS: Mapping[HeadState, Mapping[ObjectState, Action]] = {
+    head: dict(zip(ObjectState, actions, strict=True))
+    for head, actions in {
+        #                    GONE           SAME              OTHER
+        HeadState.NONE:     (Action.REMOVE, Action.CLAIM,     Action.CLAIM),
+        HeadState.DELETED:  (Action.REMOVE, Action.CLAIM,     Action.CLAIM),
+        HeadState.FAILED:   (Action.REMOVE, Action.CLAIM,     Action.CLAIM),
+        HeadState.PENDING:  (Action.REMOVE, Action.CONTINUE,  Action.CLAIM),
+        HeadState.LEASED:   (Action.REMOVE, Action.TAKE_OVER, Action.CLAIM),
+        HeadState.STAGED:   (Action.REMOVE, Action.LEAVE,     Action.CLAIM),
+        HeadState.PROMOTED: (Action.REMOVE, Action.GO_LIVE,   Action.GO_LIVE),
+        HeadState.INDEXED:  (Action.REMOVE, Action.LEAVE,     Action.CLAIM),
+    }.items()
+}
+# fmt: on
+"""The whole of reconciling: state of the head x state of the object -> what to do.
+
+A promoted document goes live first, even where another version is there by now: a claim would take it back to what was
+live before.
+"""
+
+
+def head_state(head: Head | None, *, promoted: Collection[str], message_id: str, now_s: float) -> HeadState:
+    """The state of *head* for the message *message_id*; *promoted* are the tenant's promoted stages."""
     if head is None:
-        return False
-    wanted = (version_id, sidecar_version_id)
-    if head.status is Status.INDEXED and (head.live_version_id, head.live_sidecar_version_id) == wanted:
-        return head.live_revision == head.revision
-    if head.status is Status.STAGED:
-        return (head.version_id, head.sidecar_version_id) == wanted
-    running = head.status is Status.PENDING and head.lease_until_s > now_s and head.message_id != message_id
-    return running and (head.version_id, head.sidecar_version_id) == wanted
+        return HeadState.NONE
+    if head.status is Status.STAGED and f"{head.key.vault}/{head.stage}" in promoted:
+        return HeadState.PROMOTED
+    if head.status is Status.PENDING and head.lease_until_s > now_s and head.message_id != message_id:
+        return HeadState.LEASED
+    return HeadState[head.status.name]
+
+
+def object_state(head: Head | None, versions: tuple[str, str | None] | None) -> ObjectState:
+    """The state of an object and its sidecar with these S3 versions; None where there is no object."""
+    if versions is None:
+        return ObjectState.GONE
+    if head is None:
+        return ObjectState.OTHER
+    if head.status is Status.INDEXED:
+        live = head.live_version_id, head.live_sidecar_version_id
+        return ObjectState.SAME if live == versions and head.live_revision == head.revision else ObjectState.OTHER
+    return ObjectState.SAME if (head.version_id, head.sidecar_version_id) == versions else ObjectState.OTHER
 
 
 def stage_of(found: StoredObject, head: Head | None, *, admission: bool) -> str | None:
