@@ -29,7 +29,7 @@ SCHEMA_VERSION = 1  # raised when the index's fields change: old and new then ha
 class ChunkingPlan:
     """Sizes of chunks in tokens of the embedding model; code has its own.
 
-    `window_tokens` is what the model reads of a passage; 0 where nobody noted it: then `max_tokens` is the most.
+    `window_tokens` is what the model reads of a passage; 0 if it is unknown: then `max_tokens` is the limit.
     """
 
     max_tokens: int = 512
@@ -53,11 +53,7 @@ class ChunkingPlan:
         return cls(size, _overlap(size, overlap), code, _overlap(code, overlap), window_tokens)
 
     def with_sizes(self, tokens: int | None, overlap: int | None) -> ChunkingPlan:
-        """This plan with other sizes where they are given, never over the model's window.
-
-        >>> ChunkingPlan(240, 24, 240, 24, window_tokens=240).with_sizes(100, None).sizes_for("chat")
-        'text 100/10'
-        """
+        """This plan with the sizes that are given, never over the model's window."""
         if tokens is None and overlap is None:
             return self
         limit = self.window_tokens or self.max_tokens
@@ -67,7 +63,7 @@ class ChunkingPlan:
         return ChunkingPlan(sizes[0], _overlap(sizes[0], overlap), sizes[1], _overlap(sizes[1], overlap), limit)
 
     def sizes_for(self, content_type: str) -> str:
-        """What text of *content_type* is cut by, as it is noted with its chunks.
+        """The sizes for text of *content_type*, as they are stored with its chunks.
 
         >>> ChunkingPlan().sizes_for("code"), ChunkingPlan().sizes_for("chat")
         ('code 256/25', 'text 512/50')
@@ -77,23 +73,19 @@ class ChunkingPlan:
         return f"text {self.max_tokens}/{self.overlap_tokens}"
 
     def made(self, sizes: str) -> bool:
-        """Whether chunks noted with *sizes* are as this plan makes them.
-
-        >>> ChunkingPlan().made("code 256/25"), ChunkingPlan(240, 24).made("text 512/50")
-        (True, False)
-        """
+        """Whether chunks with the stored *sizes* are as this plan makes them."""
         return sizes == self.sizes_for(sizes.partition(" ")[0])
 
 
-def _overlap(size: int, wanted: int | None) -> int:
-    return min(size // 10, 50) if wanted is None else min(wanted, size // 2)
+def _overlap(size: int, requested: int | None) -> int:
+    return min(size // 10, 50) if requested is None else min(requested, size // 2)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSettings:
-    """What the last valid settings file of a tenant or a vault says; no values after it was deleted.
+    """The values of the last valid settings file of a tenant or a vault; none after it was deleted.
 
-    `revision` is the one of the file's head that wrote it: an older one never replaces a newer one.
+    `revision` is that of the file's head: an older one never replaces a newer one.
     """
 
     values: Mapping[str, Any]
@@ -105,8 +97,8 @@ class StoredSettings:
 class ActiveIndex:
     """The index that answers for a tenant: its concrete name and how its vectors and chunks were made.
 
-    `routes` is the number of routing values a tenant is spread over (docs/opensearch.md), 1 to 64.  `titled` says that
-    chunks are embedded with title and headings; indexes of older versions are not.
+    A tenant is spread over `routes` routing values (docs/opensearch.md), 1 to 64.  If `titled`, chunks are embedded
+    with title and headings; indexes of older versions are not.
     """
 
     name: str
@@ -117,18 +109,18 @@ class ActiveIndex:
 
     @property
     def engine(self) -> Engine:
-        """Which kind of index it is."""
+        """The kind of index."""
         return engine_of(self.name)
 
     @property
     def make(self) -> tuple[EmbeddingSpace, ChunkingPlan, bool, Engine]:
-        """What two indexes of one kind with the same vectors of the same chunks have in common, but for their names."""
+        """What is equal for two indexes of one kind with the same vectors of the same chunks."""
         return self.space, self.chunking, self.titled, self.engine
 
 
 @dataclass(frozen=True, slots=True)
 class IndexRef:
-    """One tenant's part of one concrete index: what every call to a ChunkIndex names."""
+    """One tenant's part of one concrete index, named by every call to a ChunkIndex."""
 
     tenant: str
     name: str
@@ -138,10 +130,10 @@ class IndexRef:
 
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    """What a tenant may use; None is no limit.
+    """The limits of a tenant; None is no limit.
 
-    `per_minute` bounds the requests of all its credentials together, `key_per_minute` those of each one alone;
-    `daily_tokens` the tokens of chat models and `daily_documents` the documents written over HTTP, of a day in UTC.
+    `per_minute` limits the requests of all its credentials together, `key_per_minute` those of each; `daily_tokens` the
+    tokens of chat models and `daily_documents` the documents written over HTTP, in a day (UTC).
     """
 
     per_minute: int | None = None
@@ -150,31 +142,27 @@ class RateLimits:
     daily_documents: int | None = None
 
     def checked(self) -> RateLimits:
-        """These limits, if they may be set.
+        """These limits, if they are valid.
 
         Raises:
             InvalidParamsError: A limit is not in 1 to 1,000,000, of a day not in 1 to 10^12.
-
-        >>> RateLimits(600, 60).checked().any
-        True
         """
         for name, value in asdict(self).items():
             most = MAX_PER_DAY if name.startswith("daily_") else MAX_PER_MINUTE
             if value is not None and not 1 <= value <= most:
                 allowed = f"1 to {most}"
-                raise InvalidParamsError(
-                    f"{name} {value} is not in {allowed}", field=name, value=value, allowed=allowed
-                )
+                message = f"{name} {value} is not in {allowed}"
+                raise InvalidParamsError(message, field=name, value=value, allowed=allowed)
         return self
 
     @property
     def any(self) -> bool:
-        """Whether there is a limit at all."""
+        """Whether there is a limit."""
         return self != NO_RATES
 
     @property
     def of_a_minute(self) -> bool:
-        """Whether there is a limit of requests: without one they are not counted."""
+        """Whether requests have a limit: without one they are not counted."""
         return self.per_minute is not None or self.key_per_minute is not None
 
 
@@ -185,14 +173,12 @@ NO_RATES = RateLimits()
 class Tenant:
     """The registry's item of a tenant.
 
-    `documents` and `chunks` are counters of what is live; `generation` rises with every batch that changed something.
-    While a reindex runs, `building` is the index to come; after the switch `previous` is the one that answered before,
-    until it is dropped.  `moves` counts these changes: each is a write conditional on it.  `calibration` is the last
-    fit, of whatever embedding space: `shipped_calibrations.in_force` says what holds.  `settings` holds what the
-    settings files say, by vault; the tenant's own by an empty name.  `doc_types` are `vault/doc_type` of all
-    documents that were ever live.  `rates` bounds its requests.  `counted` has the live documents
-    and chunks of each vault.  `promoted` has the stages that count for every search
-    until all that waits in them is live, `vault/stage`, with seconds since 1970.
+    `documents` and `chunks` count what is live, `counted` does so by vault; `generation` rises with every batch that
+    changed something.  While a reindex runs, `building` is the next index; after the switch `previous` is the former
+    one until it is dropped; `moves` counts these changes, and each is conditional on it.  `calibration` is the last
+    fit, of any embedding space: `shipped_calibrations.in_force` decides.  `settings` has the settings files by vault,
+    the tenant's own under an empty name.  `doc_types` are `vault/doc_type` of all documents that were ever live.
+    `promoted` has the stages, `vault/stage`, that every search reads until they are live, with seconds since 1970.
     """
 
     name: str
@@ -214,7 +200,7 @@ class Tenant:
     counted: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def count_in(self, vaults: Collection[str]) -> tuple[int | None, int | None]:
-        """Live documents and chunks in *vaults*, in all where it is empty; None while a vault's are not known.
+        """Live documents and chunks in *vaults*, in all if it is empty; None while those of a vault are unknown.
 
         >>> tenant = Tenant("acme", None, documents=3, chunks=9, counted={"team": (1, 4), "hr": (2, 5)})
         >>> tenant.count_in(["team"]), tenant.count_in([]), tenant.count_in(["none"])
@@ -228,12 +214,12 @@ class Tenant:
         return sum(documents for documents, _ in found), sum(chunks for _, chunks in found)
 
     def settings_of(self, vault: str | None) -> Mapping[str, Any]:
-        """What the settings file of *vault*, or of the tenant where it is None, says; empty where there is none."""
-        kept = self.settings.get(vault or "")
-        return {} if kept is None else kept.values
+        """The values of the settings file of *vault*, of the tenant if it is None; empty if there is none."""
+        stored = self.settings.get(vault or "")
+        return {} if stored is None else stored.values
 
     def doc_types_in(self, vaults: Collection[str]) -> list[str]:
-        """The doc_types that a query to *vaults* may name: those of their documents, and those that settings list.
+        """The doc_types that a query to *vaults* may name: those of their documents, and those of settings files.
 
         >>> Tenant("acme", None, doc_types=("hr/contract", "team/a/b")).doc_types_in(["team"])
         ['a/b']
@@ -244,12 +230,12 @@ class Tenant:
 
     @property
     def settings_revision(self) -> str:
-        """Changes whenever a settings file of the tenant or of a vault does.
+        """A text that differs after each change of a settings file of the tenant or of a vault.
 
         >>> Tenant("acme", None, settings={"team": StoredSettings({}, 7)}).settings_revision
         'team:7'
         """
-        return ",".join(f"{name}:{kept.revision}" for name, kept in sorted(self.settings.items()))
+        return ",".join(f"{name}:{stored.revision}" for name, stored in sorted(self.settings.items()))
 
     @property
     def index(self) -> IndexRef:
@@ -258,7 +244,7 @@ class Tenant:
 
     @property
     def targets(self) -> tuple[ActiveIndex, ...]:
-        """The indexes that every revision is written to: from a reindex's start until the old one is dropped, both."""
+        """The indexes that every revision is written to; from a reindex until the old one is dropped, both."""
         return tuple(index for index in (self.active, self.building, self.previous) if index is not None)
 
     def part_of(self, index: ActiveIndex) -> IndexRef:
@@ -268,9 +254,9 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key as the registry keeps it: by the SHA-256 of its secret, never the secret.
+    """A key as it is stored: the SHA-256 of its secret, never the secret.
 
-    `lifetime_s` is how long it was made for, None for ever; `label` says what it is for.
+    `lifetime_s` is its intended lifetime, None for ever; `label` its purpose.
     """
 
     sha256: str
@@ -285,11 +271,11 @@ class ApiKey:
 
     @property
     def id(self) -> str:
-        """What operators call it: the first twelve digits of its hash, which open nothing."""
+        """Its name for operators: the first twelve digits of its hash, which open nothing."""
         return self.sha256[:KEY_ID_DIGITS]
 
     def state(self, now_s: float) -> KeyState:
-        """Whether it opens anything at *now_s* (seconds since 1970).
+        """Its state at *now_s* (seconds since 1970).
 
         >>> ApiKey("99f3", "acme", "reader", expires_at_s=60).state(60)
         'expired'
@@ -301,9 +287,9 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: the tenant and rights that the credential gives.  An empty `vaults` means all.
+    """The tenant and the rights of a credential.  An empty `vaults` means all.
 
-    `credential` tells credentials of a tenant apart, for counting; it is no secret.  `label` says what it is for.
+    `credential` distinguishes the credentials of a tenant, for counting; it is no secret.  `label` is its purpose.
     """
 
     tenant: str
@@ -314,7 +300,7 @@ class Caller:
 
     @property
     def writer(self) -> str:
-        """What the record of the past calls whoever writes: the credential's label, or the credential, in plain ASCII.
+        """The writer's name in the record of the past: the credential's label, or the credential, in plain ASCII.
 
         >>> Caller("acme", "writer", credential="99f3", label="nightly sync").writer
         'nightly sync'
@@ -323,25 +309,17 @@ class Caller:
         return (name or self.credential).encode("ascii", "replace").decode()[:MAX_WRITER]
 
     def may_see(self, vault: str) -> bool:
-        """Whether the credential's scope holds *vault*.
-
-        >>> Caller("acme", "reader", ("team",)).may_see("hr")
-        False
-        """
+        """Whether *vault* is in the credential's scope."""
         return not self.vaults or vault in self.vaults
 
 
 def key_hash(secret: str) -> str:
-    """SHA-256 of a key's secret in hex: what is stored and looked up.
-
-    >>> key_hash("rd_example")[:8]
-    '99f3eaf7'
-    """
+    """SHA-256 of a key's secret in hex, under which the key is stored."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def index_name(space: EmbeddingSpace, engine: Engine, *, build: int = 1) -> str:
-    """The concrete name of an index for *space*; *build* tells two of the same space apart (a reindex makes the next).
+    """The concrete name of an index for *space*; each reindex of a space makes the next *build*.
 
     >>> index_name(EmbeddingSpace("nomic-ai/Nomic Embed", 768), "opensearch")
     'ragdrop-v1-nomic-ai-nomic-embed-768-1'
@@ -351,7 +329,7 @@ def index_name(space: EmbeddingSpace, engine: Engine, *, build: int = 1) -> str:
 
 
 def engine_of(name: str) -> Engine:
-    """Which kind of index a name is of.
+    """The kind of index that has this name.
 
     >>> engine_of("bucket-v1-nomic-768-1"), engine_of("ragdrop-v1-nomic-768-1")
     ('bucket', 'opensearch')

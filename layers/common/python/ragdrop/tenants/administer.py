@@ -1,4 +1,4 @@
-"""Administer tenants and keys, for operators only."""
+"""Tenants and keys, for operators only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ MAX_LABEL = 100
 
 
 class AdministerTenants:
-    """Makes, changes and lists tenants and keys."""
+    """Creates, changes and lists tenants and keys.
+
+    A method that names a tenant or a key raises InvalidParamsError if there is none.
+    """
 
     def __init__(self, registry: Registry, seed: ActiveIndex, *, clock: Callable[[], float]) -> None:
         self._registry = registry
@@ -26,7 +29,7 @@ class AdministerTenants:
         self._clock = clock
 
     def create_tenant(self, name: str, *, enabled: bool = True, build: int = 1) -> Tenant:
-        """A new tenant on the index that the environment seeds, or on its *build* that a reindex made before.
+        """Create a tenant on the index that the settings seed, or on its *build* that an earlier reindex made.
 
         Raises:
             InvalidParamsError: The name is not allowed.
@@ -40,28 +43,20 @@ class AdministerTenants:
         return tenant
 
     def set_enabled(self, name: str, *, enabled: bool) -> Tenant:
-        """Let a tenant's credentials open something, or nothing: seen everywhere after 5 seconds.  As it was before.
-
-        Raises:
-            InvalidParamsError: No such tenant.
-        """
+        """Enable or disable a tenant's credentials, everywhere within 5 seconds; return the tenant as it was."""
         tenant = self._tenant(name)
         self._registry.set_enabled(name, enabled=enabled)
         return tenant
 
     def rates(self, name: str) -> RateLimits:
-        """What bounds a tenant's requests.
-
-        Raises:
-            InvalidParamsError: No such tenant.
-        """
+        """The limits of a tenant."""
         return self._tenant(name).rates
 
     def set_rates(self, name: str, rates: RateLimits) -> None:
-        """Bound a tenant's requests a minute: seen everywhere after 5 seconds.
+        """Limit a tenant, everywhere within 5 seconds.
 
         Raises:
-            InvalidParamsError: No such tenant, or a limit out of range.
+            InvalidParamsError: A limit is out of range.
         """
         self._tenant(name)
         self._registry.set_rates(name, rates.checked())
@@ -75,17 +70,17 @@ class AdministerTenants:
         lifetime_s: int | None = None,
         label: str = "",
     ) -> tuple[str, ApiKey]:
-        """A new key: its secret (32 random bytes, shown only now) and what is stored of it.
+        """Create a key; return its secret (32 random bytes, shown only now) and what is stored of it.
 
         Args:
             tenant: The tenant that it opens.
             role: What it may do.
-            vaults: All that it may see; empty means every vault.
+            vaults: Those that it may see; empty means all.
             lifetime_s: Seconds until it expires; None means never.
-            label: What it is for, up to 100 printable characters.
+            label: Its purpose, up to 100 printable characters.
 
         Raises:
-            InvalidParamsError: No such tenant, an unknown role, or a label that is not allowed.
+            InvalidParamsError: The role is unknown, or the label is not allowed.
         """
         if role not in ROLES:
             raise InvalidParamsError(
@@ -112,26 +107,22 @@ class AdministerTenants:
         return secret, key
 
     def keys(self, tenant: str) -> list[ApiKey]:
-        """A tenant's keys, by the time they were made.
-
-        Raises:
-            InvalidParamsError: No such tenant.
-        """
+        """A tenant's keys, by the time of their creation."""
         self._tenant(tenant)
         return self._registry.api_keys(tenant)
 
     def rotate_key(
         self, tenant: str, key_id: str, *, overlap_s: int, lifetime_s: int | None = None
     ) -> tuple[str, ApiKey, ApiKey]:
-        """A new key with the rights of another one, which goes on for *overlap_s* seconds.
+        """Create a key with the rights of another one, which stays valid for *overlap_s* seconds.
 
-        Without *lifetime_s* it lives as long as the other was made for.
+        Without *lifetime_s* it has the lifetime of the other.
 
         Returns:
             The new secret, the new key, and the other one as it is now.
 
         Raises:
-            InvalidParamsError: There is no such key, or several begin like that, or it opens nothing any more.
+            InvalidParamsError: The other key is expired or revoked.
         """
         old = self.find_key(tenant, key_id)
         now_s = self._clock()
@@ -146,21 +137,13 @@ class AdministerTenants:
         return secret, new, self.find_key(tenant, old.sha256)
 
     def revoke_key(self, tenant: str, key_id: str) -> ApiKey:
-        """Let a key open nothing, for good: within 60 seconds everywhere.
-
-        Raises:
-            InvalidParamsError: There is no such key, or several begin like that.
-        """
+        """Revoke a key for good, everywhere within 60 seconds."""
         key = self.find_key(tenant, key_id)
         self._registry.revoke_api_key(key.sha256)
         return self.find_key(tenant, key.sha256)
 
     def find_key(self, tenant: str, key_id: str) -> ApiKey:
-        """The tenant's key whose hash begins with *key_id*, of at least eight digits.
-
-        Raises:
-            InvalidParamsError: There is none, or there are several.
-        """
+        """The one key of the tenant whose hash begins with *key_id*, of at least eight digits."""
         keys = self.keys(tenant)
         found = [key for key in keys if key.sha256.startswith(key_id)] if len(key_id) >= MIN_ID_DIGITS else []
         if len(found) != 1:

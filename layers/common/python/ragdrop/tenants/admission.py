@@ -1,4 +1,4 @@
-"""What a vault has let in: a record beside the documents, so that the bucket alone tells live versions from waiting.
+"""Records of what vaults admitted, in the document bucket: without them it would not say which versions wait.
 
 `.admitted/{tenant}/{vault}.json` names no document: ingest acknowledges its events, and a sweep never lists it.
 """
@@ -23,14 +23,14 @@ class Admitted:
 
     Args:
         versions: The version that was promoted last, by path.
-        since: RFC 3339: from then on the vault lets nothing in but through stages; None where it does not.
+        since: RFC 3339: from then on the vault admits versions only through stages; None if it admits all.
     """
 
     versions: Mapping[str, str] = field(default_factory=dict)
     since: str | None = None
 
     def holds(self, path: str, found: StoredObject, *, named: bool) -> bool:
-        """Whether a version may go live: it was promoted, or named no stage and came before the vault asked for one.
+        """Whether a version may go live: it was promoted, or it named no stage and is older than `since`.
 
         >>> found = StoredObject("acme/team/a.md", "v2", "e", 1, "text/plain", "2026-01-02T00:00:00Z")
         >>> Admitted({"a.md": "v2"}).holds("a.md", found, named=True)
@@ -43,37 +43,39 @@ class Admitted:
 
 
 class AdmissionRecords:
-    """Reads and changes the records.  Every method raises ObjectStoreError when S3 does not answer."""
+    """Reads and changes the records.  Every method raises ObjectStoreError if S3 does not answer."""
 
     def __init__(self, documents: ObjectStore) -> None:
         self._documents = documents
 
     def read(self, tenant: str, vault: str) -> Admitted:
-        """The record of a vault; an empty one where there is none."""
+        """The record of a vault; an empty one if there is none."""
         return self._read(tenant, vault)[0]
 
     def promote(self, tenant: str, vault: str, versions: Mapping[str, str]) -> None:
-        """Note which version of each path is let in."""
-        self._change(tenant, vault, lambda held: replace(held, versions={**held.versions, **versions}))
+        """Admit a version of each path."""
+        self._change(tenant, vault, lambda before: replace(before, versions={**before.versions, **versions}))
 
     def begin(self, tenant: str, vault: str, at: str) -> None:
-        """Note since when nothing comes in but through stages, unless that is noted already."""
-        self._change(tenant, vault, lambda held: replace(held, since=held.since or at))
+        """Admit versions only through stages from *at* on, unless an earlier time is recorded."""
+        self._change(tenant, vault, lambda before: replace(before, since=before.since or at))
 
     def end(self, tenant: str, vault: str) -> None:
-        """Note that everything comes in again."""
-        self._change(tenant, vault, lambda held: replace(held, since=None))
+        """Admit every version again."""
+        self._change(tenant, vault, lambda before: replace(before, since=None))
 
     def forget(self, tenant: str, vault: str, path: str) -> None:
         """Forget a document that is removed for good."""
-
-        def without(held: Admitted) -> Admitted:
-            return replace(held, versions={name: each for name, each in held.versions.items() if name != path})
-
-        self._change(tenant, vault, without)
+        self._change(
+            tenant,
+            vault,
+            lambda before: replace(
+                before, versions={name: each for name, each in before.versions.items() if name != path}
+            ),
+        )
 
     def forget_tenant(self, tenant: str) -> int:
-        """Remove the records of all vaults; how many versions of them went."""
+        """Remove the records of all vaults; return how many versions of them."""
         return self._documents.delete_prefix(f"{ADMITTED}/{tenant}/")
 
     def _read(self, tenant: str, vault: str) -> tuple[Admitted, str]:
@@ -98,7 +100,7 @@ class AdmissionRecords:
             except PreconditionFailedError:
                 continue
             return
-        raise ObjectStoreError("the record of promotions kept changing", service="object_store")
+        raise ObjectStoreError("the record of promotions changed too often", service="object_store")
 
 
 def _name(tenant: str, vault: str) -> str:

@@ -24,10 +24,9 @@ STATE_PREFIXES = ("revisions", "texts", "pages", "index")  # each with the tenan
 class TenantReceipt:
     """How much was removed from each place.
 
-    `versions` counts object versions and delete markers of the document bucket; `derived` objects of the state bucket
-    (parsed texts, chunks, vectors, segments, notes); `chunks` those of all its indexes; `documents` and
-    `registry_items` heads with their details, and what the registry kept beside them, keys too; `receipts` those of
-    answers; `telemetry` counts of hours, uses and requests, and vectors of questions.
+    `versions` counts object versions and delete markers of the document bucket, `derived` objects of the state bucket,
+    `chunks` those of all its indexes, `documents` heads, `registry_items` all items of the registry with the keys,
+    `receipts` those of answers, `telemetry` counts of hours, uses and requests, and vectors of questions.
     """
 
     tenant: str
@@ -41,7 +40,7 @@ class TenantReceipt:
 
 
 class DeleteTenant:
-    """Removes tenants.  Nothing can be restored."""
+    """Removes tenants for good."""
 
     def __init__(
         self,
@@ -61,16 +60,16 @@ class DeleteTenant:
         self._telemetry = telemetry
 
     def __call__(self, name: str, deadline: Deadline, *, wait: Callable[[float], None]) -> TenantReceipt:
-        """Disable the tenant, let what is on its way end, then remove everything; cut off, the same call goes on.
+        """Disable the tenant, wait for running work, then remove everything; after a failure the same call continues.
 
         Args:
             name: The tenant.
             deadline: For the index.
-            wait: Waits so many seconds; it is called only where the tenant was enabled until now.
+            wait: Waits so many seconds; called only if the tenant was enabled.
 
         Raises:
             InvalidParamsError: There is no such tenant.
-            DependencyError: A service failed; what was removed before is gone.
+            DependencyError: A service failed; what was removed before stays removed.
         """
         tenant = self._registry.tenant(name)
         if tenant is None:
@@ -90,12 +89,12 @@ class DeleteTenant:
         return TenantReceipt(name, versions, derived, chunks, documents, items, receipts, telemetry)
 
     def _drop(self, tenant: Tenant, deadline: Deadline) -> int:
-        """Remove the tenant's chunks from all indexes that it has, whichever a reindex switched to meanwhile."""
+        """Remove the tenant's chunks from all its indexes, also from one that a reindex has just made active."""
         now = self._registry.tenant(tenant.name) or tenant
         return sum(self._index.drop(now.part_of(target), deadline) for target in now.targets)
 
     def _forget_documents(self, name: str) -> tuple[int, int]:
-        """Forget every document, the deleted ones too: how many, and how many items they had."""
+        """Forget every document, also deleted ones; return how many, and how many items they had."""
         documents = items = 0
         for status in (None, Status.DELETED):
             for heads in head_pages(self._registry, name, status=status, size=PAGE):

@@ -14,10 +14,10 @@ from ragdrop.ports import Registry
 from ragdrop.ports.registry import TokenVerifier, looks_like_token
 from ragdrop.tenants.limits import LimitRequests
 
-KEY_TTL_S = 30.0  # then a key is read anew
-KEY_STALE_S = 30.0  # it serves so long on where the registry does not answer: revoking takes at most a minute
-PAUSE_S = 2.0  # what could not be read is asked for again after so long, not twice in one request
-STALE_S = 60.0  # a tenant's item that was read before serves so long where the registry does not answer
+KEY_TTL_S = 30.0
+KEY_STALE_S = 30.0  # longer if the registry does not answer: a revoked key works for a minute at most
+PAUSE_S = 2.0  # between two attempts to read what could not be read, so that no request tries twice
+STALE_S = 60.0  # longer for a tenant's item, if the registry does not answer
 TENANT_TTL_S = 5.0  # a switch of the active index is seen everywhere after this long
 MAX_CACHED = 1_000
 
@@ -25,50 +25,44 @@ T = TypeVar("T")
 
 
 class _Cache(Generic[T]):
-    """Values for some seconds, at most MAX_CACHED of them; the oldest goes first.
+    """At most MAX_CACHED values for *ttl_s* seconds, *stale_s* longer if they cannot be loaded; oldest first out."""
 
-    A value that could not be loaded again serves on for *stale_s* seconds.
-    """
-
-    def __init__(self, ttl_s: float, clock: Callable[[], float], *, stale_s: float = 0.0) -> None:
+    def __init__(self, ttl_s: float, clock: Callable[[], float], *, stale_s: float) -> None:
         self._ttl_s = ttl_s
         self._stale_s = stale_s
         self._clock = clock
-        self._held: dict[str, tuple[float, float, T]] = {}  # until when it is fresh, until when it serves, the value
+        self._cached: dict[str, tuple[float, float, T]] = {}  # fresh until, stale until, the value
         self._lock = threading.Lock()
 
     def get(
         self, name: str, load: Callable[[str], T | None], again: Callable[[str], T | None] | None = None
     ) -> T | None:
-        """The value of *name*, loaded where it is not held, and *again* where it is too old.
-
-        What does not exist is not held.
-        """
+        """The value of *name*: loaded if it is not cached, by *again* if it is too old; a missing one is not cached."""
         with self._lock:
-            held = self._held.get(name)
-        if held is not None and held[0] > self._clock():
-            return held[2]
+            cached = self._cached.get(name)
+        if cached is not None and cached[0] > self._clock():
+            return cached[2]
         try:
-            value = load(name) if held is None or again is None else again(name)
+            value = load(name) if cached is None or again is None else again(name)
         except DependencyError:
-            if held is None or held[1] <= self._clock():
+            if cached is None or cached[1] <= self._clock():
                 raise
             with self._lock:
-                self._held[name] = (min(held[1], self._clock() + PAUSE_S), held[1], held[2])
-            return held[2]
+                self._cached[name] = (min(cached[1], self._clock() + PAUSE_S), *cached[1:])
+            return cached[2]
         with self._lock:
-            self._held.pop(name, None)
+            self._cached.pop(name, None)
             if value is not None:
-                while len(self._held) >= MAX_CACHED:
-                    self._held.pop(next(iter(self._held)))
+                while len(self._cached) >= MAX_CACHED:
+                    self._cached.pop(next(iter(self._cached)))
                 fresh_until_s = self._clock() + self._ttl_s
-                self._held[name] = (fresh_until_s, fresh_until_s + self._stale_s, value)
+                self._cached[name] = (fresh_until_s, fresh_until_s + self._stale_s, value)
         return value
 
     def forget(self, name: str) -> None:
         """Load *name* again the next time."""
         with self._lock:
-            self._held.pop(name, None)
+            self._cached.pop(name, None)
 
 
 class TenantDirectory:
@@ -90,18 +84,18 @@ class TenantDirectory:
         self._tenants: _Cache[Tenant] = _Cache(TENANT_TTL_S, clock, stale_s=STALE_S)
 
     def over(self, registry: Registry) -> TenantDirectory:
-        """The same memory, filled by another way to the registry."""
+        """This directory with the same cache, but another way to the registry."""
         other = copy(self)
         other._registry = registry
         return other
 
     def caller(self, secret: str | None) -> Caller:
-        """The caller that *secret*, a ragdrop key or a token, belongs to; one request of it is counted.
+        """The caller of *secret*, a ragdrop key or a token; counts one request.
 
         Raises:
             UnauthenticatedError: There is no key, or it is unknown, expired or revoked; the message does not say which.
-            ProjectNotActivatedError: Its tenant is disabled, or there is none.
-            RateLimitedError: The tenant, or this credential of it, has made its requests of this minute.
+            ProjectNotActivatedError: Its tenant is disabled, or does not exist.
+            RateLimitedError: The tenant or this credential is over its limit of this minute.
             DatabaseError: The registry, or the issuer of tokens, did not answer.
         """
         if not secret:
@@ -123,9 +117,9 @@ class TenantDirectory:
         return Caller(key.tenant, key.role, key.vaults, credential=key.id, label=key.label)
 
     def tenant(self, name: str, *, fresh: bool = False) -> Tenant | None:
-        """The tenant's item, at most 5 seconds old, 65 where the registry does not answer; *fresh* reads it now.
+        """The tenant's item, at most 5 seconds old, 65 if the registry does not answer; *fresh* reads it now.
 
-        One that is only too old is read eventually consistently, at half the cost: a second is added to the five.
+        One that is too old is read again eventually consistently, at half the cost: that adds up to a second.
         """
         if fresh:
             self.forget(name)

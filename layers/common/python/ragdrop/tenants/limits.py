@@ -28,7 +28,7 @@ DOCUMENTS = "documents"
 
 @dataclass(slots=True)
 class _Minute:
-    """What is known of a tenant's requests in one minute: what all environments shared, and what this one has not."""
+    """A tenant's requests in one minute: those that all environments shared, and those that this one has not."""
 
     window: int
     shared: Counter[str] = field(default_factory=Counter)
@@ -42,14 +42,10 @@ class _Minute:
 
 
 class LimitRequests:
-    """Refuses what is over a tenant's limits.  One per execution environment; tenants without limits cost nothing.
+    """Refuses requests over a tenant's limits.  One per execution environment; tenants without limits cost nothing.
 
-    An environment knows what the others let through up to a second late, so that much may pass beyond a limit.  While
-    the counters cannot be reached each environment counts alone.
-
-    Args:
-        counts: Gives the shared counters, at the first request that is limited.
-        clock: Seconds since 1970.
+    Environments share their counts once a second, so the requests of a second may pass beyond a limit.  While the
+    counters do not answer, each environment counts alone.  *counts* connects to them at the first limited request.
     """
 
     def __init__(self, counts: Callable[[], RequestCounts], *, clock: Callable[[], float]) -> None:
@@ -87,19 +83,19 @@ class LimitRequests:
         return minute
 
     def _take(self, minute: _Minute, now_s: float) -> Counter[str]:
-        """What is to be shared now: nothing while the last time is less than a second ago."""
+        """The counts to share now; nothing within a second of the last time."""
         if now_s < self._share_at_s:
             return Counter()
         self._share_at_s = now_s + SHARE_EVERY_S
         taken, minute.own = minute.own, Counter()
-        minute.shared.update(taken)  # until the answer is there; it replaces this
+        minute.shared.update(taken)  # until the answer replaces them
         return taken
 
     def _share(self, tenant: str, minute: _Minute, taken: Counter[str]) -> bool:
         try:
             shared = self._counts().add_requests(tenant, minute.window, taken)
         except DatabaseError as exc:
-            logger.warning("requests could not be counted together", extra={"service": exc.service})
+            logger.warning("could not share the counts of requests", extra={"service": exc.service})
             with self._lock:
                 self._share_at_s = self._clock() + AFTER_FAILURE_S
             return False
@@ -109,7 +105,7 @@ class LimitRequests:
 
 
 def _check(minute: _Minute, caller: Caller, rates: RateLimits, now_s: float, *, counted: int = 0) -> None:
-    """Refuse where a limit is used up; *counted* is 1 where this request is among the counts already."""
+    """Refuse a request over a limit; *counted* is 1 if the counts include this request."""
     for limit, used, what in (
         (rates.key_per_minute, minute.of(caller.credential), "this credential"),
         (rates.per_minute, minute.total(), "this project"),
@@ -127,13 +123,8 @@ def _check(minute: _Minute, caller: Caller, rates: RateLimits, now_s: float, *, 
 class DailyBudget:
     """Refuses what is over a tenant's budget of the day (UTC).
 
-    Other environments' last ten seconds are not in the counts, so a budget may be passed by what those used; where the
-    counts cannot be read, nothing is refused.
-
-    Args:
-        tenant: Reads a tenant, whose budgets count.
-        store: Has the counts.
-        clock: Seconds since 1970.
+    The counts lack the last ten seconds of other environments, so a budget may be exceeded by as much.  If they cannot
+    be read, nothing is refused.
     """
 
     def __init__(self, *, tenant: Callable[[str], Tenant | None], store: Telemetry, clock: Callable[[], float]) -> None:
@@ -143,10 +134,10 @@ class DailyBudget:
         self._used: BoundedCache[tuple[str, str], Counts] = BoundedCache(size=MAX_TENANTS, ttl_s=USED_TTL_S)
 
     def check_tokens(self, name: str) -> None:
-        """Return if a tenant may use another token today.
+        """Check that a tenant may use another token today.
 
         Raises:
-            RateLimitedError: It may not; `until` and `retry_after_s` say when the next day begins.
+            RateLimitedError: It may not; `until` and `retry_after_s` give the beginning of the next day.
         """
         tenant = self._tenant(name)
         limit = None if tenant is None else tenant.rates.daily_tokens
@@ -155,7 +146,7 @@ class DailyBudget:
             self._check("tokens", used.get("prompt_tokens", 0) + used.get("completion_tokens", 0), limit)
 
     def take_document(self, name: str) -> None:
-        """Count a document that is about to be written, if the tenant may write another one today.
+        """Count a document to be written, if the tenant may write another one today.
 
         Raises:
             RateLimitedError: It may not.
@@ -170,19 +161,19 @@ class DailyBudget:
         try:
             self._store.add_counts(name, hour_of(now_s), {DOCUMENTS: 1})
         except DatabaseError as exc:
-            logger.warning("a document could not be counted", extra={"service": exc.service})
+            logger.warning("could not count a document", extra={"service": exc.service})
         used[DOCUMENTS] = used.get(DOCUMENTS, 0) + 1
         self._used.put((name, _day(now_s)), used, now_s=now_s)
 
     def _of_today(self, name: str) -> Counts:
         now_s = self._clock()
-        held = self._used.get((name, _day(now_s)), now_s=now_s)
-        if held is not None:
-            return held
+        cached = self._used.get((name, _day(now_s)), now_s=now_s)
+        if cached is not None:
+            return cached
         try:
             found: Counts = summed(self._store.counts(name, f"{_day(now_s)}T00", hour_of(now_s)).values())
         except DatabaseError as exc:
-            logger.warning("a budget could not be checked", extra={"service": exc.service})
+            logger.warning("could not check a budget", extra={"service": exc.service})
             return {}
         self._used.put((name, _day(now_s)), found, now_s=now_s)
         return found

@@ -26,11 +26,11 @@ from ragdrop.tenants.admission import AdmissionRecords
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import in_force
 
-DOC_TYPE = "settings"  # by which lists tell such a file from documents
+DOC_TYPE = "settings"  # of such a file in lists
 
 
 class ApplySettings:
-    """Makes what the registry keeps of a tenant's settings agree with the files in the bucket."""
+    """Makes the settings of a tenant in the registry agree with the files in the bucket."""
 
     def __init__(
         self,
@@ -51,13 +51,13 @@ class ApplySettings:
         self._clock = clock
 
     def __call__(self, claimed: Head, stored: StoredObject, tenant: Tenant) -> bool:
-        """Apply the version *stored* under the revision *claimed*; False where the version is gone by now.
+        """Apply the version *stored* under the revision *claimed*; False if the version no longer exists.
 
-        The settings are written first and activated last: a crash between the two is repeated, and an older revision
-        never replaces what a newer one stored.
+        The settings are written first and activated last: after a crash between the two the call is repeated, and an
+        older revision never replaces a newer one.
 
         Raises:
-            InvalidSettingsError: The file cannot be applied; what was in force before is in force still.
+            InvalidSettingsError: The file cannot be applied; the settings in force do not change.
             DependencyError: A service failed; the same call may succeed later.
         """
         key = claimed.key
@@ -80,11 +80,9 @@ class ApplySettings:
         return True
 
     def remove(self, key: DocumentKey, revision: int | None) -> None:
-        """The file is gone: defaults hold again, unless something newer than *revision* was kept.
+        """Return to the defaults, as the file is gone, unless the stored revision is newer than *revision*.
 
-        Args:
-            key: The settings file.
-            revision: The one of its tombstone; None where it has no head any more.
+        *revision* is its tombstone's, None if there is no tombstone.
         """
         gone = StoredSettings({}, int(self._clock() * 1000) if revision is None else revision)
         tenant = self._registry.tenant(key.tenant)
@@ -95,13 +93,14 @@ class ApplySettings:
             self._directory.forget(key.tenant)
 
     def _budget_problems(self, values: Mapping[str, Any], key: DocumentKey, tenant: Tenant) -> list[Problem]:
-        """Tokens that are kept free must leave room for documents, with what holds besides this file."""
-        held = in_force(self._environment, tenant, vaults=[key.vault] if key.vault else [], request=values).values
-        free = held.reserved_answer_tokens + held.reserved_prompt_tokens
-        if free < held.max_context_tokens:
+        """Check that reserved tokens leave room for documents, with the settings that the file does not change."""
+        vaults = [key.vault] if key.vault else []
+        found = in_force(self._environment, tenant, vaults=vaults, request=values).values
+        reserved = found.reserved_answer_tokens + found.reserved_prompt_tokens
+        if reserved < found.max_context_tokens:
             return []
-        allowed = f"more than the {free:,} tokens that are reserved for answer and prompt"
-        return [Problem("max_context_tokens", shown(held.max_context_tokens), allowed)]
+        allowed = f"more than the {reserved:,} tokens that are reserved for answer and prompt"
+        return [Problem("max_context_tokens", shown(found.max_context_tokens), allowed)]
 
     def _prompt_problems(self, values: Mapping[str, Any]) -> list[Problem]:
         given = [name for name in PROMPTS if name in values]

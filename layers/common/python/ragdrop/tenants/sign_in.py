@@ -1,7 +1,7 @@
-"""SignInCodes: hand a credential to a browser by a code that works once, for a minute.
+"""Sign-in codes: pass a credential to a browser by a code that works once, for a minute.
 
-`ragdrop open` puts the code into the address that it opens.  An address stays in histories and logs; a used code opens
-nothing.  The store holds the credential only encrypted by the code, which it does not hold.
+`ragdrop open` puts the code into the address that it opens.  An address stays in histories and logs, where a used code
+opens nothing.  The store has the credential only encrypted by the code, which it does not have.
 """
 
 from __future__ import annotations
@@ -20,19 +20,14 @@ _OWNER = "*"  # no tenant's name: until the code is redeemed nobody is known
 
 
 class SignInCodes:
-    """Make and redeem codes.
-
-    Args:
-        store: Holds the encrypted credential, and that a code was used.
-        clock: Seconds since 1970.
-    """
+    """Creates and redeems codes; *store* has the encrypted credentials and the used codes."""
 
     def __init__(self, store: StoredReplies, *, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
 
     def make(self, secret: str) -> tuple[str, float]:
-        """A code for *secret*, and when it expires in seconds since 1970.
+        """Create a code for *secret*; return it and its expiry in seconds since 1970.
 
         Raises:
             InvalidParamsError: The credential is too long.
@@ -54,11 +49,11 @@ class SignInCodes:
             UnauthenticatedError: The code is unknown, expired or used; the message does not say which.
             DatabaseError: The store did not answer.
         """
-        used, held, now_s = _name("used", code), _name("held", code), self._clock()
+        used, sealed, now_s = _name("used", code), _name("held", code), self._clock()
         first = self._store.begin(_OWNER, used, used, now_s=now_s, lease_s=LIFETIME_S, keep_s=2 * LIFETIME_S) is None
-        found = self._store.begin(_OWNER, held, used, now_s=now_s, lease_s=0, keep_s=0) if first else None
+        found = self._store.begin(_OWNER, sealed, used, now_s=now_s, lease_s=0, keep_s=0) if first else None
         if first:
-            self._store.forget(_OWNER, held)
+            self._store.forget(_OWNER, sealed)
         if found is None or found.body is None:
             raise UnauthenticatedError("the sign-in link is unknown, expired or used: open the page by `ragdrop open`")
         return one_time_pad(base64.b64decode(found.body["sealed"]), code).decode()
