@@ -136,12 +136,10 @@ def _of_xml(node: Element) -> _Entry:
         authors=tuple(filter(None, map(_words, authors))),
         topics=tuple(filter(None, topics)),
         content="" if written is None else _markup(written),
-        plain=written is not None and local(written) in {"content", "summary"} and _is_plain(written),
+        plain=written is not None
+        and local(written) in {"content", "summary"}
+        and attribute(written, "type") in {"", "text", "text/plain"},
     )
-
-
-def _is_plain(node: Element) -> bool:
-    return attribute(node, "type") in {"", "text", "text/plain"}
 
 
 def _markup(node: Element) -> str:

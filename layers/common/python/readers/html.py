@@ -20,7 +20,8 @@ from readers.markdown_writer import (
     struck,
     without_data_urls,
 )
-from readers.parsed import ParsedDocument, WrittenLink
+from readers.office.notation import roman
+from readers.parsed import ParsedDocument, WrittenLink, column_name
 from readers.text_decoding import decode
 
 MEDIA_TYPE = "text/html"
@@ -51,8 +52,6 @@ _INVISIBLE = dict.fromkeys(range(0x2061, 0x2065))  # function application, times
 _LIST_STYLE = re.compile(r"list-style(?:-type)?\s*:[^;]*?\b((?:lower|upper)-(?:alpha|latin|roman)|none)", re.IGNORECASE)
 _LIST_STYLES = {"lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A", "upper-latin": "A"}
 _LIST_STYLES |= {"lower-roman": "i", "upper-roman": "I", "none": ""}
-_NUMERALS = ("m", "cm", "d", "cd", "c", "xc", "l", "xl", "x", "ix", "v", "iv", "i")
-_ROMAN = dict(zip((1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1), _NUMERALS, strict=True))
 
 
 def read_html(body: bytes) -> ParsedDocument:
@@ -171,15 +170,12 @@ class _Page:
         if not shown and label and self.writer.length == length:
             self._buffer.append(f"[{label}]")
         elif tag in {"abbr", "acronym", "dfn"}:
-            self._explain(shown, one_line(attributes.get("title") or ""))
+            meaning = one_line(attributes.get("title") or "")
+            if meaning and meaning not in self._explained and meaning.casefold() not in shown.casefold():
+                self._explained.add(meaning)
+                self._buffer.append(f" ({meaning})")
         elif tag == "a":
             self._note_link(attributes, shown or node.text(deep=True))
-
-    def _explain(self, shown: str, meaning: str) -> None:
-        """Write what an abbreviation stands for behind its first occurrence."""
-        if meaning and meaning not in self._explained and meaning.casefold() not in shown.casefold():
-            self._explained.add(meaning)
-            self._buffer.append(f" ({meaning})")
 
     def _replaced(self, node: LexborNode, tag: str, attributes: Mapping[str, str | None], depth: int) -> str:
         """What is shown, or read out, in place of an element."""
@@ -240,7 +236,11 @@ class _Page:
 
     def _table(self, node: LexborNode, depth: int) -> bool:
         """Write a table of data; False, and nothing written, for one that only lays the page out."""
-        sections = [(is_head, [row for row in rows if not self._hides(row)]) for is_head, rows in _sections(node)]
+        groups = sorted((each for each in node.iter() if each.tag in _GROUPS), key=lambda each: _GROUPS[each.tag or ""])
+        sections = [
+            (group.tag == "thead", [row for row in group.iter() if row.tag == "tr" and not self._hides(row)])
+            for group in groups
+        ]
         cells = [cell for _, rows in sections for row in rows for cell in _cells(row)]
         longest = max((len(cell.text(deep=True)) for cell in cells), default=0)
         if not any(cell.tag == "th" for cell in cells):
@@ -390,16 +390,10 @@ def numeral(number: int, style: str) -> str:
     >>> numeral(28, "a"), numeral(4, "I"), numeral(0, "a"), numeral(7, "1")
     ('ab', 'IV', '0', '7')
     """
-    lower, text = style.lower(), ""
+    lower = style.lower()
     if lower not in {"a", "i"} or not 0 < number < 4_000:
         return str(number)
-    while number:
-        if lower == "a":
-            number, digit = divmod(number - 1, 26)
-            text = chr(ord("a") + digit) + text
-        else:
-            value, letters = next(each for each in _ROMAN.items() if each[0] <= number)
-            number, text = number - value, text + letters
+    text = roman(number) if lower == "i" else column_name(number - 1).lower()
     return text.upper() if style.isupper() else text
 
 
@@ -459,12 +453,6 @@ def _is_note(node: LexborNode, tag: str, attributes: Mapping[str, str | None]) -
         return (parent.text(deep=True) or "").strip() == (node.text(deep=True) or "").strip()
     names = " ".join(str(attributes.get(name)) for name in ("class", "id", "role", "epub:type"))
     return bool(_NOTE.search(names)) or any(name.startswith("data-footnote") for name in attributes)
-
-
-def _sections(table: LexborNode) -> list[tuple[bool, list[LexborNode]]]:
-    """The groups of rows in the order in which they are shown, and whether each is the head."""
-    groups = sorted((each for each in table.iter() if each.tag in _GROUPS), key=lambda each: _GROUPS[each.tag or ""])
-    return [(group.tag == "thead", [row for row in group.iter() if row.tag == "tr"]) for group in groups]
 
 
 def _cells(row: LexborNode) -> list[LexborNode]:

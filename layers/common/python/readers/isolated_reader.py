@@ -175,7 +175,9 @@ def main(memory_bytes: int, timeout_s: float) -> None:
         request = receive(sys.stdin.buffer)
         if request is None:
             return
-        _limit_cpu(timeout_s)
+        used = resource.getrusage(resource.RUSAGE_SELF)  # a child whose parent dies still ends
+        soft_s = math.ceil(used.ru_utime + used.ru_stime + timeout_s + 5)
+        resource.setrlimit(resource.RLIMIT_CPU, (soft_s, resource.RLIM_INFINITY))
         asked = json.loads(request[0])
         if "page" in asked:
             _picture(answers, request[1], asked["page"])
@@ -226,10 +228,3 @@ def _peak_bytes() -> int:
     except OSError:  # not Linux
         return 0
     return next((int(line.split()[1]) * 1_024 for line in status.splitlines() if line.startswith("VmHWM:")), 0)
-
-
-def _limit_cpu(timeout_s: float) -> None:
-    """Should the parent die, the child still ends."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    soft = math.ceil(used.ru_utime + used.ru_stime + timeout_s + 5)
-    resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))

@@ -31,7 +31,7 @@ _REST_OF_LINE = re.compile(r"[ \t]+#([^\r\n]*)")
 _FREE_TEXT = frozenset({"title", "summary", "description"})
 _EMPTY = frozenset({""})
 _NOTHING = _EMPTY | {"~", "null"}  # of a field: in lists and maps these words stay as they are written
-_TELLING = frozenset({"title", "tags", "date", "summary", "description", "category"})
+_USUAL_NAMES = frozenset({"title", "tags", "date", "summary", "description", "category"})
 
 
 def is_chat(text: str) -> bool:
@@ -119,7 +119,7 @@ def _json_front_matter(head: str) -> FrontMatter:
     except (ValueError, RecursionError):
         return FrontMatter()
     after = re.compile(rf"[ \t]*{_EOL}").match(head, end)
-    if after is None or _TELLING.isdisjoint(name.lower() for name in fields):
+    if after is None or _USUAL_NAMES.isdisjoint(name.lower() for name in fields):
         return FrontMatter()  # a text that begins with an example of JSON
     return FrontMatter(fields, after.end(), after.end())
 
@@ -151,17 +151,15 @@ class _YamlReader:
             root = self._composed(self._inner)
             if root is None:  # nothing, or comments alone, which may be headings
                 return FrontMatter() if self._inner.strip() else FrontMatter(end=end, body_start=end)
-            if not isinstance(root, yaml.MappingNode) or not self._is_meant(root):
+            if not isinstance(root, yaml.MappingNode):
+                return FrontMatter()
+            is_rule = self._inner.lstrip(" \t")[:1] in {"\r", "\n"}  # `name:` behind it may be prose
+            if is_rule and _USUAL_NAMES.isdisjoint(str(name.value).lower() for name, _ in root.value):
                 return FrontMatter()
             fields = self._map(root, "")
         except (yaml.YAMLError, ValueError, RecursionError) as exc:
             return self._field_by_field(end, exc)
         return FrontMatter(fields, end, end, tuple(self._warnings))
-
-    def _is_meant(self, root: yaml.MappingNode) -> bool:
-        """Whether a map is front matter: behind a blank line a fence is a rule, and `name:` may be prose."""
-        names = {str(name.value).lower() for name, _ in root.value}
-        return bool(self._inner.lstrip(" \t")[:1] not in {"\r", "\n"} or names & _TELLING)
 
     def _composed(self, text: str) -> yaml.Node | None:
         self._text = text

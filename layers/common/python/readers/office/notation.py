@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
-from readers.office.package import attribute, child, local
+from readers.office.package import attribute, child, integer, local
 
 BULLET = "\u2022"
 MAX_BASES = 20  # styles that a style is based on, one on the other
@@ -92,7 +92,7 @@ class WordNumbers:
             candidates = (value(child(properties, "pStyle")), linked)
             links = {value(child(node, "pStyle")): at for at, node in levels.items()}
             level = next((str(links[style]) for style in candidates if style and style in links), level)
-        return number, int(level[:9]) if level.isdecimal() else 0
+        return number, integer(level)
 
     def _levels(self, number: str) -> tuple[dict[int, Element], dict[int, int], str]:
         """The levels of a numbering, the starts that it overrides, and the list that it counts in."""
@@ -109,12 +109,12 @@ class WordNumbers:
         for style in self._styles.chain(linked) if linked else ():
             other = self._numbers.get(value(child(style, "pPr", "numPr", "numId")))
             name = value(child(other, "abstractNumId")) if other is not None else name
-        levels |= {_at(each): each for each in self._lists.get(name, ()) if local(each) == "lvl"}
+        levels |= {integer(attribute(each, "ilvl")): each for each in self._lists.get(name, ()) if local(each) == "lvl"}
         for each in node:
             if local(each) == "lvlOverride":
                 start, other = child(each, "startOverride"), child(each, "lvl")
-                starts |= {_at(each): _integer(start, 0)} if start is not None else {}
-                levels |= {_at(each): other} if other is not None else {}
+                starts |= {integer(attribute(each, "ilvl")): integer(value(start))} if start is not None else {}
+                levels |= {integer(attribute(each, "ilvl")): other} if other is not None else {}
         return levels, starts, name
 
     def _count(
@@ -123,10 +123,10 @@ class WordNumbers:
         if override is not None and (number, level) not in self._begun:
             counts[level] = override
         else:
-            counts[level] = counts[level] + 1 if level in counts else _integer(child(levels[level], "start"), 0)
+            counts[level] = counts[level] + 1 if level in counts else integer(value(child(levels[level], "start")))
         self._begun.add((number, level))
         for each in [each for each in counts if each > level]:
-            restart = _integer(child(levels.get(each), "lvlRestart"), each)
+            restart = integer(value(child(levels.get(each), "lvlRestart")), each)
             if level < restart:
                 del counts[each]
 
@@ -141,7 +141,7 @@ def _label(levels: dict[int, Element], level: int, counts: dict[int, int]) -> st
         if at not in levels or at > level:
             return ""
         kind = value(child(levels[at], "numFmt")) or "decimal"
-        count = counts.get(at, _integer(child(levels[at], "start"), 0))
+        count = counts.get(at, integer(value(child(levels[at], "start"))))
         form = FORMS.get("decimal" if legal and kind != "none" else kind)
         forms.append(None if form is None else form(count))
         return forms[-1] or ""
@@ -220,16 +220,6 @@ def value(node: Element | None) -> str:
 def is_on(node: Element | None, name: str = "val") -> bool:
     """Whether a property is there and is not switched off."""
     return node is not None and (name == "val" or bool(attribute(node, name))) and attribute(node, name) not in _OFF
-
-
-def _integer(node: Element | None, usual: int) -> int:
-    written = value(node)
-    return int(written[:9]) if written.isdecimal() else usual
-
-
-def _at(level: Element) -> int:
-    written = attribute(level, "ilvl")
-    return int(written[:9]) if written.isdecimal() else 0
 
 
 def linear(node: Element) -> str:

@@ -11,11 +11,12 @@ from xml.etree.ElementTree import Element
 from readers.errors import CorruptFileError, refuse_over
 from readers.formats import ODP, ODT
 from readers.markdown_writer import MAX_COLUMNS, MarkdownWriter, grid, lowered, note_mark, one_line, raised, struck
-from readers.office.notation import lettered, roman
-from readers.office.package import Package, attribute, below, child, local
+from readers.office.notation import FORMS
+from readers.office.package import Package, attribute, below, child, integer, local
 from readers.parsed import ParsedDocument, WrittenLink
 
 MAX_PARENTS = 20
+_FORMS = {"i": "lowerRoman", "I": "upperRoman", "a": "lowerLetter", "A": "upperLetter"}
 _POSITION = re.compile(r"(super|sub|-?\d+)")
 
 
@@ -42,7 +43,7 @@ class TextStyles:
                     self._styles[attribute(node, "name")] = node
                 elif kind in {"list-style", "outline-style"}:
                     name = attribute(node, "name") if kind == "list-style" else ""
-                    self._levels[name] = {_integer(each, "level", 1): _level(each) for each in node}
+                    self._levels[name] = {integer(attribute(each, "level"), 1): _level(each) for each in node}
         self._cached: dict[str, tuple[str, bool]] = {}
 
     def written(self, text: str, style: str, before: str) -> str:
@@ -95,13 +96,15 @@ class TextNumbers:
         own = levels.get(level)
         if own is None:
             return ""
-        counts[level] = int(start[:9]) if start.isdecimal() else counts.get(level, own.start - 1) + 1
+        counts[level] = integer(start, counts.get(level, own.start - 1) + 1)
         for each in [each for each in counts if each > level]:
             del counts[each]
         if not own.form:
             return ""
         shown = [at for at in range(max(level - own.shown, 0) + 1, level + 1) if at in levels and levels[at].form]
-        numbers = (_form(levels[at].form, counts.get(at, levels[at].start)) for at in shown)
+        numbers = (
+            FORMS[_FORMS.get(levels[at].form[:1], "decimal")](counts.get(at, levels[at].start)) or "" for at in shown
+        )
         return f"{own.prefix}{'.'.join(numbers)}{own.suffix}".strip()
 
 
@@ -110,32 +113,9 @@ def _level(node: Element) -> _Level:
         attribute(node, "num-format"),
         attribute(node, "num-prefix"),
         attribute(node, "num-suffix"),
-        _integer(node, "display-levels", 1),
-        _integer(node, "start-value", 1),
+        integer(attribute(node, "display-levels"), 1),
+        integer(attribute(node, "start-value"), 1),
     )
-
-
-def _form(form: str, number: int) -> str:
-    match form[:1]:
-        case "i":
-            return roman(number)
-        case "I":
-            return roman(number).upper()
-        case "a":
-            return lettered(number)
-        case "A":
-            return lettered(number).upper()
-    return str(number)
-
-
-def note_text(body: Element | None) -> str:
-    """The paragraphs of a note in one line."""
-    return " ".join("".join(each.itertext()) for each in below(body, "p")) if body is not None else ""
-
-
-def _integer(node: Element, name: str, usual: int) -> int:
-    written = attribute(node, name)
-    return int(written[:9]) if written.isdecimal() else usual
 
 
 MAX_SLIDES = 5_000
@@ -322,8 +302,9 @@ class _Reading:
         mark = child(note, "note-citation")
         label = one_line("".join(mark.itertext())) if mark is not None else "*"
         body = child(note, "note-body")
+        text = " ".join("".join(each.itertext()) for each in below(body, "p")) if body is not None else ""
         parts.append(note_mark(label, "".join(parts[-20:])))
-        self._notes.append(f"[{label}] {one_line(note_text(body))}")
+        self._notes.append(f"[{label}] {one_line(text)}")
 
     def _flush_notes(self) -> None:
         for note in self._notes:

@@ -140,6 +140,11 @@ def attribute(node: Element, name: str) -> str:
     return next((value for key, value in node.attrib.items() if key.rpartition("}")[2] == name), "")
 
 
+def integer(text: str, usual: int = 0) -> int:
+    """The number that *text* consists of; *usual* for any other text."""
+    return int(text[:9]) if text.isdecimal() else usual
+
+
 def below(node: Element, name: str) -> Iterator[Element]:
     """All elements of this name under *node*, in order, in whatever namespace."""
     return (each for each in node.iter() if local(each) == name)

@@ -11,7 +11,7 @@ from readers.errors import refuse_over
 from readers.formats import PPTX
 from readers.markdown_writer import MarkdownWriter, first_twenty, grid, lowered, one_line, raised, struck
 from readers.office.notation import FORMS, linear
-from readers.office.package import RELATIONS, Package, attribute, below, child, local
+from readers.office.package import RELATIONS, Package, attribute, below, child, integer, local
 from readers.parsed import ParsedDocument, WrittenLink
 
 MAX_SLIDES = 5_000
@@ -249,7 +249,7 @@ def _number(automatic: Element | None, level: int, counts: dict[int, int]) -> st
     if automatic is None:
         return ""
     start, kind = attribute(automatic, "startAt"), attribute(automatic, "type")
-    counts[level] = counts[level] + 1 if level in counts else int(start[:9]) if start.isdecimal() else 1
+    counts[level] = counts[level] + 1 if level in counts else integer(start, 1)
     name = next((name for sign, name in _NUMBERS.items() if kind.startswith(sign)), "decimal")
     number = FORMS[name](counts[level])
     if kind.endswith("ParenBoth"):
@@ -264,12 +264,8 @@ def _is_own(cell: Element) -> bool:
 
 def _spans(cell: Element) -> tuple[str, int, int]:
     rows, columns = (cell.get(name, "") for name in ("rowSpan", "gridSpan"))
-    return _cell(cell), _natural(rows), _natural(columns)
+    return one_line(" ".join(_paragraph(each) for each in below(cell, "p"))), _natural(rows), _natural(columns)
 
 
 def _natural(text: str) -> int:
     return int(text) if re.fullmatch("[1-9][0-9]{0,4}", text) else 1
-
-
-def _cell(cell: Element) -> str:
-    return one_line(" ".join(_paragraph(each) for each in below(cell, "p")))

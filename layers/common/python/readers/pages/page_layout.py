@@ -244,7 +244,8 @@ def grids_of(rules: Sequence[Rule]) -> list[RuledGrid]:
     group = {id(rule): {id(rule)} for rule in rules}
     for one in flat:
         for other in upright:
-            if _meet(one, other) and group[id(one)] is not group[id(other)]:
+            under = one.x0 - NEAR <= other.x0 <= one.x1 + NEAR
+            if under and other.y0 - NEAR <= one.y0 <= other.y1 + NEAR and group[id(one)] is not group[id(other)]:
                 both = group[id(one)] | group[id(other)]
                 group.update(dict.fromkeys(both, both))
     grids = []
@@ -258,11 +259,6 @@ def grids_of(rules: Sequence[Rule]) -> list[RuledGrid]:
             if len(xs) > 2 and len(ys) > 2:
                 grids.append(RuledGrid(together, xs, ys))
     return sorted(grids, key=lambda grid: (grid.ys[0], grid.xs[0]))
-
-
-def _meet(flat: Rule, upright: Rule) -> bool:
-    across = flat.x0 - NEAR <= upright.x0 <= flat.x1 + NEAR
-    return across and upright.y0 - NEAR <= flat.y0 <= upright.y1 + NEAR
 
 
 def _places(lines: list[float], start: float, end: float) -> list[float]:

@@ -139,9 +139,10 @@ class PageRecognition:
             found = self._recognized(blank, draw, scan)
         if not found:
             return document
-        left_out = _not_tried(len(blank) - MAX_PAGES)
+        more = len(blank) - MAX_PAGES
+        left_out = [f"{more} pages without a text layer were not read by OCR: too many for one document"]
         others = [warning for warning in document.warnings if "without a text layer" not in warning]
-        warnings = (*others, *_warnings(found), *([left_out] if left_out else []))
+        warnings = (*others, *_warnings(found), *(left_out if more > 0 else ()))
         return replace(with_pages(document, found), warnings=warnings)
 
     def _recognized(self, pages: list[int], draw: Draw, scan: Scan | None) -> dict[int, RecognizedText]:
@@ -204,10 +205,6 @@ class PageRecognition:
 def _unfinished(done: int, pages: int) -> UnfinishedScanError:
     message = f"{pages - done} pages of a scan are left to recognise, {done} were recognised now"
     return UnfinishedScanError(message, recognized=done)
-
-
-def _not_tried(count: int) -> str:
-    return f"{count} pages without a text layer were not read by OCR: too many for one document" if count > 0 else ""
 
 
 def mark(found: RecognizedText) -> str:
