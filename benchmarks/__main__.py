@@ -54,11 +54,7 @@ class BenchmarkJob:
 
     @property
     def limit_s(self) -> float:
-        """Seconds after which it is stopped.
-
-        >>> BenchmarkJob("a", [], 1_000.0).limit_s
-        4000.0
-        """
+        """Seconds after which it is stopped."""
         return max(LEAST_LIMIT_S, LIMIT_TIMES * self.expected_s)
 
 

@@ -54,11 +54,7 @@ FLOATS = "vectors.f32"  # in the folder: every vector at length 1, as an exact s
 
 
 def unit(values: Vector) -> array[float]:
-    """*values* at length 1.
-
-    >>> unit(array("f", [3.0, 4.0])).tolist() == array("f", [0.6, 0.8]).tolist()
-    True
-    """
+    """*values* at length 1."""
     length = math.hypot(*values)
     return array("f", [number / length for number in values])
 
@@ -66,10 +62,7 @@ def unit(values: Vector) -> array[float]:
 def nearest(wanted: Sequence[Vector], rows: Iterable[bytes], limit: int) -> list[list[int]]:
     """For each vector the numbers of the *limit* rows with the largest cosine, best first.
 
-    Args:
-        wanted: What is asked for.
-        rows: Vectors at length 1, each as the bytes of its 32-bit floats.
-        limit: How many of each.
+    *rows* are vectors at length 1, each as the bytes of its 32-bit floats.
 
     >>> made = [unit(array("f", each)).tobytes() for each in ([1, 0], [1, 1], [0, 1])]
     >>> nearest([array("f", [2.0, 1.0])], made, 2)

@@ -1,8 +1,7 @@
 """Calibrated relevance: each collection calibrates itself from its titles alone; its labels only judge.
 
-    RAGDROP_EVAL_DATA=... python -m benchmarks.calibration [--documents N] [--write] [COLLECTION ...]
+    RAGDROP_EVAL_DATA=... python -m benchmarks.calibration [--write] [COLLECTION ...]
 
-With --documents only N documents of each collection, drawn by chance, and the questions that they answer.
 --write keeps the record and draws docs/calibration.svg.
 
 Required: of SciFact's relevant pairs the median is at least 0.7, at most 2 % of random pairs pass 0.7; at least 85 % of
@@ -18,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import median
@@ -37,7 +36,7 @@ from ragdrop.domain.retrieval import candidate_limit
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, IndexRef, Tenant
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.operate.calibrate import Calibrate, SampleDocuments, best, cosine
-from ragdrop.operate.calibration_fit import ObservedScores, fit_curve
+from ragdrop.operate.calibration_fit import ObservedScores
 from ragdrop.ports import ChunkIndex, Claim
 from ragdrop.query.coverage import coverage
 from ragdrop.query.relevance import for_space
@@ -53,7 +52,6 @@ Pair = tuple[float, float]
 """A chunk's cosine, and the share of the question's words that it holds."""
 EDGES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 FEWEST = 5  # questions in a bin that counts
-SHARES = (0.15, 0.2, 0.25, 0.3, 0.4, 0.5)  # of the way from the off-topic ceiling to the typical own score
 REQUIRED_OWN, REQUIRED_FOREIGN, REQUIRED_RANDOM = 0.90, 0.85, 0.02
 
 
@@ -101,29 +99,10 @@ class _Watched(Calibrate):
         return both
 
 
-def bounded(collection: Collection, documents: int) -> Collection:
-    """About *documents* documents: for one half what answers some questions, for the other any."""
-    chance = random.Random(collection.name)
-    questions = chance.sample(sorted(collection.questions), len(collection.questions))
-    kept: set[str] = set()
-    asked: dict[str, str] = {}
-    for question in questions:
-        if len(kept) < documents // 2:
-            asked[question] = collection.questions[question]
-            kept |= set(collection.relevant[question])
-    others = [each.id for each in collection.documents if each.id not in kept]
-    kept |= set(chance.sample(others, min(len(others), max(documents - len(kept), 0))))
-    relevant = {question: collection.relevant[question] for question in asked}
-    chosen = [each for each in collection.documents if each.id in kept]
-    return replace(collection, documents=chosen, questions=asked, relevant=relevant)
-
-
-def measure(names: Sequence[str] = RETRIEVAL, *, documents: int | None = None) -> list[Measured]:
+def measure(names: Sequence[str]) -> list[Measured]:
     """Calibrate each collection, then ask all questions of all."""
     folder = needed_data("calibration")
     collections = [load(folder / name) for name in names]
-    if documents is not None:
-        collections = [bounded(each, documents) for each in collections]
     with LocalEmbeddings() as model, tempfile.TemporaryDirectory() as place:
         index = bucket_index(Path(place))
         asked = {
@@ -256,22 +235,6 @@ def table(measured: Sequence[Measured]) -> Grid:
     return Grid(columns, rows)
 
 
-def shares_table(measured: Sequence[Measured]) -> Grid:
-    """What other places of the operating point would do, with the fit alone and no shipped curve beside it."""
-    columns = ["share", *(f"{each.name}: cosine, own answered, others' that find nothing" for each in measured)]
-    rows = []
-    for share in SHARES:
-        cells = []
-        for each in measured:
-            curve = fit_curve(each.cosines, share=share)
-            calibration = replace(each.fit, vector=curve)
-            others = [1 - each.passing(calibration, name) for name in each.found if name != each.name]
-            own = percent(each.passing(calibration, each.name))
-            cells.append(f"{curve.operating_point:.3f}, {own}, {percent(min(others))}" if others else "–")
-        rows.append([str(share), *cells])
-    return Grid(columns, rows)
-
-
 def words_table(measured: Sequence[Measured]) -> Grid:
     """What the lexical curve does where no vectors answer."""
     columns = ["collection", "0.7 is a BM25 score of", "own questions answered", "others' that find nothing, least"]
@@ -340,12 +303,11 @@ def main() -> int:
     """Print the tables; 1 where acceptance 3 does not hold."""
     parser = records.parser(__doc__)
     parser.add_argument("collections", nargs="*", default=RETRIEVAL, metavar="COLLECTION", help="default: all")
-    parser.add_argument("--documents", type=int, help="of each collection; default: all")
     options = parser.parse_args()
-    if options.write and (options.documents or options.collections != RETRIEVAL):
-        parser.error("a record is of the whole: --write goes without --documents and COLLECTION")
-    measured = measure(options.collections, documents=options.documents)
-    grids = [table(measured), shares_table(measured), words_table(measured), reliability_table(measured)]
+    if options.write and options.collections != RETRIEVAL:
+        parser.error("a record is of the whole: --write goes without COLLECTION")
+    measured = measure(options.collections)
+    grids = [table(measured), words_table(measured), reliability_table(measured)]
     publish("calibration", grids, write=options.write)
     if options.write:
         draw("calibration")

@@ -32,11 +32,7 @@ class Step:
 
 
 def markers(text: str) -> list[str]:
-    """The words of *text* that no other paragraph ever has.
-
-    >>> markers("zx0001q pump. zx0002q valve")
-    ['zx0001q', 'zx0002q']
-    """
+    """The words of *text* that no other paragraph ever has."""
     return _MARKER.findall(text)
 
 

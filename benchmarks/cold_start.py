@@ -11,7 +11,6 @@ this machine may serve others.  The peers' environments come from `make bench-en
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 import sysconfig
@@ -78,11 +77,8 @@ ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/nonexistent",
 }
-_LINE = re.compile(r"import time:\s+(\d+) \|\s+(\d+) \|( +)(\S+)")
 NAME = "cold_start"
 ROUNDS, QUICK_ROUNDS = 7, 1
-DEAREST = 15
-PROFILED = "ragdrop query"
 
 
 def lightest(found: Found, job: str | None, figure: str) -> float | None:
@@ -98,7 +94,7 @@ def lightest(found: Found, job: str | None, figure: str) -> float | None:
 
 
 def cold_start_table(found: Found) -> str:
-    """The three tables as Markdown: import and size, what there is before the first call, the import profile."""
+    """Two tables: import and size, and what there is before the first call."""
     rows = found["functions"]
     lines = [
         "| function | import, CPU s | with first call's parts | of lightest | packages alone | MB | of lightest |",
@@ -122,29 +118,7 @@ def cold_start_table(found: Found) -> str:
     for name, row in rows.items():
         added = row["ready_modules"] - row["modules"]
         lines.append(f"| {name} | {row['modules']} | {row['memory_mb']:.0f} | {row['sockets']:.0f} | {added:.0f} |")
-    lines += [
-        "",
-        f"| dearest imports of `{found['profiled']}` | its own, ms | with what it imports, ms |",
-        "|---|---|---|",
-    ]
-    for each in found["profile"]:
-        lines.append(f"| `{each['module']}` | {each['own_us'] / 1e3:.1f} | {each['whole_us'] / 1e3:.1f} |")
     return "\n".join([*lines, "", f"Medians of {found['rounds']} rounds."])
-
-
-def misses(found: Found) -> list[str]:
-    missed = []
-    for name, row in found["functions"].items():
-        if not row["ours"]:
-            continue
-        if row["alone"] > ALONE_BUDGET:
-            missed.append(f"{name}: import is {row['alone']:.2f} x that of its packages alone, not {ALONE_BUDGET}")
-        for figure, goal, what in (("ready_cpu_s", IMPORT_GOAL, "import"), ("size_bytes", SIZE_GOAL, "size")):
-            light = lightest(found, row["job"], figure)
-            if light and row[figure] > goal * light:
-                share = row[figure] / light
-                missed.append(f"{name}: {what} is {share:.2f} of the lightest framework function, not {goal:.2f}")
-    return missed
 
 
 @dataclass(frozen=True)
@@ -246,15 +220,6 @@ def _plain(name: str) -> str:
     return name.lower().replace("_", "-").replace(".", "-")
 
 
-@dataclass(frozen=True)
-class Dear:
-    """A module of an import profile: microseconds of its own, and with what it imported."""
-
-    module: str
-    own_us: int
-    whole_us: int
-
-
 class Imports:
     """Measures functions; *runtime* is the folder of what Lambda's runtime has."""
 
@@ -288,15 +253,6 @@ class Imports:
                 found[each.name].append(told)
         return {name: _middle(tries) for name, tries in found.items()}
 
-    def profile(self, function: Function, tries: int = 3) -> list[Dear]:
-        """Modules of the import by their own time, the dearest first; of each the shortest of *tries*."""
-        best: dict[str, Dear] = {}
-        for _ in range(tries):
-            for own, whole, _, name in _LINE.findall(self._run(function, None, ("-X", "importtime")).stderr):
-                dear = Dear(name, int(own), int(whole))
-                best[name] = min(best.get(name, dear), dear, key=lambda each: each.own_us)
-        return sorted(best.values(), key=lambda each: -each.own_us)
-
     def _run(
         self, function: Function, modules: Sequence[str] | None, options: Sequence[str]
     ) -> subprocess.CompletedProcess[str]:
@@ -312,11 +268,7 @@ class Imports:
 
 
 def is_own(module: str) -> bool:
-    """Whether a module is ragdrop's or the handler.
-
-    >>> is_own("ragdrop.config"), is_own("pydantic")
-    (True, False)
-    """
+    """Whether a module is ragdrop's or the handler."""
     return module.partition(".")[0] in {"ragdrop", "app"}
 
 
@@ -332,11 +284,8 @@ def measure(rounds: int) -> dict[str, Any]:
     with runtime() as folder:
         imports = Imports(folder)
         times = imports.rounds(functions, rounds)
-        [profiled] = [each for each in functions if each.name == PROFILED]
-        dearest = imports.profile(profiled)[:DEAREST]
     rows = {each.name: _row(each, times[each.name]) for each in functions}
-    profile = [{"module": each.module, "own_us": each.own_us, "whole_us": each.whole_us} for each in dearest]
-    return {"functions": rows, "profile": profile, "profiled": PROFILED, "rounds": rounds}
+    return {"functions": rows, "rounds": rounds}
 
 
 def _row(function: Function, times: dict[str, Any]) -> dict[str, Any]:
@@ -354,7 +303,6 @@ def main() -> int:
     if options.write:
         records.keep(NAME, results, versions, quick=options.quick)
     print(cold_start_table(results))
-    print("\n".join(misses(results)) or "every goal is met")
     return 0
 
 

@@ -46,11 +46,7 @@ def row(what: str, values: Sequence[float | None], digits: int, *, most: bool = 
 
 
 def of_each(systems: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
-    """What *systems* hold of ragdrop and of each framework: the first that is called so; None where there is none.
-
-    >>> of_each({"ragdrop": 1, "LangChain, hybrid": 2, "LangChain, vector": 3}, ["LangChain", "txtai"])
-    [1, 2, None]
-    """
+    """What *systems* hold of ragdrop and of each framework: the first that is called so; None where there is none."""
     return [
         next((held for called, held in systems.items() if called.partition(",")[0] == name), None)
         for name in (OWN, *names)

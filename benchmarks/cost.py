@@ -166,11 +166,7 @@ def _steps(new: Usage, changed: Usage) -> list[str]:
 
 
 def _items(told: str) -> str:
-    """The items of a request in words.
-
-    >>> _items("registry: D/H, D/R x 2, H")
-    'head, both revisions, list of the vault'
-    """
+    """The items of a request in words."""
     return ", ".join(KINDS.get(kind, kind) for kind in told.partition(": ")[2].split(", "))
 
 

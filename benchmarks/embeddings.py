@@ -285,11 +285,7 @@ class TimedModel(GeneratedModel):
 
 @contextmanager
 def in_thread(app: Starlette) -> Iterator[str]:
-    """Its URL, ending in `/v1`; it stops with the block.
-
-    Raises:
-        TimeoutError: It did not start.
-    """
+    """Its URL, ending in `/v1`; it stops with the block."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         port = listening.getsockname()[1]
@@ -309,12 +305,7 @@ def in_thread(app: Starlette) -> Iterator[str]:
 
 
 class CachedModel:
-    """The local default model behind the vectors that earlier runs kept.
-
-    Args:
-        model: What embeds texts never seen.
-        delay_s: How long each request takes at least, as a model takes its time for a question.
-    """
+    """The local default model behind the vectors that earlier runs kept."""
 
     name, dimension = MODEL, DIMENSION
 
@@ -340,10 +331,7 @@ def embedding_server(delay_s: float = 0.0, *, generated: bool = False, keeps: bo
 def embedding_process(
     delay_s: float = 0.0, *, generated: bool = False, keeps: bool = False
 ) -> Iterator[tuple[str, int]]:
-    """URL (ending in `/v1`) and pid of a server in a process of its own; its vectors are a model's, or *generated*.
-
-    For *keeps* see GeneratedModel.
-    """
+    """URL (ending in `/v1`) and pid of a server in a process of its own; its vectors are a model's, or *generated*."""
     port = free_port()
     command = [sys.executable, "-m", "benchmarks.embeddings", "--port", str(port), "--delay-ms", str(delay_s * 1_000)]
     command += [flag for flag, wanted in (("--generated", generated), ("--keep", keeps)) if wanted]

@@ -89,12 +89,7 @@ def _once(
 
 
 def first_answer_table(found: Mapping[str, Any]) -> str:
-    """The stages as Markdown: milliseconds, and processor time in brackets.
-
-    >>> rows = {"query, compiled": {"packages": [300.0, 290.0], "first answer": [90.0, 40.0]}}
-    >>> print(first_answer_table({"rows": rows, "rounds": 3}).splitlines()[2])
-    | query, compiled | 300 (290) | 90 (40) | 390 (330) |
-    """
+    """The stages as Markdown: milliseconds, and processor time in brackets."""
     rows = found["rows"]
     stages = list(next(iter(rows.values())))
     lines = [

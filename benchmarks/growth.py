@@ -19,8 +19,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import pairwise
-from math import exp, log
-from statistics import median, quantiles
+from math import log
+from statistics import linear_regression, median, quantiles
 from typing import Any
 
 from benchmarks import records
@@ -207,36 +207,14 @@ def measure_links(engine: Engine, links: Sequence[int], documents: int, rounds: 
     }
 
 
-@dataclass(frozen=True)
-class PowerLaw:
-    """cost = factor x size ** exponent; exponent 0 does not grow, 1 grows as the size does."""
+def exponent(costs: Mapping[int, float]) -> float:
+    """The exponent of the power law that fits costs by size best: 0 does not grow, 1 grows as the size does.
 
-    factor: float
-    exponent: float
-
-    def at(self, size: float) -> float:
-        """The cost at *size*.
-
-        >>> PowerLaw(2.0, 0.5).at(9)
-        6.0
-        """
-        return self.factor * float(size**self.exponent)
-
-
-def power_law(costs: Mapping[int, float]) -> PowerLaw:
-    """The straight line through log(size) and log(cost) with the least sum of squares.
-
-    Args:
-        costs: Costs above 0 by size, at least two sizes.
-
-    >>> power_law({10: 3.0, 100: 30.0, 1000: 300.0})
-    PowerLaw(factor=0.3, exponent=1.0)
+    >>> round(exponent({10: 3.0, 100: 30.0, 1000: 300.0}), 6)
+    1.0
     """
-    points = [(log(size), log(cost)) for size, cost in costs.items()]
-    middle = sum(x for x, _ in points) / len(points)
-    height = sum(y for _, y in points) / len(points)
-    exponent = sum((x - middle) * (y - height) for x, y in points) / sum((x - middle) ** 2 for x, _ in points)
-    return PowerLaw(round(exp(height - exponent * middle), 12), round(exponent, 12))
+    slope, _ = linear_regression([log(size) for size in costs], [log(cost) for cost in costs.values()])
+    return slope
 
 
 def tables(found: dict[str, Any]) -> str:
@@ -287,7 +265,7 @@ def _sizes(measured: dict[str, Any], name: str) -> str:
         lines.append(
             f"| {size:,} | {' | '.join(cells)} | {memory} | {each['bytes_a_chunk']:,} | {each['written_a_second']:,} |"
         )
-    fits = [f"{power_law({size: each[key] for size, each in sizes.items()}).exponent:.2f}" for key in kinds]
+    fits = [f"{exponent({size: each[key] for size, each in sizes.items()}):.2f}" for key in kinds]
     ratios = [f"{list(sizes.values())[-1][key] / list(sizes.values())[-2][key]:.2f} x" for key in kinds]
     few, many = list(sizes)[-2:]
     lines.append(f"| {many:,} / {few:,} | {' | '.join(ratios)} | | | |")

@@ -39,7 +39,6 @@ SAMPLE = Path(__file__).parents[1] / "localstack/sample-vault"
 BUDGET = 1.15
 ROUNDS = 7  # fewer give one quick round of either side too much weight
 BATCH = 5  # messages of one invocation, as in the template
-COPIES = 4
 FIRST = {"a.md": b"# Warm\n\nIt is warm.", "a.txt": b"It is warm.", "a.html": b"<html><p>It is warm.", "a.py": b"x = 1"}
 TENANT, TOKENIZER = "bench", "tokenizer.json"
 
@@ -71,14 +70,7 @@ class Recorded:
 
 
 class Ingest:
-    """ragdrop with an empty bucket, and events that arrive as the queue would bring them.
-
-    Args:
-        folder: For local copies of the index.
-        url: The embedding server, up to `/v1`.
-        tokenizer: The model's `tokenizer.json`.
-        around: What to put around the ports.
-    """
+    """ragdrop with an empty bucket, and events that arrive as the queue would bring them."""
 
     def __init__(
         self, folder: Path, url: str, tokenizer: bytes, *, around: Callable[[Ports], Ports] = lambda ports: ports
@@ -142,7 +134,7 @@ class Ingest:
 
 
 def main() -> int:
-    """Print the ratio and what was embedded; 1 where the budget, or a promise on what is embedded, is broken."""
+    """Print the ratio; 1 if the budget is broken."""
     parser = records.parser(__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=SAMPLE)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
@@ -154,7 +146,6 @@ def main() -> int:
     files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
     with LocalEmbeddings() as model, closing(EmbeddingServer()) as server:
         rounds = [_round(files, server.url, model.tokenizer) for _ in range(arguments.rounds)]
-        wrong = _promises(files, server.url, model.tokenizer)
     whole_s, alone_s, worked_s = zip(*rounds, strict=True)
     ratio, a_minute = min(whole_s) / min(alone_s), len(files) / min(whole_s) * 60
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -166,11 +157,9 @@ def main() -> int:
         ("documents a minute", "", f"{a_minute:.0f}"),
         ("peak of memory, MB", "", f"{peak_mb:.0f}"),
     ]
-    wrong += [f"ingest takes {ratio:.3f} x the embedding alone, not {BUDGET}"] if ratio > BUDGET else []
-    kept = "; ".join(wrong) or "a second run embedded nothing, copies of a file were embedded once"
-    note = f"{len(files)} files, {len(rounds)} rounds, {MODEL}: {kept}."
+    note = f"{len(files)} files, {len(rounds)} rounds, {MODEL}."
     publish("ingest", [Grid(("what", "budget", "measured"), rows, note)], "tantivy", write=arguments.write)
-    return int(bool(wrong))
+    return int(ratio > BUDGET)
 
 
 def _span(times: Sequence[float]) -> str:
@@ -190,22 +179,6 @@ def _round(files: dict[str, bytes], url: str, tokenizer: bytes) -> tuple[float, 
         alone_s = ingest.embedder.alone_s()
         print(f"ingest {whole_s:.2f} s, embedding alone {alone_s:.2f} s", file=sys.stderr, flush=True)
         return whole_s, alone_s, ingest.worked_s
-
-
-def _promises(files: dict[str, bytes], url: str, tokenizer: bytes) -> list[str]:
-    name, body = max(files.items(), key=lambda file: len(file[1]))
-    with tempfile.TemporaryDirectory() as folder:
-        ingest = Ingest(Path(folder), url, tokenizer)
-        keys = [ingest.put(f"{number}/{name}", body) for number in range(COPIES)]
-        ingest.arrive(keys[:1])
-        once = ingest.embedder.texts
-        ingest.arrive(keys[1:])
-        wrong = [] if ingest.embedder.texts == once else ["copies of a file were embedded again"]
-        together = Ingest(Path(folder) / "together", url, tokenizer)
-        together.arrive([together.put(f"{number}/{name}", body) for number in range(COPIES)])
-        wrong += [] if together.embedder.texts == once else ["copies of a file in one batch were embedded again"]
-        ingest.arrive([ingest.put(f"{number}/{name}", body) for number in range(COPIES)])
-        return wrong if ingest.embedder.texts == once else [*wrong, "a second run embedded what had not changed"]
 
 
 if __name__ == "__main__":

@@ -93,11 +93,7 @@ def _cells(one: Mapping[str, float]) -> list[str]:
 
 
 def cpu_of_all(one: Mapping[str, float]) -> float | None:
-    """Milliseconds of processor time of caller, node and embedding server; None where only the caller's is known.
-
-    >>> cpu_of_all({"cpu_ms": 4.0, "node_cpu_ms": 9.0, "embedding_cpu_ms": 1.0}), cpu_of_all({"cpu_ms": 4.0})
-    (14.0, None)
-    """
+    """Milliseconds of processor time of caller, node and embedding server; None where only the caller's is known."""
     return one["cpu_ms"] + sum(one[kind] for kind in OF_OTHERS) if all(kind in one for kind in OF_OTHERS) else None
 
 

@@ -42,11 +42,7 @@ ROUNDS = 3
 
 
 def ratio_of(measured_round: Mapping[str, Any]) -> float:
-    """The whole push over the embedding alone.
-
-    >>> ratio_of({"wall_s": 6.0, "alone_s": 4.0})
-    1.5
-    """
+    """The whole push over the embedding alone."""
     return float(measured_round["wall_s"] / measured_round["alone_s"])
 
 
@@ -93,12 +89,7 @@ def main() -> int:
 
 
 class VaultTexts:
-    """The chunks of the sample vault, as ingest embeds them.
-
-    Args:
-        url: The embedding server, up to `/v1`.
-        tokenizer: The model's `tokenizer.json`.
-    """
+    """The chunks of the sample vault, as ingest embeds them."""
 
     def __init__(self, url: str, tokenizer: bytes) -> None:
         found = (path for path in sorted(SAMPLE.rglob("*")) if path.is_file())

@@ -177,6 +177,6 @@ TABLES: Sequence[Table] = (
     _grids("verification-promise", QUALITY_PAGE, "verification", slice(3, 4)),
     _grids("peers-own-words", QUALITY_PAGE),
     _grids("calibration", CALIBRATION, part=slice(1)),
-    _grids("operating-points", CALIBRATION, "calibration", slice(1, 2)),
-    _grids("words-alone", CALIBRATION, "calibration", slice(2, 3)),
+    _grids("operating-points", CALIBRATION),
+    _grids("words-alone", CALIBRATION, "calibration", slice(1, 2)),
 )

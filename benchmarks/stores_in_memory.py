@@ -23,10 +23,7 @@ MAX_COPIES_BYTES = 8 << 30
 
 
 def stores_in_memory(index_folder: Path) -> dict[str, Any]:
-    """Ports, empty: all that AWS holds but the documents, which a benchmark puts itself.
-
-    The bucket index keeps its local copies in *index_folder*.
-    """
+    """Ports, empty: all that AWS holds but the documents, which a benchmark puts itself."""
     return {
         "state": MemoryObjectStore("state"),
         "manifests": MemoryManifests(),

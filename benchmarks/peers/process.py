@@ -44,13 +44,7 @@ class PeerError(Exception):
 
 
 class PeerProcess:
-    """The program `benchmarks/peers/NAME.py` in its own environment, which `make bench-env` makes.
-
-    Args:
-        name: Of a framework, else a module of ours.
-        root: The repository's root.
-        command: In place of the program, for tests.
-    """
+    """The program `benchmarks/peers/NAME.py` in its own environment, which `make bench-env` makes."""
 
     def __init__(self, name: str, *, root: Path | None = None, command: list[str] | None = None) -> None:
         self.name = name
@@ -59,11 +53,7 @@ class PeerProcess:
         self._command = command or [str(python if name in NAMES else sys.executable), "-m", f"benchmarks.peers.{name}"]
 
     def __enter__(self) -> PeerProcess:
-        """Start it.
-
-        Raises:
-            PeerError: Its environment is missing.
-        """
+        """Start it."""
         if not Path(self._command[0]).exists():
             raise PeerError(f"{self.name} is not installed: run `make bench-env`")
         self._log = tempfile.TemporaryFile()
@@ -178,11 +168,7 @@ def pid_of(url: str) -> int | None:
 
 
 def title(name: str, configuration: str) -> str:
-    """What a contender is called in a table.
-
-    >>> title("llama_index", "hybrid")
-    'LlamaIndex, hybrid'
-    """
+    """What a contender is called in a table."""
     return f"{NAMES[name]}, {configuration}"
 
 

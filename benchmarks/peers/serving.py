@@ -103,20 +103,12 @@ class Peer:
 
 
 def best_documents(ids: Sequence[str], limit: int) -> list[str]:
-    """Document ids of ranked chunks: each once, where its best chunk stands.
-
-    >>> best_documents(["b", "a", "b", "c"], 2)
-    ['b', 'a']
-    """
+    """Document ids of ranked chunks: each once, where its best chunk stands."""
     return list(dict.fromkeys(ids))[:limit]
 
 
 def in_batches(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    """Slices of at most *size*.
-
-    >>> list(in_batches([1, 2, 3], 2))
-    [[1, 2], [3]]
-    """
+    """Slices of at most *size*."""
     for first in range(0, len(items), size):
         yield items[first : first + size]
 
