@@ -16,7 +16,7 @@ ENVS = .venv/.ready $(patsubst %,.local/env/%/.ready,ministack sam models schema
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down build deploy rehearse status test test-rest test-all test-long test-unit drill pr lint hooks format docs wheel bench bench-env bench-quick bench-quality load invoke lock clean
+.PHONY: help setup demo up down build deploy rehearse status test test-rest test-all test-long test-unit test-other drill pr lint hooks goals format docs wheel bench bench-env bench-quick bench-quality load invoke lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -64,7 +64,14 @@ test-long: setup .local/env/llamacpp/.ready .local/env/load/.ready ## what takes
 	@.venv/bin/python -m benchmarks.load
 
 test-unit: setup ## the quick tests, under a minute: no stack, no network
-	@.venv/bin/python -m pytest -n 2 tests/unit tests/architecture
+	@.venv/bin/python -m pytest -n 2 tests/unit tests/architecture tests/readers tests/groundcheck
+
+OTHER ?= python3.13
+test-other: setup ## the quick tests on another Python: make test-other OTHER=python3.13
+	@$(UV) venv --quiet --clear --python $(OTHER) .local/env/$(OTHER)
+	@$(INSTALL) .local/env/$(OTHER)/bin/python --require-hashes -r requirements/dev.txt
+	@$(INSTALL) .local/env/$(OTHER)/bin/python --no-deps --no-build-isolation --editable .
+	@.local/env/$(OTHER)/bin/python -m pytest -n 2 tests/unit tests/architecture tests/readers tests/groundcheck
 
 drill: setup ## fail every dependency in every way, about eleven minutes; DRILL=--write keeps the table in docs/operations.md
 	@.venv/bin/python -m tests.faults $(DRILL)
@@ -85,6 +92,9 @@ lint-local: setup .local/env/audit/.ready .local/env/checkov/.ready
 	@.venv/bin/python -m checks.secret_scan
 
 hooks: setup .local/env/audit/.ready ## build what the hooks of .pre-commit-config.yaml run: ruff and the scan for secrets
+
+goals: setup ## compare docs/evidence/house.md with what the code is now; GOALS=--write writes it
+	@.venv/bin/python -m checks.goals $(GOALS)
 
 format: setup ## let ruff rewrite what it can
 	@.venv/bin/ruff check --fix-only .

@@ -38,7 +38,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     `asyncio.run` leaves its thread without one; what a fixture makes must find it too, so it is set before them.
     """
     asyncio.set_event_loop(EVENT_LOOP)
-    if any(part in {"unit", "architecture"} for part in item.path.parts):
+    if any(part in {"unit", "architecture", "readers", "groundcheck"} for part in item.path.parts):
         disable_socket(allow_unix_socket=True)
     else:
         enable_socket()
