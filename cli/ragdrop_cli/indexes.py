@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ragdrop.domain.calibration import Calibration
 from typing import TYPE_CHECKING
 
-from ragdrop.operate.sweeping import SweepReport
+from ragdrop.operate.sweep import SweepReport
 from ragdrop.ports.indexes import ALL_BYTES, SOME_BYTES, Reading
 from ragdrop_cli.folder_files import shown
 from ragdrop_cli.output import FAILED

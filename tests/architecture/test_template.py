@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from ragdrop.config import DEPLOYMENT_SETTINGS, DOCUMENT_KEY
-from ragdrop.operate.sweeping import DERIVED_AGE_S
+from ragdrop.operate.leftovers import DERIVED_AGE_S
 from tests.architecture.cloudformation import REPOSITORY, Resource, allowed_statements, listed, of_type
 
 FUNCTIONS = ("IngestFunction", "QueryFunction", "GenerateFunction", "McpFunction", "SweepFunction")

@@ -10,8 +10,7 @@ import pytest
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.operate.leftovers import RemovedDerived, RemoveDerived
-from ragdrop.operate.sweeping import DERIVED_AGE_S, DerivedRevision, expired
+from ragdrop.operate.leftovers import DERIVED_AGE_S, DerivedRevision, RemovedDerived, RemoveDerived, expired
 from tests.world import TENANT, World
 
 DAY_S = 86_400.0

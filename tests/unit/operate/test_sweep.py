@@ -11,7 +11,7 @@ import pytest
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import InvalidParamsError
-from ragdrop.operate.sweeping import SweepReport
+from ragdrop.operate.sweep import SweepReport
 from ragdrop.ports import Claim
 from ragdrop.ports.message_queue import Change
 from ragdrop.ports.object_store import ListedObject

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.operate.sweeping import SweepReport
+from ragdrop.operate.sweep import SweepReport
 from ragdrop.ports.message_queue import Change
 from tests.world import TENANT, World
 

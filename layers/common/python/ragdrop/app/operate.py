@@ -16,14 +16,13 @@ from ragdrop.operate.calibrate import Calibrate
 from ragdrop.operate.canaries import Canaries
 from ragdrop.operate.costs import ReadCosts
 from ragdrop.operate.diagnose import Diagnose
-from ragdrop.operate.leftovers import RemoveDerived, RemoveOrphans
+from ragdrop.operate.leftovers import DERIVED_AGE_S, RemoveDerived, RemoveOrphans
 from ragdrop.operate.rebuild_index import ReadContent, RebuildIndex
 from ragdrop.operate.reindex import Reindex
 from ragdrop.operate.restore import Restore
 from ragdrop.operate.stats import ReadStats, ReadVaults
 from ragdrop.operate.sweep import Sweep, SweepNotes
 from ragdrop.operate.sweep_tenants import SweepTenants
-from ragdrop.operate.sweeping import DERIVED_AGE_S
 from ragdrop.resilience.guarded import CHAT, EMBEDDING, INDEX, OBJECT_STORE, REGISTRY
 from ragdrop.tenants.administer import AdministerTenants
 from ragdrop.tenants.delete import DeleteTenant

@@ -38,3 +38,12 @@ def duration_s(text: str) -> int:
         allowed = "a whole number and s, m, h or d, at most 3650d: 90d, 24h"
         raise InvalidParamsError(f"{text[:80]!r} is no span of time: {allowed}", value=text[:80], allowed=allowed)
     return seconds
+
+
+def seconds_of(moment: str) -> float:
+    """Seconds since 1970 of an RFC 3339 time; 0 for an empty one.
+
+    >>> seconds_of("1970-01-01T00:01:00Z"), seconds_of("")
+    (60.0, 0.0)
+    """
+    return datetime.fromisoformat(moment).timestamp() if moment else 0.0

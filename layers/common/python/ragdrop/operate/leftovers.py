@@ -8,9 +8,10 @@ from itertools import groupby
 
 from ragdrop.domain.chunks import IndexedRevision
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.tenants import IndexRef, Tenant
+from ragdrop.domain.times import seconds_of
 from ragdrop.ingest.revision_store import RevisionStore, revision_of, tenant_prefix
-from ragdrop.operate.sweeping import DerivedRevision, expired, is_orphan, seconds_of
 from ragdrop.ports import ChunkIndex, ObjectStore, Registry
 from ragdrop.ports.object_store import ListedObject
 
@@ -164,3 +165,55 @@ def _each_revision(prefix: str, entries: Iterable[ListedObject]) -> Iterator[Der
         written_at_s = max(seconds_of(entry.modified_at) for entry in objects)
         whole = any(entry.key.removeprefix(prefix).split("/")[1] == "chunks" for entry in objects)
         yield DerivedRevision(revision, written_at_s, whole, len(objects))
+
+
+def is_orphan(revision: int, head: Head | None) -> bool:
+    """Whether a revision found in the index can never answer: it is neither live nor pending.
+
+    A number is claimed once, so what is an orphan at one consistent read of the head stays one.
+    """
+    if head is None:
+        return True
+    pending = head.status in {Status.PENDING, Status.STAGED} and revision == head.revision
+    return revision != head.live_revision and not pending
+
+
+DERIVED_AGE_S = 30 * 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedRevision:
+    """What the state bucket keeps of one revision; `written_at_s` is of its youngest object, in seconds since 1970.
+
+    `whole` says that its chunks are there: only then it can ever have answered.
+    """
+
+    revision: int
+    written_at_s: float
+    whole: bool
+    objects: int = 0
+
+
+def expired(kept: Sequence[DerivedRevision], head: Head | None, *, now_s: float, age_s: float) -> list[DerivedRevision]:
+    """The revisions of one document that stopped answering at least *age_s* seconds ago.
+
+    The live and the pending one never are.  One that was replaced stopped when the next whole one was written, the last
+    one when the head says that the document was deleted or withdrawn; without a head it is by its own age.
+
+    >>> old, new = DerivedRevision(1, 0.0, True), DerivedRevision(2, 500.0, True)
+    >>> [each.revision for each in expired([old, new], None, now_s=1_000.0, age_s=600.0)]
+    []
+    """
+    found = []
+    for each in kept:
+        if head is not None and each.revision == head.live_revision:
+            continue
+        if head is not None and each.revision == head.revision and head.status in {Status.PENDING, Status.STAGED}:
+            continue
+        later = [other.written_at_s for other in kept if other.whole and other.revision > each.revision]
+        replaced = later and (head is None or head.live_revision is None or each.revision < head.live_revision)
+        changed_at_s = seconds_of(head.updated_at) if head is not None else 0.0
+        stopped_at_s = min(later) if replaced else max(each.written_at_s, changed_at_s)
+        if now_s - max(stopped_at_s, each.written_at_s) >= age_s:
+            found.append(each)
+    return found

@@ -1,4 +1,4 @@
-"""Sweep: compare what the bucket holds with what the registry says, vault by vault, and ask ingest to look again.
+"""Sweep: compare what the bucket holds with what the registry says, vault by vault, and let ingest recheck the keys.
 
 Nothing is repaired here: every difference becomes a message, and ingest asks S3 for the truth.  Only chunks that can
 never answer are removed, and counters corrected.
@@ -8,31 +8,201 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from enum import StrEnum
 from itertools import groupby
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Status
-from ragdrop.domain.keys import DocumentKey, is_folder
+from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey, is_folder
 from ragdrop.domain.tenants import Tenant
+from ragdrop.domain.times import seconds_of
 from ragdrop.errors import InvalidParamsError
 from ragdrop.operate.leftovers import RemoveDerived, RemoveOrphans
-from ragdrop.operate.sweeping import (
-    ComparedDocument,
-    Disagreement,
-    Refusal,
-    SweepReport,
-    finding,
-    gone_lately,
-    is_mass_delete,
-    is_recent,
-    paired,
-    seconds_of,
-    with_sidecars,
-)
 from ragdrop.ports import MessageQueue, ObjectStore, Registry
 from ragdrop.ports.object_store import ListedObject
+
+MAX_GONE = 20  # documents of a vault that may be gone in a day before their share is asked for
+MAX_GONE_SHARE = 0.2
+GONE_WINDOW_S = 86_400
+
+
+class Disagreement(StrEnum):
+    """Why a key is to be looked at again."""
+
+    NEW = "new"  # the bucket has it, the registry does not
+    CHANGED = "changed"  # the registry knows another version of it
+    GONE = "gone"  # the registry has it, the bucket does not
+    STUCK = "stuck"  # it was begun, and nobody is at work on it any more
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedDocument:
+    """One document as bucket and registry see it; `path` is `vault/path`, times are seconds since 1970.
+
+    `version_id` and `sidecar_version_id` are None where there is no such object; `modified_at_s` is of the youngest of
+    document, sidecar and delete marker, 0 where there is none of them.
+    """
+
+    path: str
+    version_id: str | None = None
+    sidecar_version_id: str | None = None
+    modified_at_s: float = 0.0
+    head: Head | None = None
+
+
+def finding(place: ComparedDocument) -> Disagreement | None:
+    """What is wrong with a place; None where bucket and registry agree, a recorded failure included.
+
+    >>> finding(ComparedDocument("a.md", version_id="v1")).value
+    'new'
+    """
+    head = place.head
+    buried = head is None or head.status is Status.DELETED
+    if place.version_id is None:
+        return None if buried else Disagreement.GONE
+    if head is None or buried:
+        return Disagreement.NEW
+    if (head.version_id, head.sidecar_version_id) != (place.version_id, place.sidecar_version_id):
+        return Disagreement.CHANGED
+    return Disagreement.STUCK if head.status is Status.PENDING else None
+
+
+def is_recent(place: ComparedDocument, *, now_s: float, min_age_s: float) -> bool:
+    """Whether the key changed, or was worked on, so lately that its event may still be on its way.
+
+    >>> is_recent(ComparedDocument("a.md", modified_at_s=100.0), now_s=130.0, min_age_s=60), is_recent(
+    ...     ComparedDocument("a.md", modified_at_s=100.0), now_s=130.0, min_age_s=0)
+    (True, False)
+    """
+    head = place.head
+    if head is not None and head.lease_until_s > now_s:
+        return True  # somebody is at work on it
+    return now_s - max(place.modified_at_s, seconds_of(head.updated_at) if head else 0.0) < min_age_s
+
+
+def is_mass_delete(gone: int, known: int) -> bool:
+    """Whether so many of a vault's *known* documents are *gone* that the listing is likelier wrong than they are.
+
+    >>> is_mass_delete(50, 100), is_mass_delete(20, 20), is_mass_delete(50, 1_000)
+    (True, False, False)
+    """
+    return gone > MAX_GONE and gone > MAX_GONE_SHARE * known
+
+
+def gone_lately(noted: Mapping[str, float], now_s: float) -> dict[str, float]:
+    """The paths noted as gone, and when, without those of over 24 hours ago.
+
+    >>> gone_lately({"a": 0.0, "b": 90_000.0}, 100_000.0)
+    {'b': 90000.0}
+    """
+    return {path: at_s for path, at_s in noted.items() if now_s - at_s < GONE_WINDOW_S}
+
+
+def with_sidecars(objects: Iterable[ComparedDocument]) -> Iterator[ComparedDocument]:
+    """Objects in order of their paths, each sidecar taken into its document; one without a document is left out.
+
+    Other paths may stand between both (`a.md-1` sorts before `a.md.metadata.json`), so a document waits for its own.
+
+    >>> versions = [("a.md", "v1"), ("a.md-1", "v2"), ("a.md.metadata.json", "v3")]
+    >>> found = with_sidecars([ComparedDocument(*each) for each in versions])
+    >>> [(place.path, place.sidecar_version_id) for place in found]
+    [('a.md', 'v3'), ('a.md-1', None)]
+    """
+    waiting: dict[str, ComparedDocument] = {}  # in the order in which they came
+    for place in objects:
+        path = place.path
+        while waiting and (first := next(iter(waiting))) + SIDECAR_SUFFIX < path:
+            yield waiting.pop(first)
+        if not path.endswith(SIDECAR_SUFFIX):
+            waiting[path] = place
+        elif (owner := waiting.get(path.removesuffix(SIDECAR_SUFFIX))) is not None:
+            youngest_s = max(owner.modified_at_s, place.modified_at_s)
+            waiting[owner.path] = replace(owner, sidecar_version_id=place.version_id, modified_at_s=youngest_s)
+    yield from waiting.values()
+
+
+def paired(objects: Iterable[ComparedDocument], heads: Iterable[Head]) -> Iterator[ComparedDocument]:
+    """Places of the bucket and heads, both in order of vault and path, joined in that order.
+
+    >>> [place.path for place in paired([ComparedDocument("a"), ComparedDocument("c")], [])]
+    ['a', 'c']
+    """
+    left, right = iter(objects), iter(heads)
+    place, head = next(left, None), next(right, None)
+    while place is not None or head is not None:
+        if head is None or (place is not None and place.path < head.key.vault_path):
+            assert place is not None  # noqa: S101 - one of both is there
+            yield place
+            place = next(left, None)
+        elif place is None or head.key.vault_path < place.path:
+            yield ComparedDocument(head.key.vault_path, head=head)
+            head = next(right, None)
+        else:
+            yield replace(place, head=head)
+            place, head = next(left, None), next(right, None)
+
+
+SHOWN = 20  # names of each finding
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A vault of which so much is gone that nobody is told: `known` documents, `gone` of them within 24 hours."""
+
+    vault: str
+    gone: int
+    known: int
+
+
+@dataclass(slots=True)
+class SweepReport:
+    """What a sweep of one tenant found and did; in a dry run what it would have done.
+
+    `objects` counts documents in the bucket, `recent` those left for later, `unusable` keys that name no document, of
+    which `unusable_names` shows some;
+    `found` counts keys by finding, `names` shows some of each, `asked` are those that ingest is asked to look at, which
+    the gone of a refused vault are not; `corrected` is what the counters were off by.
+    `expired` revisions, of so many objects of the state bucket, stopped answering 30 days ago.  `index_fault` is what
+    the index lacked, `rebuilt` how many documents were written back into it, `index_whole` whether it is whole now.
+    `failed` is the code of what failed after the comparison.
+    """
+
+    tenant: str
+    dry_run: bool
+    vaults: int = 0
+    objects: int = 0
+    recent: int = 0
+    unusable: int = 0
+    unusable_names: list[str] = field(default_factory=list)
+    found: dict[str, int] = field(default_factory=lambda: {each.value: 0 for each in Disagreement})
+    names: dict[str, list[str]] = field(default_factory=lambda: {each.value: [] for each in Disagreement})
+    asked: int = 0
+    refused: list[Refusal] = field(default_factory=list)
+    orphans: int = 0
+    orphan_chunks: int = 0
+    expired: int = 0
+    expired_objects: int = 0
+    corrected: dict[str, int] = field(default_factory=lambda: {"documents": 0, "chunks": 0})
+    finished: bool = True
+    index_fault: str = ""
+    rebuilt: int = 0
+    index_whole: bool = True
+    failed: str | None = None
+
+    def note_unusable(self, name: str) -> None:
+        """Count a key that names no document."""
+        self.unusable += 1
+        if len(self.unusable_names) < SHOWN:
+            self.unusable_names.append(name)
+
+    def note(self, kind: Disagreement, name: str) -> None:
+        """Count a key on which bucket and registry disagree."""
+        self.found[kind.value] += 1
+        if len(self.names[kind.value]) < SHOWN:
+            self.names[kind.value].append(name)
+
 
 logger = logging.getLogger(__name__)
 

@@ -18,8 +18,7 @@ from ragdrop.ingest.reconcile import MergeSegments
 from ragdrop.operate.calibrate import Calibrate
 from ragdrop.operate.canaries import Canaries
 from ragdrop.operate.rebuild_index import RebuildIndex, Rebuilt
-from ragdrop.operate.sweep import Sweep
-from ragdrop.operate.sweeping import SweepReport
+from ragdrop.operate.sweep import Sweep, SweepReport
 from ragdrop.ports import Registry
 from ragdrop.ports.indexes import NAMES_ALONE, SOME_BYTES, Reading
 
