@@ -90,11 +90,7 @@ class Texts:
         self._present = bytearray([int(whole)]) * -(-self._section.size // TEXT_BLOCK_BYTES)
 
     def __call__(self, ranges: Sequence[tuple[int, int]], deadline: Deadline) -> list[bytes]:
-        """The bytes of each range.
-
-        Raises:
-            IndexLostError: A block is missing or damaged.
-        """
+        """The bytes of each range.  Raises IndexLostError: a block is missing or damaged."""
         with translated():
             wanted = set[int]().union(*(_blocks(start, end) for start, end in ranges))
             missing = [number for number in sorted(wanted) if not self._present[number]]
@@ -256,8 +252,7 @@ class SegmentFiles:
     def install(self, index: IndexRef, entry: SegmentEntry, file: Path) -> None:
         """Put a segment that is in no bucket in its place, whole.
 
-        Raises:
-            DatabaseError: It does not fit beside what searches need, or the disk is full.
+        Raises DatabaseError: it does not fit beside what searches need, or the disk is full.
         """
         place = self._place(index, entry.name)
         with translated(), self._drafted(place, entry.size_bytes, index, ()) as draft:
@@ -393,11 +388,7 @@ class SegmentFiles:
 
 
 def check_sections(header: Header, body: memoryview, names: Iterable[str]) -> None:
-    """Return if these sections of a file are what their checksums say.
-
-    Raises:
-        IndexLostError: One is not.
-    """
+    """Return if these sections of a file are what their checksums say.  Raises IndexLostError: one is not."""
     for name in names:
         section = header.sections[name]
         if hashlib.sha256(body[section.start : section.start + section.size]).hexdigest() != section.sha256:

@@ -105,8 +105,7 @@ class Views:
     ) -> SegmentView:
         """The view of the manifest as it is now, or was less than *fresh_s* ago, or at the same *counts* of changes.
 
-        Raises:
-            IndexLostError: None of its segments can be read, unless the view *may_be_lost*.
+        Raises IndexLostError: none of its segments can be read, unless the view *may_be_lost*.
         """
         deadline.timeout_s(1.0, stage="index")
         begun_s = time.monotonic()
@@ -129,8 +128,7 @@ class Views:
     ) -> tuple[SegmentView, Found]:
         """The view of one search and its answer; again by a new view if a segment has left the bucket.
 
-        Raises:
-            IndexLostError: A segment that is live cannot be read.
+        Raises IndexLostError: a segment that is live cannot be read.
         """
         view = self.current(index, deadline, fresh_s=FRESH_S)
         try:

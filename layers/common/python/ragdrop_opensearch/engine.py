@@ -93,8 +93,7 @@ class OpenSearchChunkIndex:
     ) -> OpenSearchChunkIndex:
         """The index at *url*; nothing is sent yet.  See `connect` for the arguments.
 
-        Raises:
-            ConfigurationError: The URL cannot be used.
+        Raises ConfigurationError: the URL cannot be used.
         """
         client = connect(url, password, sigv4_region=sigv4_region, connection_class=connection_class)
         return cls(RepeatableCalls(client, retries=retries), shards=shards, ef_search=ef_search)

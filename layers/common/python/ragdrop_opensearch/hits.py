@@ -52,8 +52,7 @@ def planned(
 ) -> tuple[list[tuple[str, str]], Plan]:
     """The searches of all queries, each with its routing, and where the answers of each query will be.
 
-    Raises:
-        ConfigurationError: A vector is not of the index's dimension.
+    Raises ConfigurationError: a vector is not of the index's dimension.
     """
     routing = routing_values(index.tenant, index.routes)
     searches: list[tuple[str, str]] = []
@@ -125,11 +124,7 @@ def _once(
 def tenants_hit(
     index: IndexRef, found: Mapping[str, Any], score: float, known: Documents, cosine: float | None = None
 ) -> Hit:
-    """The hit that the server *found*.
-
-    Raises:
-        DatabaseError: It is another tenant's.
-    """
+    """The hit that the server *found*.  Raises DatabaseError: it is another tenant's."""
     source = found["_source"]
     if source["tenant"] != index.tenant:  # cannot happen while the filter is right; then it must not pass unseen
         raise DatabaseError("the index gave a chunk of another tenant", service="index", retryable=False)

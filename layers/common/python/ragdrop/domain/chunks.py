@@ -49,8 +49,7 @@ def has_direction(vector: Sequence[float]) -> bool:
 def check_dimension(expected: int, given: int) -> None:
     """Return if the two are equal.
 
-    Raises:
-        ConfigurationError: They differ: the model and the index were not made for each other.
+    Raises ConfigurationError: they differ: the model and the index were not made for each other.
     """
     if expected != given:
         raise ConfigurationError(

@@ -33,8 +33,7 @@ class Deadline:
     def timeout_s(self, cap_s: float, *, stage: str) -> float:
         """The time a call may take: what is left, at most *cap_s*.
 
-        Raises:
-            DeadlineError: Nothing is left; `stage` says what would have come next.
+        Raises DeadlineError: nothing is left; `stage` says what would have come next.
         """
         left = self.remaining_s()
         if left <= 0:

@@ -103,8 +103,7 @@ class DocumentKey:
     def checked(cls, tenant: str, vault: str, path: str) -> DocumentKey:
         """A key of parts that came from outside.
 
-        Raises:
-            InvalidParamsError: A name or the path is not allowed; `field` says which.
+        Raises InvalidParamsError: a name or the path is not allowed; `field` says which.
         """
         check_name("tenant", tenant)
         check_name("vault", vault)

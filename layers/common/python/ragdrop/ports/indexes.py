@@ -164,8 +164,7 @@ class MergingIndex(ChunkIndex, Protocol):
 
         Two merges at once are harmless.
 
-        Raises:
-            DeadlineError: The time was used up; nothing has changed.
+        Raises DeadlineError: the time was used up; nothing has changed.
         """
 
     def tidy(self, index: IndexRef, deadline: Deadline) -> int:

@@ -102,15 +102,13 @@ class Prompter(Protocol):
 
         The rules name markers with *prefix*.
 
-        Raises:
-            InvalidParamsError: *system_prompt* does not render.
+        Raises InvalidParamsError: *system_prompt* does not render.
         """
 
     def render(self, request: PromptRequest) -> Prompt:
         """The system message, and the user message that holds sources and question.
 
-        Raises:
-            InvalidParamsError: `system_prompt` or `prompt_template` does not render.
+        Raises InvalidParamsError: `system_prompt` or `prompt_template` does not render.
         """
 
     def problem(self, template: str) -> str | None:
@@ -123,8 +121,7 @@ class ModelList(Protocol):
     def models(self, deadline: Deadline) -> frozenset[str] | None:
         """The ids of its models; None where it answers, but lists none.  Asked once, never tried again.
 
-        Raises:
-            DependencyError: It did not answer, or refused; `service` names it.
+        Raises DependencyError: it did not answer, or refused; `service` names it.
         """
 
 

@@ -16,8 +16,7 @@ class Parser(Protocol):
     def parse(self, body: bytes, *, name: str, media_type: str = "", scan: Scan | None = None) -> ParsedDocument:
         """Read *body*; *name* is the document's path, whose suffix may help, as a charset in its *media_type* may.
 
-        Raises:
-            UnfinishedScanError: The time of *scan* was too short for its pages; the pages read so far are stored.
+        Raises UnfinishedScanError: the time of *scan* was too short for its pages; the pages read so far are stored.
         """
 
 
@@ -38,6 +37,5 @@ class TextRecognizer(Protocol):
     def recognize(self, picture: bytes, deadline: Deadline) -> RecognizedText:
         """Read a PNG, JPEG or TIFF; a picture without text gives an empty one.
 
-        Raises:
-            DependencyError: The service did not answer; a later call may succeed.
+        Raises DependencyError: the service did not answer; a later call may succeed.
         """

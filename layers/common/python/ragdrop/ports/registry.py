@@ -219,8 +219,7 @@ class Registry(Protocol):
     def details(self, revisions: Collection[tuple[DocumentKey, int]], deadline: Deadline) -> list[Detail]:
         """What is kept of up to 100 revisions, by one batch read; those that are not there are left out.
 
-        Raises:
-            DatabaseError: Some could not be read.
+        Raises DatabaseError: some could not be read.
         """
 
     def begin(self, detail: Detail, checkpoint: Checkpoint) -> None:
@@ -257,8 +256,7 @@ class Registry(Protocol):
 
         Returns the head as it was before, or None where the revision was superseded.
 
-        Raises:
-            DatabaseError: The stage is being promoted: later there is another one of that name.
+        Raises DatabaseError: the stage is being promoted: later there is another one of that name.
         """
 
     def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> Head | None:
@@ -290,8 +288,7 @@ class Registry(Protocol):
     ) -> Page:
         """Documents by vault and path; without *status* all but the deleted.  Eventually consistent.
 
-        Raises:
-            InvalidParamsError: The cursor is not one that was given out.
+        Raises InvalidParamsError: the cursor is not one that was given out.
         """
 
     def change_counts(self, tenant: str, deadline: Deadline) -> ChangeCounts:
@@ -400,8 +397,7 @@ def head_pages(
 
     A page is read when it is asked for, so what a caller does with one comes before the next is read.
 
-    Raises:
-        DatabaseError: The registry did not answer.
+    Raises DatabaseError: the registry did not answer.
     """
     cursor: str | None = None
     while True:

@@ -194,8 +194,7 @@ class Listing:
     def position(self, cursor: str | None) -> str:
         """The vault and path behind which the page starts; empty for the first page.
 
-        Raises:
-            InvalidParamsError: The cursor was not given out, or for another listing.
+        Raises InvalidParamsError: the cursor was not given out, or for another listing.
         """
         if cursor is None:
             return ""

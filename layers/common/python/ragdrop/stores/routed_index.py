@@ -22,8 +22,7 @@ SHIPPED = {"opensearch": "ragdrop_opensearch.engine:OpenSearchChunkIndex.from_ur
 def connection_to(engine: str) -> Callable[..., ChunkIndex]:
     """Return what connects to *engine*, by its entry point: a function of a URL, `password` and `retries`.
 
-    Raises:
-        ConfigurationError: No installed package has the engine.
+    Raises ConfigurationError: no installed package has the engine.
     """
     from importlib.metadata import EntryPoint, entry_points  # most functions need the bucket index alone
 

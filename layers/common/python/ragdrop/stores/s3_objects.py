@@ -46,8 +46,7 @@ class S3ObjectStore:
     def head(self, key: str, *, version_id: str | None = None) -> StoredObject | None:
         """A version, or the current one; None where there is none, or a delete marker.
 
-        Raises:
-            ConfigurationError: The bucket does not exist: were that taken for a missing key, all would be deleted.
+        Raises ConfigurationError: the bucket does not exist: were that taken for a missing key, all would be deleted.
         """
         with self._translated():
             try:
@@ -103,8 +102,7 @@ class S3ObjectStore:
     ) -> StoredObject:
         """Write a new version; with *onto* only where the current one has that ETag, with "" only where there is none.
 
-        Raises:
-            PreconditionFailedError: That is not so.
+        Raises PreconditionFailedError: that is not so.
         """
         condition = {} if onto is None else {"IfMatch": f'"{onto}"'} if onto else {"IfNoneMatch": "*"}
         with self._translated():
@@ -215,8 +213,7 @@ class S3ObjectStore:
     def purge(self, key: str) -> int:
         """Remove every version and delete marker of one key for good.
 
-        Raises:
-            ObjectStoreError: Some could not be removed; the others are gone.
+        Raises ObjectStoreError: some could not be removed; the others are gone.
         """
         removed = 0
         # versions come in order of their keys, so those of the shortest key under the prefix, *key* itself, come first
@@ -229,8 +226,7 @@ class S3ObjectStore:
     ) -> PresignedForm:
         """A presigned POST for this key, type, metadata and size; valid as long as the signer's own credentials.
 
-        Raises:
-            ValueError: S3 would put the file's name into the key in place of `${filename}`.
+        Raises ValueError: s3 would put the file's name into the key in place of `${filename}`.
         """
         if FILENAME in key:
             raise ValueError("a key with ${filename} would not be exact")

@@ -75,8 +75,7 @@ class SqsMessageQueue:
     def redrive(self) -> int:
         """Move up to ten messages of the dead-letter queue back, as they are.
 
-        Raises:
-            ConfigurationError: The queue has no dead-letter queue.
+        Raises ConfigurationError: the queue has no dead-letter queue.
         """
         dead_url = self._dead_letter_url()
         with self._translated():

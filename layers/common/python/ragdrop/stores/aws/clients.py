@@ -48,8 +48,7 @@ def _take_as_it_is(response_dict: dict[str, Any], customized_response_dict: dict
 def _refuse_garbage(http_response: Any, **_: Any) -> None:
     """The SDK takes a body that it cannot read for an empty answer, and an empty answer means that nothing is there.
 
-    Raises:
-        ResponseParserError: It is no JSON object.
+    Raises ResponseParserError: it is no JSON object.
     """
     body = http_response.content
     if not (body.startswith(b"{") and body.rstrip().endswith(b"}")):
@@ -90,8 +89,7 @@ _lock = Lock()
 def client(service: str) -> AwsClient:
     """The environment's one low-level client of *service*; endpoint and credentials are the SDK's own search.
 
-    Raises:
-        ConfigurationError: The environment names no region.
+    Raises ConfigurationError: the environment names no region.
     """
     return _made(service, quick=False)
 
@@ -99,8 +97,7 @@ def client(service: str) -> AwsClient:
 def quick_client(service: str) -> AwsClient:
     """Like `client`, but one that tries once and waits a quarter of a second: for what a request can do without.
 
-    Raises:
-        ConfigurationError: The environment names no region.
+    Raises ConfigurationError: the environment names no region.
     """
     return _made(service, quick=True)
 
@@ -204,8 +201,7 @@ _SECRET_ARN = re.compile(r"arn:aws[\w-]*:secretsmanager:")
 def read_secret(reference: str | None) -> str | None:
     """The secret that *reference* names; kept for five minutes.
 
-    Raises:
-        ConfigurationError: It cannot be read; names the reference, never the secret.
+    Raises ConfigurationError: it cannot be read; names the reference, never the secret.
     """
     if not reference:
         return None

@@ -57,8 +57,7 @@ class OpenTelemetryTracer:
     No span is made the current one: a streamed answer goes on in other threads than it began in, where the context of
     OpenTelemetry could not be given back.
 
-    Raises:
-        ConfigurationError: The packages are not there.
+    Raises ConfigurationError: the packages are not there.
     """
 
     def __init__(self) -> None:
