@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragdrop.domain.chunk_units import estimate_passage_tokens
 from ragdrop.domain.chunks import Chunk
-from ragdrop.models.splitter import SemanticSplitter
+from ragdrop.models.splitter import SemanticSplitter, estimate_passage_tokens
 from readers.content import ContentParser
 from readers.formats import read_here
 from tests import document_files

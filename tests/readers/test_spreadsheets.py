@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from ragdrop.domain.chunk_units import windows
+from ragdrop.domain.chunks import windows
 from ragdrop.models.splitter import SemanticSplitter
 from readers.content import ContentParser
 from readers.errors import CorruptFileError, EmptyFileError, EncryptedFileError, UnsafeFileError

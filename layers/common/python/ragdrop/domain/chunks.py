@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, TypeAlias, TypeVar
 
-from ragdrop.domain.chunk_units import CHARACTERS_PER_TOKEN
 from ragdrop.domain.documents import Facts, PromotionLevel
 from ragdrop.domain.keys import DocumentKey, Order, chunk_id, order_of
 from ragdrop.domain.links import Link
 from ragdrop.errors import ConfigurationError, DatabaseError
 
+CHARACTERS_PER_TOKEN = 4
+Span = tuple[int, int]
+"""Start and end (exclusive) in a parsed text."""
 ChunkPlaces: TypeAlias = "tuple[tuple[int, str], ...]"
 """Where each place starts in a chunk's text, counted from the chunk's first code point, and its name."""
 _CELLS = re.compile(
@@ -322,6 +325,27 @@ class RevisionPage:
 
     revisions: list[IndexedRevision]
     cursor: str | None
+
+
+def windows(text: str, start: int, end: int, size: int, starts: Sequence[int]) -> Iterator[Span]:
+    """Stretches of at most *size* characters, cut at the last of *starts* (headings), blank line, line end or space.
+
+    >>> list(windows("aaa bbb ccc", 0, 11, 8, []))
+    [(0, 8), (8, 11)]
+    """
+    while end - start > size:
+        limit = start + size
+        place = bisect_left(starts, limit) - 1
+        cut = starts[place] if place >= 0 and starts[place] > start + size // 4 else 0
+        for mark in ("\n\n", "\n", " "):
+            if cut:
+                break
+            found = text.rfind(mark, start + size // 2, limit)
+            cut = found + len(mark) if found >= 0 else 0
+        yield start, cut or limit
+        start = cut or limit
+    if start < end:
+        yield start, end
 
 
 def place_of(places: ChunkPlaces, page: int | None) -> str | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ragdrop.domain.answers import Excluded, Group, Segment, Shown, Source
-from ragdrop.domain.chunk_units import CHARACTERS_PER_TOKEN
-from ragdrop.domain.chunks import Hit
+from ragdrop.domain.chunks import CHARACTERS_PER_TOKEN, Hit
 from ragdrop.domain.retrieval import FoundDocument
 
 DOCUMENT_OVERHEAD_TOKENS = 60  # a document's two tags, with its title and path

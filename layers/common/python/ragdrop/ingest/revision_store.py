@@ -20,8 +20,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from ragdrop.domain.chunk_units import Span, windows
-from ragdrop.domain.chunks import Chunk, IndexedChunk, Vector, chunk_places, with_white_space
+from ragdrop.domain.chunks import Chunk, IndexedChunk, Span, Vector, chunk_places, windows, with_white_space
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import Link

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ragdrop.domain.calibration import OPERATING_RELEVANCE, Calibration
-from ragdrop.domain.chunk_units import CHARACTERS_PER_TOKEN
+from ragdrop.domain.chunks import CHARACTERS_PER_TOKEN
 from ragdrop.domain.languages import uncovered
 from ragdrop.domain.queries import Query
 from ragdrop.domain.settings import Tunables
