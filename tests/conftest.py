@@ -69,10 +69,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByNeed:
 def group_of(nodeid: str) -> str | None:
     """The process that a test wants to share, None where any will do."""
     path = ROOT / nodeid.partition("::")[0]
-    for folder in ("e2e", "integration"):
-        if folder in path.parts:
-            return folder
+    if "e2e" in path.parts:
+        return "e2e"
     named = set(words(nodeid))
+    if "integration" in path.parts:
+        return "node" if {"opensearch", "stack"} <= named else stack_of(path)
     if "browser" in path.parts:
         return "browser"  # one Chromium
     if "aws" in path.parts and {"runtime", "adapter"} & named:
@@ -84,6 +85,17 @@ def group_of(nodeid: str) -> str | None:
     if {"opensearch", "reindex"} & named or (wants_a_node(path) and not {"memory", "bucket"} & named):
         return "node"
     return None
+
+
+@functools.cache
+def stack_of(path: Path) -> str | None:
+    """The stack that a file's tests share with others, the file's own name where it starts one, None without any."""
+    text = path.read_text("utf-8")
+    if "running_stack(" in text or "run_launcher(" in text:
+        return path.stem
+    if "counted_stack" in text:
+        return "counted"
+    return "integration" if "stack" in text or "tenant" in text else None
 
 
 @functools.cache
