@@ -28,6 +28,9 @@ from benchmarks.embeddings import SPACE, LocalEmbeddings
 from benchmarks.plots import draw
 from benchmarks.records import Grid, publish
 from benchmarks.stores_in_memory import bucket_index
+from ragdrop.calibration.calibrate import Calibrate, SampleDocuments, best, cosine
+from ragdrop.calibration.fit_curve import ObservedScores
+from ragdrop.calibration.shipped_calibrations import for_space
 from ragdrop.domain.calibration import OPERATING_RELEVANCE, Calibration
 from ragdrop.domain.chunks import CandidateQuery, Filters, Hit, IndexedChunk, Vector
 from ragdrop.domain.deadlines import Deadline
@@ -35,11 +38,8 @@ from ragdrop.domain.documents import Detail
 from ragdrop.domain.retrieval import candidate_limit
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, IndexRef, Tenant
 from ragdrop.ingest.revision_store import RevisionStore
-from ragdrop.operate.calibrate import Calibrate, SampleDocuments, best, cosine
-from ragdrop.operate.calibration_fit import ObservedScores
 from ragdrop.ports import ChunkIndex, Claim
 from ragdrop.query.coverage import coverage
-from ragdrop.query.relevance import for_space
 from ragdrop.tenants.directory import TenantDirectory
 from readers.parsed import ParsedDocument
 from testing.memory_object_store import MemoryObjectStore

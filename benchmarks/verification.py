@@ -27,12 +27,12 @@ from benchmarks.records import Grid, publish
 from groundcheck import ClaimStatus, Passage, SecondOpinion
 from groundcheck.claims import check_cited
 from groundcheck.sentences import content_words
+from ragdrop.calibration.shipped_calibrations import for_space
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.generate.verify import AskVerifier
 from ragdrop.models.verifiers import SentenceVectorVerifier
-from ragdrop.query.relevance import for_space
 from tests.groundcheck.planted_faults import false_cases, true_cases
 
 PAIRS = Path(__file__).parent / "verification" / "pairs.txt"

@@ -23,7 +23,9 @@ LAYERS = (
     ("bucketindex", "ragdrop_opensearch"),
     ("resilience",),
     ("tenants",),
-    ("ingest", "query"),
+    ("ingest",),
+    ("calibration",),
+    ("query",),
     ("past",),
     ("generate", "documents", "operate"),
     ("models", "stores"),
@@ -32,7 +34,7 @@ LAYERS = (
     ("client",),
     ("api",),
 )
-CAPABILITIES = {"ingest", "query", "past", "generate", "documents", "tenants", "operate", "resilience"}
+CAPABILITIES = {"ingest", "query", "calibration", "past", "generate", "documents", "tenants", "operate", "resilience"}
 ENGINES = {"bucketindex", "ragdrop_opensearch"}
 ADAPTERS = {"models", "stores", *ENGINES}
 

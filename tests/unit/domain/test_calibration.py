@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragdrop.calibration.shipped_calibrations import SHIPPED, calibration_of, for_space
 from ragdrop.domain.calibration import Calibration, Curve
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Tenant
-from ragdrop.query.relevance import SHIPPED, for_space, in_force
 
 SPACE = EmbeddingSpace("all-MiniLM-L6-v2", 384)
 curves = st.builds(Curve, st.floats(-1, 60), st.floats(0.001, 20))
@@ -79,7 +79,7 @@ def tenant_with(fit: Calibration | None, space: EmbeddingSpace) -> Tenant:
 def test_a_tenants_own_fit_is_in_force() -> None:
     fit = Calibration(SPACE, Curve(0.3, 0.05), basis="fitted")
 
-    assert in_force(tenant_with(fit, SPACE)) is fit
+    assert calibration_of(tenant_with(fit, SPACE)) is fit
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ def test_a_tenants_own_fit_is_in_force() -> None:
 def test_a_fit_of_another_embedding_space_is_never_used(other: EmbeddingSpace) -> None:
     fit = Calibration(SPACE, Curve(0.3, 0.05), basis="fitted")
 
-    assert in_force(tenant_with(fit, other)) == for_space(other)
+    assert calibration_of(tenant_with(fit, other)) == for_space(other)

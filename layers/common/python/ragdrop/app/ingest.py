@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ragdrop.app.ports import Ports
+from ragdrop.calibration.calibrate import Calibrate, SampleDocuments
 from ragdrop.ingest.activate import ActivateRevisions
 from ragdrop.ingest.index_revision import IndexRevision
 from ragdrop.ingest.reconcile import BulkLane, MergeSegments, ReconcileBatch, Redelivery, Upkeep
 from ragdrop.ingest.reconcile_key import ReconcileKey
 from ragdrop.ingest.revision_store import KnownVectors
 from ragdrop.ingest.write_chunks import WriteChunks, WriteParts
-from ragdrop.operate.calibrate import Calibrate, SampleDocuments
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_files import ApplySettings
 

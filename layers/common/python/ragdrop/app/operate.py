@@ -10,9 +10,9 @@ from ragdrop.app.documents import PastParts
 from ragdrop.app.ingest import IngestParts
 from ragdrop.app.ports import Ports
 from ragdrop.app.tenants import TenantParts
+from ragdrop.calibration.calibrate import Calibrate
 from ragdrop.ingest.write_chunks import CopyRevision
 from ragdrop.operate import health
-from ragdrop.operate.calibrate import Calibrate
 from ragdrop.operate.canaries import Canaries
 from ragdrop.operate.costs import ReadCosts
 from ragdrop.operate.diagnose import Diagnose

@@ -256,8 +256,8 @@ class Ports:
     @cached_property
     def claim_verifier(self) -> ClaimVerifier | None:
         """What judges claims that rules leave open, behind the breaker of its service; None if VERIFIER is `rules`."""
+        from ragdrop.calibration.shipped_calibrations import for_space
         from ragdrop.models.verifiers import ChatVerifier, SentenceVectorVerifier
-        from ragdrop.query.relevance import for_space
 
         if self.settings.verifier == "chat":
             return ChatVerifier(self.guarded_chat)

@@ -10,11 +10,11 @@ if TYPE_CHECKING:  # tenants carry a calibration
     from ragdrop.domain.models import EmbeddingSpace
 
 OPERATING_RELEVANCE = 0.7
-"""What the operating point is worth on the calibrated scale: the default of `min_relevance`."""
+"""The relevance of the operating point: the default of `min_relevance`."""
 NOISE_RELEVANCE = 0.05  # a cosine worth less cannot come up again: a boost adds 0.15, links and folders change no score
 
 COVERAGE_CEILING = 0.35
-"""About the share of its words that the best chunk holds of a question that has no answer: docs/calibration.md."""
+"""About the share of a question's words in the best chunk if it has no answer: docs/calibration.md."""
 
 Basis = Literal["fitted", "measured", "estimated", "generic"]
 
@@ -46,7 +46,7 @@ class Curve:
         return 1.0 / (1.0 + math.exp(-odds)) if odds < _MAX_ODDS else 1.0
 
     def score_at(self, relevance: float) -> float:
-        """The raw score that is worth *relevance*, which is in (0, 1): the way back.
+        """The raw score of a *relevance* in (0, 1).
 
         >>> round(Curve(0.4, 0.05).score_at(0.7), 6)
         0.4
@@ -56,20 +56,19 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What scores mean in one embedding space, and where that is known from.
+    """The scale of the scores of one embedding space, and its source.
 
     Args:
-        space: The embedding space it holds for, and for no other.
         vector: The curve of cosines.
-        lexical: The curve of BM25 scores for answers without vectors; None where there is no fit: the threshold is
-            then skipped (docs/api.md).
-        basis: `fitted` on a tenant's own documents, `measured` or `estimated` for the model, `generic` for a model
-            nobody told us of.
-        pairs: Pseudo-queries it was fitted on; 0 where it was not fitted.
+        lexical: The curve of BM25 scores for answers without vectors; None without a fit: the threshold is then skipped
+            (docs/api.md).
+        basis: `fitted` on a tenant's own documents, `measured` or `estimated` for the model, `generic` for an unknown
+            model.
+        pairs: Pseudo-queries it was fitted on; 0 without a fit.
         documents: Live documents of the tenant at that time.
         separation: Share of (own chunk, random chunk) pairs in which the own chunk scored higher, 0.5 to 1: the
-            quality of the fit; None where it was not fitted.
-        fitted_at: RFC 3339 UTC; empty where it was not fitted.
+            quality of the fit; None without a fit.
+        fitted_at: RFC 3339 UTC; empty without a fit.
     """
 
     space: EmbeddingSpace
@@ -82,11 +81,10 @@ class Calibration:
     fitted_at: str = ""
 
     def relevance(self, cosine: float | None, lexical: float | None = None, *, coverage: float = 0.0) -> float:
-        """How relevant a chunk is, in [0, 1], by its raw scores; None for one that is not known.
+        """The relevance of a chunk, in [0, 1], by its raw scores; a score may be unknown.
 
-        The cosine decides where there is one, lifted by *coverage*, the share in [0, 1] of the question's words that
-        the chunk holds.  Without it the lexical score does, where `lexical` has a curve; a chunk of which nothing can
-        be said has 0.
+        The cosine decides if there is one, lifted by *coverage*, the share in [0, 1] of the question's words in the
+        chunk; else the lexical score does, if `lexical` has a curve; else the relevance is 0.
         """
         if cosine is not None:
             return self.vector(cosine, lift=coverage_lift(coverage))
@@ -95,7 +93,7 @@ class Calibration:
         return 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """What is told of it in `debug.calibration`."""
+        """The fields of `debug.calibration`."""
         return {
             "basis": self.basis,
             "model": self.space.model,
@@ -131,5 +129,5 @@ def _log_odds(share: float) -> float:
 
 _OPERATING_ODDS = _log_odds(OPERATING_RELEVANCE)
 WHOLE_LIFT = _OPERATING_ODDS - _log_odds(NOISE_RELEVANCE)
-"""What holding every word of the question adds to the log-odds."""
+"""What a chunk with every word of the question adds to the log-odds."""
 _MAX_ODDS = 60.0  # beyond it float64 knows no difference from 0 and 1

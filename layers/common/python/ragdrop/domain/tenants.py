@@ -176,7 +176,7 @@ class Tenant:
     `documents` and `chunks` count what is live, `counted` does so by vault; `generation` rises with every batch that
     changed something.  While a reindex runs, `building` is the next index; after the switch `previous` is the former
     one until it is dropped; `moves` counts these changes, and each is conditional on it.  `calibration` is the last
-    fit, of any embedding space: `shipped_calibrations.in_force` decides.  `settings` has the settings files by vault,
+    fit, of any embedding space: `shipped_calibrations` decides.  `settings` has the settings files by vault,
     the tenant's own under an empty name.  `doc_types` are `vault/doc_type` of all documents that were ever live.
     `promoted` has the stages, `vault/stage`, that every search reads until they are live, with seconds since 1970.
     """

@@ -10,13 +10,13 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from ragdrop.calibration.calibrate import Calibrate
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Status
 from ragdrop.domain.keys import NAME_PATTERN, SETTINGS_NAME, SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.tenants import ActiveIndex, index_name
 from ragdrop.errors import ConflictError, InvalidParamsError
 from ragdrop.ingest.reconcile_key import ReconcileKey
-from ragdrop.operate.calibrate import Calibrate
 from ragdrop.operate.sweep import Notes, Sweep
 from ragdrop.ports import ObjectStore, Registry
 from ragdrop.ports.message_queue import Change, Delivery

@@ -11,11 +11,11 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from ragdrop.calibration.calibrate import Calibrate
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import DependencyError
 from ragdrop.ingest.reconcile import MergeSegments
-from ragdrop.operate.calibrate import Calibrate
 from ragdrop.operate.canaries import Canaries
 from ragdrop.operate.rebuild_index import RebuildIndex, Rebuilt
 from ragdrop.operate.sweep import Sweep, SweepReport

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ragdrop.calibration.shipped_calibrations import calibration_of
 from ragdrop.domain.calibration import OPERATING_RELEVANCE, Calibration
 from ragdrop.domain.chunks import CHARACTERS_PER_TOKEN
 from ragdrop.domain.languages import uncovered
@@ -14,7 +15,6 @@ from ragdrop.errors import InvalidDocTypeError, InvalidParamsError, ProjectNotAc
 from ragdrop.query.assemble import Room
 from ragdrop.query.model_ranking import RankedFolders
 from ragdrop.query.ranking import Boosts
-from ragdrop.query.relevance import in_force as calibration_in_force
 from ragdrop.query.scopes import Scopes, document_limit, resolve_scopes, visible_vaults
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import SettingsInForce, in_force
@@ -99,7 +99,7 @@ class UnderstandQuery:
             scopes,
             settings,
             limit,
-            calibration_in_force(tenant),
+            calibration_of(tenant),
             uncovered=uncovered(query.text, tenant.active.space.model),
         )
 

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 
+from ragdrop.calibration.shipped_calibrations import calibration_of, shipped_for
 from ragdrop.domain.calibration import NOISE_RELEVANCE, OPERATING_RELEVANCE, Basis, Calibration, Curve
 from ragdrop.domain.tenants import Tenant
-from ragdrop.query.relevance import in_force, shipped_for
 
-MIN_PAIRS = 12  # pseudo-queries under which nothing is fitted
+MIN_PAIRS = 12  # fewer pseudo-queries give no fit
 MIN_LEXICAL_PAIRS = 30  # BM25 has no shipped curve to lean on
 MIN_LEXICAL_SEPARATION = 0.9
 MIN_GAP = 1e-3  # between noise and operating point: a curve needs a width
-GROWTH = 2  # a tenant is fitted again once it has so many times the documents of the last fit
+GROWTH = 2  # a tenant is fitted again at this multiple of the documents of its last fit
 MIN_DOCUMENTS = 20  # the automatic fit leaves smaller tenants to the shipped curve
 OPERATING_SHARE = 0.05
 """Where the operating point lies between the off-topic ceiling (0) and the typical own cosine (1).
@@ -27,15 +27,15 @@ off-topic ones (docs/adr/0013-own-words.md).
 """
 LEXICAL_SHARE = 0.1  # a title repeats the very words of its text, and BM25 adds them up: far over any question
 PRIOR_PAIRS: dict[Basis, int] = {"measured": 100, "estimated": 30, "generic": 8}
-"""What a shipped curve weighs, in pseudo-queries: the better known the model, the less one tenant moves it."""
+"""The weight of a shipped curve, in pseudo-queries: the better known the model, the less one tenant moves it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedScores:
-    """Raw scores that a tenant's own documents gave.
+    """Raw scores from a tenant's own documents.
 
     Args:
-        own: Of each pseudo-query (a title or heading) and the best chunk of what it stands over.
+        own: Of each pseudo-query (a title or heading) and the best chunk under it.
         random: Of pseudo-queries and random chunks of other documents.
         off_topic: Of each off-topic question and the nearest chunk of all.
     """
@@ -57,10 +57,10 @@ class ObservedScores:
 
 
 def fit_curve(evidence: ObservedScores, *, share: float = OPERATING_SHARE) -> Curve:
-    """The curve that these scores alone ask for, its operating point at *share* of the way to the typical own score.
+    """The curve of these scores alone, its operating point at *share* of the way to the typical own score.
 
     The off-topic ceiling lies as far over the upper quartile of the off-topic scores as their median lies under it: a
-    tenant may well answer a few of those questions.  It is the median of the random scores where that is higher.  The
+    tenant may well answer a few of those questions.  It is the median of the random scores if that is higher.  The
     median off-topic score is worth 0.05.
 
     >>> fit_curve(ObservedScores(own=(0.7,) * 4, random=(0.1,) * 4, off_topic=(0.2,) * 4)).operating_point
@@ -90,12 +90,9 @@ def shrunk(fitted: Curve, prior: Curve, *, pairs: int, prior_pairs: int) -> Curv
 
 
 def fitted(tenant: Tenant, cosines: ObservedScores, lexical: ObservedScores, *, at: str) -> Calibration | None:
-    """The tenant's calibration by this evidence; None where there is too little of it.
+    """The calibration of the tenant's active index by its scores, fitted *at* a time; None if there are too few.
 
-    Args:
-        tenant: Its active index is the one that the scores are of.
-        cosines, lexical: Raw scores of the vector and of the lexical part; the lexical part may be empty.
-        at: The time of the fit, RFC 3339 UTC.
+    The scores of *lexical* may be empty.
     """
     pairs = len(cosines.own)
     if pairs < MIN_PAIRS or len(cosines.off_topic) < MIN_PAIRS:
@@ -115,15 +112,15 @@ def fitted(tenant: Tenant, cosines: ObservedScores, lexical: ObservedScores, *, 
 
 
 def is_due(tenant: Tenant) -> bool:
-    """Whether a tenant grew, or changed its model, so far that its calibration is to be fitted (again)."""
+    """Whether a tenant grew, or changed its model, so that its calibration must be fitted."""
     if tenant.documents < MIN_DOCUMENTS:
         return False
-    calibration = in_force(tenant)
+    calibration = calibration_of(tenant)
     return calibration.basis != "fitted" or tenant.documents >= GROWTH * calibration.documents
 
 
 def usable_titles(titles: Iterable[Iterable[str]]) -> list[list[str]]:
-    """Of each document's titles and headings those that may serve as questions: in words, and of one document alone.
+    """The titles and headings of each document that may serve as questions: of several words, and of no other document.
 
     >>> usable_titles([["Introduction", "How pumps fail"], ["Release notes", "1.2.3"], ["release  Notes"]])
     [['How pumps fail'], [], []]

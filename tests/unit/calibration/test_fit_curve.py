@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragdrop.calibration.fit_curve import MIN_PAIRS, ObservedScores, fit_curve, fitted, is_due, usable_titles
+from ragdrop.calibration.shipped_calibrations import for_space
 from ragdrop.domain.calibration import Calibration, Curve
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Tenant
-from ragdrop.operate.calibration_fit import MIN_PAIRS, ObservedScores, fit_curve, fitted, is_due, usable_titles
-from ragdrop.query.relevance import for_space
 
 AT = "2026-01-02T03:04:05Z"
 MINILM = EmbeddingSpace("all-MiniLM-L6-v2", 384)

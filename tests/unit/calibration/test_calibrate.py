@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from ragdrop.calibration.calibrate import Calibrated
+from ragdrop.calibration.shipped_calibrations import calibration_of
 from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import ConflictError, InvalidParamsError
-from ragdrop.operate.calibrate import Calibrated
-from ragdrop.query.relevance import in_force
 from tests.world import TENANT, World
 
 SUBJECTS = (
@@ -42,13 +42,13 @@ def calibrate(world: World, *, dry_run: bool = False) -> Calibrated:
     return world.app.operate.calibrate(TENANT, Deadline.after(60), dry_run=dry_run)
 
 
-def kept(world: World) -> Calibration | None:
+def stored(world: World) -> Calibration | None:
     tenant = world.registry.tenant(TENANT)
     assert tenant is not None
     return tenant.calibration
 
 
-def test_a_fit_is_kept_and_in_force(world: World) -> None:
+def test_a_fit_is_stored_and_in_force(world: World) -> None:
     fill(world)
 
     done = calibrate(world)
@@ -57,23 +57,23 @@ def test_a_fit_is_kept_and_in_force(world: World) -> None:
     assert tenant is not None
     assert done.written
     assert done.before.basis == "generic"
-    assert in_force(tenant) == done.after
+    assert calibration_of(tenant) == done.after
     assert (done.after.pairs, done.after.documents, done.after.basis) == (16, 16, "fitted")
 
 
-def test_own_chunks_are_told_from_random_ones(world: World) -> None:
+def test_own_chunks_are_separated_from_random_ones(world: World) -> None:
     fill(world)
 
     assert (calibrate(world).after.separation or 0) > 0.95
 
 
-def test_a_dry_run_keeps_nothing(world: World) -> None:
+def test_a_dry_run_stores_nothing(world: World) -> None:
     fill(world)
 
     done = calibrate(world, dry_run=True)
 
     assert not done.written
-    assert kept(world) is None
+    assert stored(world) is None
 
 
 def test_the_same_documents_give_the_same_fit(world: World) -> None:
@@ -88,7 +88,7 @@ def test_too_few_titles_are_refused_and_what_is_in_force_stays(world: World) -> 
     with pytest.raises(ConflictError, match=r"'acme' has 1 titles and headings to learn from, 12 are needed"):
         calibrate(world)
 
-    assert kept(world) is None
+    assert stored(world) is None
 
 
 def test_near_duplicates_of_every_document_do_not_spoil_the_fit(world: World) -> None:
@@ -116,13 +116,13 @@ def test_deleted_documents_are_not_learned_from(world: World) -> None:
     assert calibrate(world).after.pairs == 15
 
 
-def test_progress_tells_the_documents_read(world: World) -> None:
+def test_progress_reports_the_documents_read(world: World) -> None:
     fill(world)
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
 
-    world.app.operate.calibrate(TENANT, Deadline.after(60), progress=lambda done, total: told.append((done, total)))
+    world.app.operate.calibrate(TENANT, Deadline.after(60), progress=lambda done, total: reported.append((done, total)))
 
-    assert told[-1] == (16, 16)
+    assert reported[-1] == (16, 16)
 
 
 def test_an_unknown_tenant_is_named(world: World) -> None:

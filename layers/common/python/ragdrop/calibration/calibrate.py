@@ -7,6 +7,15 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from ragdrop.calibration.fit_curve import (
+    MIN_PAIRS,
+    OFF_TOPIC_QUESTIONS,
+    ObservedScores,
+    fitted,
+    is_due,
+    usable_titles,
+)
+from ragdrop.calibration.shipped_calibrations import calibration_of
 from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.chunks import CandidateQuery, Candidates, Filters, Vector
 from ragdrop.domain.deadlines import Deadline
@@ -16,33 +25,24 @@ from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import ConflictError, DependencyError, InvalidParamsError
 from ragdrop.ingest.revision_store import RevisionStore
-from ragdrop.operate.calibration_fit import (
-    MIN_PAIRS,
-    OFF_TOPIC_QUESTIONS,
-    ObservedScores,
-    fitted,
-    is_due,
-    usable_titles,
-)
 from ragdrop.ports import ChunkIndex, Embedder, Registry
-from ragdrop.query.relevance import in_force
 from ragdrop.tenants.directory import TenantDirectory
 
 logger = logging.getLogger(__name__)
 
 RANDOM_CHUNKS = 20  # a pseudo-query
 LEXICAL_QUERIES = 100
-LEXICAL_HITS = 5  # where a title's own document is not among them, its best score is not known
+LEXICAL_HITS = 5  # a title whose document is not among them gives no score
 SEARCHES = 24  # in one round trip to the index
 
 
 def _silent(_done: int, _total: int) -> None:
-    """Tell nobody."""
+    """Report no progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """What was in force before a fit, and the fit."""
+    """The calibration before a fit, and the fit."""
 
     tenant: str
     before: Calibration
@@ -51,7 +51,7 @@ class Calibrated:
 
 
 class Calibrate:
-    """Fits one tenant's calibration and keeps it in the tenant's item."""
+    """Fit one tenant's calibration and store it in the tenant's item."""
 
     def __init__(
         self,
@@ -69,18 +69,18 @@ class Calibrate:
         self._embedder = embedder
         self._sample = sample
         self._clock = clock
-        self._in_vain: dict[str, int] = {}  # documents of tenants that could not be fitted
+        self._unfitted: dict[str, int] = {}  # documents of tenants that could not be fitted
 
     def __call__(
         self, name: str, deadline: Deadline, *, dry_run: bool = False, progress: Progress = _silent
     ) -> Calibrated:
-        """Fit the calibration of a tenant's active index; unless *dry_run* it is in force from then on.
+        """Fit the calibration of a tenant's active index, and store it unless *dry_run*.
 
-        The same documents give the same fit.  *progress* is told documents read and their total.
+        The same documents give the same fit.  *progress* gets the number of documents read, and of all.
 
         Raises:
             InvalidParamsError: There is no such tenant.
-            ConflictError: It has too few titles and headings to learn from; what is in force stays.
+            ConflictError: It has too few titles and headings to learn from; its calibration stays unchanged.
             DependencyError: A service failed; the same call may succeed later.
         """
         tenant = self._registry.tenant(name)
@@ -92,7 +92,7 @@ class Calibrate:
             cosines, lexical = self._evidence(tenant, sample, deadline)
             after = fitted(tenant, cosines, lexical, at=rfc3339(self._clock()))
         if after is None:
-            before = in_force(tenant)
+            before = calibration_of(tenant)
             raise ConflictError(
                 f"{name!r} has {len(sample.queries)} titles and headings to learn from, {MIN_PAIRS} are needed: "
                 f"the {before.basis} calibration stays in force",
@@ -101,29 +101,29 @@ class Calibrate:
                 needed=MIN_PAIRS,
             )
         written = not dry_run and self._registry.put_calibration(name, after)
-        return Calibrated(name, in_force(tenant), after, written)
+        return Calibrated(name, calibration_of(tenant), after, written)
 
     def if_due(self, name: str, deadline: Deadline, *, least_s: float) -> None:
-        """Calibrate a tenant that grew, or changed its model, since its last fit; what cannot be fitted stays as it is.
+        """Calibrate a tenant that grew, or changed its model, since its last fit.
 
-        With less than *least_s* left the next call does it.  A tenant that could not be fitted is tried again once it
-        has a fifth more documents.
+        With less than *least_s* left the next call does it.  A tenant without a fit is tried again once it has a fifth
+        more documents.
         """
         tenant = self._directory.tenant(name)  # ingest has just read it, after its last document
         if tenant is None or not is_due(tenant) or deadline.remaining_s() < least_s:
             return
-        if tenant.documents < 1.2 * self._in_vain.get(name, 0):
+        if tenant.documents < 1.2 * self._unfitted.get(name, 0):
             return
         try:
             fit = self(name, deadline).after
         except (ConflictError, DependencyError) as exc:
-            self._in_vain[name] = tenant.documents
+            self._unfitted[name] = tenant.documents
             logger.warning("a tenant could not be calibrated", extra={"tenant": name, "code": exc.code})
             return
         logger.info("a tenant was calibrated", extra={"tenant": name, "pairs": fit.pairs})
 
     def _evidence(self, tenant: Tenant, sample: Sample, deadline: Deadline) -> tuple[ObservedScores, ObservedScores]:
-        """Raw scores of the vector and of the lexical part."""
+        """The raw scores: cosines, and those of BM25."""
         asked = self._vectors([query.text for query in sample.queries], tenant, deadline)
         probes = self._vectors(OFF_TOPIC_QUESTIONS, tenant, deadline)
         questions = [CandidateQuery(t, v, Filters(), 1) for t, v in zip(OFF_TOPIC_QUESTIONS, probes, strict=True)]
@@ -164,7 +164,7 @@ def _own_scores(titles: Sequence[PseudoQuery], found: Sequence[Candidates]) -> l
 
 
 def _random_cosines(sample: Sample, asked: Sequence[Vector], seed: str) -> tuple[float, ...]:
-    """Cosines of every pseudo-query with random chunks of other documents; copies of its own chunks do not count."""
+    """Cosines of every pseudo-query with random chunks of other documents, but for copies of its own chunks."""
     chance = random.Random(seed)  # noqa: S311 - a sample, not a secret
     everything = [(key, vector) for key, vectors in sample.vectors.items() for vector in vectors]
     scores: list[float] = []
@@ -177,7 +177,7 @@ def _random_cosines(sample: Sample, asked: Sequence[Vector], seed: str) -> tuple
 
 MAX_LISTED = 4_000  # heads read, spread over the vaults
 MAX_DOCUMENTS = 150  # each is one object read from the state bucket
-MAX_CHUNKS = 400  # a longer document is left out: its vectors alone would be most of the work
+MAX_CHUNKS = 400  # longer documents are left out: their vectors would be most of the work
 MAX_HEADINGS = 2  # a document, besides its title
 PAGE = 1_000
 
@@ -195,21 +195,21 @@ class PseudoQuery:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Pseudo-queries, and all vectors of each document they came from."""
+    """Pseudo-queries, and all vectors of their documents."""
 
     queries: list[PseudoQuery]
     vectors: dict[DocumentKey, list[Vector]]
 
 
 class SampleDocuments:
-    """Draws the sample; the same documents always give the same one."""
+    """Draw the sample; the same documents always give the same sample."""
 
     def __init__(self, *, registry: Registry, revisions: RevisionStore) -> None:
         self._registry = registry
         self._revisions = revisions
 
     def __call__(self, tenant: Tenant, progress: Progress) -> Sample:
-        """Read up to 150 live documents of the tenant's active index; *progress* is told how many are read.
+        """Read up to 150 live documents of the tenant's active index; *progress* gets their number.
 
         Raises:
             DependencyError: A service failed; the same call may succeed later.
@@ -227,8 +227,8 @@ class SampleDocuments:
         usable = usable_titles([under for _, under in titled])
         for (key, under), titles in zip(titled, usable, strict=True):
             headings = titles[1:]
-            wanted = [*titles[:1], *chance.sample(headings, min(len(headings), MAX_HEADINGS))]
-            queries += [PseudoQuery(title, key, tuple(under[title])) for title in wanted]
+            chosen_titles = [*titles[:1], *chance.sample(headings, min(len(headings), MAX_HEADINGS))]
+            queries += [PseudoQuery(title, key, tuple(under[title])) for title in chosen_titles]
         return Sample(queries, vectors)
 
     def _listed(self, tenant: Tenant) -> list[Head]:
@@ -251,12 +251,12 @@ class SampleDocuments:
     ) -> dict[str, list[Vector]]:
         """The document's title and headings, each with the vectors under it; adds all of them to *vectors*."""
         revision = self._revisions.open(head.key, head.live_revision or 0)
-        kept = list(revision.chunks_between(tenant.active.name, texts=False)) if revision else []
-        if not kept:
+        chunks = list(revision.chunks_between(tenant.active.name, texts=False)) if revision else []
+        if not chunks:
             return {}
-        vectors[head.key] = [vector for _, vector in kept]
+        vectors[head.key] = [vector for _, vector in chunks]
         under: dict[str, list[Vector]] = {_spaced(head.title or ""): vectors[head.key]}
-        for chunk, vector in kept:
+        for chunk, vector in chunks:
             for heading in chunk.heading_path:
                 if _spaced(heading) != _spaced(head.title or ""):
                     under.setdefault(_spaced(heading), []).append(vector)
