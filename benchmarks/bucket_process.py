@@ -26,7 +26,7 @@ import simsimd
 
 from benchmarks.generated_chunks import CENTRES, CHUNKS_A_DOCUMENT, DIMENSION, LIMIT, WORDS_A_CHUNK, near
 from bucketindex.index import BucketChunkIndex
-from bucketindex.manifest import Manifest, decoded
+from bucketindex.manifest import Manifest, read_manifest
 from ragdrop.domain.chunks import CandidateQuery, Chunk, Filters, Folder, Hit, IndexedChunk, Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
@@ -181,7 +181,7 @@ def write(folder: Path, size: int, vectors: str, words: int) -> dict[str, float]
 
 
 def manifest(state: FolderObjectStore) -> Manifest:
-    return decoded(FolderManifests(state.folder).read(REF.tenant, REF.name))
+    return read_manifest(FolderManifests(state.folder).read(REF.tenant, REF.name))
 
 
 def read(folder: Path, vectors: str, limit_s: float) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from benchmarks.live_stack import cpu_s_of
 from benchmarks.peers.process import pid_of
 from benchmarks.stores_in_memory import MAX_COPIES_BYTES
 from bucketindex.index import BucketChunkIndex
-from bucketindex.manifest import decoded
+from bucketindex.manifest import read_manifest
 from localstack.opensearch import start, stop
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.ports import ChunkIndex
@@ -74,7 +74,7 @@ class BucketEngine:
         return 0.0
 
     def size_bytes(self, ref: IndexRef) -> int:
-        held = decoded(FolderManifests(self._state.folder).read(ref.tenant, ref.name))
+        held = read_manifest(FolderManifests(self._state.folder).read(ref.tenant, ref.name))
         return sum(each.size_bytes for each in held.segments)
 
     def memory_mb(self, ref: IndexRef) -> dict[str, float]:

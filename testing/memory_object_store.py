@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from ragdrop.errors import RagdropError
 from ragdrop.ports import StoredObject
-from ragdrop.ports.object_store import ListedObject, PresignedForm, failed
+from ragdrop.ports.object_store import ListedObject, PresignedForm, precondition_error
 
 MODIFIED_AT = "2026-01-01T00:00:00Z"  # time stands still here, so that tests repeat
 
@@ -71,7 +71,7 @@ class MemoryObjectStore:
             version = self._current(key)
             there = version.stored.etag if version and version.stored else ""
             if onto is not None and onto != there:
-                raise failed("If-Match" if onto else "If-None-Match", there or None)
+                raise precondition_error("If-Match" if onto else "If-None-Match", there or None)
             stored = StoredObject(
                 key=key,
                 version_id=self._next_id(),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bucketindex.index import BucketChunkIndex
-from bucketindex.manifest import decoded, prefix_of
+from bucketindex.manifest import prefix_of, read_manifest
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
 from tests.contract.chunk_index_suite import Engine, new_ref
@@ -40,7 +40,7 @@ class Bucket:
     @property
     def segments(self) -> list[str]:
         """The objects of live segments."""
-        manifest = decoded(self.manifests.read(self._ref.tenant, self._ref.name))
+        manifest = read_manifest(self.manifests.read(self._ref.tenant, self._ref.name))
         return [f"{prefix_of(self._ref)}{each.name}.seg" for each in manifest.segments]
 
     @property

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bucketindex.index import REWRITTEN_CHUNKS, BucketChunkIndex
-from bucketindex.manifest import MERGE_ABOVE, decoded
+from bucketindex.manifest import MERGE_ABOVE, read_manifest
 from ragdrop.domain.chunks import CandidateQuery, Filters
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
@@ -40,7 +40,7 @@ class Bucket:
 
     def live(self) -> list[str]:
         """The names of the live segments."""
-        manifest = decoded(self.manifests.read(self.ref.tenant, self.ref.name))
+        manifest = read_manifest(self.manifests.read(self.ref.tenant, self.ref.name))
         return [each.name for each in manifest.segments]
 
 

@@ -13,7 +13,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Failure, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import ConfigurationError, DatabaseError
-from ragdrop.stores.dynamodb.items import detail_item, detail_of, encode, head_of
+from ragdrop.stores.dynamodb.items import detail_item, detail_of, encode_item, head_of
 from ragdrop.stores.dynamodb.registry_table import DynamoDbRegistry
 from tests.contract import registry_examples as examples
 from tests.contract.aws_fixtures import clients, table_definition
@@ -62,7 +62,7 @@ class Throttled:
         asked = RequestItems["registry"]
         self.batches.append(len(asked["Keys"]))
         done = 0 if len(self.batches) <= self.silent else 1
-        heads = [item | encode({"status": "indexed", "revision": 1}) for item in asked["Keys"][:done]]
+        heads = [item | encode_item({"status": "indexed", "revision": 1}) for item in asked["Keys"][:done]]
         left = {"registry": asked | {"Keys": asked["Keys"][done:]}} if asked["Keys"][done:] else {}
         return {"Responses": {"registry": heads}, "UnprocessedKeys": left}
 
@@ -195,7 +195,7 @@ def test_attributes_of_a_later_version_are_passed_over_and_kept() -> None:
             Key=name,
             UpdateExpression="SET checkpoint = :n, #error = :error",
             ExpressionAttributeNames={"#error": "error"},
-            ExpressionAttributeValues=encode(
+            ExpressionAttributeValues=encode_item(
                 {":n": 7, ":error": {"code": "TIMEOUT", "message": "m", "attempts": 1, "at": "t", "stage": "parse"}}
             ),
         )

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragdrop.errors import ObjectStoreError, PreconditionFailedError
-from ragdrop.stores.s3_objects import decoded, encoded
+from ragdrop.stores.s3_objects import decoded_metadata, encoded_metadata
 from testing.memory_object_store import MemoryObjectStore
 from tests.contract.aws_fixtures import STORE_ENGINES, StoreEngine, store_engine
 
@@ -274,15 +274,15 @@ def test_a_bucket_without_versioning_deletes_at_once() -> None:
 
 @given(st.text(st.characters(codec="utf-8"), max_size=80))
 def test_any_text_survives_the_headers(value: str) -> None:
-    headers = encoded({"title": value})
+    headers = encoded_metadata({"title": value})
 
     assert headers["title"].isascii()
     assert "\n" not in headers["title"]
-    assert decoded(headers) == {"title": value}
+    assert decoded_metadata(headers) == {"title": value}
 
 
 def test_a_word_that_cannot_be_decoded_stays_as_it_is() -> None:
-    assert decoded({"title": "=?no-such-charset?b?w5w=?="}) == {"title": "=?no-such-charset?b?w5w=?="}
+    assert decoded_metadata({"title": "=?no-such-charset?b?w5w=?="}) == {"title": "=?no-such-charset?b?w5w=?="}
 
 
 def test_the_fake_fails_on_request_and_notes_the_call() -> None:

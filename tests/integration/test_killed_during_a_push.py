@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from bucketindex.manifest import MAX_SEGMENTS, decoded
+from bucketindex.manifest import MAX_SEGMENTS, read_manifest
 from tests.integration.commands import Tenant, within
 from tests.integration.ingest_workers import limited_ingest
 from tests.stacks import LocalStack
@@ -41,7 +41,7 @@ def test_three_hundred_files_survive_ten_kills(counted_stack: LocalStack) -> Non
         ExpressionAttributeValues={":tenant": {"S": f"T#{tenant.name}"}, ":index": {"S": "I#"}},
     )
     [index] = found["Items"]
-    manifest = decoded(index["body"]["S"])
+    manifest = read_manifest(index["body"]["S"])
     listed = counted_stack.client("s3").list_objects_v2(
         Bucket=counted_stack.environment["STATE_BUCKET"], Prefix=f"index/{tenant.name}/"
     )["Contents"]

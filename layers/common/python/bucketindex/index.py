@@ -28,7 +28,7 @@ from bucketindex.manifest import (
     segment_name,
     to_merge,
 )
-from bucketindex.rows import RevisionKey, StoredChunk, in_order
+from bucketindex.rows import RevisionKey, StoredChunk, rows_in_order
 from bucketindex.segment import OpenSegment
 from bucketindex.segment_view import Place, SegmentView
 from bucketindex.segment_writer import written_segment
@@ -109,7 +109,7 @@ class BucketChunkIndex:
             check_dimension(index.dimension, len(chunk.vector))
         if not chunks:
             return
-        entry = self._written(index, in_order(chunks))
+        entry = self._written(index, rows_in_order(chunks))
         manifest = self._views.change(index, lambda before: before.with_segment(entry), deadline)
         self._due[index] = merge_is_worth_asking(len(manifest.segments), self._merge_above)
         if len(manifest.segments) > MAX_SEGMENTS:  # requested merges do not keep up

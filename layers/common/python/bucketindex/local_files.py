@@ -91,7 +91,7 @@ class Texts:
 
     def __call__(self, ranges: Sequence[tuple[int, int]], deadline: Deadline) -> list[bytes]:
         """The bytes of each range.  Raises IndexLostError: a block is missing or damaged."""
-        with translated():
+        with disk_errors():
             wanted = set[int]().union(*(_blocks(start, end) for start, end in ranges))
             missing = [number for number in sorted(wanted) if not self._present[number]]
             brought = dict(zip(missing, self._pool.map(lambda n: self._block(n, deadline), missing), strict=True))
@@ -138,7 +138,7 @@ def _blocks(start: int, end: int) -> range:
 
 
 @contextmanager
-def translated(*, missing: type[DatabaseError] = DatabaseError) -> Iterator[None]:
+def disk_errors(*, missing: type[DatabaseError] = DatabaseError) -> Iterator[None]:
     """Raise what a disk raises as DatabaseError, a file that is not there as *missing*."""
     try:
         yield
@@ -192,7 +192,7 @@ class SegmentFiles:
             DeadlineError: The time was used up.
         """
         place = self._place(index, entry.name)
-        with self._turn(str(place), deadline), translated():
+        with self._turn(str(place), deadline), disk_errors():
             if not self.has(index, entry.name):
                 self._fetch(index, entry, place, kept, deadline)
             os.utime(place)
@@ -214,7 +214,7 @@ class SegmentFiles:
         """Whether the object in the bucket is what its checksums say, whatever a local copy holds; reads all of it."""
         place = self._place(index, f".{uuid.uuid4().hex}")
         try:
-            with translated():
+            with disk_errors():
                 place.mkdir(parents=True)
                 body = self._brought(segment_name(index, entry.name), entry.size_bytes, place / "object", deadline)
             header = self._checked(index, entry, body)
@@ -233,7 +233,7 @@ class SegmentFiles:
             CopyGoneError: A copy was removed meanwhile.
         """
         place = self._place(index, _view_name(segments))
-        with translated(missing=CopyGoneError):
+        with disk_errors(missing=CopyGoneError):
             if not place.exists():
                 draft = place.with_name(f".{uuid.uuid4().hex}")
                 draft.mkdir(parents=True)
@@ -255,7 +255,7 @@ class SegmentFiles:
         Raises DatabaseError: it does not fit beside what searches need, or the disk is full.
         """
         place = self._place(index, entry.name)
-        with translated(), self._drafted(place, entry.size_bytes, index, ()) as draft:
+        with disk_errors(), self._drafted(place, entry.size_bytes, index, ()) as draft:
             shutil.copyfile(file, draft / "core")
             body = _mapped(draft / "core")
             self._spread(draft, self._checked(index, entry, body), body, whole=True)

@@ -115,14 +115,14 @@ class Manifest:
         return json.dumps(fields, separators=(",", ":"))
 
 
-def decoded(text: str | None) -> Manifest:
+def read_manifest(text: str | None) -> Manifest:
     """Read what `Manifest.encoded` wrote; an empty one for None.
 
     Raises:
         IndexLostError: It cannot be read.
 
     >>> one = Manifest().with_segment(SegmentEntry("s", 1, 0, 3, 10, 20, "ab"))
-    >>> decoded(one.encoded()) == one
+    >>> read_manifest(one.encoded()) == one
     True
     """
     if text is None:

@@ -70,7 +70,7 @@ def row_of(chunk: IndexedChunk) -> StoredChunk:
     )
 
 
-def in_order(chunks: Sequence[IndexedChunk]) -> Iterator[StoredChunk]:
+def rows_in_order(chunks: Sequence[IndexedChunk]) -> Iterator[StoredChunk]:
     """The rows of *chunks* in the order of a segment, the last of each id alone."""
     last = {(each.key.vault, each.key.path, each.revision, each.chunk.ordinal): each for each in chunks}
     return (row_of(last[place]) for place in sorted(last))
@@ -81,7 +81,7 @@ def _encoded(value: object) -> bytes:
 
 
 @lru_cache(maxsize=2_048)
-def document_of(tenant: str, encoded: bytes) -> StoredDocument:
+def stored_document(tenant: str, encoded: bytes) -> StoredDocument:
     """Decode a document; raises IndexLostError if it is damaged."""
     try:
         found = json.loads(encoded)
@@ -104,7 +104,7 @@ def chunk_of(body: bytes) -> tuple[Chunk, tuple[Link, ...]]:
         raise IndexLostError("a segment of the index is damaged: a chunk cannot be read") from exc
 
 
-def hit_of(document: StoredDocument, body: bytes) -> Hit:
+def unscored_hit(document: StoredDocument, body: bytes) -> Hit:
     """The chunk *body* of *document*, as read and not searched."""
     chunk, links = chunk_of(body)
     id_ = chunk_id(document.key, document.revision, chunk.ordinal)

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 
 from bucketindex.lexical import FacetFilter, Ranges, admitted
 from bucketindex.manifest import Removal
-from bucketindex.rows import RevisionKey, StoredDocument, document_of, hit_of
+from bucketindex.rows import RevisionKey, StoredDocument, stored_document, unscored_hit
 from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.deadlines import Deadline
@@ -195,7 +195,7 @@ class OpenSegment:
 
     def document(self, number: int) -> StoredDocument:
         start, end = self._document_starts[number], self._document_starts[number + 1]
-        return document_of(self.header.tenant, bytes(self._documents[start:end]))
+        return stored_document(self.header.tenant, bytes(self._documents[start:end]))
 
     def document_bytes(self, number: int) -> bytes:
         return bytes(self._documents[self._document_starts[number] : self._document_starts[number + 1]])
@@ -246,7 +246,7 @@ class OpenSegment:
         missing = [each for each in found if each not in hits]
         if missing:
             for each, body in zip(missing, self.bodies(missing, deadline), strict=True):
-                hits[each] = hit_of(self.document(self.document_of_chunk(each)), body)
+                hits[each] = unscored_hit(self.document(self.document_of_chunk(each)), body)
                 self._known.put((self._own, each), hits[each], now_s=0.0, weight=len(body))
         return hits
 

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from bucketindex.lexical import LexicalWriter, facets_of, revision_facet, spaced
 from bucketindex.manifest import SegmentEntry
-from bucketindex.rows import StoredChunk, chunk_of, document_of, searched_texts
+from bucketindex.rows import StoredChunk, chunk_of, searched_texts, stored_document
 from bucketindex.segment import (
     LITTLE,
     PREFIX_BYTES,
@@ -91,7 +91,7 @@ class SegmentWriter:
     def add(self, row: StoredChunk) -> None:
         if row.document != self._last:
             self._begin_document(row)
-        document = document_of(self._index.tenant, row.document)
+        document = stored_document(self._index.tenant, row.document)
         chunk, _ = chunk_of(row.body)
         facets = [*self._document_facets, revision_facet(*row.order)]
         self._lexical.add(*spaced(searched_texts(document, chunk)), facets)
@@ -142,7 +142,7 @@ class SegmentWriter:
 
     def _begin_document(self, row: StoredChunk) -> None:
         number = len(self._document_starts)
-        document = document_of(self._index.tenant, row.document)
+        document = stored_document(self._index.tenant, row.document)
         self._last = row.document
         self._document_starts.append(len(self._documents))
         self._documents += row.document

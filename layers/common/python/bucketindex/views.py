@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from bucketindex.local_files import MISSING, CopyGoneError, SegmentFiles
-from bucketindex.manifest import Manifest, SegmentEntry, decoded
-from bucketindex.rows import in_order
+from bucketindex.manifest import Manifest, SegmentEntry, read_manifest
+from bucketindex.rows import rows_in_order
 from bucketindex.segment import OpenSegment
 from bucketindex.segment_view import Lost, SegmentView
 from bucketindex.segment_writer import written_segment
@@ -92,7 +92,7 @@ class Views:
 
     def manifest(self, index: IndexRef) -> Manifest:
         """The manifest as it is now; IndexLostError where it cannot be read."""
-        return decoded(self._manifests.read(index.tenant, index.name))
+        return read_manifest(self._manifests.read(index.tenant, index.name))
 
     def current(
         self,
@@ -308,7 +308,7 @@ class LayeredView:
 
     def _written(self) -> SegmentEntry:
         tag = secrets.randbits(32)
-        rows = in_order(self._chunks)
+        rows = rows_in_order(self._chunks)
         with written_segment(self._index, f"{LAYER}{tag:08x}", tag, rows, what="a layer") as (path, entry):
             self._files.install(self._index, entry, path)
         return replace(entry, sequence=LATEST)

@@ -56,7 +56,7 @@ def is_unknown_query(exc: opensearchpy.OpenSearchException) -> bool:
     return UNKNOWN_QUERY.search(causes(exc.info.get("error", {}))) is not None
 
 
-def translated(exc: opensearchpy.OpenSearchException, stage: str) -> DatabaseError | ConfigurationError:
+def ragdrop_error(exc: opensearchpy.OpenSearchException, stage: str) -> DatabaseError | ConfigurationError:
     """The ragdrop error for an error of the client library; *stage* says what was being done."""
     if isinstance(exc, opensearchpy.ImproperlyConfigured):
         return ConfigurationError(f"the client of the index is not configured well: {exc}")
@@ -321,7 +321,7 @@ class RepeatableCalls:
         except opensearchpy.OpenSearchException as exc:
             if may_be_missing and isinstance(exc, opensearchpy.NotFoundError) and exc.error == MISSING_INDEX:
                 return MISSING
-            raise translated(exc, stage) from exc
+            raise ragdrop_error(exc, stage) from exc
 
     def raw(
         self,

@@ -42,8 +42,8 @@ from ragdrop_opensearch.client import (
     connect,
     is_unknown_query,
     of_status,
+    ragdrop_error,
     readable,
-    translated,
 )
 from ragdrop_opensearch.hits import NOTHING, KnownRanges, Part, answered, nearest_hits, planned
 from ragdrop_opensearch.mapping import SHARDS, dimension_error, index_body, source_of, utf8
@@ -230,7 +230,7 @@ class OpenSearchChunkIndex:
             self._caller.raw("PUT", f"/{path_of(index)}", stage, deadline, ADMIN_TIMEOUT_S, body=body)
         except opensearchpy.OpenSearchException as exc:
             if not isinstance(exc, opensearchpy.RequestError) or exc.error != EXISTS:
-                raise translated(exc, stage) from exc
+                raise ragdrop_error(exc, stage) from exc
             if alias not in self._described(index, deadline)["aliases"]:
                 message = f"index {index.name} was not made by ragdrop: it has no alias {alias}"
                 raise ConfigurationError(message) from exc
@@ -299,7 +299,7 @@ class OpenSearchChunkIndex:
         except opensearchpy.OpenSearchException as exc:
             if is_unknown_query(exc):
                 raise _UnknownQueryError from exc
-            raise translated(exc, "search") from exc
+            raise ragdrop_error(exc, "search") from exc
         with readable("search"):
             responses = answer["responses"]
             if len(responses) != len(searches):

@@ -243,13 +243,8 @@ def hit_of(source: dict[str, Any], score: float, known: Documents, cosine: float
         "",
         chunk_places(facts["places"]) if "places" in facts else (),
     )
-    links = links_of(facts) if "links" in facts and source["ordinal"] == 0 else ()
+    links = tuple(Link(*link) for link in facts.get("links", ())) if source["ordinal"] == 0 else ()
     return Hit(shared[0], shared[1], chunk, shared[2], score, links, source["chunk_id"], cosine)
-
-
-def links_of(stored: dict[str, Any]) -> tuple[Link, ...]:
-    """The links that stand with a document's first chunk."""
-    return tuple(Link(*link) for link in stored.get("links", ()))
 
 
 def _facts_of(stored: dict[str, Any]) -> Facts:

@@ -60,20 +60,20 @@ class Precondition:
         if self.match is None and self.none_match is None:
             return None
         if self.match is not None and (current is None or not (self.match == ANY or current in self.match)):
-            raise failed("If-Match", current)
+            raise precondition_error("If-Match", current)
         if (
             self.none_match is not None
             and current is not None
             and (self.none_match == ANY or current in self.none_match)
         ):
-            raise failed("If-None-Match", current)
+            raise precondition_error("If-None-Match", current)
         return NOTHING_THERE if current is None else current
 
 
 NO_PRECONDITION = Precondition()
 
 
-def failed(field: str, current: str | None) -> PreconditionFailedError:
+def precondition_error(field: str, current: str | None) -> PreconditionFailedError:
     """The error of a precondition that does not hold."""
     said = "there is no such document" if current is None else f"the document's ETag is {current}"
     return PreconditionFailedError(f"{field}: {said}", field=field, value=current, allowed=None)

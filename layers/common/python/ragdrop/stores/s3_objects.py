@@ -15,8 +15,8 @@ from botocore.exceptions import ClientError
 
 from ragdrop.errors import ObjectStoreError
 from ragdrop.ports import StoredObject
-from ragdrop.ports.object_store import ListedObject, PresignedForm, failed
-from ragdrop.stores.aws.clients import AwsClient, error_code, form_client, http_status, translated
+from ragdrop.ports.object_store import ListedObject, PresignedForm, precondition_error
+from ragdrop.stores.aws.clients import AwsClient, aws_errors, error_code, form_client, http_status
 from ragdrop.stores.aws.clients import client as aws_client
 
 UNVERSIONED = "null"  # S3's own word for the version of an object in a bucket without versioning
@@ -66,7 +66,7 @@ class S3ObjectStore:
             size_bytes=answer["ContentLength"],
             media_type=answer.get("ContentType", "binary/octet-stream"),
             modified_at=_rfc3339(answer["LastModified"]),
-            metadata=decoded(answer.get("Metadata", {})),
+            metadata=decoded_metadata(answer.get("Metadata", {})),
         )
 
     def get(self, key: str, *, version_id: str | None = None, start: int = 0, end: int | None = None) -> bytes | None:
@@ -112,12 +112,12 @@ class S3ObjectStore:
                     Key=key,
                     Body=body,
                     ContentType=media_type,
-                    Metadata=encoded(metadata or {}),
+                    Metadata=encoded_metadata(metadata or {}),
                     **condition,
                 )
             except ClientError as exc:
                 if condition and http_status(exc) in _NOT_AS_ASKED:
-                    raise failed("If-Match" if onto else "If-None-Match", None) from exc
+                    raise precondition_error("If-Match" if onto else "If-None-Match", None) from exc
                 raise
         date = answer["ResponseMetadata"]["HTTPHeaders"].get("date")
         return StoredObject(
@@ -135,7 +135,11 @@ class S3ObjectStore:
             try:
                 old = self._client.head_object(Bucket=self.bucket, Key=key, VersionId=version_id)
                 media_type = old.get("ContentType", "binary/octet-stream")
-                kept = {name: text for name, text in {**decoded(old.get("Metadata", {})), **metadata}.items() if text}
+                kept = {
+                    name: text
+                    for name, text in {**decoded_metadata(old.get("Metadata", {})), **metadata}.items()
+                    if text
+                }
                 answer = self._client.copy_object(
                     Bucket=self.bucket,
                     Key=key,
@@ -143,7 +147,7 @@ class S3ObjectStore:
                     MetadataDirective="REPLACE",
                     TaggingDirective="REPLACE",
                     ContentType=media_type,
-                    Metadata=encoded(kept),
+                    Metadata=encoded_metadata(kept),
                 )
             except ClientError as exc:
                 if error_code(exc) in _NO_SUCH_VERSION | _DELETE_MARKER | {"400", "404", "405", "InvalidArgument"}:
@@ -279,7 +283,7 @@ class S3ObjectStore:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        with translated(ObjectStoreError, service="object_store", resource=f"bucket {self.bucket}"):
+        with aws_errors(ObjectStoreError, service="object_store", resource=f"bucket {self.bucket}"):
             try:
                 yield
             except ClientError as exc:
@@ -306,26 +310,26 @@ def _rfc3339(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def encoded(metadata: Mapping[str, str]) -> dict[str, str]:
+def encoded_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
     """Metadata as it may stand in headers; names in lower case, as S3 gives them back.
 
-    >>> encoded({"Title": "Überlauf"})
+    >>> encoded_metadata({"Title": "Überlauf"})
     {'title': '=?utf-8?b?w5xiZXJsYXVm?='}
     """
     return {name.lower(): value if _is_plain(value) else _word(value) for name, value in metadata.items()}
 
 
-def decoded(metadata: Mapping[str, str]) -> dict[str, str]:
-    """Metadata as S3 gave it back, in words; what cannot be decoded stays as it is.
+def decoded_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
+    """Metadata as S3 gave it back, in words; what cannot be decoded_metadata stays as it is.
 
-    >>> decoded({"title": "=?UTF-8?Q?=C3=9Cberlauf?="})
+    >>> decoded_metadata({"title": "=?UTF-8?Q?=C3=9Cberlauf?="})
     {'title': 'Überlauf'}
     """
     return {name.lower(): _text(value) for name, value in metadata.items()}
 
 
 def _is_plain(value: str) -> bool:
-    # S3 trims values, and would take what looks like an encoded word for one
+    # S3 trims values, and would take what looks like an encoded_metadata word for one
     return value.isascii() and value.isprintable() and value == value.strip() and "=?" not in value
 
 

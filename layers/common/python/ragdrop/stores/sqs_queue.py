@@ -18,7 +18,7 @@ from ragdrop.ports.message_queue import (
     look_at,
     merge_segments,
 )
-from ragdrop.stores.aws.clients import AwsClient, translated
+from ragdrop.stores.aws.clients import AwsClient, aws_errors
 from ragdrop.stores.aws.clients import client as aws_client
 
 MAX_VISIBILITY_S = 43_200  # SQS: 12 hours
@@ -151,7 +151,7 @@ class SqsMessageQueue:
         return self._given or aws_client("sqs")
 
     def _translated(self) -> AbstractContextManager[None]:
-        return translated(QueueError, service="queue", resource=f"queue {self.url.rsplit('/', 1)[-1]}")
+        return aws_errors(QueueError, service="queue", resource=f"queue {self.url.rsplit('/', 1)[-1]}")
 
 
 def _name_of(url: str) -> str:

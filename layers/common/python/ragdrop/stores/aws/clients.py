@@ -162,7 +162,7 @@ def http_status(exc: ClientError) -> int:
 
 
 @contextmanager
-def translated(error: type[DependencyError], *, service: str, resource: str) -> Iterator[None]:
+def aws_errors(error: type[DependencyError], *, service: str, resource: str) -> Iterator[None]:
     """Turn the SDK's errors within the block into *error*; only codes are told, never what was asked.
 
     Args:

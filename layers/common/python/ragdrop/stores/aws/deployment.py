@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from ragdrop.errors import ConfigurationError, DependencyError, ObjectStoreError, QueueError
 from ragdrop.ports.message_queue import DeployedStack, Wiring
-from ragdrop.stores.aws.clients import AwsClient, client, error_code, translated
+from ragdrop.stores.aws.clients import AwsClient, aws_errors, client, error_code
 
 SERVICE = "cloudformation"
 NEEDED = ("ApiUrl", "DocumentBucket", "IngestFunctionName")
@@ -28,7 +28,7 @@ def read_stack(name: str, made: Callable[[str], AwsClient] = client) -> Deployed
     """
     cloudformation = made("cloudformation")
     region = cloudformation.meta.region_name
-    with translated(DependencyError, service=SERVICE, resource=f"the stack {name}"):
+    with aws_errors(DependencyError, service=SERVICE, resource=f"the stack {name}"):
         try:
             found = cloudformation.describe_stacks(StackName=name)["Stacks"][0]
         except ClientError as exc:
@@ -74,13 +74,13 @@ class AwsWiring:
     def look(self) -> Wiring:
         """Queue, dead-letter queue, bucket, then the account: six requests at most."""
         s3, sqs = self._given[0] or client("s3"), self._given[1] or client("sqs")
-        with translated(QueueError, service="queue", resource=f"queue {self._queue_url.rsplit('/', 1)[-1]}"):
+        with aws_errors(QueueError, service="queue", resource=f"queue {self._queue_url.rsplit('/', 1)[-1]}"):
             names = ["QueueArn", "RedrivePolicy", DEPTH]
             told = sqs.get_queue_attributes(QueueUrl=self._queue_url, AttributeNames=names)["Attributes"]
             dead = self._dead_letters(
                 sqs, str(json.loads(told.get("RedrivePolicy", "{}")).get("deadLetterTargetArn", ""))
             )
-        with translated(ObjectStoreError, service="object_store", resource=f"bucket {self._bucket}"):
+        with aws_errors(ObjectStoreError, service="object_store", resource=f"bucket {self._bucket}"):
             versioned = s3.get_bucket_versioning(Bucket=self._bucket).get("Status") == "Enabled"
             sent = s3.get_bucket_notification_configuration(Bucket=self._bucket).get("QueueConfigurations", [])
         events = {event for each in sent if each["QueueArn"] == told["QueueArn"] for event in each["Events"]}
@@ -88,7 +88,7 @@ class AwsWiring:
 
     def _concurrency(self) -> int | None:
         functions = self._functions or client("lambda")
-        with translated(DependencyError, service="lambda", resource="the account's settings"):
+        with aws_errors(DependencyError, service="lambda", resource="the account's settings"):
             try:
                 limits = functions.get_account_settings()["AccountLimit"]
             except ClientError:  # not everybody who may look at a queue may ask this

@@ -11,7 +11,7 @@ from typing import Any
 
 from ragdrop.ports.shared_state import Breaker, Counted, Counts
 from ragdrop.stores.aws.clients import AwsClient
-from ragdrop.stores.dynamodb.items import Item, encode
+from ragdrop.stores.dynamodb.items import Item, encode_item
 from ragdrop.stores.dynamodb.table import WriteOutcome
 from ragdrop.stores.dynamodb.telemetry_table import TelemetryTable
 
@@ -97,7 +97,7 @@ class DynamoDbBreakers(TelemetryTable):
             "UpdateExpression": " ".join(f"{verb} {', '.join(parts)}" for verb, parts in clauses.items() if parts),
             "ExpressionAttributeNames": {short: each for each, short in placeholders.items()} | dict(names or {}),
         }
-        typed = encode({**given, **(values or {})})
+        typed = encode_item({**given, **(values or {})})
         request |= {"ExpressionAttributeValues": typed} if typed else {}
         request |= {"ConditionExpression": condition} if condition else {}
         return self._table.update_item(KEY, request, returning="ALL_NEW")

@@ -70,19 +70,19 @@ def listing_shard(key: DocumentKey) -> int:
     return hashlib.sha256(key.vault_path.encode()).digest()[0] % LISTING_SHARDS
 
 
-def encode(values: Mapping[str, Any]) -> Item:
+def encode_item(values: Mapping[str, Any]) -> Item:
     """Plain values as typed attributes; None is left out.
 
-    >>> encode({"a": 1.5, "b": None})
+    >>> encode_item({"a": 1.5, "b": None})
     {'a': {'N': '1.5'}}
     """
     return {name: _serializer.serialize(_plain(value)) for name, value in values.items() if value is not None}
 
 
-def decode(item: Mapping[str, Any]) -> Item:
+def decode_item(item: Mapping[str, Any]) -> Item:
     """Typed attributes as plain values; numbers become int or float.
 
-    >>> decode({"a": {"N": "1.5"}, "b": {"N": "2"}})
+    >>> decode_item({"a": {"N": "1.5"}, "b": {"N": "2"}})
     {'a': 1.5, 'b': 2}
     """
     return {name: _value(typed) for name, typed in item.items()}

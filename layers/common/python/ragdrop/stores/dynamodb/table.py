@@ -13,9 +13,9 @@ from botocore.exceptions import ClientError
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DatabaseError
-from ragdrop.stores.aws.clients import AwsClient, error_code, translated
+from ragdrop.stores.aws.clients import AwsClient, aws_errors, error_code
 from ragdrop.stores.aws.clients import client as aws_client
-from ragdrop.stores.dynamodb.items import Item, decode, encode
+from ragdrop.stores.dynamodb.items import Item, decode_item, encode_item
 
 ItemKey = tuple[str, str]  # PK and SK
 
@@ -83,7 +83,7 @@ class Update:
             "ExpressionAttributeNames": {f"#{name}": name for name in sorted(names)},
         }
         if values:  # an empty map is refused
-            request["ExpressionAttributeValues"] = encode(values)
+            request["ExpressionAttributeValues"] = encode_item(values)
         return request if condition is None else request | {"ConditionExpression": condition}
 
 
@@ -129,7 +129,7 @@ class DynamoDbTable:
         with self._translated():
             how = {"ConsistentRead": True} if consistent else {}
             answer = self._client.get_item(TableName=self.name, Key=_typed(key), **how)
-        return decode(answer["Item"]) if "Item" in answer else None
+        return decode_item(answer["Item"]) if "Item" in answer else None
 
     def batch_get(self, keys: Sequence[ItemKey]) -> tuple[list[Item], list[ItemKey]]:
         """Up to 100 items, read consistently, and the keys that were not processed."""
@@ -137,7 +137,7 @@ class DynamoDbTable:
         with self._translated():
             answer = self._client.batch_get_item(RequestItems=asked)
         left = answer.get("UnprocessedKeys", {}).get(self.name, {}).get("Keys", [])
-        items = [decode(item) for item in answer.get("Responses", {}).get(self.name, [])]
+        items = [decode_item(item) for item in answer.get("Responses", {}).get(self.name, [])]
         return items, [(key["PK"]["S"], key["SK"]["S"]) for key in left]
 
     def put(self, item: Item, *, only_new: bool = False) -> bool:
@@ -145,7 +145,7 @@ class DynamoDbTable:
         condition = {"ConditionExpression": "attribute_not_exists(PK)"} if only_new else {}
         with self._translated():
             try:
-                self._client.put_item(TableName=self.name, Item=encode(item), **condition)
+                self._client.put_item(TableName=self.name, Item=encode_item(item), **condition)
             except ClientError as exc:
                 if error_code(exc) != "ConditionalCheckFailedException":
                     raise
@@ -154,11 +154,11 @@ class DynamoDbTable:
 
     def batch_put(self, items: Sequence[Item]) -> list[Item]:
         """Write up to 25 items whole, in one request; those that the table did not process."""
-        requests = [{"PutRequest": {"Item": encode(item)}} for item in items]
+        requests = [{"PutRequest": {"Item": encode_item(item)}} for item in items]
         with self._translated():
             answer = self._client.batch_write_item(RequestItems={self.name: requests})
         left = answer.get("UnprocessedItems", {}).get(self.name, [])
-        return [decode(each["PutRequest"]["Item"]) for each in left]
+        return [decode_item(each["PutRequest"]["Item"]) for each in left]
 
     def update(self, key: ItemKey, update: Update, *, returning: Literal["ALL_OLD", "ALL_NEW", "NONE"]) -> WriteOutcome:
         """Write some attributes of an item if the condition holds."""
@@ -175,7 +175,7 @@ class DynamoDbTable:
         returning: Literal["ALL_NEW", "NONE"] = "ALL_NEW",
     ) -> WriteOutcome:
         """The same for expressions that `Update` does not make; *values* and *names* are those of the placeholders."""
-        request: dict[str, Any] = {"UpdateExpression": update, "ExpressionAttributeValues": encode(values)}
+        request: dict[str, Any] = {"UpdateExpression": update, "ExpressionAttributeValues": encode_item(values)}
         request |= {"ConditionExpression": condition} if condition else {}
         request |= {"ExpressionAttributeNames": dict(names)} if names else {}
         return self.update_item(key, request, returning=returning)
@@ -218,8 +218,8 @@ class DynamoDbTable:
                 if error_code(exc) != "ConditionalCheckFailedException":
                     raise
                 in_the_way: Any = exc.response
-                return WriteOutcome(won=False, item=decode(in_the_way["Item"]) if in_the_way.get("Item") else None)
-        return WriteOutcome(won=True, item=decode(answer["Attributes"]) if answer.get("Attributes") else None)
+                return WriteOutcome(won=False, item=decode_item(in_the_way["Item"]) if in_the_way.get("Item") else None)
+        return WriteOutcome(won=True, item=decode_item(answer["Attributes"]) if answer.get("Attributes") else None)
 
     def transact(self, writes: Sequence[Write]) -> bool:
         """Write all of *writes*, or nothing and False where one of their conditions does not hold.
@@ -244,7 +244,7 @@ class DynamoDbTable:
 
     def _step(self, write: Write) -> dict[str, Any]:
         if isinstance(write, Put):
-            return {"Put": {"TableName": self.name, "Item": encode(write.item)}}
+            return {"Put": {"TableName": self.name, "Item": encode_item(write.item)}}
         if isinstance(write, Absent):
             condition = {"ConditionExpression": "attribute_not_exists(PK)"}
             return {"ConditionCheck": {"TableName": self.name, "Key": _typed(write.key), **condition}}
@@ -267,7 +267,7 @@ class DynamoDbTable:
                     TableName=self.name,
                     Key=_typed(key),
                     ConditionExpression=condition,
-                    ExpressionAttributeValues=encode(values),
+                    ExpressionAttributeValues=encode_item(values),
                     **request,
                 )
             except ClientError as exc:
@@ -309,11 +309,11 @@ class DynamoDbTable:
             values |= {":low": between[0], ":high": between[1]}
         else:
             del names["#sk"]
-        request |= {"ExpressionAttributeNames": names, "ExpressionAttributeValues": encode(values)}
+        request |= {"ExpressionAttributeNames": names, "ExpressionAttributeValues": encode_item(values)}
         while True:
             with self._translated():
                 answer = self._client.query(**request)
-            yield from (decode(item) for item in answer["Items"])
+            yield from (decode_item(item) for item in answer["Items"])
             if not answer.get("LastEvaluatedKey"):
                 return
             request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
@@ -323,7 +323,7 @@ class DynamoDbTable:
         return self._given or aws_client("dynamodb")
 
     def _translated(self) -> AbstractContextManager[None]:
-        return translated(DatabaseError, service=self._service, resource=f"table {self.name}")
+        return aws_errors(DatabaseError, service=self._service, resource=f"table {self.name}")
 
 
 def _typed(key: ItemKey) -> dict[str, dict[str, str]]:
