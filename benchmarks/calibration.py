@@ -39,7 +39,7 @@ from ragdrop.domain.retrieval import candidate_limit
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, IndexRef, Tenant
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ports import ChunkIndex, Claim
-from ragdrop.query.coverage import coverage
+from ragdrop.query.fusion import coverage
 from ragdrop.tenants.directory import TenantDirectory
 from readers.parsed import ParsedDocument
 from testing.memory_object_store import MemoryObjectStore

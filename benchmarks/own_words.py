@@ -24,7 +24,7 @@ from benchmarks.records import Grid, publish
 from localstack.models.answerer import answer
 from ragdrop.domain.answers import Question
 from ragdrop.domain.queries import Query
-from ragdrop.query.coverage import content_words
+from ragdrop.query.fusion import content_words
 from testing.models import ScriptedChatModel
 
 HERE = Path(__file__).parent / "own_words"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.linked import MAX_TARGETS, targets_of
 from ragdrop.domain.links import Link
+from ragdrop.query.follow_links import MAX_TARGETS, targets_of
 
 
 def test_links_behind_the_hundredth_are_not_even_looked_at() -> None:

@@ -9,7 +9,7 @@ from ragdrop.domain.chunks import Chunk, Hit
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.models import EmbeddingSpace
-from ragdrop.query.coverage import coverage
+from ragdrop.query.fusion import coverage
 
 CALIBRATION = Calibration(EmbeddingSpace("model", 8), Curve(0.42, 0.05))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragdrop.query.dates import dates_in
+from ragdrop.query.fusion import dates_in
 from tests.world import World
 
 

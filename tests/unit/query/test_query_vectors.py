@@ -9,7 +9,7 @@ import pytest
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.errors import DatabaseError
-from ragdrop.query.query_vectors import REST_S, SHARED_TTL_S, QueryVectors
+from ragdrop.query.cache import REST_S, SHARED_TTL_S, QueryVectors
 from testing.memory_telemetry import MemoryTelemetry
 from testing.models import HashingEmbedder
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.linked import targets_of
 from ragdrop.domain.links import Link
-from ragdrop.query.follow_links import resolve_links
+from ragdrop.query.follow_links import resolve_links, targets_of
 from tests.world import World
 
 

@@ -13,12 +13,12 @@ from ragdrop.domain.documents import Facts, PromotionLevel
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import MAX_CANDIDATES, FoundChunk, FoundDocument, candidate_limit
+from ragdrop.query.assemble import within_share
 from ragdrop.query.cache import answer_name
-from ragdrop.query.critical import within_share
-from ragdrop.query.explanations import MAX_BYTES, Decision, explained
 from ragdrop.query.fusion import Fused
 from ragdrop.query.ranking import Boosts, Cutoff, rank
-from ragdrop.query.scopes import Scopes, auto_limit
+from ragdrop.query.search import MAX_BYTES, Decision, explained
+from ragdrop.query.understand import Scopes, auto_limit
 from tests.world import World
 
 FACTS = Facts(title="", version_id="v1", indexed_at="2026-01-01T00:00:00Z")

@@ -7,7 +7,7 @@ from ragdrop.domain.documents import DetailFilters
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DatabaseError
 from ragdrop.ports.telemetry import DocumentUsage
-from ragdrop.query.usage import MAX_AT_ONCE, RETRY_S, UsageCounter
+from ragdrop.query.cache import MAX_AT_ONCE, RETRY_S, UsageCounter
 from testing.memory_telemetry import MemoryTelemetry
 from tests.world import World
 

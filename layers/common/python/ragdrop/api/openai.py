@@ -31,7 +31,7 @@ from ragdrop.generate.budget import estimate_tokens
 from ragdrop.generate.conversations import Turn
 from ragdrop.generate.prompt import CondenseConversation
 from ragdrop.ports import Embedder
-from ragdrop.query.scopes import visible_vaults
+from ragdrop.query.understand import visible_vaults
 from ragdrop.tenants.directory import TenantDirectory
 
 DEFAULT_MODEL = "default"

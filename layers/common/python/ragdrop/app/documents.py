@@ -10,10 +10,9 @@ from ragdrop.app.ports import Ports
 from ragdrop.app.tenants import TenantParts
 from ragdrop.documents.purge import PurgeDocuments
 from ragdrop.documents.service import CheckLinks, DocumentService, RetryDocuments, WriteOnce
-from ragdrop.past.golden import AskGolden
 from ragdrop.past.record import DocumentHistory
 from ragdrop.past.rollback import RollBack
-from ragdrop.past.stages import Stages
+from ragdrop.past.stages import AskGolden, Stages
 from ragdrop.query.cache import Searching
 
 

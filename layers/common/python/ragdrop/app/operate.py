@@ -23,7 +23,7 @@ from ragdrop.operate.restore import Restore
 from ragdrop.operate.stats import ReadStats, ReadVaults
 from ragdrop.operate.sweep import Sweep, SweepNotes
 from ragdrop.operate.sweep_tenants import SweepTenants
-from ragdrop.resilience.guarded import CHAT, EMBEDDING, INDEX, OBJECT_STORE, REGISTRY
+from ragdrop.resilience.breakers import CHAT, EMBEDDING, INDEX, OBJECT_STORE, REGISTRY
 from ragdrop.tenants.administer import AdministerTenants
 from ragdrop.tenants.delete import DeleteTenant
 

@@ -360,12 +360,12 @@ class Ports:
 
     @cached_property
     def guarded_chat(self) -> ChatModel:
-        from ragdrop.resilience.guarded import GuardedChatModel
+        from ragdrop.resilience.breakers import GuardedChatModel
 
         return GuardedChatModel(self.chat, self.breakers)
 
     def _guarded(self, port: T, dependency: str) -> T:
-        from ragdrop.resilience.guarded import guarded
+        from ragdrop.resilience.breakers import guarded
 
         return guarded(port, dependency, self.breakers)
 

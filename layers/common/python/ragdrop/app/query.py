@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, cast
 from ragdrop.app.ports import Ports
 from ragdrop.app.tenants import TenantParts
 from ragdrop.operate.observe import ObserveQueries, QueryCounter
-from ragdrop.past.as_of import PastViews
-from ragdrop.past.resolve_view import ResolveView
-from ragdrop.query.cache import CachedSearch
+from ragdrop.past.as_of import PastViews, ResolveView
+from ragdrop.query.cache import CachedSearch, QueryVectors, UsageCounter
 from ragdrop.query.follow_links import FollowLinks
 from ragdrop.query.model_ranking import RankFolders, Rerank
 from ragdrop.query.pipeline import BucketSearch, FallbackSearch, ObservedSearch
-from ragdrop.query.query_vectors import QueryVectors
 from ragdrop.query.search import Search
 from ragdrop.query.understand import UnderstandQuery
-from ragdrop.query.usage import UsageCounter
 from ragdrop.query.view import LiveViews
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, DetailFilters, Head, Page, Status, folded_name
 from ragdrop.domain.history import STAGE, WRITTEN_BY
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
-from ragdrop.domain.linked import targets_of
 from ragdrop.domain.links import Link, reference
 from ragdrop.domain.settings import Tunables
 from ragdrop.domain.tenants import Caller, Tenant
@@ -32,7 +31,7 @@ from ragdrop.ports.object_store import NO_PRECONDITION, Precondition, PresignedF
 from ragdrop.ports.registry import Checkpoint
 from ragdrop.ports.shared_state import StoredReplies
 from ragdrop.ports.telemetry import DocumentUsage, Telemetry
-from ragdrop.query.follow_links import resolve_links
+from ragdrop.query.follow_links import resolve_links, targets_of
 from ragdrop.tenants.limits import DailyBudget
 from ragdrop.tenants.settings_in_force import chunking_in_force, in_force
 

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 
 from ragdrop.domain.documents import Facts, PromotionLevel
@@ -189,7 +190,7 @@ class Hit:
 
 def best_first(hits: Iterable[Hit]) -> list[Hit]:
     """Hits by their scores, the best first; equal ones by `Hit.order`."""
-    return ranked_by(hits, lambda hit: hit.score, lambda hit: hit.order)
+    return ranked_by(hits, attrgetter("score"), attrgetter("order"))
 
 
 T = TypeVar("T")

@@ -13,8 +13,8 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.golden import CanaryRun, GoldenQuestion, golden_questions, outcomes_of
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import ProjectNotActivatedError, RagdropError
-from ragdrop.past.golden import AskGolden, in_parallel
 from ragdrop.past.record import check_visible
+from ragdrop.past.stages import AskGolden, in_parallel
 from ragdrop.ports import Registry
 from ragdrop.ports.telemetry import Metrics
 from ragdrop.tenants.directory import TenantDirectory

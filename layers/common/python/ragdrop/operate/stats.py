@@ -27,7 +27,7 @@ from ragdrop.ports.telemetry import (
     scope_of,
     summed,
 )
-from ragdrop.query.scopes import visible_vaults
+from ragdrop.query.understand import visible_vaults
 from ragdrop.tenants.directory import TenantDirectory
 
 

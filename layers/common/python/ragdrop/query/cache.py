@@ -2,25 +2,153 @@
 
 from __future__ import annotations
 
+import contextvars
 import hashlib
 import json
+import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, fields, replace
+from functools import cache, partial
+from threading import Lock
 from typing import Protocol, runtime_checkable
 
 from ragdrop.domain.bounded_cache import BoundedCache, HitCounts
+from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.domain.tenants import Caller, Tenant
-from ragdrop.errors import CircuitOpenError, DatabaseError
-from ragdrop.query.query_vectors import QueryVectors
-from ragdrop.query.usage import UsageCounter
+from ragdrop.domain.times import rfc3339
+from ragdrop.errors import (
+    CircuitOpenError,
+    DatabaseError,
+)
+from ragdrop.ports import Embedder
+from ragdrop.ports.telemetry import Telemetry
 from ragdrop.query.view import LiveViews
-from ragdrop.resilience.breakers import Breakers
-from ragdrop.resilience.guarded import INDEX, REGISTRY
+from ragdrop.resilience.breakers import INDEX, REGISTRY, Breakers
+from ragdrop.resilience.stages import before_reply
 from ragdrop.tenants.directory import TenantDirectory
+
+logger = logging.getLogger(__name__)
+
+SHARED_TTL_S = 7 * 86_400.0  # a model's vector never changes; a question that nobody asked for a week is not kept
+MAX_PENDING = 25  # what one write takes
+REST_S = 30.0  # a store that failed is not asked for so long
+
+
+class QueryVectors:
+    """Vectors of questions, each made once.
+
+    A vector is shared when its question is asked again: most are asked once, and to share one costs more than to make
+    it.  `flush` does it, many vectors at a time, so that no question waits for the write.
+
+    Args:
+        embedder: Makes the vectors.
+        store: The shared cache; its failures are misses.
+        size: Vectors kept in the environment; 0 turns both caches off.
+        clock: Seconds since 1970.
+
+    `own` and `shared` count the hits of the two caches.
+    """
+
+    def __init__(self, *, embedder: Embedder, store: Telemetry, size: int, clock: Callable[[], float]) -> None:
+        self._embedder = embedder
+        self._store = store
+        self._on = size > 0
+        self._clock = clock
+        self._held: BoundedCache[tuple[str, str], Vector] = BoundedCache(size=size)
+        self._own: BoundedCache[tuple[str, str], Vector] = BoundedCache(size=size)  # made here, and not shared
+        self._pending: dict[tuple[str, str], Vector] = {}
+        self._lock = Lock()
+        self._rests_until_s = 0.0
+        self.own = HitCounts()
+        self.shared = HitCounts()
+
+    def __call__(self, text: str, tenant: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
+        """The vector of *text* in *space*, as *tenant* asks it: tenants share no vector, so none can tell by the time.
+
+        Raises:
+            EmbeddingServiceError: It had to be made, and could not be.
+        """
+        if not self._on:
+            return self._embedder.query(text, space, deadline)
+        name = vector_name(text, space)
+        held = self._held.get((tenant, name), now_s=self._clock())
+        _count(self.own, hit=held is not None)
+        if held is not None:
+            self._share((tenant, name), held)
+            return held
+        found = self._shared(tenant, name, space.dimension)
+        if found is None:
+            found = self._embedder.query(text, space, deadline)
+            self._own.put((tenant, name), found, now_s=self._clock())
+        self._held.put((tenant, name), found, now_s=self._clock())
+        return found
+
+    def flush(self) -> None:
+        """Share what was asked again; a store that fails loses it."""
+        with self._lock:
+            pending, self._pending = self._pending, {}
+        if self._resting():
+            return
+        expires_at_s = self._clock() + SHARED_TTL_S
+        try:
+            for tenant in sorted({tenant for tenant, _ in pending}):
+                vectors = {name: found for (owner, name), found in pending.items() if owner == tenant}
+                self._store.put_query_vectors(tenant, vectors, expires_at_s)
+        except DatabaseError as exc:
+            self._rest(exc)
+
+    def _share(self, place: tuple[str, str], found: Vector) -> None:
+        if self._own.get(place, now_s=self._clock()) is not None:
+            with self._lock:
+                if len(self._pending) < MAX_PENDING:
+                    self._pending[place] = found
+                    self._own.drop(place)
+
+    def _shared(self, tenant: str, name: str, dimension: int) -> Vector | None:
+        if self._resting():
+            return None
+        try:
+            found = self._store.query_vector(tenant, name, self._clock())
+        except DatabaseError as exc:
+            self._rest(exc)
+            return None
+        if found is not None and len(found) != dimension:
+            found = None
+        _count(self.shared, hit=found is not None)
+        return found
+
+    def _resting(self) -> bool:
+        return self._clock() < self._rests_until_s
+
+    def _rest(self, exc: DatabaseError) -> None:
+        self._rests_until_s = self._clock() + REST_S
+        logger.warning("the shared cache of query vectors did not answer", extra={"service": exc.service})
+
+
+def vector_name(text: str, space: EmbeddingSpace) -> str:
+    """The digest by which the vector of a question is kept: model, dimension, prefix and text, each with its length.
+
+    >>> space = EmbeddingSpace("m", 384, "query: ")
+    >>> vector_name("pump", space) == vector_name("query: pump", EmbeddingSpace("m", 384))
+    False
+    """
+    parts = (space.model, str(space.dimension), space.query_prefix, text)
+    encoded = (part.encode(errors="surrogatepass") for part in parts)
+    return hashlib.sha256(b"".join(len(part).to_bytes(8, "big") + part for part in encoded)).hexdigest()
+
+
+def _count(counts: HitCounts, *, hit: bool) -> None:
+    if hit:
+        counts.hits += 1
+    else:
+        counts.misses += 1
+
 
 SHARE_EVERY_S = 10.0
 MAX_CHARACTERS = 16_000_000  # of all cached texts together: about 64 MB at most, of the function's 1,024
@@ -196,3 +324,71 @@ def _weight(found: Retrieval) -> int:
 def _again(found: Retrieval, total_indexed: int | None, registry_ms: float) -> Retrieval:
     timings = dict.fromkeys(found.timings_ms, 0.0) | {"registry": registry_ms}
     return replace(found, timings_ms=timings, total_indexed=total_indexed, served_by="cache", calls=())
+
+
+MAX_AT_ONCE = 60  # documents that an environment writes in a burst: those of ten answers or so
+WRITES_A_SECOND = 5.0  # documents in the long run; more wait for the next answer, and add up until then
+THREADS = 8  # most answers hold no more documents: one round trip
+RETRY_S = 10.0  # after a failure: no answer waits for a table that is down
+MAX_COUNTED = 1_000  # documents; beyond them new ones are not counted until the next flush
+
+
+class UsageCounter:
+    """Counts uses of documents, and writes them before the reply ends, beside the making of the reply.
+
+    A frozen environment writes nothing, so nothing waits that the budget has room for.
+
+    Args:
+        store: Where counts are added.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(self, store: Telemetry, *, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._clock = clock
+        self._counts: dict[DocumentKey, tuple[int, float]] = {}
+        self._lock = Lock()
+        self._budget = float(MAX_AT_ONCE)
+        self._at_s = clock()
+        self._write_from_s = 0.0
+
+    def note(self, keys: Iterable[DocumentKey]) -> None:
+        """An answer held the documents of *keys*; a failed write fails no answer."""
+        now_s = self._clock()
+        with self._lock:
+            for key in set(keys):
+                if key in self._counts or len(self._counts) < MAX_COUNTED:
+                    self._counts[key] = (self._counts.get(key, (0, 0.0))[0] + 1, now_s)
+            waits = bool(self._counts)
+        if waits:
+            before_reply(self.flush)
+
+    def flush(self) -> None:
+        """Write what the budget allows, all at once; the rest waits for the next answer."""
+        with self._lock:
+            now_s = self._clock()
+            if now_s < self._write_from_s:
+                return
+            grown = self._budget + (now_s - self._at_s) * WRITES_A_SECOND
+            self._budget, self._at_s = min(MAX_AT_ONCE, grown), now_s
+            keys = list(self._counts)[: int(self._budget)]
+            self._budget -= len(keys)
+            taken = {key: self._counts.pop(key) for key in keys}
+        writes = [
+            _pool().submit(contextvars.copy_context().run, partial(self._write, key, *use))
+            for key, use in taken.items()
+        ]
+        for each in writes:
+            each.result()
+
+    def _write(self, key: DocumentKey, count: int, used_at_s: float) -> None:
+        try:
+            self._store.add_use(key, count, rfc3339(used_at_s))
+        except DatabaseError as exc:
+            self._write_from_s = self._clock() + RETRY_S
+            logger.warning("uses of documents could not be counted", extra={"service": exc.service})
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(THREADS, thread_name_prefix="ragdrop-uses")

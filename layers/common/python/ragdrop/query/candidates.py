@@ -22,7 +22,7 @@ from ragdrop.domain.retrieval import (
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import DatabaseError, IndexLostError, IndexMovedError
 from ragdrop.query.exact import is_spread, with_spellings
-from ragdrop.query.scopes import Scopes
+from ragdrop.query.understand import Scopes
 from ragdrop.query.view import View
 from ragdrop.resilience.stages import Timer
 

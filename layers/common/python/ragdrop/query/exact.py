@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ragdrop.domain.chunks import Hit
-from ragdrop.query.coverage import content_words, held_words
-from ragdrop.query.fusion import Fused, by_score
+from ragdrop.query.fusion import Fused, by_score, content_words, held_words
 
 EXACT_RELEVANCE = 0.9
 """Where the relevance of a chunk begins that holds what the question names; its other evidence adds the rest."""

@@ -8,6 +8,7 @@ search      candidates, fusion, ranking, links
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -21,7 +22,7 @@ from ragdrop.ports import SearchableIndex
 from ragdrop.ports.telemetry import Metrics, Operation, QueryReport, failure_of, filters_of, scope_of
 from ragdrop.query.cache import Searching
 from ragdrop.query.search import Search
-from ragdrop.resilience.guarded import INDEX, REGISTRY
+from ragdrop.resilience.breakers import INDEX, REGISTRY
 from ragdrop.resilience.stages import Timer
 from ragdrop.tenants.directory import TenantDirectory
 
@@ -208,3 +209,6 @@ class BucketSearch:
         """Find what answers *query* in the bucket index; raises what Search raises."""
         found = self._search(query, caller, deadline, self._index)
         return replace(found, served_by="fallback", fallback_level=DEGRADED, degraded=True)
+
+
+logger = logging.getLogger(__name__)

@@ -2,42 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from threading import Event
+from typing import Any
 
 from ragdrop.domain.chunks import CandidateQuery, Filters, Hit, Vector
-from ragdrop.domain.deadlines import CANDIDATES, LINKS, TEXTS, Deadline
+from ragdrop.domain.deadlines import CANDIDATES, EMBED, LINKS, TEXTS, Deadline
 from ragdrop.domain.documents import Head
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import language_warning
-from ragdrop.domain.linked import calibrated
+from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.queries import Query
-from ragdrop.domain.retrieval import Explanation, Followed, FoundChunk, FoundDocument, LinkedDocument, Retrieval
+from ragdrop.domain.retrieval import (
+    Candidate,
+    Explanation,
+    Followed,
+    FoundChunk,
+    FoundDocument,
+    LinkedDocument,
+    Retrieval,
+)
 from ragdrop.domain.tenants import Caller
-from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError, IndexMovedError
+from ragdrop.errors import (
+    CircuitOpenError,
+    DatabaseError,
+    DeadlineError,
+    EmbeddingServiceError,
+    IndexMovedError,
+    ModelNotFoundError,
+)
 from ragdrop.ports import SearchableIndex
 from ragdrop.ports.telemetry import Tracer
-from ragdrop.query.assemble import TextRequest, assemble, context_text
+from ragdrop.query.assemble import MAX_CRITICAL, TextRequest, assemble, context_text, live_critical
 from ragdrop.query.candidates import CandidateRequest, FoundCandidates, find_candidates
-from ragdrop.query.coverage import agreement, coverage
-from ragdrop.query.critical import MAX_CRITICAL, live_critical
-from ragdrop.query.dates import covered_by_date, dates_in, favoured, of_dates
 from ragdrop.query.exact import exactness
-from ragdrop.query.explanations import Decision, explained, scopes_told
-from ragdrop.query.follow_links import FollowLinks, LinkRequest
-from ragdrop.query.fusion import Fused, Fusion, fuse
+from ragdrop.query.follow_links import FollowLinks, LinkRequest, calibrated
+from ragdrop.query.fusion import (
+    Fused,
+    Fusion,
+    agreement,
+    coverage,
+    covered_by_date,
+    dates_in,
+    favoured,
+    fuse,
+    of_dates,
+    share_of_best,
+)
 from ragdrop.query.model_ranking import RankedFolders, RankFolders, Rerank
-from ragdrop.query.query_vectors import EmbedQuestion, QuestionVector, question_vector
-from ragdrop.query.ranking import RankedDocument, rank
-from ragdrop.query.relevance import Judged, above_noise, judged
+from ragdrop.query.ranking import Judged, RankedDocument, above_noise, judged, rank
 from ragdrop.query.understand import ResolvedQuery, UnderstandQuery
 from ragdrop.query.view import ResolveQueryView, View
 from ragdrop.resilience.stages import Timer, run_in_parallel
 
+EmbedQuestion = Callable[[str, str, EmbeddingSpace, Deadline], Vector]
+"""The vector of a question, as a tenant asks it, in an embedding space."""
+
 SENDING_S = 0.001  # the request for the vector leaves first: words looked for meanwhile would hold the interpreter
 MAX_DATES = 2  # of a question, each a further scope
 CHUNKS_A_CRITICAL = 5  # vector hits asked for, for each critical document, so that each has its score
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionVector:
+    """`vector` is None for a lexical search: `warnings` explains why, `breaker_open` whether nothing was requested."""
+
+    vector: Vector | None
+    warnings: tuple[str, ...] = ()
+    breaker_open: bool = False
 
 
 class Search:
@@ -85,8 +119,12 @@ class Search:
     def _once(self, view: View, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
         timer = Timer(self._tracer)
         question = self._understand(query, caller)
-        with timer.stage("embed"):
-            critical_keys, (folders, embedded) = self._beforehand(view, question, deadline)
+        embedding_done = Event()
+        with timer.stage("embed"):  # while the vector is made, the index looks for the words
+            critical_keys, (folders, embedded) = run_in_parallel(
+                partial(_prepare, view, question, embedding_done, deadline),
+                partial(self._embed, question, embedding_done, deadline),
+            )
         question = replace(question, scopes=question.scopes.then(folders.folders), folders=folders)
         found = find_candidates(
             view, _request(question, embedded.vector, critical_keys), question.tenant, deadline, timer
@@ -100,38 +138,30 @@ class Search:
         total_indexed = question.tenant.count_in(caller.vaults)[0] if query.as_of is None else None
         return replace(_with_links(retrieval, followed, query), total_indexed=total_indexed)
 
-    def _beforehand(
-        self, view: View, question: ResolvedQuery, deadline: Deadline
-    ) -> tuple[tuple[DocumentKey, ...], tuple[RankedFolders, QuestionVector]]:
-        """What is known before the index is asked: critical documents, beside the folders and the query's vector.
+    def _embed(self, question: ResolvedQuery, done: Event, deadline: Deadline) -> tuple[RankedFolders, QuestionVector]:
+        """The folders that the chat model chose, if requested, and the question's vector, within its share of the time.
 
-        While the vector is made, the index looks for the words.
+        Raises:
+            DependencyError: No vector could be had, and the question allows no fallback; or waiting does not fix it, as
+                where the dimension is wrong.
         """
-        embedded = Event()
-
-        def here() -> tuple[RankedFolders, QuestionVector]:
-            try:
-                folders = self._folders(question, deadline)
-                if question.uncovered is not None:
-                    return folders, QuestionVector(None)
-                return folders, question_vector(self._query_vectors, question, deadline)
-            finally:
-                embedded.set()
-
-        def aside() -> tuple[DocumentKey, ...]:
-            keys = _critical_keys(view, question, deadline) if question.query.include_critical else ()
-            embedded.wait(SENDING_S)
-            view.ready(question.tenant.index, _request(question, None, ()).queries, CANDIDATES.of(deadline))
-            return keys
-
-        return run_in_parallel(aside, here)
-
-    def _folders(self, question: ResolvedQuery, deadline: Deadline) -> RankedFolders:
-        """The folders that the chat model chose, where it was asked to."""
-        query = question.query
-        if not query.rank_folders or query.fast:
-            return RankedFolders()
-        return self._rank_folders(query.text, question.tenant.name, question.scopes.whole, deadline)
+        query, tenant, folders = question.query, question.tenant, RankedFolders()
+        try:
+            if query.rank_folders and not query.fast:
+                folders = self._rank_folders(query.text, tenant.name, question.scopes.whole, deadline)
+            if question.uncovered is not None:
+                return folders, QuestionVector(None)
+            vector = self._query_vectors(query.text, tenant.name, tenant.active.space, EMBED.of(deadline))
+            return folders, QuestionVector(vector)
+        except (EmbeddingServiceError, ModelNotFoundError, CircuitOpenError, DeadlineError) as exc:
+            may_recover = exc.retryable or isinstance(exc, ModelNotFoundError)
+            if not query.allow_fallback or not may_recover or deadline.remaining_s() <= 0:
+                raise
+            breaker_open = isinstance(exc, CircuitOpenError)
+            why = "is behind its open breaker" if breaker_open else "did not answer"
+            return folders, QuestionVector(None, (f"the embedding service {why}: found by words alone",), breaker_open)
+        finally:
+            done.set()
 
     def _reranked(self, query: Query, fused: list[Fused], deadline: Deadline) -> tuple[list[Fused], list[str]]:
         """The candidates in the order of the reranker, with the same scores in it: boosts and folders still count."""
@@ -249,6 +279,14 @@ class Search:
         return retrieval, assembled.firsts
 
 
+def _prepare(view: View, question: ResolvedQuery, embedding_done: Event, deadline: Deadline) -> tuple[DocumentKey, ...]:
+    """Let the index search for the words; the keys of critical documents."""
+    keys = _critical_keys(view, question, deadline) if question.query.include_critical else ()
+    embedding_done.wait(SENDING_S)
+    view.ready(question.tenant.index, _request(question, None, ()).queries, CANDIDATES.of(deadline))
+    return keys
+
+
 def _critical_keys(view: View, question: ResolvedQuery, deadline: Deadline) -> tuple[DocumentKey, ...]:
     vaults = question.scopes.vaults
     promoted = view.promoted(question.tenant.name, deadline)
@@ -339,3 +377,92 @@ def _explanation(
         calibration=question.calibration.to_dict(),
         left_out=left_out,
     )
+
+
+MAX_BYTES = 1_500_000  # a Lambda response has 6 MB, in which the results stand too
+KEPT = "kept"
+NOT_LIVE = "its revision is not the live one, or could not be verified"
+NOISE = "its cosine is under the noise floor"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided about the documents of a search."""
+
+    results: Sequence[FoundDocument]
+    critical: Sequence[FoundDocument]
+    threshold: float
+    limit: int
+    relevance: Callable[[Fused], float]
+
+
+def explained(
+    fused: Sequence[Fused], decision: Decision, *, noise: Iterable[Hit] = (), dropped: Iterable[Hit] = ()
+) -> tuple[list[Candidate], int]:
+    """Every candidate and why it was kept or dropped, best first; those without a rank last; and how many had no room.
+
+    The text of what is not live is never shown.
+    """
+    lexical = share_of_best({one.hit.chunk_id: one.lexical_score for one in fused if one.lexical_score is not None})
+    shown = {chunk.hit.chunk_id for document in (*decision.results, *decision.critical) for chunk in document.chunks}
+    results = {document.key for document in decision.results}
+    critical = {document.key for document in decision.critical}
+    found: list[Candidate] = []
+    for place, one in enumerate(fused, start=1):
+        relevance = decision.relevance(one)
+        key, id_ = one.hit.key, one.hit.chunk_id
+        if relevance < decision.threshold and id_ not in shown:
+            reason = f"its relevance {relevance:.3f} is under min_relevance {decision.threshold:g}"
+        elif key not in results | critical:
+            reason = f"its document is beyond the limit of {decision.limit}"
+        elif id_ not in shown:
+            reason = "it is beyond the best 3 chunks of its document"
+        else:
+            reason = "kept among the critical documents" if key in critical else KEPT
+        vector = None if one.vector_score is None else max(0.0, one.vector_score)
+        found.append(_candidate(one.hit, reason, id_ in shown, place, (vector, lexical.get(id_), one.score, relevance)))
+    ranked = {one.hit.chunk_id for one in fused}
+    found += [_candidate(hit, NOISE, False) for hit in noise if hit.chunk_id not in ranked]  # noqa: FBT003
+    found += [_candidate(hit, NOT_LIVE, False, text="") for hit in dropped]  # noqa: FBT003
+    return _within(found)
+
+
+def scopes_told(scopes: Sequence[Filters]) -> list[dict[str, Any]]:
+    """Scopes as plain values: what restricts, by name.
+
+    >>> scopes_told([Filters(vaults=("team",))])
+    [{'vaults': ['team']}]
+    """
+    return [{name: value for name in Filters.__slots__ if (value := _plain(getattr(each, name)))} for each in scopes]
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return [f"{one.vault or '*'}/{one.path}" if hasattr(one, "vault") else one for one in value]
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+Scores = tuple[float | None, float | None, float | None, float | None]
+
+
+def _candidate(
+    hit: Hit,
+    reason: str,
+    kept: bool,  # noqa: FBT001
+    rank: int | None = None,
+    scores: Scores = (None, None, None, None),
+    *,
+    text: str | None = None,
+) -> Candidate:
+    heading = hit.chunk.heading_path if text is None else ()
+    body = hit.chunk.text if text is None else text
+    return Candidate(hit.chunk_id, hit.key.vault, hit.key.path, heading, body, *scores, rank, kept, reason)
+
+
+def _within(candidates: list[Candidate]) -> tuple[list[Candidate], int]:
+    left = MAX_BYTES
+    for place, candidate in enumerate(candidates):
+        left -= 700 + len(candidate.text.encode(errors="replace")) + sum(map(len, candidate.heading_path))
+        if left < 0:
+            return candidates[:place], len(candidates) - place
+    return candidates, 0

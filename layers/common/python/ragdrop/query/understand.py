@@ -2,22 +2,231 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from ragdrop.calibration.shipped_calibrations import calibration_of
 from ragdrop.domain.calibration import OPERATING_RELEVANCE, Calibration
-from ragdrop.domain.chunks import CHARACTERS_PER_TOKEN
+from ragdrop.domain.chunks import CHARACTERS_PER_TOKEN, Filters, Folder
+from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import uncovered
-from ragdrop.domain.queries import Query
+from ragdrop.domain.queries import FAST_LIMIT, Query
 from ragdrop.domain.settings import Tunables
 from ragdrop.domain.tenants import Caller, Tenant
-from ragdrop.errors import InvalidDocTypeError, InvalidParamsError, ProjectNotActivatedError
-from ragdrop.query.assemble import Room
+from ragdrop.errors import InvalidDocTypeError, InvalidParamsError, ProjectNotActivatedError, did_you_mean
 from ragdrop.query.model_ranking import RankedFolders
 from ragdrop.query.ranking import Boosts
-from ragdrop.query.scopes import Scopes, document_limit, resolve_scopes, visible_vaults
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import SettingsInForce, in_force
+
+MAX_PREFERRED = 10  # each is asked by itself; the weights 1.0, 0.9 … have ended at 0.1 by then
+WEIGHT_STEP = 0.1
+MIN_WEIGHT = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """Where to look.
+
+    Args:
+        whole: What a chunk must match, whatever is preferred.
+        preferred: Folders within it, first ones first; each is asked by itself too, so that it has candidates.
+        vaults: The vaults in scope; empty means all of the tenant.
+    """
+
+    whole: Filters
+    preferred: tuple[Folder, ...] = ()
+    vaults: tuple[str, ...] = ()
+
+    def each(self) -> list[Filters]:
+        """The filters of every scope: each preferred folder, then the whole."""
+        within = [replace(self.whole, folders=(folder,)) for folder in self._askable()]
+        return [*within, self.whole]
+
+    def weight(self, key: DocumentKey) -> float:
+        """What a document's place is worth: 1.0, 0.9 … 0.1 by the first preferred folder that holds it.
+
+        What is in none of them comes behind the last; without preferences all weigh the same.
+
+        >>> scopes = Scopes(Filters(), (Folder("runbooks"), Folder("", "ops")))
+        >>> [scopes.weight(DocumentKey("acme", *place)) for place in (("a", "runbooks/x"), ("ops", "x"), ("a", "x"))]
+        [1.0, 0.9, 0.8]
+        """
+        if not self.preferred:
+            return 1.0
+        place = next((at for at, folder in enumerate(self.preferred) if folder.holds(key)), len(self.preferred))
+        return max(MIN_WEIGHT, round(1.0 - WEIGHT_STEP * place, 1))
+
+    def then(self, folders: Sequence[Folder]) -> Scopes:
+        """These scopes with *folders* preferred behind those that are, ten in all at most."""
+        return replace(self, preferred=tuple(dict.fromkeys((*self.preferred, *folders)))[:MAX_PREFERRED])
+
+    def _askable(self) -> list[Folder]:
+        """The preferred folders that lie in the strict ones: the index ORs folders, so both cannot be asked at once."""
+        strict = self.whole.folders
+        return [folder for folder in self.preferred if not strict or any(_inside(folder, outer) for outer in strict)]
+
+
+def visible_vaults(known: Sequence[str], allowed: Sequence[str]) -> tuple[str, ...]:
+    """The vaults that a caller may know of: all, or those that its key is scoped to.
+
+    >>> visible_vaults(["a1", "b1"], []), visible_vaults(["a1", "b1"], ["b1", "zz"])
+    (('a1', 'b1'), ('b1',))
+    """
+    return tuple(sorted(vault for vault in known if not allowed or vault in allowed))
+
+
+def resolve_scopes(
+    query: Query, *, known: Sequence[str], allowed: Sequence[str] = (), doc_types: Sequence[str] | None = None
+) -> Scopes:
+    """What a query's vaults, folders and filters mean.
+
+    Args:
+        query: As asked; no vaults means all that the caller may see.
+        known: The tenant's vaults.
+        allowed: The vaults that the caller's key is scoped to; empty means all.
+        doc_types: Those that there are; None where that is not known.
+
+    Raises:
+        InvalidParamsError: A vault is unknown to the caller; one out of its scope is as if it were not there.
+        InvalidDocTypeError: A doc_type that nothing has, in any case of its letters.
+
+    >>> resolve_scopes(Query("pump", folders=("team/notes/", "notes")), known=["team"]).whole.folders
+    (Folder(path='notes', vault='team'), Folder(path='notes', vault=None))
+    """
+    visible = visible_vaults(known, allowed)
+    for vault in query.vaults:
+        if vault not in visible:
+            raise InvalidParamsError(
+                f"there is no vault named {vault[:80]!r}{did_you_mean(vault[:80], visible)}",
+                field="vaults",
+                value=vault[:80],
+                allowed=list(visible),
+            )
+    limited = tuple(dict.fromkeys(query.vaults)) or (tuple(allowed) if allowed else ())
+    preferred = [_folder(folder, visible, "prefer_folders") for folder in query.prefer_folders]
+    return Scopes(
+        Filters(
+            vaults=limited,
+            folders=tuple(_folder(folder, visible, "folders") for folder in query.folders),
+            doc_types=query.doc_types if doc_types is None else _spellings(query.doc_types, doc_types),
+            content_types=query.content_types,
+            categories=query.categories,
+            tags=query.tags,
+            session_ids=query.session_ids,
+            promotion_levels=query.promotion_levels,
+            date_from=query.date_from,
+            date_to=query.date_to,
+            attributes=query.attributes,
+        ),
+        tuple(dict.fromkeys(preferred))[:MAX_PREFERRED],
+        limited,
+    )
+
+
+def _spellings(asked: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Every spelling that documents use of the doc_types *asked* for: an index compares them letter by letter.
+
+    >>> _spellings(["RUNBOOK"], ["Runbook", "note", "runbook"])
+    ('Runbook', 'runbook')
+    """
+    found: list[str] = []
+    for doc_type in asked:
+        spelled = [each for each in known if each.casefold() == doc_type.casefold()]
+        if not spelled:
+            raise InvalidDocTypeError(
+                f"there is no doc_type {doc_type[:80]!r}{did_you_mean(doc_type[:80], known)}",
+                field="doc_types",
+                value=doc_type[:80],
+                allowed=sorted(known),
+            )
+        found += spelled
+    return tuple(dict.fromkeys(found))
+
+
+def _folder(folder: str, visible: Sequence[str], field: str) -> Folder:
+    path = folder.strip("/")
+    if not path:
+        raise InvalidParamsError("a folder must not be empty", field=field, value=folder[:80], allowed=None)
+    vault, _, rest = path.partition("/")
+    return Folder(rest, vault) if vault in visible else Folder(path)
+
+
+def _inside(inner: Folder, outer: Folder) -> bool:
+    """Whether all of *inner* lies in *outer*.
+
+    >>> _inside(Folder("a/b", "team"), Folder("a")), _inside(Folder("a"), Folder("a", "team"))
+    (True, False)
+    """
+    return outer.vault in {None, inner.vault} and (
+        not outer.path or inner.path == outer.path or inner.path.startswith(outer.path + "/")
+    )
+
+
+MIN_AUTO_LIMIT = 3
+DEFAULT_LIMIT = 5
+MAX_AUTO_LIMIT = 8
+MAX_LIMIT = 20
+LONG_QUESTION_WORDS = 20
+
+# What asks for breadth rather than for one place.
+_BROAD = re.compile(
+    r"\b(overview|everything|all|every|list|summar(?:y|ise|ize)|compare|comparison|difference|differences|history|"
+    r"alternatives|options|explain)\b",
+    re.IGNORECASE,
+)
+_DETAIL = {"brief": -2, "normal": 0, "detailed": 2}
+
+
+def document_limit(query: Query, setting: int | None = None) -> int:
+    """Documents to give: as asked for, else 3 in mode `fast`, else *setting* (MAX_RESULTS), else by the question.
+
+    >>> document_limit(Query("pump", limit=12)), document_limit(Query("pump", mode="fast"))
+    (12, 3)
+    >>> document_limit(Query("pump"), 7)
+    7
+    """
+    if query.limit is not None:
+        return query.limit
+    if query.fast:
+        return FAST_LIMIT
+    return auto_limit(query) if setting is None else min(setting, MAX_LIMIT)
+
+
+def auto_limit(query: Query) -> int:
+    """3 to 8 documents: more for breadth and detail, fewer for narrow filters.
+
+    >>> auto_limit(Query("What is the pump's code?"))
+    5
+    >>> auto_limit(Query("Give me an overview of everything on pumps", detail="detailed"))
+    8
+    >>> auto_limit(Query("pump code", detail="brief", tags=("pump",)))
+    3
+    """
+    limit = DEFAULT_LIMIT + _DETAIL[query.detail] + _breadth(query.text) - _narrowness(query)
+    return max(MIN_AUTO_LIMIT, min(MAX_AUTO_LIMIT, limit))
+
+
+def _breadth(text: str) -> int:
+    several = text.count("?") > 1
+    long = len(text.split()) >= LONG_QUESTION_WORDS
+    return 2 * bool(_BROAD.search(text)) + int(several) + int(long)
+
+
+def _narrowness(query: Query) -> int:
+    """One for each kind of filter that leaves few documents, at most two; a vault or a doc_type leaves many."""
+    narrow = (query.folders, query.tags, query.session_ids, query.categories, query.attributes)
+    dated = query.date_from is not None and query.date_to is not None
+    return min(2, sum(map(bool, narrow)) + int(dated))
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Characters there is room for: `documents` is the whole, `critical` what critical ones may take of it."""
+
+    documents: int
+    critical: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from ragdrop.domain.tenants import Caller, Engine
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import NotFoundError
 from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
-from ragdrop.query.scopes import visible_vaults
+from ragdrop.query.understand import visible_vaults
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.sign_in import SignInCodes
 
