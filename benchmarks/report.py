@@ -21,10 +21,11 @@ from benchmarks import records
 from benchmarks.records import BenchmarkRecord
 from benchmarks.registry import TABLES as MEASURED
 from benchmarks.registry import Kept, Table
-from pages.wrap import wrapped
+from pages.wrap import placed, wrapped
 
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = "docs/evidence/environment.md"
+WRITER = "benchmarks/report.py"
 SETTLED = " The question is settled, so no benchmark measures it again."
 
 
@@ -83,20 +84,6 @@ def text_of(table: Table, kept: Kept) -> str:
     return f"{rendered}\n\n{wrapped(line + SETTLED if table.settled else line)}"
 
 
-def placed(table: Table, text: str, page: str) -> str:
-    """The text of a *page* with *text* between the marks of *table*.
-
-    Raises:
-        ValueError: The page does not have the marks.
-    """
-    first, last = f"<!-- {table.name}: written by benchmarks/report.py -->", f"<!-- end of {table.name} -->"
-    pattern = re.compile(f"{re.escape(first)}.*?{re.escape(last)}", re.DOTALL)
-    written, count = pattern.subn(lambda _: f"{first}\n{text}\n{last}", page)
-    if count != 1:
-        raise ValueError(f"{table.page} has the marks of {table.name} {count} times")
-    return written
-
-
 def tables(folder: Path) -> dict[str, tuple[Table, str]]:
     """Every table whose records are in *folder*, with its text."""
     kept = {name: found for name in RECORDED if (found := records.read(name, folder)) is not None}
@@ -109,7 +96,7 @@ def pages(folder: Path = ROOT / records.WHOLE) -> dict[str, str]:
     found: dict[str, str] = {}
     for table, text in tables(folder).values():
         now = found.get(table.page) or (ROOT / table.page).read_text("utf-8")
-        found[table.page] = placed(table, text, now)
+        found[table.page] = placed(now, table.name, text, by=WRITER)
     return found
 
 

@@ -1,45 +1,52 @@
-"""`python -m pages`: write the pages that are made from code; with `--check` only say which are not current."""
+"""`python -m pages`: write the parts of pages that are made from code; with `--check` only report what is not current.
+
+A part stands between `<!-- NAME: written by make docs -->` and `<!-- end of NAME -->`; the rest is written by hand.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pages import access, architecture, cli_reference, cost_index, decisions, formats, formats_outcomes, settings
-from pages.wrap import wrapped
+from pages import access, architecture, cli_reference, cost, cost_index, decisions, formats_outcomes, settings
+from pages.wrap import placed, wrapped
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
+    "access.md": {"access": access.part},
+    "architecture.md": {"imports": architecture.part},
+    "adr/README.md": {"decisions": decisions.part},
+    "cli.md": {"commands": cli_reference.part},
+    "cost.md": {"month": cost.table, "index-month": cost_index.table},
+    "evidence/formats-outcomes.md": {"outcomes": formats_outcomes.part},
+}
 
 
-def _wrapping(page: Callable[[], str]) -> Callable[[], str]:
-    return lambda: wrapped(page())
+def page(name: str) -> str:
+    """The page that should be there."""
+    text = (DOCS / name).read_text("utf-8")
+    for part, write in PARTS[name].items():
+        text = placed(text, part, write())
+    return wrapped(text)
 
 
-PAGES: dict[str, Callable[[], str]] = {
-    "access.md": _wrapping(access.page),
-    "architecture.md": architecture.page,
-    "adr/README.md": _wrapping(decisions.page),
-    "cli.md": _wrapping(cli_reference.page),
-    "cost.md": _wrapping(cost_index.page),
-    "formats.md": _wrapping(formats.page),
-    "settings.md": _wrapping(settings.page),
-    "evidence/formats-outcomes.md": _wrapping(formats_outcomes.page),
+def _page(name: str) -> Callable[[], str]:
+    return lambda: page(name)
+
+
+PAGES: dict[str, Callable[[], str]] = {name: _page(name) for name in PARTS} | {
+    "settings.md": lambda: wrapped(settings.page())
 }
 
 
 def outdated() -> list[str]:
     """Names of the pages in docs/ that are not what the code says."""
-    return [name for name, page in PAGES.items() if _kept(name) != page()]
-
-
-def _kept(name: str) -> str:
-    path = DOCS / name
-    return path.read_text("utf-8") if path.is_file() else ""
+    return [name for name, write in PAGES.items() if (DOCS / name).read_text("utf-8") != write()]
 
 
 def main(arguments: list[str]) -> int:
-    """Write the pages that are not current; 1 where `--check` finds one."""
+    """Write the pages that are not current; 1 if `--check` finds one."""
     for name in (found := outdated()):
         sys.stdout.write(f"docs/{name} {'is not current: make docs' if '--check' in arguments else 'written'}\n")
         if "--check" not in arguments:

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from pages.wrap import table
 from ragdrop.domain.times import rfc3339
 
 REFUSED = {"no key": 401, "unknown": 401, "expired": 401, "revoked": 401, "disabled": 403}
@@ -159,33 +160,11 @@ ROWS = (
     _opened("GET /docs"),
 )
 
-INTRODUCTION = """\
-# Who may do what
 
-The tenant comes from the credential, never from the request: no field, path or header names one. So what another tenant
-has cannot be asked for; a request that names its vaults, paths or ids is answered as if there were no such thing. A key
-for some vaults sees only those: the last two columns are keys scoped to one vault, the requests are about vault `team`.
-
-`tests/functions/test_who_may.py` sends every request below with every credential to the real functions, compares the
-status, looks in each body for words that only the other tenant may see, and holds the other tenant's objects and items
-against what they were before. A route of any function that is not in the table fails that test.
-
-`unknown`, `expired` and `revoked` are keys that the registry does not know, whose time has passed, that were taken
-back: 401 `UNAUTHENTICATED`, and the message does not say which. `disabled` is a good key of a disabled tenant: 403
-`PROJECT_NOT_ACTIVATED`. Without a key `GET /health` says three words. Other 403 are `FORBIDDEN`: the role may not. 400
-is `INVALID_PARAMS` (no such vault), 404 `DOCUMENT_NOT_FOUND` or `NOT_FOUND`.
-
-A tool of `POST /mcp` that the key may not use, or a vault that it does not see, is the tool's error with the same code,
-in a reply of status 200.
-
-This page is written by `make docs` from `pages/access.py`.
-
-"""
+def part() -> str:
+    """The table of the page."""
+    return table([("request", "whose", *CREDENTIALS), *(_cells(row) for row in ROWS)])
 
 
-def page() -> str:
-    """The whole page."""
-    head = ("request", "whose", *CREDENTIALS)
-    lines = [head, tuple("---" for _ in head)]
-    lines += [(f"`{row.route}`", row.aim, *(str(status) for status in row.expected.values())) for row in ROWS]
-    return INTRODUCTION + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+def _cells(row: Row) -> tuple[str, ...]:
+    return (f"`{row.route}`", row.aim, *(str(status) for status in row.expected.values()))

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Set
-from pathlib import Path
 
 from checks.import_graph import LIBRARIES, read_graph
 
-PAGE = Path(__file__).resolve().parents[1] / "docs/architecture.md"
-BEGIN, END = "<!-- imports: written by make docs -->", "<!-- end of imports -->"
 LEFT_OUT = {"errors", "observability", "prompts"}  # imported from everywhere
 
 
-def page() -> str:
-    """The whole page, with the picture between its marks drawn again."""
-    text = PAGE.read_text("utf-8")
-    pattern = f"{re.escape(BEGIN)}.*?{re.escape(END)}"
-    return re.sub(pattern, lambda _: f"{BEGIN}\n{picture(package_imports())}\n{END}", text, flags=re.DOTALL)
+def part() -> str:
+    """The picture of the imports in the code."""
+    return picture(package_imports())
 
 
 def package_imports() -> dict[str, set[str]]:

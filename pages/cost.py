@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from ragdrop.operate.costs import (
     ALARM,
@@ -26,8 +24,6 @@ from ragdrop.operate.costs import (
     SQS_CALL,
 )
 
-PAGE = Path(__file__).resolve().parents[1] / "docs/cost.md"
-BEGIN, END = "<!-- month: written by make docs -->", "<!-- end of month -->"
 DAYS = 30.4  # a month
 HOURS = 730  # a month, as AWS counts
 
@@ -122,9 +118,3 @@ def table() -> str:
     paid.append(("once, to bring all in", [f"{first(each):,.2f}" for each in WORKLOADS]))
     rows = "\n".join(f"| {name} | {' | '.join(values)} |" for name, values in [*stated, *paid])
     return f"| | {heads} |\n{rule}\n{rows}"
-
-
-def page() -> str:
-    """The whole page, with the table between its marks made again."""
-    text = PAGE.read_text("utf-8")
-    return re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", f"{BEGIN}\n{table()}\n{END}", text, flags=re.DOTALL)

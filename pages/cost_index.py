@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from math import ceil
 
 from bucketindex.durable_copies import PERIOD_S
-from pages import cost
 from pages.cost import DAYS, HOURS
 from ragdrop.operate.costs import DYNAMO_READ, GP3_GB, LAMBDA_GB_S, S3_GB, S3_GET, S3_PUT
 from ragdrop.ports.indexes import SMALL_BYTES
 
-BEGIN, END = "<!-- index-month: written by make docs -->", "<!-- end of index-month -->"
 SIZES, ASKED = (1_000, 100_000, 1_000_000), (0, 1_000, 100_000)  # chunks; questions a day
 
 # The bucket index: bytes as benchmarks/bucket_index.py measures them at 384 dimensions, rounded up.
@@ -109,12 +106,6 @@ def table() -> str:
         f"{sizes} chunks. At that rate OpenSearch is cheaper from about {even_at():,} chunks on."
     )
     return "\n".join([*lines, "", said])
-
-
-def page() -> str:
-    """The whole page: with this table and that of workloads between their marks made again."""
-    pattern = f"{re.escape(BEGIN)}.*?{re.escape(END)}"
-    return re.sub(pattern, lambda _: f"{BEGIN}\n{table()}\n{END}", cost.page(), flags=re.DOTALL)
 
 
 def _usd(parts: Mapping[str, float]) -> str:

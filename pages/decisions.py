@@ -7,18 +7,10 @@ from pathlib import Path
 
 ADR = Path(__file__).resolve().parents[1] / "docs/adr"
 
-INTRODUCTION = """\
-# Decisions
 
-What was not obvious, why it was decided so, and what was measured. A decision that no longer holds is not removed: the
-page that replaces it says so. A new page takes the next number and starts with `# NNNN: what was decided`; `make docs`
-writes this list.
-"""
-
-
-def page() -> str:
-    """The whole page."""
-    return INTRODUCTION + "\n" + "".join(_item(path) for path in sorted(ADR.glob("[0-9]*.md")))
+def part() -> str:
+    """A line a decision."""
+    return "".join(_item(path) for path in sorted(ADR.glob("[0-9]*.md"))).rstrip()
 
 
 def _item(path: Path) -> str:

@@ -6,52 +6,35 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks import records
-from pages.formats import table
+from pages.wrap import table
 
-HEAD = """# What comes of good and bad files
-
-Files of every format that is read, three good ones and the others empty, truncated, locked, misnamed or hostile. Each
-has an outcome that was written down before (`tests/outcomes`), and `tests/contract/test_outcomes_of_formats.py` holds
-it. All are made from nothing by code. They are read as in ingest: in a child process of 512 MB that may take 20 s and
-can open no connection. What may be read and what is refused is on the page of [formats](../formats.md).
-
-The time is the wall time of reading, {machine}. Files that the limits stop take as long as the limits let them.
-
-"""
-COLLECTION = """
-## The mixed collection
+COLLECTION = """## The mixed collection
 
 74 files of other programs, from the test suites of public projects. The outcome that is demanded follows from the
-category and the suffix of each (`tests/outcomes/mixed.py`).
-
-"""
-END = """
-<!-- not run: a minute of measuring -->
-```sh
-.venv/bin/python -m benchmarks.format_outcomes --write && make docs
-```
-
-This page is written by `make docs` from `pages/formats_outcomes.py`.
-"""
+category and the suffix of each (`tests/outcomes/mixed.py`)."""
 
 
-def page() -> str:
-    """The whole page, of the record that is kept."""
+def part() -> str:
+    """The tables of the record, with a line on where and when it was measured."""
     record = records.read("format_outcomes")
     if record is None:
-        return HEAD.format(machine="not measured yet") + END
-    files = [("format", "file", "name", "outcome", "warnings", "s")]
-    files += [_row(row) for row in record.results["cases"]]
+        raise FileNotFoundError("benchmarks/results/format_outcomes.json")
+    cases, collection = record.results["cases"], record.results["collection"]
+    files = [("format", "file", "name", "outcome", "warnings", "s"), *map(_row, cases)]
     groups = [("suffix", "category", "outcome", "files", "as demanded", "with warnings", "slowest, s")]
-    groups += [
-        tuple(str(row[name]) for name in ("suffix", "category", "outcome", "files", "demanded", "warned", "slowest_s"))
-        for row in record.results["collection"]
-    ]
-    wrong = sum(not row["demanded"] for row in record.results["cases"])
-    demanded = f"\n{len(files) - 1} files, of which {len(files) - 1 - wrong} have the outcome that is demanded.\n"
-    head = HEAD.format(machine=f"on {record.machine['cores']} cores ({record.machine['processor']})")
-    middle = COLLECTION + table(groups) if len(groups) > 1 else ""
-    return f"{head}{table(files)}{demanded}{middle}\nMeasured {record.date}, commit {record.commit}.\n{END}"
+    keys = ("suffix", "category", "outcome", "files", "demanded", "warned", "slowest_s")
+    groups += [tuple(str(row[key]) for key in keys) for row in collection]
+    right = sum(row["demanded"] for row in cases)
+    where = f"{record.machine['cores']} cores ({record.machine['processor']})"
+    return "\n\n".join(
+        [
+            table(files),
+            f"{len(cases)} files, of which {right} have the outcome that is demanded.",
+            COLLECTION,
+            table(groups),
+            f"Measured {record.date}, commit {record.commit}, {where}.",
+        ]
+    )
 
 
 def _row(row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,13 +1,37 @@
-"""Wrap the prose of a Markdown page; tables, fenced blocks, headings and comments stay as they are."""
+"""Put generated parts between their marks in a page, and wrap its prose."""
 
 from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Sequence
 
 WIDTH = 120
 _ITEM = re.compile(r"^(\s*(?:[-*+]|\d+\.)\s+)")
 _FIXED = ("|", "#", "<!--", "![", ">")
+
+
+def placed(page: str, name: str, text: str, *, by: str = "make docs") -> str:
+    r"""The text of a *page* with *text* between the marks of the part *name*.
+
+    Raises:
+        ValueError: The page does not have the marks.
+
+    >>> placed("<!-- a: written by make docs -->\n<!-- end of a -->", "a", "new").splitlines()[1]
+    'new'
+    """
+    first, last = f"<!-- {name}: written by {by} -->", f"<!-- end of {name} -->"
+    pattern = re.compile(f"{re.escape(first)}.*?{re.escape(last)}", re.DOTALL)
+    written, count = pattern.subn(lambda _: f"{first}\n{text}\n{last}", page)
+    if count != 1:
+        raise ValueError(f"the marks of {name} are there {count} times")
+    return written
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as a table of Markdown; the first one is its header."""
+    lines = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def wrapped(text: str, width: int = WIDTH) -> str:
