@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import httpx
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.errors import DeadlineError, DependencyError, GenerationError, ModelNotFoundError
-from ragdrop.models.http import OLLAMA_PORT, OpenAiHttp, problem
+from ragdrop.errors import DeadlineError, DependencyError, GenerationError
+from ragdrop.models.http import OpenAiHttp, missing_model, problem
 from ragdrop.ports import Completion, Message
 
 SERVICE = "chat"
@@ -178,16 +178,7 @@ def _whole(text: str, model: str, finish_reason: str | None, usage: Mapping[str,
 def _refusal(response: httpx.Response, model: str) -> DependencyError:
     """The error of a reply whose status is not 200."""
     if response.status_code == httpx.codes.NOT_FOUND:
-        ollama = response.request.url.port == OLLAMA_PORT  # callers see the error: the address itself is the operator's
-        return ModelNotFoundError(
-            f"the chat endpoint does not have the model {model!r}: {problem(response)}",
-            service=SERVICE,
-            retryable=False,
-            model=model,
-            install=f"ollama pull {model}"
-            if ollama
-            else "set CHAT_MODELS to a model that GET /models of the chat endpoint lists",
-        )
+        return missing_model(response, model, service=SERVICE, setting="CHAT_MODELS")
     retryable = response.status_code == httpx.codes.TOO_MANY_REQUESTS or response.is_server_error
     details: dict[str, Any] = {"reason": "refused", "status": response.status_code}
     later = response.headers.get("retry-after", "")

@@ -14,20 +14,14 @@ import httpx
 from ragdrop.domain.chunks import Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
-from ragdrop.errors import EmbeddingServiceError, ModelNotFoundError, RagdropError
-from ragdrop.models.http import OLLAMA_PORT, OpenAiHttp, problem
+from ragdrop.errors import EmbeddingServiceError, RagdropError
+from ragdrop.models.http import OpenAiHttp, missing_model, problem, unreached
 
 SERVICE = "embedding"
 
 
 class OpenAiEmbedder:
-    """An Embedder over `POST /v1/embeddings`.
-
-    Args:
-        http: The endpoint.
-        batch_size: Texts a request.
-        concurrency: Requests of one call that are under way at once.
-    """
+    """An Embedder over `POST /v1/embeddings`, with *batch_size* texts a request and *concurrency* requests at once."""
 
     def __init__(self, http: OpenAiHttp, *, batch_size: int = 32, concurrency: int = 1) -> None:
         self._http = http
@@ -35,11 +29,9 @@ class OpenAiEmbedder:
         self._concurrency = concurrency
 
     def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
-        """The vector of a question."""
         return self._embed([space.query_prefix + text], space, deadline)[0]
 
     def passages(self, texts: Sequence[str], space: EmbeddingSpace, deadline: Deadline) -> list[Vector]:
-        """The vectors of passages, in order."""
         prefixed = [space.passage_prefix + text for text in texts]
         batches = [prefixed[at : at + self._batch_size] for at in range(0, len(prefixed), self._batch_size)]
         if self._concurrency == 1 or len(batches) < 2:
@@ -49,7 +41,7 @@ class OpenAiEmbedder:
             try:
                 return [found for each in made for found in each.result()]
             except RagdropError:
-                pool.shutdown(cancel_futures=True)  # one failed: what has not begun need not
+                pool.shutdown(cancel_futures=True)  # one failed: the others are not needed
                 raise
 
     def _embed(self, texts: list[str], space: EmbeddingSpace, deadline: Deadline) -> list[Vector]:
@@ -57,10 +49,9 @@ class OpenAiEmbedder:
         try:
             response = self._http.post("/embeddings", body, deadline, stage="embed")
         except httpx.TransportError as exc:
-            kind = "did not answer in time" if isinstance(exc, httpx.TimeoutException) else "could not be reached"
-            raise EmbeddingServiceError(f"the embedding service {kind}", service=SERVICE) from exc
+            raise EmbeddingServiceError(unreached(exc, "the embedding service"), service=SERVICE) from exc
         if response.status_code == httpx.codes.NOT_FOUND:
-            raise _missing(self._http.url, space.model, response)
+            raise missing_model(response, space.model, service=SERVICE, setting="EMBEDDING_MODEL")
         if response.status_code != httpx.codes.OK:
             retryable = response.status_code == httpx.codes.TOO_MANY_REQUESTS or response.is_server_error
             message = f"the embedding service refused: {problem(response)}"
@@ -73,19 +64,6 @@ class OpenAiEmbedder:
                 "the embedding service gave an answer that cannot be read", service=SERVICE, reason="unreadable"
             ) from exc
         return _checked(vectors, len(texts), space)
-
-
-def _missing(url: str, model: str, response: httpx.Response) -> ModelNotFoundError:
-    ollama = httpx.URL(url).port == OLLAMA_PORT
-    return ModelNotFoundError(
-        f"the embedding endpoint does not have the model {model!r}: {problem(response)}",
-        service=SERVICE,
-        retryable=False,
-        model=model,
-        install=f"ollama pull {model}"
-        if ollama
-        else "set EMBEDDING_MODEL to a model that GET /models of the embedding endpoint lists",
-    )
 
 
 def _vector(embedding: Any) -> Vector:

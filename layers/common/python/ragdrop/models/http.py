@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from ragdrop.domain.deadlines import REQUEST_ID, Deadline
-from ragdrop.errors import DependencyError, EmbeddingServiceError, GenerationError
+from ragdrop.errors import DependencyError, EmbeddingServiceError, GenerationError, ModelNotFoundError
 from ragdrop.resilience.retrying import Retries
 
 OLLAMA_PORT = 11434  # an endpoint there is Ollama
@@ -19,14 +19,14 @@ RETRYABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 
 
 class OpenAiHttp:
-    """POSTs JSON to one endpoint.
+    """JSON over HTTP to one endpoint.
 
     Args:
-        url: The base, such as `http://127.0.0.1:11434/v1`; `/v1` is added where the URL has no path.
-        api_key: Gives the bearer token or None; called at the first request.
-        timeout_s: The longest that one attempt may take.
+        url: The base, such as `http://127.0.0.1:11434/v1`; `/v1` is added if the URL has no path.
+        api_key: Returns the bearer token or None; called at the first request.
+        timeout_s: The longest time of one attempt.
         client: For tests; else one with keep-alive is made at the first request.
-        retries: When a call is tried again; shared with whatever else calls the same dependency.
+        retries: Shared with other calls of the same dependency.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class OpenAiHttp:
         self._connecting = threading.Lock()
 
     def post(self, path: str, body: dict[str, Any], deadline: Deadline, *, stage: str) -> httpx.Response:
-        """The last response, whatever its status; connection errors and statuses that may pass are tried again.
+        """The last response, whatever its status; connection errors and RETRYABLE statuses are tried again.
 
         Raises:
             httpx.TransportError: The endpoint could not be reached, or was too slow.
@@ -69,9 +69,9 @@ class OpenAiHttp:
     def stream(
         self, path: str, body: dict[str, Any], deadline: Deadline, *, limit: Deadline, stage: str
     ) -> Iterator[httpx.Response]:
-        """The same, as soon as its headers are there, by *deadline*; what arrives is read until *limit* cuts it off.
+        """The same, as soon as its headers arrive, by *deadline*; *limit* cuts the body off.
 
-        Nothing is tried again once the headers are there.  Leaving the block closes the connection.
+        Nothing is tried again after the headers.  Leaving the block closes the connection.
         """
         response = self._send(path, body, deadline, stage=stage, stream=True)
         cutoff = threading.Timer(max(0.0, limit.remaining_s()), _cut, [response])
@@ -114,25 +114,25 @@ class OpenAiHttp:
 
 
 def _headers() -> dict[str, str]:
-    """The id of the request that is served, so that the endpoint's own log can be found by it."""
+    """The id of the request that is served, for the endpoint's log."""
     request_id = REQUEST_ID.get()
     return {"x-request-id": request_id} if request_id else {}
 
 
 def _used_its_time(exc: httpx.TransportError) -> bool:
-    """Whether the endpoint was reached and took too long: it may still be at work, and asking again doubles that."""
+    """Whether the endpoint was reached and took too long: it may still be at work, and another call doubles that."""
     return isinstance(exc, httpx.TimeoutException) and not isinstance(exc, httpx.ConnectTimeout | httpx.PoolTimeout)
 
 
 def _cut(response: httpx.Response) -> None:
-    """End a response that is still being read by another thread: its next read fails."""
+    """End a response that another thread still reads: its next read fails."""
     connection = response.extensions["network_stream"].get_extra_info("socket")
-    with suppress(OSError):  # it ended by itself just now
+    with suppress(OSError):  # it has just ended
         connection.shutdown(socket.SHUT_RDWR)
 
 
 def problem(response: httpx.Response) -> str:
-    """What an error response says, short: the protocol's `error.message` where there is one."""
+    """The message of an error response, short: the protocol's `error.message` if there is one."""
     try:
         error = response.json()["error"]
         return str(error["message"] if isinstance(error, dict) else error)[:300]
@@ -140,30 +140,43 @@ def problem(response: httpx.Response) -> str:
         return f"HTTP {response.status_code}"
 
 
+def unreached(exc: httpx.TransportError, service: str) -> str:
+    """The message of a call that *service* did not answer."""
+    return (
+        f"{service} {'did not answer in time' if isinstance(exc, httpx.TimeoutException) else 'could not be reached'}"
+    )
+
+
+def missing_model(response: httpx.Response, model: str, *, service: str, setting: str) -> ModelNotFoundError:
+    """The error of an endpoint without *model*; *setting* names models.  Callers see it, so it has no address."""
+    is_ollama = response.request.url.port == OLLAMA_PORT
+    listed = f"set {setting} to a model that GET /models of the {service} endpoint lists"
+    return ModelNotFoundError(
+        f"the {service} endpoint does not have the model {model!r}: {problem(response)}",
+        service=service,
+        retryable=False,
+        model=model,
+        install=f"ollama pull {model}" if is_ollama else listed,
+    )
+
+
 LISTS_NONE = frozenset({httpx.codes.NOT_FOUND, httpx.codes.METHOD_NOT_ALLOWED, httpx.codes.NOT_IMPLEMENTED})
 ERRORS: dict[str, type[DependencyError]] = {"embedding": EmbeddingServiceError, "chat": GenerationError}
 
 
 class OpenAiModelList:
-    """A ModelList over one endpoint.
-
-    Args:
-        http: The endpoint.
-        service: `embedding` or `chat`: whose errors it raises.
-    """
+    """A ModelList over one endpoint; *service*, `embedding` or `chat`, decides its errors."""
 
     def __init__(self, http: OpenAiHttp, *, service: str) -> None:
         self._http = http
         self._service = service
 
     def models(self, deadline: Deadline) -> frozenset[str] | None:
-        """The ids of its models; an endpoint without that route is there all the same."""
         error = ERRORS[self._service]
         try:
             response = self._http.get("/models", deadline, stage=self._service)
         except httpx.TransportError as exc:
-            kind = "did not answer in time" if isinstance(exc, httpx.TimeoutException) else "could not be reached"
-            raise error(f"the {self._service} service {kind}", service=self._service) from exc
+            raise error(unreached(exc, f"the {self._service} service"), service=self._service) from exc
         if response.status_code in LISTS_NONE:
             return None
         if response.status_code != httpx.codes.OK:

@@ -9,7 +9,7 @@ import httpx
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import RerankError
-from ragdrop.models.http import OpenAiHttp, problem
+from ragdrop.models.http import OpenAiHttp, problem, unreached
 
 SERVICE = "rerank"
 
@@ -22,15 +22,13 @@ class HttpReranker:
         self._model = {"model": model} if model else {}
 
     def scores(self, query: str, texts: Sequence[str], deadline: Deadline) -> list[float]:
-        """One score a text; an answer that leaves one out, or scores one twice, is refused whole."""
         if not texts:
             return []
         body = {**self._model, "query": query, "documents": list(texts), "top_n": len(texts)}
         try:
             response = self._http.post("/rerank", body, deadline, stage="rerank")
         except httpx.TransportError as exc:
-            kind = "did not answer in time" if isinstance(exc, httpx.TimeoutException) else "could not be reached"
-            raise RerankError(f"the reranker {kind}", service=SERVICE) from exc
+            raise RerankError(unreached(exc, "the reranker"), service=SERVICE) from exc
         if response.status_code != httpx.codes.OK:
             retryable = response.status_code == httpx.codes.TOO_MANY_REQUESTS or response.is_server_error
             raise RerankError(f"the reranker refused: {problem(response)}", service=SERVICE, retryable=retryable)

@@ -1,4 +1,4 @@
-"""Read text in pictures: by a service of one's own, or by Amazon Textract."""
+"""Read text in pictures: by a service over HTTP, or by Amazon Textract."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import httpx
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DependencyError
-from ragdrop.models.http import OpenAiHttp, problem
+from ragdrop.models.http import OpenAiHttp, problem, unreached
 from readers.pages.page_recognition import RecognizedText
 
 SERVICE = "ocr"
@@ -19,21 +19,19 @@ MAX_AT_ONCE = 8
 class HttpTextRecognizer:
     """A TextRecognizer over `POST /recognize` of `{image}`, in base64 -> `lines[] {text, confidence}`.
 
-    A service that reads several pictures at the same time says how many in `at_once` of its replies.
+    A service that reads several pictures at once gives their number in `at_once` of its replies.
     """
 
     def __init__(self, http: OpenAiHttp) -> None:
         self._http = http
-        self.at_once = 1  # until the service says more
+        self.at_once = 1  # until a reply has more
 
     def recognize(self, picture: bytes, deadline: Deadline) -> RecognizedText:
-        """The lines in the service's order; their confidence weighs as their length."""
         body = {"image": base64.b64encode(picture).decode()}
         try:
             response = self._http.post("/recognize", body, deadline, stage="ocr")
         except httpx.TransportError as exc:
-            kind = "did not answer in time" if isinstance(exc, httpx.TimeoutException) else "could not be reached"
-            raise DependencyError(f"the OCR service {kind}", service=SERVICE) from exc
+            raise DependencyError(unreached(exc, "the OCR service"), service=SERVICE) from exc
         if response.status_code == httpx.codes.UNPROCESSABLE_ENTITY:  # it is no picture that can be read
             return RecognizedText("", 0.0)
         if response.status_code != httpx.codes.OK:
@@ -48,12 +46,7 @@ class HttpTextRecognizer:
 
 
 class TextractRecognizer:
-    """A TextRecognizer over Textract's DetectDocumentText.
-
-    Args:
-        client: A boto3 client of Textract.
-        failures: What the client raises.
-    """
+    """A TextRecognizer over Textract's DetectDocumentText; *failures* are the errors of its boto3 *client*."""
 
     at_once = 4  # the least that AWS grants a second, where it has Textract, is 1: boto3 waits and tries again
     REFUSALS = frozenset({"UnsupportedDocumentException", "BadDocumentException", "DocumentTooLargeException"})
@@ -62,7 +55,6 @@ class TextractRecognizer:
         self._client, self._failures = client, failures
 
     def recognize(self, picture: bytes, deadline: Deadline) -> RecognizedText:  # noqa: ARG002 - boto3 has its own time
-        """The lines that Textract found, in its order."""
         try:
             reply = self._client.detect_document_text(Document={"Bytes": picture})
         except self._failures as exc:
@@ -75,7 +67,7 @@ class TextractRecognizer:
 
 
 def of_lines(lines: list[tuple[str, float]]) -> RecognizedText:
-    r"""Lines with their confidences as one text.
+    r"""Lines as one text; the confidence of a line weighs as its length.
 
     >>> of_lines([("The pump", 1.0), ("leaks.", 0.5)])
     RecognizedText(text='The pump\nleaks.', confidence=0.7857142857142857)
