@@ -7,12 +7,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from typer.testing import Result
 
 from ragdrop_cli.folder_files import files_of
 from tests.unit.cli.world import CommandLine
 
 
-def push(ragdrop: CommandLine, *options: str):  # noqa: ANN201 -- Typer's Result
+def push(ragdrop: CommandLine, *options: str) -> Result:
     return ragdrop.run("push", str(ragdrop.folder / "in"), "--vault", "team", *options)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from email import message_from_bytes
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote
 
 import httpx
@@ -91,7 +91,7 @@ class FakeApi:
         fields = {
             part.get_param("name", header="content-disposition"): part for part in message_from_bytes(message).walk()
         }
-        self._keep(str(fields["key"].get_payload()), fields["file"].get_payload(decode=True))
+        self._keep(str(fields["key"].get_payload()), cast("bytes", fields["file"].get_payload(decode=True)))
         return httpx.Response(204, headers={"x-amz-version-id": "v1"})
 
     def _get(self, name: str, request: httpx.Request) -> httpx.Response:
@@ -221,7 +221,7 @@ class CommandLine:
             environ=self.environ,
             folder=self.folder,
             connect=self.connect,
-            deploy=lambda _environ: self.deployment,
+            deploy=lambda _environ: cast("Any", self.deployment),
             find=self.stacks.__getitem__,
             sleep=self.slept_s.append,
             clock=lambda: sum(self.slept_s),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from typing import Any, cast
 
 import pytest
 from starlette.testclient import TestClient
@@ -44,7 +45,7 @@ def test_a_line_across_the_page_makes_no_columns() -> None:
 
 def test_ragdrops_own_client_reads_what_the_server_answers() -> None:
     with TestClient(ocr_app(Finds()), base_url="http://ocr.example") as client:
-        http = OpenAiHttp("http://ocr.example", api_key=lambda: None, timeout_s=5, client=client)
+        http = OpenAiHttp("http://ocr.example", api_key=lambda: None, timeout_s=5, client=cast("Any", client))
 
         found = HttpTextRecognizer(http).recognize(b"picture", Deadline.after(5))
 
@@ -62,6 +63,6 @@ def test_what_is_no_picture_is_refused(body: object, status: int) -> None:
 
 def test_a_picture_that_the_server_refuses_is_without_text() -> None:
     with TestClient(ocr_app(Finds()), base_url="http://ocr.example") as client:
-        http = OpenAiHttp("http://ocr.example", api_key=lambda: None, timeout_s=5, client=client)
+        http = OpenAiHttp("http://ocr.example", api_key=lambda: None, timeout_s=5, client=cast("Any", client))
 
         assert HttpTextRecognizer(http).recognize(b"broken", Deadline.after(5)) == RecognizedText("", 0.0)

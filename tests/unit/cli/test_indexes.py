@@ -1,4 +1,4 @@
-"""`ragdrop reindex` over the real use case with fakes behind it."""
+"""`ragdrop reindex` and `ragdrop calibrate`: what operators do for the indexes of tenants."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ class Watched:
         self.total, self.stop_at = total, stop_at
 
     def run(
-        self, name: str, wanted: ActiveIndex, progress: Callable[[int, int], None], *, anew: bool = False
+        self, name: str, target: ActiveIndex, progress: Callable[[int, int], None], *, anew: bool = False
     ) -> ReindexReport:
         for done in [*range(1, self.total + 1)] * 2:
             if done == self.stop_at:
@@ -231,8 +231,7 @@ def test_ctrl_c_says_how_to_go_on_and_how_to_give_up(ragdrop: CommandLine) -> No
 @pytest.fixture
 def cut_off(filled: CommandLine) -> CommandLine:
     """A reindex with `SMALLER` that was stopped after the second of three documents."""
-    sizes = {"chunk_tokens": 64, "chunk_overlap_tokens": 0}
-    wanted = replace(filled.deployment.settings, **sizes).seed_index()
+    target = replace(filled.deployment.settings, chunk_tokens=64, chunk_overlap_tokens=0).seed_index()
 
     def stop(done: int, _total: int) -> None:
         if done == 2:
@@ -241,7 +240,7 @@ def cut_off(filled: CommandLine) -> CommandLine:
     reindex = filled.deployment.world.app.operate.reindex
     reindex.page_size = 1
     with pytest.raises(KeyboardInterrupt):
-        reindex.run(TENANT, wanted, stop)
+        reindex.run(TENANT, target, stop)
     return filled
 
 
@@ -255,3 +254,68 @@ def test_abort_gives_up_the_index_that_is_being_built(cut_off: CommandLine) -> N
     assert line["dropped"] == NEW
     assert tenant(cut_off).building is None
     assert tenant(cut_off).active.name == OLD
+
+
+WORDS = (
+    "harbour",
+    "turbine",
+    "glacier",
+    "orchard",
+    "violin",
+    "railway",
+    "desert",
+    "paper",
+    "beehive",
+    "canal",
+    "quarry",
+)
+
+
+@pytest.fixture
+def titled(ragdrop: CommandLine) -> CommandLine:
+    for word in (*WORDS, "tram", "marsh", "tunnel"):
+        ragdrop.deployment.world.put(f"team/{word}.md", f"# The {word} keeper\n\nAll about the {word} keeper.\n")
+    return ragdrop
+
+
+def is_fitted(ragdrop: CommandLine) -> bool:
+    tenant = ragdrop.deployment.registry.tenant(TENANT)
+    assert tenant is not None
+    return tenant.calibration is not None
+
+
+def test_it_tells_what_was_in_force_what_is_now_and_how_good_the_fit_is(titled: CommandLine) -> None:
+    result = titled.run("calibrate")
+
+    before, now, quality, words = result.stdout.splitlines()
+    assert result.exit_code == 0
+    assert before.startswith("acme: before: a cosine of 0.550 is worth 0.70")
+    assert before.endswith("(generic, hashing)")
+    assert now.startswith("acme: now: a cosine of ")
+    assert now.endswith("(fitted, hashing)")
+    assert "fitted on 14 titles and headings" in quality
+    assert "no fit, the threshold is skipped" in words
+    assert is_fitted(titled)
+
+
+def test_a_dry_run_shows_the_fit_and_keeps_what_is_in_force(titled: CommandLine) -> None:
+    result = titled.run("calibrate", "--tenant", TENANT, "--dry-run")
+
+    assert "acme: the fit would be: a cosine of" in result.stdout
+    assert not is_fitted(titled)
+
+
+def test_json_tells_both_calibrations(titled: CommandLine) -> None:
+    told = json.loads(titled.run("calibrate", "--json").stdout)
+
+    assert (told["tenant"], told["written"]) == (TENANT, True)
+    assert (told["before"]["basis"], told["after"]["basis"]) == ("generic", "fitted")
+    assert told["after"]["pairs"] == 14
+
+
+def test_a_tenant_with_too_little_is_refused_with_the_numbers(ragdrop: CommandLine) -> None:
+    result = ragdrop.run("calibrate")
+
+    assert result.exit_code == 1
+    assert "acme has 0 titles" in result.stderr.replace("'", "")
+    assert "the generic calibration stays in force" in result.stderr

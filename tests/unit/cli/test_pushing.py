@@ -1,16 +1,149 @@
-"""`ragdrop push --wait`: whom it asks, how long it is patient, and when a file counts as indexed."""
+"""A mirror deletes only what it may, and waiting for a push asks little and gives up in time."""
 
 from __future__ import annotations
 
 import hashlib
 import itertools
+from typing import NoReturn
 
 import httpx
 import pytest
+from typer.testing import Result
 
 from ragdrop.client import RagdropClient
 from ragdrop_cli.pushing import AT_ONCE, AT_ONCE_HERE, at_once
-from tests.unit.cli.world import CommandLine, refused
+from tests.unit.cli.world import Answer, CommandLine, refused
+
+
+def push(ragdrop: CommandLine, *options: str) -> Result:
+    return ragdrop.run("push", str(ragdrop.folder / "in"), "--vault", "team", *options)
+
+
+def sent(ragdrop: CommandLine, method: str = "PUT") -> list[str]:
+    """What was asked for by this method since the last look."""
+    found = [request.url.path.partition("/team/")[2] for request in ragdrop.api.requests if request.method == method]
+    ragdrop.api.requests.clear()
+    return sorted(found)
+
+
+@pytest.fixture
+def pushed(ragdrop: CommandLine) -> CommandLine:
+    for name in ("a.md", "b.md", "c.md"):
+        ragdrop.write(f"in/{name}", name)
+    assert push(ragdrop, "--wait").exit_code == 0
+    ragdrop.api.requests.clear()
+    return ragdrop
+
+
+def test_a_second_push_sends_nothing(pushed: CommandLine) -> None:
+    result = push(pushed, "--wait")
+
+    assert (result.exit_code, result.stdout) == (0, "0 files to vault team: 3 unchanged\n")
+    assert sent(pushed) == []
+
+
+def test_only_what_changed_or_is_new_is_sent(pushed: CommandLine) -> None:
+    pushed.write("in/b.md", "changed")
+    pushed.write("in/d.md", "new")
+
+    result = push(pushed)
+
+    assert result.stdout == "2 files to vault team: 2 pending, 2 unchanged\n"
+    assert sent(pushed) == ["b.md", "d.md"]
+
+
+def test_what_was_sent_and_is_not_indexed_yet_is_not_sent_again(ragdrop: CommandLine) -> None:
+    ragdrop.write("in/a.md")
+    ragdrop.api.polls_needed = 1_000
+    push(ragdrop)
+    sent(ragdrop)
+
+    push(ragdrop)
+
+    assert sent(ragdrop) == []
+
+
+def test_a_sidecar_is_compared_like_any_file(pushed: CommandLine) -> None:
+    pushed.write("in/a.md.metadata.json", "{}")
+    assert push(pushed).exit_code == 0
+    assert sent(pushed) == ["a.md.metadata.json"]
+    etag = pushed.api.documents.pop("team/a.md.metadata.json")["etag"]  # a sidecar is in no list of its own
+    pushed.api.documents["team/a.md"]["sidecar_etag"] = etag
+
+    push(pushed)
+
+    assert sent(pushed) == []
+
+
+def test_with_all_everything_is_sent(pushed: CommandLine) -> None:
+    push(pushed, "--all")
+
+    assert sent(pushed) == ["a.md", "b.md", "c.md"]
+
+
+def test_delete_removes_what_the_folder_has_not_and_leaves_hidden_names(pushed: CommandLine) -> None:
+    (pushed.folder / "in" / "b.md").unlink()
+    pushed.api.documents["team/.ragdrop.json"] = pushed.api.documents["team/a.md"] | {"path": ".ragdrop.json"}
+
+    result = push(pushed, "--delete", "--yes")
+
+    assert result.exit_code == 0
+    assert result.stdout == "1 file to vault team: 1 deleted, 2 unchanged\n"
+    assert sent(pushed, "DELETE") == ["b.md"]
+
+
+def test_where_nobody_can_be_asked_nothing_is_deleted_without_yes(pushed: CommandLine) -> None:
+    (pushed.folder / "in" / "b.md").unlink()
+
+    result = push(pushed, "--delete")
+
+    assert result.exit_code == 2
+    assert "--yes" in result.stderr
+    assert sent(pushed, "DELETE") == []
+
+
+def test_nothing_is_deleted_where_a_file_could_not_be_sent(pushed: CommandLine) -> None:
+    (pushed.folder / "in" / "b.md").unlink()
+    (pushed.folder / "in" / "broken.md").symlink_to("nowhere.md")
+
+    assert push(pushed, "--delete", "--yes").exit_code == 1
+    assert sent(pushed, "DELETE") == []
+
+
+def test_an_almost_empty_folder_does_not_empty_a_vault(ragdrop: CommandLine) -> None:
+    for number in range(50):
+        ragdrop.write(f"in/{number}.md", str(number))
+    push(ragdrop)
+    for number in range(25):
+        (ragdrop.folder / "in" / f"{number}.md").unlink()
+    sent(ragdrop)
+
+    refused = push(ragdrop, "--delete", "--yes")
+
+    assert refused.exit_code == 1
+    assert "REFUSED: 25 of 50" in refused.stderr
+    assert sent(ragdrop, "DELETE") == []
+    assert push(ragdrop, "--delete", "--yes", "--allow-mass-delete").exit_code == 0
+    assert len(sent(ragdrop, "DELETE")) == 25
+
+
+def test_a_push_that_was_interrupted_goes_on_where_it_was(ragdrop: CommandLine) -> None:
+    for number in range(60):
+        ragdrop.write(f"in/{number:02}.md", f"words {number}")
+    ragdrop.api.routes["PUT", "/documents/team/30.md"] = interrupt
+
+    assert push(ragdrop).exit_code == 130
+    first = set(sent(ragdrop)) - {"30.md"}
+    ragdrop.api.routes.clear()
+
+    assert push(ragdrop).exit_code == 0
+    second = set(sent(ragdrop))
+    assert 0 < len(first) < 60
+    assert second == {f"{number:02}.md" for number in range(60)} - first
+
+
+def interrupt(_request: object) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 @pytest.fixture
@@ -20,7 +153,7 @@ def thirty(ragdrop: CommandLine) -> CommandLine:
     return ragdrop
 
 
-def push(ragdrop: CommandLine, *options: str):  # noqa: ANN201 -- Typer's Result
+def push_all(ragdrop: CommandLine, *options: str) -> Result:
     return ragdrop.run("push", str(ragdrop.folder / "in"), "--vault", "team", "--all", "--wait", *options)
 
 
@@ -35,7 +168,7 @@ def test_wait_asks_until_every_file_is_indexed_and_only_the_api_itself(ragdrop: 
     ragdrop.write("in/a b.md")
     ragdrop.api.polls_needed = 3
 
-    result = push(ragdrop)
+    result = push_all(ragdrop)
 
     assert result.stdout == "1 file to vault team: 1 indexed\n"
     polls = [request for request in ragdrop.api.requests if request.method == "GET"]
@@ -49,7 +182,7 @@ def test_a_document_that_fails_is_in_the_table_and_ends_with_1(ragdrop: CommandL
     ragdrop.write("in/b.md")
     ragdrop.api.failing["team/b.md"] = {"code": "EMPTY_DOCUMENT", "message": "there is no text in it"}
 
-    result = push(ragdrop)
+    result = push_all(ragdrop)
 
     assert result.exit_code == 1
     assert result.stdout == "2 files to vault team: 1 failed, 1 indexed\n"
@@ -60,7 +193,7 @@ def test_what_is_still_pending_when_the_time_is_over_ends_with_1(ragdrop: Comman
     ragdrop.write("in/a.md")
     ragdrop.api.polls_needed = 1000
 
-    result = push(ragdrop, "--timeout-s", "0")
+    result = push_all(ragdrop, "--timeout-s", "0")
 
     assert result.exit_code == 1
     assert "a.md\tTIMEOUT" in result.stderr
@@ -74,7 +207,7 @@ def test_an_outage_of_a_service_while_waiting_is_waited_out(ragdrop: CommandLine
     )
     ragdrop.api.routes["GET", "/documents/team/a.md"] = lambda _request: next(told)
 
-    assert push(ragdrop).exit_code == 0
+    assert push_all(ragdrop).exit_code == 0
 
 
 def time_out(request: httpx.Request) -> httpx.Response:
@@ -89,14 +222,14 @@ def test_a_poll_that_times_out_does_not_end_the_push(ragdrop: CommandLine) -> No
         time_out(request) if next(tries) <= 7 else httpx.Response(200, json=done)
     )
 
-    assert push(ragdrop).exit_code == 0
+    assert push_all(ragdrop).exit_code == 0
 
 
 def test_without_progress_for_the_whole_time_the_last_error_is_told(ragdrop: CommandLine) -> None:
     ragdrop.write("in/a.md")
     ragdrop.api.routes["GET", "/documents/team/a.md"] = time_out
 
-    result = push(ragdrop, "--timeout-s", "30")
+    result = push_all(ragdrop, "--timeout-s", "30")
 
     assert result.exit_code == 1
     assert "a.md\tTIMEOUT\tstill pending" in result.stderr
@@ -108,7 +241,7 @@ def test_a_key_that_may_no_longer_read_ends_the_wait_at_once(ragdrop: CommandLin
     ragdrop.write("in/a.md")
     ragdrop.api.routes["GET", "/documents/team/a.md"] = lambda _request: refused(401, "UNAUTHENTICATED", "revoked")
 
-    result = push(ragdrop)
+    result = push_all(ragdrop)
 
     assert result.exit_code == 1
     assert result.stderr.startswith("error UNAUTHENTICATED")
@@ -116,14 +249,16 @@ def test_a_key_that_may_no_longer_read_ends_the_wait_at_once(ragdrop: CommandLin
 
 
 def test_a_slow_machine_that_goes_on_does_not_time_out(thirty: CommandLine) -> None:
-    for number in range(30):
+    def indexed_at(number: int) -> Answer:
         turn = itertools.count(1)
-        thirty.api.routes["GET", f"/documents/team/logs/{number:02}.md"] = lambda _request, turn=turn, number=number: (
-            httpx.Response(200, json={"status": "indexed" if next(turn) > number else "pending", "version_id": "v1"})
-        )
+        found = ({"status": "indexed" if each > number else "pending", "version_id": "v1"} for each in turn)
+        return lambda _request: httpx.Response(200, json=next(found))
+
+    for number in range(30):
+        thirty.api.routes["GET", f"/documents/team/logs/{number:02}.md"] = indexed_at(number)
     thirty.api.polls_needed = 1_000_000
 
-    result = push(thirty, "--timeout-s", "60")
+    result = push_all(thirty, "--timeout-s", "60")
 
     assert result.exit_code == 0
     assert sum(thirty.slept_s) > 120
@@ -135,14 +270,14 @@ def test_a_file_that_ingest_has_begun_with_is_progress(ragdrop: CommandLine) -> 
     answers = iter([*told, {"status": "indexed"}])
     ragdrop.api.routes["GET", "/documents/team/a.md"] = lambda _request: httpx.Response(200, json=next(answers))
 
-    assert push(ragdrop, "--timeout-s", "11").exit_code == 0
+    assert push_all(ragdrop, "--timeout-s", "11").exit_code == 0
     assert sum(ragdrop.slept_s) > 15
 
 
 def test_of_many_files_the_list_is_asked_and_no_record_of_what_it_shows_as_indexed(thirty: CommandLine) -> None:
     thirty.api.polls_needed = 3
 
-    result = push(thirty)
+    result = push_all(thirty)
 
     lists, records = asked(thirty)
     assert result.stdout == "30 files to vault team: 30 indexed\n"
@@ -152,7 +287,7 @@ def test_of_many_files_the_list_is_asked_and_no_record_of_what_it_shows_as_index
 
 
 def test_with_json_the_whole_record_of_each_file_is_asked_once(thirty: CommandLine) -> None:
-    push(thirty, "--json")
+    push_all(thirty, "--json")
 
     _, records = asked(thirty)
     assert len({request.url.path for request in records}) == len(records) == 30
@@ -165,13 +300,13 @@ def test_less_is_sent_at_once_to_an_api_that_shares_the_cores_of_this_machine() 
 
 
 def test_what_the_list_shows_of_an_older_version_does_not_count(thirty: CommandLine) -> None:
-    push(thirty)
+    push_all(thirty)
     old = {"version_id": "v0", "live_version_id": "v0", "status": "indexed"}
     listed = [{"path": f"logs/{number:02}.md", **old} for number in range(30)]
     thirty.api.routes["GET", "/documents"] = lambda _request: httpx.Response(200, json={"documents": listed})
     thirty.api.polls_needed = 1_000_000
 
-    result = push(thirty, "--timeout-s", "20")
+    result = push_all(thirty, "--timeout-s", "20")
 
     assert result.exit_code == 1
     assert result.stdout == "30 files to vault team: 30 pending\n"
@@ -179,10 +314,10 @@ def test_what_the_list_shows_of_an_older_version_does_not_count(thirty: CommandL
 
 def test_a_list_that_fails_or_never_shows_a_file_is_no_obstacle(thirty: CommandLine) -> None:
     thirty.api.unlisted = {f"team/logs/{number:02}.md" for number in range(10)}
-    assert push(thirty).exit_code == 0
+    assert push_all(thirty).exit_code == 0
 
     thirty.api.routes["GET", "/documents"] = lambda _request: refused(500, "INTERNAL_ERROR", "oh")
-    assert push(thirty).exit_code == 0
+    assert push_all(thirty).exit_code == 0
 
 
 def test_a_vault_with_far_more_documents_is_not_listed_to_its_end(thirty: CommandLine) -> None:
@@ -191,7 +326,7 @@ def test_a_vault_with_far_more_documents_is_not_listed_to_its_end(thirty: Comman
         record["polls"] = 0
     thirty.api.page_size = 10
 
-    result = push(thirty)
+    result = push_all(thirty)
 
     lists, _ = asked(thirty)
     assert result.exit_code == 0
@@ -209,7 +344,7 @@ def test_a_metadata_file_is_settled_once_its_document_was_read_with_it(ragdrop: 
 
     ragdrop.api.routes["GET", "/documents/team/a.md"] = record
 
-    result = push(ragdrop)
+    result = push_all(ragdrop)
 
     assert (result.exit_code, result.stdout) == (0, "2 files to vault team: 2 indexed\n")
 
@@ -217,7 +352,7 @@ def test_a_metadata_file_is_settled_once_its_document_was_read_with_it(ragdrop: 
 def test_a_metadata_file_without_its_document_is_reported(ragdrop: CommandLine) -> None:
     ragdrop.write("in/a.md.metadata.json", "{}")
 
-    result = push(ragdrop)
+    result = push_all(ragdrop)
 
     assert result.exit_code == 1
     assert result.stderr == "a.md.metadata.json\tNO_DOCUMENT\tthere is no a.md\n"
