@@ -18,7 +18,7 @@ BY_OTHERS = {
     "kms:": "S3, SQS and DynamoDB, with the function's role, under a key of one's own",
     "secretsmanager:": "the first use of a secret: tests/unit/wiring",
     "ssm:": "the first use of a secret: tests/unit/wiring",
-    "textract:": "ingest, where OcrUrl is textract: tests/readers/test_page_recognition.py, over a fake",
+    "textract:": "ingest, where OcrUrl is textract: tests/unit/models/test_text_recognizers.py, over a fake",
     "es:": "signed requests: tests/opensearch/test_opensearch_rights.py",
 }
 BY_THE_POLLER = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from readers.errors import UnsafeFileError
+from readers.errors import (
+    UnsafeFileError,
+)
 from readers.html import read_html
 from readers.parsed import ParsedDocument, WrittenLink
+from tests.reading import parse
 
 
 def read(body: str) -> ParsedDocument:
@@ -15,6 +18,15 @@ def read(body: str) -> ParsedDocument:
 
 def lines(body: str) -> str:
     return read(body).text.strip()
+
+
+def of_table(document: ParsedDocument) -> tuple[str, str]:
+    (table,) = document.tables
+    return document.text[table.start : table.rows_start], document.text[table.rows_start : table.end]
+
+
+def text(name: str, held: str) -> str:
+    return f"<m:{name}><m:r><m:t>{held}</m:t></m:r></m:{name}>"
 
 
 @pytest.mark.parametrize(
@@ -183,3 +195,36 @@ def test_no_word_is_glued_or_lost(body: str, shown: str) -> None:
 def test_a_page_that_is_nested_too_deep_is_refused(tag: str) -> None:
     with pytest.raises(UnsafeFileError, match="deeper than 250"):
         read("".join(f"<{tag}>" for _ in range(260)) + "x")
+
+
+def test_html_gives_what_is_read_and_not_what_is_run_or_hidden() -> None:
+    page = (
+        "<!doctype html><html><head><title>Pump</title><script>alert(1)</script></head><body><nav>Home</nav>"
+        "<h2>Parts</h2><p>A <b>seal</b> and a&nbsp;rotor.</p><p style='display:none'>secret</p>"
+        "<ul><li>one</li><li>two</li></ul><a href='b.html'>next</a></body></html>"
+    )
+
+    document = parse(page, "page")
+
+    assert document.text == "# Pump\n\n## Parts\n\nA seal and a rotor.\n\n- one\n- two\n\nnext\n"
+    assert document.heading_path(30) == ("Pump", "Parts")
+    assert document.links == (WrittenLink("b.html", "next"),)
+
+
+def test_an_html_table_becomes_rows_under_their_header() -> None:
+    document = parse("<html><table><tr><th>part<th>code<tr><td>seal<td>1|2</table>", "a.html")
+
+    assert of_table(document) == ("| part | code |\n| --- | --- |\n", "| seal | 1\\|2 |\n")
+
+
+def test_html_declares_its_encoding() -> None:
+    page = "<html><head><meta charset='windows-1252'></head><body>3,50 € für Käse</body></html>"
+
+    assert "€ für Käse" in parse(page.encode("cp1252"), "a.html").text
+
+
+def test_hidden_parts_of_a_page_are_named() -> None:
+    document = parse(b"<html><body><p>Seen</p><p hidden>kept back</p><p hidden> </p></body></html>", "a.html")
+
+    assert document.text == "Seen\n"
+    assert document.warnings == ("1 hidden parts of the page are left out",)

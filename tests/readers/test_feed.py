@@ -1,14 +1,12 @@
-"""Feeds: entries under their titles, and nothing of their mark-up."""
+"""Feeds: entries with their titles, links, dates and authors."""
 
 from __future__ import annotations
 
 import pytest
 
 from ragdrop.models.splitter import SemanticSplitter
-from readers.content import ContentParser
 from readers.errors import EmptyFileError, UnsafeFileError
-from readers.formats import read_here
-from readers.parsed import ParsedDocument
+from tests.reading import parse
 
 RSS = (
     '<?xml version="1.0" encoding="iso-8859-1"?><?xml-stylesheet href="a.xsl"?><!-- made by hand -->\n'
@@ -21,6 +19,8 @@ RSS = (
     "<item><guid>https://example.org/2</guid><description>&lt;p&gt;The caf&eacute; is &lt;b&gt;open&lt;/b&gt; & warm."
     "&lt;/p&gt;</description></item></channel></rss>"
 )
+
+
 ATOM = (
     '<feed xmlns="http://www.w3.org/2005/Atom"><title>Gates</title><updated>2026-05-02T09:00:00Z</updated>'
     '<link rel="self" href="https://example.org/feed"/><entry><title type="html">Shut &amp;amp; open</title>'
@@ -29,19 +29,19 @@ ATOM = (
     '<div xmlns="http://www.w3.org/1999/xhtml"><p>It is <b>shut</b>.</p></div></content></entry>'
     "<entry><title>Plain</title><summary>The tag &lt;gate&gt; stays.</summary></entry></feed>"
 )
+
+
 RDF = (
     '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/">'
     "<channel><title>Gates</title></channel><item><title>Shut</title><link>https://example.org/1</link>"
     "<description>Since May.</description></item></rdf:RDF>"
 )
+
+
 JSON = (
     '{"version": "https://jsonfeed.org/version/1.1", "title": "Gates", "items": [{"id": "1", "title": "Shut", '
     '"url": "https://example.org/1", "content_html": "<p>Since <b>May</b>.</p>", "authors": [{"name": "Zoë"}]}]}'
 )
-
-
-def parse(body: bytes | str, name: str = "a.xml") -> ParsedDocument:
-    return ContentParser(read_here).parse(body.encode() if isinstance(body, str) else body, name=name)
 
 
 def test_the_entries_of_rss_stand_under_their_titles_with_what_is_known_of_them() -> None:

@@ -1,4 +1,4 @@
-"""Tables of PDFs are kept as rows, and running text never becomes a table."""
+"""Tables of PDFs become rows, and running text never becomes a table."""
 
 from __future__ import annotations
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import io
+from collections.abc import Sequence
 from itertools import pairwise
 
+import openpyxl
 import pytest
+import xlwt
 
 from ragdrop.domain.chunks import windows
 from ragdrop.models.splitter import SemanticSplitter
@@ -28,6 +32,74 @@ def place_of(document: ParsedDocument, words: str) -> str:
     (chunk,) = [chunk for chunk in chunks if words in chunk.text]
     start = document.text.index(words)
     return chunk.place_at(start, start + len(words)) or ""
+
+
+def sheet(merged: Sequence[str]) -> bytes:
+    """A workbook of Excel with these merged cells."""
+    book = openpyxl.Workbook()
+    for row in (
+        ["Flows", None, None],
+        ["hall", "pump", "flow"],
+        ["North", "P1", 4],
+        [None, "P2", 7],
+        ["South", "none"],
+    ):
+        book.active.append(row)
+    for cells in merged:
+        book.active.merge_cells(cells)
+    written = io.BytesIO()
+    book.save(written)
+    return written.getvalue()
+
+
+def old_sheet() -> bytes:
+    """The same table in a workbook of Excel 97."""
+    book = xlwt.Workbook()
+    page = book.add_sheet("Sheet")
+    page.write_merge(0, 0, 0, 2, "Flows")
+    for column, name in enumerate(("hall", "pump", "flow")):
+        page.write(1, column, name)
+    page.write_merge(2, 3, 0, 0, "North")
+    page.write_merge(4, 4, 1, 2, "none")
+    for row, column, value in ((2, 1, "P1"), (2, 2, 4), (3, 1, "P2"), (3, 2, 7), (4, 0, "South")):
+        page.write(row, column, value)
+    written = io.BytesIO()
+    book.save(written)
+    return written.getvalue()
+
+
+def odf(kind: str, inner: str, styles: str = "") -> bytes:
+    """The parts of an OpenDocument file with this content."""
+    names = "office style table text"
+    declared = " ".join(f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in names.split())
+    content = (
+        f"<office:document-content {declared}><office:automatic-styles>{styles}</office:automatic-styles>"
+        f"<office:body><office:{kind}>{inner}</office:{kind}></office:body></office:document-content>"
+    )
+    plain = office_files.ods({"S": [["x"]]}) if kind == "spreadsheet" else office_files.odt({"x": []})
+    return office_files.repacked(plain, {"content.xml": content.encode()})
+
+
+def cell(text: str, spans: str = "") -> str:
+    """A cell of an OpenDocument table."""
+    return f'<table:table-cell office:value-type="string" {spans}><text:p>{text}</text:p></table:table-cell>'
+
+
+def row(*cells: str) -> str:
+    """A row of an OpenDocument table."""
+    return f"<table:table-row>{''.join(cells)}</table:table-row>"
+
+
+COVERED = "<table:covered-table-cell/>"
+
+
+OPEN_ROWS = (
+    row(cell("Flows", 'table:number-columns-spanned="3"'), COVERED, COVERED)
+    + row(cell("hall"), cell("pump"), cell("flow"))
+    + row(cell("North", 'table:number-rows-spanned="2"'), cell("P1"), cell("4"))
+    + row(COVERED, cell("P2"), cell("7"))
+    + row(cell("South"), cell("none", 'table:number-columns-spanned="2"'), COVERED)
+)
 
 
 @pytest.mark.parametrize(
@@ -171,3 +243,18 @@ def test_a_damaged_sheet_costs_itself_alone() -> None:
 
     assert "## T" in document.text
     assert any("S" in warning and "cannot be read" in warning for warning in document.warnings)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("xlsx", sheet(["A1:C1", "A3:A4", "B5:C5"])),
+        ("xls", old_sheet()),
+        ("ods", odf("spreadsheet", f'<table:table table:name="S">{OPEN_ROWS}</table:table>')),
+    ],
+)
+def test_merged_cells_of_a_sheet_are_filled_and_a_merged_title_stands_once(kind: str, body: bytes) -> None:
+    rows = ["| hall | pump | flow |", "| --- | --- | --- |"]
+    rows += ["| North | P1 | 4 |", "| North | P2 | 7 |", "| South | none | none |"]
+
+    assert read_here("spreadsheet", body, f"a.{kind}").text.splitlines()[1:] == ["", "Flows", "", *rows]

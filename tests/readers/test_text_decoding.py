@@ -7,23 +7,30 @@ import re
 import pytest
 
 from readers.content import ContentParser
-from readers.errors import UnsupportedFormatError
+from readers.errors import (
+    UnsupportedFormatError,
+)
 from readers.formats import read_here
 from readers.parsed import ParsedDocument
+from tests.reading import parse
 
 GERMAN = "Die Wärterin öffnet das Tor für Gäste.\n"
-CHINESE = "绿色闸门每天早上打开。\n"
-JAPANESE = "緑の門は毎朝開きます。鍵は事務所にあります。"
 
 
-def parse(body: bytes, name: str = "a.txt", media_type: str = "") -> ParsedDocument:
+def decoded(body: bytes, name: str = "a.txt", media_type: str = "") -> ParsedDocument:
     return ContentParser(read_here).parse(body, name=name, media_type=media_type)
+
+
+CHINESE = "绿色闸门每天早上打开。\n"
+
+
+JAPANESE = "緑の門は毎朝開きます。鍵は事務所にあります。"
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.md", "a.csv", "a.py", "a.html"])
 @pytest.mark.parametrize("stray", [b"\xfc", b"\x92", b"\xff", b"\xe9", b"\xc3"])
 def test_one_wrong_byte_leaves_the_rest_of_a_text_utf8(name: str, stray: bytes) -> None:
-    document = parse(b"<p>" + GERMAN.encode() + stray + b" " + GERMAN.encode(), name)
+    document = decoded(b"<p>" + GERMAN.encode() + stray + b" " + GERMAN.encode(), name)
 
     assert document.text.count("Wärterin öffnet das Tor für Gäste.") == 2
     assert document.text.count("\ufffd") == 1
@@ -35,7 +42,7 @@ def test_one_wrong_byte_leaves_the_rest_of_a_text_utf8(name: str, stray: bytes) 
 def test_a_wrong_byte_of_a_long_text_is_found_wherever_it_stands(at: int) -> None:
     body = (GERMAN * 50_000).encode()
 
-    document = parse(body[:at] + b"\xfc" + body[at:])
+    document = decoded(body[:at] + b"\xfc" + body[at:])
 
     assert document.text.startswith(GERMAN)
     assert "UTF-8" in document.warnings[0]
@@ -43,7 +50,7 @@ def test_a_wrong_byte_of_a_long_text_is_found_wherever_it_stands(at: int) -> Non
 
 
 def test_a_line_of_another_encoding_in_utf8_is_replaced_and_counted() -> None:
-    document = parse("Grün\n".encode() + "für Öl, größer, süß".encode("cp1252"))
+    document = decoded("Grün\n".encode() + "für Öl, größer, süß".encode("cp1252"))
 
     assert document.text.startswith("Grün\n")
     assert document.warnings == (
@@ -77,7 +84,7 @@ def test_a_line_of_another_encoding_in_utf8_is_replaced_and_counted() -> None:
     ],
 )
 def test_an_older_encoding_is_guessed_and_named(text: str, encoding: str) -> None:
-    document = parse(text.encode(encoding))
+    document = decoded(text.encode(encoding))
 
     assert document.text == text
     (warning,) = document.warnings
@@ -91,7 +98,7 @@ def test_an_older_encoding_is_guessed_and_named(text: str, encoding: str) -> Non
     "text", [CHINESE, JAPANESE, GERMAN, "Сторож", "البوابة مغلقة", "πύλη", "문을 닫고 열쇠를", "gate", "ประตูปิด"]
 )
 def test_utf16_without_a_mark_is_found_in_any_script(text: str, times: int, encoding: str) -> None:
-    document = parse((text * times).encode(encoding))
+    document = decoded((text * times).encode(encoding))
 
     assert document.text == text * times
     assert encoding in document.warnings[0]
@@ -100,18 +107,18 @@ def test_utf16_without_a_mark_is_found_in_any_script(text: str, times: int, enco
 @pytest.mark.parametrize("body", [b"gate\0\x01\x02shut" * 9, bytes(range(256)) * 8, b"\x00\x01" * 40, b"\x7f\x00" * 3])
 def test_bytes_that_are_no_text_are_not_taken_for_utf16(body: bytes) -> None:
     with pytest.raises(UnsupportedFormatError):
-        parse(body, "a.bin")
+        decoded(body, "a.bin")
 
 
 @pytest.mark.parametrize("encoding", ["iso2022_jp", "hz"])
 def test_seven_bit_text_is_known_by_its_escape_sequences(encoding: str) -> None:
     text = JAPANESE if encoding == "iso2022_jp" else "绿色闸门打开"
 
-    assert parse(text.encode(encoding)).text == text
+    assert decoded(text.encode(encoding)).text == text
 
 
 def test_coloured_output_of_a_terminal_is_no_japanese() -> None:
-    assert parse(b"\x1b[31mred\x1b[0m $B").warnings == ()
+    assert decoded(b"\x1b[31mred\x1b[0m $B").warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -135,32 +142,32 @@ def test_coloured_output_of_a_terminal_is_no_japanese() -> None:
 def test_a_declared_label_is_read_as_browsers_read_it(label: str, encoding: str, text: str) -> None:
     page = f"<html><head><meta http-equiv=Content-Type content='text/html; charset={label}'></head><p>{text}</p>"
 
-    assert parse(page.encode(encoding), "a.html").text.strip() == text
-    assert parse(page.encode(encoding), "a.html").warnings == ()
+    assert decoded(page.encode(encoding), "a.html").text.strip() == text
+    assert decoded(page.encode(encoding), "a.html").warnings == ()
 
 
 def test_utf7_is_never_read() -> None:
     page = b"<html><head><meta charset=utf-7></head><p>gate +ADw-script+AD4-</p>"
 
-    assert "+ADw-script" in parse(page, "a.html").text
+    assert "+ADw-script" in decoded(page, "a.html").text
 
 
 def test_a_page_that_declares_latin1_and_is_utf8_is_read_as_utf8_with_a_warning() -> None:
-    document = parse(b"<html><meta charset=iso-8859-1><p>" + GERMAN.encode(), "a.html")
+    document = decoded(b"<html><meta charset=iso-8859-1><p>" + GERMAN.encode(), "a.html")
 
     assert "Wärterin öffnet" in document.text
     assert document.warnings == ("the text declares windows-1252 (cp1252), but its bytes are UTF-8, and are read so",)
 
 
 def test_a_declaration_that_the_bytes_contradict_gives_way_to_a_guess() -> None:
-    document = parse(b"<html><meta charset=utf-8><p>" + GERMAN.encode("cp1252"), "a.html")
+    document = decoded(b"<html><meta charset=utf-8><p>" + GERMAN.encode("cp1252"), "a.html")
 
     assert "Wärterin öffnet" in document.text
     assert "windows-1252" in document.warnings[0]
 
 
 def test_the_charset_of_an_objects_content_type_counts() -> None:
-    document = parse("陶喆的门".encode("gb18030"), "a.txt", media_type="text/plain; charset=gb2312")
+    document = decoded("陶喆的门".encode("gb18030"), "a.txt", media_type="text/plain; charset=gb2312")
 
     assert (document.text, document.warnings) == ("陶喆的门", ())
 
@@ -168,10 +175,21 @@ def test_the_charset_of_an_objects_content_type_counts() -> None:
 def test_the_coding_line_of_source_code_counts() -> None:
     code = "# -*- coding: koi8-r -*-\nname = 'ворота'\n"
 
-    assert parse(code.encode("koi8-r"), "a.py").text == code
+    assert decoded(code.encode("koi8-r"), "a.py").text == code
 
 
 def test_raw_bytes_of_rtf_are_of_its_code_page() -> None:
     body = b"{\\rtf1\\ansi\\ansicpg1251 " + "Ворота закрыты".encode("cp1251") + b"}"
 
-    assert parse(body, "a.rtf").text == "Ворота закрыты\n"
+    assert decoded(body, "a.rtf").text == "Ворота закрыты\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
+def test_an_encoding_is_found_and_its_mark_is_no_text(encoding: str) -> None:
+    assert parse("The café's pump leaks, the gauge too.".encode(encoding), "a.txt").text[:10] == "The café's"
+
+
+def test_a_single_byte_encoding_is_guessed() -> None:
+    text = "Die schöne Frau hat einen Kaffee für drei Euro gekauft, später auch Käse und Brötchen. " * 5
+
+    assert parse(text.encode("cp1252"), "a.txt").text == text

@@ -1,4 +1,4 @@
-"""Links as they are written in Markdown, and nothing that only looks like one."""
+"""Markdown: headings, tables and links."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ import time
 
 import pytest
 
-from readers.parsed import WrittenLink
+from readers.parsed import Heading, ParsedDocument, WrittenLink
 from readers.text import read_markdown
+from tests.reading import parse
 
 
 def links(text: str) -> list[tuple[str, str]]:
     return [(link.target, link.text) for link in read_markdown(text.encode()).links]
+
+
+def of_table(document: ParsedDocument) -> tuple[str, str]:
+    (table,) = document.tables
+    return document.text[table.start : table.rows_start], document.text[table.rows_start : table.end]
 
 
 @pytest.mark.parametrize(
@@ -74,3 +80,19 @@ def test_links_are_taken_from_a_text_too_long_for_the_markdown_parser() -> None:
     text = "filler words\n" * 20_000 + "```\n[no](no.md)\n```\n[a](b.md)\n"
 
     assert read_markdown(text.encode()).links == (WrittenLink("b.md", "a"),)
+
+
+def test_markdown_tells_its_headings_and_tables() -> None:
+    document = parse("# Pump\n\n| part | code |\n|---|---|\n| seal | 1 |\n\n```\n# no heading\n```\n", "a.md")
+
+    assert document.headings == (Heading(1, "Pump", 0),)
+    assert of_table(document) == ("| part | code |\n|---|---|\n", "| seal | 1 |\n")
+
+
+def test_a_long_markdown_text_tells_the_same_by_a_line_scan() -> None:
+    text = "# Pump\n\n" + "It leaks.\n\n" * 25_000 + "## Parts\n\n| part | code |\n|---|---|\n| seal | 1 |\n"
+
+    document = parse(text, "a.md")
+
+    assert [heading.text for heading in document.headings] == ["Pump", "Parts"]
+    assert of_table(document)[1] == "| seal | 1 |\n"

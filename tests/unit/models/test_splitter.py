@@ -23,6 +23,8 @@ def chunks_of(text: str, name: str = "a.md", *, max_tokens: int = 40, overlap_to
 
 
 MARKS = ["# Head\n", "\n", "\n\n", "| a | b |\n", "|---|---|\n", "[Ann] hi\n", "- item\n", "```\n", "    "]
+
+
 PIECES = st.sampled_from([*MARKS, "word ", "A sentence ends. ", "水泵。", "x" * 1_200, "é"])
 
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from readers.errors import (
+    CorruptFileError,
+)
 from readers.office.docx import read_docx
 from readers.parsed import ParsedDocument
+from tests import document_files
 from tests.document_files import WORD, docx, picture
+from tests.reading import parse
 
 STYLES = """
 <w:style w:type="paragraph" w:styleId="Heading1"><w:name w:val="heading 1"/><w:pPr><w:numPr><w:numId w:val="1"/>
@@ -23,6 +28,8 @@ STYLES = """
 <w:style w:type="character" w:styleId="Upper"><w:name w:val="Upper"/><w:basedOn w:val="Up"/></w:style>
 <w:style w:type="character" w:styleId="Gone"><w:name w:val="Gone"/><w:rPr><w:dstrike/></w:rPr></w:style>
 """
+
+
 LISTS = (
     (("upperRoman", "%1."), ("decimal", "%1.%2", "<w:isLgl/>")),
     (("decimal", "%1."), ("lowerLetter", "%2)")),
@@ -30,11 +37,9 @@ LISTS = (
     (("bullet", "x"),),
     (("cardinalText", "%1"),),
 )
-OPEN, BETWEEN, CLOSE = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end"))
-BOX = OPEN.replace("/></w:r>", "><w:ffData><w:checkBox><w:checked/></w:checkBox></w:ffData></w:fldChar></w:r>")
-LINKED = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+
+
 RAISED = '<w:vertAlign w:val="superscript"/>'
-CHOICE = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
 
 
 def numbering() -> str:
@@ -65,20 +70,51 @@ def p(*runs: str, look: str = "") -> str:
     return f"<w:p><w:pPr>{look}</w:pPr>{''.join(runs)}</w:p>"
 
 
-def styled(name: str) -> str:
-    return f'<w:pStyle w:val="{name}"/>'
-
-
-def numbered(number: int, level: int = 0) -> str:
-    return f'<w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{number}"/></w:numPr>'
-
-
 def cell(text: str, look: str = "") -> str:
     return f"<w:tc><w:tcPr>{look}</w:tcPr>{p(run(text))}</w:tc>"
 
 
 def row(*cells: str, look: str = "") -> str:
     return f"<w:tr><w:trPr>{look}</w:trPr>{''.join(cells)}</w:tr>"
+
+
+def numbered(number: int, level: int = 0) -> str:
+    return f'<w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{number}"/></w:numPr>'
+
+
+def styled(name: str) -> str:
+    return f'<w:pStyle w:val="{name}"/>'
+
+
+OPEN, BETWEEN, CLOSE = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end"))
+
+
+BOX = OPEN.replace("/></w:r>", "><w:ffData><w:checkBox><w:checked/></w:checkBox></w:ffData></w:fldChar></w:r>")
+
+
+LINKED = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+
+
+CHOICE = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+
+
+def of_table(document: ParsedDocument) -> tuple[str, str]:
+    (table,) = document.tables
+    return document.text[table.start : table.rows_start], document.text[table.rows_start : table.end]
+
+
+NAMES = f'xmlns:w="{document_files.WORD}" xmlns:m="{document_files.MATH}"'
+
+
+def text(name: str, held: str) -> str:
+    return f"<m:{name}><m:r><m:t>{held}</m:t></m:r></m:{name}>"
+
+
+WHOLE = document_files.docx(document_files.paragraph("The pump leaks. " * 50))
+
+
+def warned(document: ParsedDocument, words: str) -> bool:
+    return any(words in warning for warning in document.warnings)
 
 
 @pytest.mark.parametrize(
@@ -261,3 +297,99 @@ def test_the_note_of_a_number_stays_apart_from_it() -> None:
     assert read_docx(docx(p(run("It costs 5"), mark, run(" francs.")), parts=parts)).text.startswith(
         "It costs 5 [1] francs.\n"
     )
+
+
+def test_a_word_document_keeps_headings_and_tables() -> None:
+    body = document_files.paragraph("Pump", "Heading1") + document_files.paragraph("It leaks.")
+    document = parse(document_files.docx(body + document_files.table(("part", "code"), ("seal", "1"))), "a.bin")
+
+    assert document.text.startswith("# Pump\n\nIt leaks.\n")
+    assert of_table(document)[1] == "| seal | 1 |\n"
+
+
+def test_page_headers_and_footers_are_read_once() -> None:
+    header = f"<w:hdr {NAMES}>{document_files.paragraph('Confidential &amp; internal')}</w:hdr>"
+    footer = f"<w:ftr {NAMES}>{document_files.paragraph('7')}{document_files.paragraph('North hall')}</w:ftr>"
+    parts = {"word/header1.xml": header, "word/header2.xml": header, "word/footer1.xml": footer}
+
+    document = parse(document_files.docx(document_files.paragraph("The pump."), parts=parts), "a.docx")
+
+    assert document.text.split("\n\n") == ["Confidential & internal", "The pump.", "North hall\n"]
+
+
+def test_comments_that_are_left_out_are_named() -> None:
+    parts = {"word/comments.xml": f'<w:comments xmlns:w="{document_files.WORD}"><w:comment w:id="1"/></w:comments>'}
+
+    document = parse(document_files.docx(document_files.paragraph("The pump."), parts=parts), "a.docx")
+
+    assert document.warnings == ("the comments of the Word document are left out",)
+
+
+@pytest.mark.parametrize("length", [60, 200, 400, len(WHOLE) // 2, len(WHOLE) - 30])
+def test_a_truncated_word_document_is_corrupt_wherever_it_ends(length: int) -> None:
+    with pytest.raises(CorruptFileError):
+        parse(WHOLE[:length], "a.docx")
+
+
+def test_formulas_of_notes_and_page_headers_are_read() -> None:
+    formula_of = "<m:oMath><m:r><m:t>z=3</m:t></m:r></m:oMath>"
+    note = f'<w:footnote w:id="1"><w:p>{formula_of}</w:p></w:footnote>'
+    parts = {
+        "word/footnotes.xml": f"<w:footnotes {NAMES}>{note}</w:footnotes>",
+        "word/header1.xml": f"<w:hdr {NAMES}><w:p><w:r><w:t>Rule </w:t></w:r>{formula_of}</w:p></w:hdr>",
+    }
+    body = '<w:p><w:r><w:t>The pump.</w:t></w:r><w:r><w:footnoteReference w:id="1"/></w:r></w:p>'
+
+    read = parse(document_files.docx(body, parts=parts), "a.docx").text
+
+    assert read.startswith("Rule z=3\n")
+    assert read.count("z=3") == 2
+
+
+def test_a_page_header_that_is_damaged_costs_no_other_text() -> None:
+    body = document_files.docx(document_files.paragraph("The pump."), parts={"word/header1.xml": "<w:hdr>"})
+
+    document = parse(body, "a.docx")
+
+    assert document.text == "The pump.\n"
+    assert warned(document, "page header or footer")
+
+
+def test_text_boxes_of_page_headers_are_read_once() -> None:
+    inside = f"<w:txbxContent>{document_files.paragraph('North hall')}</w:txbxContent>"
+    drawn = (
+        '<mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">'
+        f"<mc:Choice><w:drawing>{inside}</w:drawing></mc:Choice><mc:Fallback><w:pict>{inside}</w:pict></mc:Fallback>"
+        "</mc:AlternateContent>"
+    )
+    header = f'<w:hdr xmlns:w="{document_files.WORD}"><w:p><w:r>{drawn}</w:r><w:r><w:t>Plan</w:t></w:r></w:p></w:hdr>'
+
+    document = parse(document_files.docx(document_files.paragraph("b"), parts={"word/header1.xml": header}), "a.docx")
+
+    assert sorted(document.text.split()) == ["North", "Plan", "b", "hall"]
+
+
+@pytest.mark.parametrize(
+    ("body", "parts", "named"),
+    [
+        ("<w:p><w:del><w:r><w:delText>old</w:delText></w:r></w:del></w:p>", {}, "text deleted under tracked changes"),
+        ('<w:altChunk w:id="a"/>', {}, "inserted documents"),
+        ("", {"word/embeddings/sheet.xlsx": "<x/>"}, "1 embedded files"),
+        ("", {"word/charts/chart1.xml": "<x/>", "word/diagrams/data1.xml": "<x/>"}, "2 charts and diagrams"),
+    ],
+    ids=["deleted", "inserted", "embedded", "drawn"],
+)
+def test_what_is_left_out_of_a_word_document_is_named(body: str, parts: dict[str, str], named: str) -> None:
+    document = parse(document_files.docx(document_files.paragraph("The pump.") + body, parts=parts), "a.docx")
+
+    assert document.text == "The pump.\n"
+    assert warned(document, named)
+
+
+def test_the_description_of_a_picture_is_read_and_a_picture_without_one_is_named() -> None:
+    described, bare = document_files.picture("A red valve"), document_files.picture("")
+
+    document = parse(document_files.docx(f"<w:p>{described}{bare}</w:p>", parts=document_files.PICTURE_PARTS), "a.docx")
+
+    assert document.text == "[A red valve]\n"
+    assert document.warnings == ("1 pictures of the Word document are left out",)

@@ -9,10 +9,6 @@ import pytest
 from readers.pages.pdf import read_pdf
 from tests.document_files import pdf_of, pdf_of_glyphs
 
-WIDTHS = dict(zip("abcdefghijklmnopqrstuvwxyz ", (556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556,
-                  556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 278), strict=True))  # fmt: skip
-WORDS = "cleaning the filter of it"
-
 
 def first_line(content: str) -> str:
     """The first line of a page whose text is set in Helvetica of 12 points."""
@@ -21,6 +17,39 @@ def first_line(content: str) -> str:
 
 def shifted(text: str, rise: float, size: float = 7.5) -> str:
     return f"/F1 {size} Tf {rise} Ts ({text}) Tj 0 Ts /F1 12 Tf"
+
+
+WIDTHS = dict(zip("abcdefghijklmnopqrstuvwxyz ", (556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556,
+                  556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 278), strict=True))  # fmt: skip
+
+
+WORDS = "cleaning the filter of it"
+
+
+def at_one_pitch(text: str) -> str:
+    return " ".join(f"1 0 0 1 {72 + 8.0 * at:.2f} 700 Tm ({letter}) Tj" for at, letter in enumerate(text))
+
+
+def with_one_gap(text: str) -> str:
+    shown, x = [], 72.0
+    for letter in text:
+        shown.append(f"1 0 0 1 {x:.2f} 700 Tm ({letter}) Tj")
+        x += 0.012 * WIDTHS[letter] + 3
+    return " ".join(shown)
+
+
+def drawn_twice(text: str) -> str:
+    return at_one_pitch(text) + " " + at_one_pitch(text).replace("72", "72.4")
+
+
+def glyphs(*glyphs: str) -> str:
+    """The text of a page that shows these glyphs from left to right, each mapped to its characters."""
+    ids = dict(zip(dict.fromkeys(glyphs), range(0x391, 0x3FF), strict=False))
+    if "" in glyphs:
+        ids[""] = 0x3C0
+    shown = "".join(f"{ids[each]:04x}" for each in glyphs)
+    content = f"BT /F1 20 Tf 1 0 0 1 200 700 Tm <{shown}> Tj /F2 12 Tf 1 0 0 1 72 660 Tm (A door) Tj ET"
+    return read_pdf(pdf_of_glyphs(content, {ids[each]: each for each in ids})).text.split("\n")[0]
 
 
 @pytest.mark.parametrize(
@@ -61,22 +90,6 @@ def test_small_print_that_begins_a_line_is_not_lowered_from_the_line_before() ->
     assert document.text.split() == ["The", "end", "of", "the", "line.", "2", "See", "page", "7."]
 
 
-def at_one_pitch(text: str) -> str:
-    return " ".join(f"1 0 0 1 {72 + 8.0 * at:.2f} 700 Tm ({letter}) Tj" for at, letter in enumerate(text))
-
-
-def with_one_gap(text: str) -> str:
-    shown, x = [], 72.0
-    for letter in text:
-        shown.append(f"1 0 0 1 {x:.2f} 700 Tm ({letter}) Tj")
-        x += 0.012 * WIDTHS[letter] + 3
-    return " ".join(shown)
-
-
-def drawn_twice(text: str) -> str:
-    return at_one_pitch(text) + " " + at_one_pitch(text).replace("72", "72.4")
-
-
 @pytest.mark.parametrize("placed", [at_one_pitch, with_one_gap, drawn_twice])
 def test_letters_set_at_one_distance_are_words_without_blanks_inside(placed: Callable[[str], str]) -> None:
     assert first_line(placed(WORDS)) == WORDS
@@ -86,16 +99,6 @@ def test_letters_and_numbers_that_stand_alone_keep_their_blanks() -> None:
     spread = " ".join(f"1 0 0 1 {60 + 10 * at} 700 Tm ({each}) Tj" for at, each in enumerate("12345678"))
 
     assert first_line(spread) == "1 2 3 4 5 6 7 8"
-
-
-def glyphs(*glyphs: str) -> str:
-    """The text of a page that shows these glyphs from left to right, each mapped to its characters."""
-    ids = dict(zip(dict.fromkeys(glyphs), range(0x391, 0x3FF), strict=False))
-    if "" in glyphs:
-        ids[""] = 0x3C0
-    shown = "".join(f"{ids[each]:04x}" for each in glyphs)
-    content = f"BT /F1 20 Tf 1 0 0 1 200 700 Tm <{shown}> Tj /F2 12 Tf 1 0 0 1 72 660 Tm (A door) Tj ET"
-    return read_pdf(pdf_of_glyphs(content, {ids[each]: each for each in ids})).text.split("\n")[0]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Front matter: values as they are written, and no rule or list taken for a map of fields."""
+"""Markdown and text: unchanged, with front matter whose values stay as written."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from readers.parsed import ParsedDocument
 from readers.text import MAX_WARNINGS, read_markdown
+from tests.reading import parse
 
 
 def read(text: str) -> ParsedDocument:
@@ -20,6 +21,9 @@ def fields(text: str) -> dict[str, Any]:
 
 
 NUMBERS = "0755 08 2.50 1_000 12:30 190:20:30 0x1F 0b11 .5 1e3 +12 -0 1.0 007 0o17 .inf NaN 2024-05-01 2024-5-1"
+
+
+BASE64 = "R0lGODlhAQABAIAAAAUEBA" * 200
 
 
 @pytest.mark.parametrize("value", ["NO", "no", "on", "Yes", "off", "y", "true", "False", "Null", *NUMBERS.split()])
@@ -197,3 +201,51 @@ def test_a_name_that_stands_a_thousand_times_is_named_a_few_times() -> None:
 
 def test_an_anchor_that_holds_itself_ends() -> None:
     assert read("---\na: &a [*a]\n---\nText").body_start == 0
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.txt"])
+@pytest.mark.parametrize("text", ["# Pump\r\n\r\nIt leaks.\r\n", "\tcode\n\n\n* item  \n", "last line without end"])
+def test_markdown_and_text_are_kept_to_the_letter(name: str, text: str) -> None:
+    assert parse(text, name).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        (f"![Hall A](data:image/gif;base64,{BASE64}=) behind", "![Hall A](data:image/gif) behind"),
+        (
+            f"![Hall A][h]\n\n[h]: data:image/gif;base64,{BASE64}\n\nbehind",
+            "![Hall A][h]\n\n[h]: data:image/gif\n\nbehind",
+        ),
+        (f"<img src='data:image/gif;base64,{BASE64}' alt='Hall A'>", "<img src='data:image/gif' alt='Hall A'>"),
+        (f"a {{ src: url(data:font/woff2;charset=utf-8;base64,{BASE64}) }}", "a { src: url(data:font/woff2) }"),
+        (f"![](data:image/svg+xml,%3Csvg{'%20a' * 30}) behind", "![](data:image/svg+xml) behind"),
+        ("![](data:image/gif;base64," + "\n".join([BASE64[:76]] * 3 + ["UEBA=)"]), "![](data:image/gif)"),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.md", "a.txt"])
+def test_an_embedded_picture_is_left_out_and_its_description_stays(name: str, text: str, read: str) -> None:
+    document = parse(text, name)
+
+    assert document.text == read
+    assert document.warnings[-1].startswith("embedded pictures or files are left out: 1 ")
+
+
+def test_a_title_with_an_ampersand_costs_no_field() -> None:
+    document = parse("---\ntitle: R &D\npromotion_level: critical\n---\nText\n", "a.md")
+
+    assert document.metadata == {"title": "R &D", "promotion_level": "critical"}
+    assert document.warnings == ()
+
+
+def test_a_quoted_name_beside_a_bad_field_is_read() -> None:
+    document = parse('---\ntitle: [open\n"promotion_level": critical\n---\nText\n', "a.md")
+
+    assert document.metadata == {"promotion_level": "critical"}
+    assert len(document.warnings) == 1
+
+
+def test_a_date_that_does_not_exist_costs_its_own_field_alone() -> None:
+    document = parse("---\ndate: 2025-13-45\npromotion_level: critical\ntags: [a, b]\n---\nText.", "a.md")
+
+    assert document.metadata == {"date": "2025-13-45", "promotion_level": "critical", "tags": ["a", "b"]}

@@ -1,4 +1,4 @@
-"""What a text is told to be by its beginning, whatever stands before its first tag."""
+"""Formats are recognised by their bytes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,19 @@ import time
 import pytest
 
 from readers.content import HEAD_BYTES, kind_of
+from readers.errors import EncryptedFileError, UnsupportedFormatError
 from readers.formats import looks_like_html, other_text_format
+from tests import document_files
+from tests.reading import parse
 
 PAGE = "<html><body><p>The pump leaks.</p></body></html>"
+
+
+COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # how files of the old Office begin
+
+
+def old_office(stream: bytes) -> bytes:
+    return COMPOUND + b"\0" * (512 - len(COMPOUND)) + stream.ljust(512, b"\0")
 
 
 @pytest.mark.parametrize("length", [100, 5_000, HEAD_BYTES, 2 * HEAD_BYTES])
@@ -39,3 +49,28 @@ def test_many_comments_take_no_time_to_look_behind() -> None:
 
 def test_a_drawing_is_known_behind_its_comments() -> None:
     assert other_text_format("<!-- made by hand -->\n<!DOCTYPE svg PUBLIC 'x'>\n<svg>") == "an SVG image"
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.xlsx", "a.pptx", "a"])
+def test_an_office_document_with_a_password_is_encrypted_whatever_it_is(name: str) -> None:
+    with pytest.raises(EncryptedFileError):
+        parse(COMPOUND + b"\0" * 600 + "EncryptedPackage".encode("utf-16-le"), name)
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        (old_office(b"\xec\xa5" + b"\0" * 9 + b"\x01"), "a.doc"),
+        (old_office(b"\x09\x08\x10\0" + b"\0" * 16 + b"\x2f\0"), "a.xls"),
+        (document_files.odt('<manifest:encryption-data xmlns:manifest="m"/>'), "a.odt"),
+    ],
+)
+def test_an_older_or_open_document_with_a_password_is_encrypted(body: bytes, name: str) -> None:
+    with pytest.raises(EncryptedFileError):
+        parse(body, name)
+
+
+def test_an_older_document_without_a_password_is_unsupported() -> None:
+    body, name = old_office(b"\xec\xa5" + b"\0" * 10), "a.doc"
+    with pytest.raises(UnsupportedFormatError):
+        parse(body, name)

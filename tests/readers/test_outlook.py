@@ -1,0 +1,50 @@
+"""Outlook's messages."""
+
+from __future__ import annotations
+
+import struct
+
+from ragdrop.models.splitter import SemanticSplitter
+from readers.content import ContentParser
+from readers.errors import ReadError
+from readers.formats import read_here
+from readers.parsed import ParsedDocument
+from tests.compound_files import outlook_message
+
+
+def parse(body: bytes | str, name: str = "a.eml") -> ParsedDocument:
+    return ContentParser(read_here).parse(body.encode() if isinstance(body, str) else body, name=name)
+
+
+def place_of(document: ParsedDocument, words: str) -> str | None:
+    (chunk,) = SemanticSplitter(lambda: None).split(document, max_tokens=2_000, overlap_tokens=0)
+    start = document.text.index(words)
+    return chunk.place_at(start, start + len(words))
+
+
+def test_an_outlook_message_is_read_with_its_attachments() -> None:
+    body = outlook_message(
+        {"0037": "The pump", "1000": "It leaks.\r\n", "0C1A": "Ann", "5D01": "ann@example.com", "0E04": "Bob"},
+        sent=struct.pack("<Q", 133_802_000_000_000_000),
+        attachments={"notes.txt": b"Call Ann."},
+    )
+
+    document = parse(body, "a.msg")
+
+    assert document.text == (
+        "# The pump\n\nFrom: Ann <ann@example.com>\nTo: Bob\nDate: 2025-01-01T10:13:20+00:00\n\nIt leaks.\n\n"
+        "## Attachment: notes.txt\n\nCall Ann.\n"
+    )
+    assert document.metadata["date"] == "2025-01-01T10:13:20+00:00"
+    assert place_of(document, "Call") == "attachment notes.txt"
+
+
+def test_a_truncated_outlook_message_fails_or_is_read_but_never_breaks() -> None:
+    body = outlook_message({"0037": "The pump", "1000": "It leaks."}, attachments={"notes.txt": b"Call Ann." * 900})
+
+    for share in range(1, 20):
+        try:
+            outcome = parse(body[: len(body) * share // 20], "a.msg").text
+        except ReadError as exc:
+            outcome = type(exc).__name__
+        assert outcome.startswith(("# The pump", "From", "CorruptFileError"))

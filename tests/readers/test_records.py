@@ -1,0 +1,115 @@
+"""CSV, JSON and subtitles."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ragdrop.models.splitter import SemanticSplitter
+from readers.parsed import ParsedDocument, document_of
+from tests.reading import parse
+
+BASE64 = "R0lGODlhAQABAIAAAAUEBA" * 200
+
+
+def of_table(document: ParsedDocument) -> tuple[str, str]:
+    (table,) = document.tables
+    return document.text[table.start : table.rows_start], document.text[table.rows_start : table.end]
+
+
+VTT = (
+    "WEBVTT\n\nNOTE made by hand\n\n1\n00:00:01.000 --> 00:00:03.000\n<v Ann>The pump <i>leaks</i>.\n\n"
+    "00:01:20.500 --> 00:01:22.000\nSince May &amp; June.\n"
+)
+
+
+def place_of(document: ParsedDocument, words: str) -> str | None:
+    (chunk,) = SemanticSplitter(lambda: None).split(document, max_tokens=2_000, overlap_tokens=0)
+    start = document.text.index(words)
+    return chunk.place_at(start, start + len(words))
+
+
+def text(name: str, held: str) -> str:
+    return f"<m:{name}><m:r><m:t>{held}</m:t></m:r></m:{name}>"
+
+
+def test_pictures_of_a_notebook_are_left_out() -> None:
+    cell = {"outputs": [{"data": {"image/png": BASE64 + "\n", "text/plain": "<Figure>"}}]}
+    shown = parse(json.dumps({"cells": [cell]}), "a.json").text
+
+    assert shown == (
+        "cells[0].outputs[0].data.image/png: (base64 of 4401 characters is left out)\n"
+        "cells[0].outputs[0].data.text/plain: <Figure>\n"
+    )
+
+
+def test_csv_rows_are_a_table_whatever_separates_them() -> None:
+    document = parse('part;price\nseal;"3,50"\n', "a.csv")
+
+    assert of_table(document) == ("| part | price |\n| --- | --- |\n", "| seal | 3,50 |\n")
+
+
+def test_json_records_are_lines_that_say_where_they_stand() -> None:
+    document = parse('[{"pump": {"code": "QX-1", "parts": ["seal", "rotor"]}}, {"pump": {"code": "QX-2"}}]', "a.json")
+
+    assert document.text == "pump.code: QX-1\npump.parts: seal, rotor\n\npump.code: QX-2\n"
+
+
+def test_json_lines_keep_a_line_that_is_broken_and_say_so() -> None:
+    document = parse('{"a": 1}\n{"a": \n{"a": 3}\n', "a.jsonl")
+
+    assert document.text.split("\n\n") == ["a: 1", '{"a": ', "a: 3\n"]
+    assert "1 lines" in document.warnings[0]
+
+
+def test_a_document_survives_its_way_through_json() -> None:
+    document = parse("| part | code |\n|---|---|\n| seal | 1 |\n\n# Pump\n", "a.md")
+
+    assert document_of(document.fields()) == document
+
+
+@pytest.mark.parametrize(
+    ("body", "above"),
+    [
+        ("Keys of the gates,,\nGate,Place,Keys\nNorth,hall,2\n", "Keys of the gates\n\n"),
+        ("Keys of the gates\n\nGate;Place;Keys\nNorth;hall;2\n", "Keys of the gates\n\n"),
+        ("sep=;\nKeys;;\n;;\nGate;Place;Keys\nNorth;hall;2\n", "Keys\n\n"),
+        ("Date,2026-05-01\nBy,Ann\n\nGate,Place,Keys\nNorth,hall,2\n", "Date 2026-05-01\n\nBy Ann\n\n"),
+        ("\n\nGate\tPlace\tKeys\nNorth\thall\t2\n", ""),
+    ],
+)
+def test_what_stands_above_the_header_of_a_csv_file_is_text(body: str, above: str) -> None:
+    document = parse(body, "a.csv")
+
+    assert document.text == above + "| Gate | Place | Keys |\n| --- | --- | --- |\n| North | hall | 2 |\n"
+    assert document.warnings == ()
+
+
+@pytest.mark.parametrize("body", ["1,2.5\n3,4\n", "2026-05-01;1,5\n2026-05-02;2,5\n"])
+def test_a_csv_file_of_numbers_keeps_its_first_row_as_a_row(body: str) -> None:
+    header, rows = of_table(parse(body, "a.csv"))
+
+    assert header == "| column 1 | column 2 |\n| --- | --- |\n"
+    assert rows.count("\n") == 2
+
+
+def test_a_csv_file_in_utf16_with_line_breaks_in_its_cells_is_a_table() -> None:
+    document = parse('Gate\tNote\nNorth\t"shut\nsince May"\n'.encode("utf-16"), "a.csv")
+
+    assert of_table(document) == ("| Gate | Note |\n| --- | --- |\n", "| North | shut since May |\n")
+
+
+def test_subtitles_are_lines_at_their_times() -> None:
+    document = parse(VTT, "a.vtt")
+
+    assert document.text == "Ann: The pump leaks.\nSince May & June.\n"
+    assert (place_of(document, "leaks"), place_of(document, "June")) == ("00:00:01", "00:01:20")
+    assert parse(VTT.partition("\n\n1\n")[2].replace(".000", ",000"), "a.srt").text.startswith("Ann: ")
+
+
+@pytest.mark.parametrize("mark", [";", "^", "\t"])
+def test_a_first_line_that_names_the_separator_is_obeyed_and_is_no_row(mark: str) -> None:
+    body = f"sep={mark}\r\nname{mark}place\r\npump{mark}hall\r\n".encode("utf-8-sig")
+
+    assert parse(body, "a.csv").text == "| name | place |\n| --- | --- |\n| pump | hall |\n"
