@@ -50,7 +50,7 @@ def build(target: ActiveIndex, *, again: bool) -> Step:
             move = deployment.reindex
         try:
             with progress(f"reindexing {tenant.name}", tenant.documents, unit="documents") as show:
-                report = move.run(tenant.name, target, show, anew=again)
+                report = move.run(tenant.name, target, show, again=again)
         except KeyboardInterrupt:
             note(f"stopped; the same command continues where it was, {command} --abort gives the new index up")
             raise

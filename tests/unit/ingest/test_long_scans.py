@@ -11,7 +11,7 @@ from ragdrop.domain.documents import Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DatabaseError, DependencyError
 from ragdrop.ingest.parse import DeadlineRecognizer
-from ragdrop.ingest.revision_store import KeptPages, pages_name
+from ragdrop.ingest.revision_store import SavedPages, pages_name
 from ragdrop.ports.message_queue import Change, Delivery
 from readers.content import ContentParser
 from readers.formats import read_here
@@ -207,10 +207,10 @@ def test_pages_of_another_tenant_are_never_taken() -> None:
     world.put(PATH, scan(2))
     other = DocumentKey("globex", "team", "scan.pdf")
     version = "0" * 64
-    mine = KeptPages(world.state, world.key(PATH), version)
+    mine = SavedPages(world.state, world.key(PATH), version)
     assert mine.known(b"page 1") is not None
 
-    theirs = KeptPages(world.state, other, version)
+    theirs = SavedPages(world.state, other, version)
 
     assert theirs.known(b"page 1") is None
     assert theirs.pages == {}

@@ -10,7 +10,7 @@ import pytest
 
 from bucketindex.index import BucketChunkIndex
 from ragdrop.errors import ConfigurationError, DatabaseError, EmbeddingServiceError, GenerationError, ObjectStoreError
-from ragdrop.operate.health import DEPENDENCIES, HELD_S, CheckHealth, Health, Look, ProbeResult
+from ragdrop.operate.health import CACHED_S, DEPENDENCIES, CheckHealth, Health, Look, ProbeResult
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
 from tests.world import World
@@ -182,7 +182,7 @@ def test_a_shallow_look_is_shown_to_others_for_two_seconds(world: World) -> None
     check()
     check()
     assert world.chat_models.calls == 1
-    now_s[0] += HELD_S
+    now_s[0] += CACHED_S
     check()
 
     assert world.chat_models.calls == 2

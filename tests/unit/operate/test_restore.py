@@ -85,14 +85,14 @@ def test_a_tenant_that_was_reindexed_finds_its_vectors_under_the_name_of_that_in
     world = made("bucket", tmp_path / "before")
     world.put("team/pump.md", "The pump is red.")
     reindex = world.app.operate.reindex
-    reindex.run(TENANT, world.app.ports.settings.seed_index(), anew=True)
+    reindex.run(TENANT, world.app.ports.settings.seed_index(), again=True)
     reindex.drop_previous(TENANT)
     world.app.tenants.directory.forget(TENANT)
     world.put("team/tap.md", "The tap drips.")
 
     left = without_registry(world)
     report = restore(left)
-    again = left.app.operate.reindex.run(TENANT, left.app.ports.settings.seed_index(), anew=True)
+    again = left.app.operate.reindex.run(TENANT, left.app.ports.settings.seed_index(), again=True)
 
     assert (report.embedded, report.reused) == (0, 2)
     assert again is not None

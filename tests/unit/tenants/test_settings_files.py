@@ -212,7 +212,7 @@ def test_documents_cut_by_older_settings_are_listed_as_outdated_and_a_reindex_br
     tenant = world.registry.tenant(TENANT)
     assert tenant is not None
     assert world.app.operate.reindex.run(TENANT, tenant.active) is None
-    assert world.app.operate.reindex.run(TENANT, tenant.active, anew=True) is not None
+    assert world.app.operate.reindex.run(TENANT, tenant.active, again=True) is not None
     assert outdated(world) == []
     world.put("team/b.md", text)
     assert outdated(world) == []

@@ -31,7 +31,7 @@ from ragdrop.tenants.directory import TenantDirectory
 if TYPE_CHECKING:
     from ragdrop.operate.observe import ObserveQueries
 
-GATEWAY_LIMIT_S = 29.0  # a REST API answers 504 by itself after this long
+GATEWAY_LIMIT_S = 29.0  # a REST API answers 504 after this long
 STREAM_LIMIT_S = 900.0  # how long it lets a response stream
 MARGIN_S = 0.5  # for sending the answer
 RETRY_AFTER_S = 5
@@ -266,7 +266,7 @@ def error_body(code: str, message: str, details: dict[str, Any], request_id: str
 
 
 def body_of_error(exc: errors.RagdropError, request: Request) -> dict[str, Any]:
-    """What a caller is told of *exc*, as a response or as an event."""
+    """The body of *exc*, as a response or as an event."""
     message, details = shown_of_error(exc)
     return error_body(exc.code, message, details, request.state.request_id, request.scope["path"])
 

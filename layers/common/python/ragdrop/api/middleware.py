@@ -16,13 +16,13 @@ Headers = list[tuple[bytes, bytes]]
 ANY = "*"
 ALLOWED_METHODS = b"GET, HEAD, POST, PUT, DELETE"
 EXPOSED = b"x-request-id, etag, retry-after, allow"
-MAX_AGE_S = b"600"  # how long a browser remembers a preflight; Chromium takes at most 7,200
+MAX_AGE_S = b"600"  # how long a browser caches a preflight; Chromium takes at most 7,200
 
 
 class CrossOrigin:
     """Answers preflights and marks responses for pages of *origins*; credentials of the browser are never allowed.
 
-    Headers that a page asks for are all allowed: it must have a key, which no browser adds by itself.
+    Headers that a page asks for are all allowed: it must have a key, which no browser adds.
     """
 
     def __init__(self, app: ASGIApp, origins: Collection[str]) -> None:
@@ -38,8 +38,8 @@ class CrossOrigin:
             await self._app(scope, receive, send)
             return
         if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
-            wanted = headers.get(b"access-control-request-headers", b"")
-            await _answer(send, [*marks, *_permissions(wanted)])
+            requested = headers.get(b"access-control-request-headers", b"")
+            await _answer(send, [*marks, *_permissions(requested)])
             return
 
         async def marked(message: Message) -> None:
@@ -58,9 +58,9 @@ class CrossOrigin:
         return []
 
 
-def _permissions(wanted: bytes) -> Headers:
+def _permissions(requested: bytes) -> Headers:
     given = [(b"access-control-allow-methods", ALLOWED_METHODS), (b"access-control-max-age", MAX_AGE_S)]
-    return [*given, (b"access-control-allow-headers", wanted)] if wanted else given
+    return [*given, (b"access-control-allow-headers", requested)] if requested else given
 
 
 async def _answer(send: Send, headers: Headers) -> None:

@@ -273,7 +273,7 @@ def vaults_of(model: str, tenant: Tenant | None, caller: Caller) -> tuple[str, .
 
 
 DONE = "data: [DONE]\n\n"
-ELSEWHERE = {"answer", "citations", "bedrock", "usage", "finish_reason"}  # of an answer's fields: told by the protocol
+ELSEWHERE = {"answer", "citations", "bedrock", "usage", "finish_reason"}  # of an answer's fields: in the protocol's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +295,12 @@ class ChatReply:
             "annotations": annotations_of(answer),
         }
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}
-        return {**self._head("chat.completion"), "choices": [choice], "usage": _usage(answer), **self._told(answer)}
+        return {
+            **self._head("chat.completion"),
+            "choices": [choice],
+            "usage": _usage(answer),
+            **self._beyond_the_protocol(answer),
+        }
 
     def chunks(self, stream: Iterator[AskEvent], *, include_usage: bool) -> Generator[str, None, None]:
         """The `chat.completion.chunk` events of *stream*; an error that comes on the way is the last of them."""
@@ -317,18 +322,18 @@ class ChatReply:
         except RagdropError as exc:
             yield _event(body_of_error(exc, self.request))
 
-    def _chunk(self, delta: dict[str, Any], *, finish_reason: str | None = None, **told: Any) -> str:
+    def _chunk(self, delta: dict[str, Any], *, finish_reason: str | None = None, **more: Any) -> str:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
-        return _event({**self._head("chat.completion.chunk"), "choices": [choice], **told})
+        return _event({**self._head("chat.completion.chunk"), "choices": [choice], **more})
 
     def _last(self, answer: Answer) -> str:
         delta = {"annotations": annotations_of(answer)}
-        return self._chunk(delta, finish_reason=_finish_reason(answer), **self._told(answer))
+        return self._chunk(delta, finish_reason=_finish_reason(answer), **self._beyond_the_protocol(answer))
 
     def _head(self, kind: str) -> dict[str, Any]:
         return {"id": self.id, "object": kind, "created": self.created, "model": self.model}
 
-    def _told(self, answer: Answer) -> dict[str, Any]:
+    def _beyond_the_protocol(self, answer: Answer) -> dict[str, Any]:
         """What the protocol has no word for: citations as `/ask` gives them, and the rest of its answer."""
         body = ask_response(answer, self.request, self.start_s).model_dump(mode="json", exclude_unset=True)
         return {

@@ -313,11 +313,11 @@ def _operation(path: str, method: str, operation: dict[str, Any]) -> str:
         for each in operation.get("parameters", [])
     ]
     body = operation.get("requestBody", {}).get("content", {})
-    rows += [("body", _type(held.get("schema", {})) or escape(kind), "") for kind, held in body.items()]
+    rows += [("body", _type(content.get("schema", {})) or escape(kind), "") for kind, content in body.items()]
     replies = [
-        (status, _type(held), _words(response))
+        (status, _type(schema), _words(response))
         for status, response in sorted(operation["responses"].items())
-        for held in [_first(response.get("content", {})).get("schema", {})]
+        for schema in [_first(response.get("content", {})).get("schema", {})]
     ]
     example = body.get("application/json", {}).get("example")
     shown = f"<pre>{escape(json.dumps(example, indent=2, ensure_ascii=False))}</pre>" if example else ""
@@ -337,8 +337,8 @@ def _first(content: dict[str, Any]) -> dict[str, Any]:
 def _schema(name: str, schema: dict[str, Any]) -> str:
     required = set(schema.get("required", []))
     rows = [
-        (f"<code>{escape(field)}</code>{'' if field in required else ' (optional)'}", _type(held), _words(held))
-        for field, held in schema.get("properties", {}).items()
+        (f"<code>{escape(field)}</code>{'' if field in required else ' (optional)'}", _type(each), _words(each))
+        for field, each in schema.get("properties", {}).items()
     ]
     said = _prose(schema.get("description", ""))
     return f'<h3 id="{escape(name)}">{escape(name)}</h3><p>{said}</p>{_table(("field", "type", "meaning"), rows)}'
@@ -370,10 +370,10 @@ def _type(schema: dict[str, Any]) -> str:
     return escape(" or ".join(kind) if isinstance(kind, list) else kind) + (f" ({', '.join(limits)})" if limits else "")
 
 
-def _words(held: dict[str, Any]) -> str:
-    default = held.get("default", held.get("schema", {}).get("default"))
-    told = f" Default: <code>{escape(json.dumps(default))}</code>." if default not in (None, "", [], {}) else ""
-    return _prose(held.get("description", "")) + told
+def _words(described: dict[str, Any]) -> str:
+    default = described.get("default", described.get("schema", {}).get("default"))
+    note = f" Default: <code>{escape(json.dumps(default))}</code>." if default not in (None, "", [], {}) else ""
+    return _prose(described.get("description", "")) + note
 
 
 def _prose(text: str) -> str:

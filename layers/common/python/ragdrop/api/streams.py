@@ -33,14 +33,14 @@ LOOK_S = 0.1  # how soon a source that waits sees that its listener left
 
 
 class EventStream(StreamingResponse):
-    """Sends the events of *told* as they come, and closes it, whether it came to its end or the listener left.
+    """Sends the events of *source* as they come, and closes it, whether it came to its end or the listener left.
 
-    The first events are written one by one, without delay.  Then *told* runs in a thread of its own, and what comes
+    The first events are written one by one, without delay.  Then *source* runs in another thread, and what comes
     within a few milliseconds is written at once: to hand over each event of a fast model costs more than the event.
     """
 
-    def __init__(self, told: Generator[str, None, None]) -> None:
-        self._told = told
+    def __init__(self, source: Generator[str, None, None]) -> None:
+        self._source = source
         self._waiting: Queue[str | None] = Queue(MAX_WAITING)  # None is the end
         self._left = Event()
         self._started = False
@@ -53,18 +53,18 @@ class EventStream(StreamingResponse):
         finally:
             self._left.set()
             if not self._started:
-                self._told.close()
+                self._source.close()
 
     async def _batches(self) -> AsyncGenerator[str, None]:
         for _ in range(ONE_BY_ONE):
-            event = await run_in_threadpool(next, self._told, None)
+            event = await run_in_threadpool(next, self._source, None)
             if event is None:
                 return
             yield event
         producing = self._start()
         while (batch := await run_in_threadpool(self._take)) is not None:
             yield batch
-        producing.result()  # what *told* raised is raised here
+        producing.result()  # what *source* raised is raised here
 
     def _start(self) -> Future[None]:
         self._started = True  # from now on that thread closes it
@@ -76,8 +76,8 @@ class EventStream(StreamingResponse):
 
     def _produce(self) -> None:
         try:
-            with closing(self._told):
-                for event in self._told:
+            with closing(self._source):
+                for event in self._source:
                     if not self._put(event):
                         return
         finally:
@@ -125,9 +125,11 @@ def events(stream: Iterator[AskEvent], request: Request, start_s: float) -> Gene
             elif isinstance(event, CheckedSentence):
                 yield sse("sentence", claim_shape(event))
             elif isinstance(event, SourcesFound):
-                told = flags(event.retrieval, request, start_s)
-                shown = {name: [each.model_dump() for each in held] for name, held in shown_fields(event.shown).items()}
-                yield sse("retrieval", {**told, **asked_field(request), **shown})
+                condition = flags(event.retrieval, request, start_s)
+                shown = {
+                    name: [each.model_dump() for each in listed] for name, listed in shown_fields(event.shown).items()
+                }
+                yield sse("retrieval", {**condition, **asked_field(request), **shown})
             elif isinstance(event, Answer):
                 yield sse("done", ask_response(event, request, start_s))
     except RagdropError as exc:

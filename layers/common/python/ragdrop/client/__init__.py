@@ -192,7 +192,7 @@ class RagdropClient:
         return self._post(f"/canaries/{quote(vault, safe='')}", {}, repeatable=True)
 
     def delete_document(self, vault: str, path: str, *, purge: bool = False) -> Reply:
-        """Delete a document, with `purge` all that is kept of it; the reply is the receipt."""
+        """Delete a document, with `purge` all that is stored of it; the reply is the receipt."""
         return self._connection.send("DELETE", document_route(vault, path), params={"purge": "1"} if purge else None)
 
     def retry_document(self, vault: str, path: str) -> Reply:
@@ -247,8 +247,8 @@ class RagdropClient:
         """The listing page by page, ordered by vault and path: each has `documents` and the `cursor` of the next.
 
         `page_size` is 1 to 1,000 documents, 100 if None; `outdated` are those whose chunks have other sizes than those
-        in force; `unused_days` are those that no answer held for so many days; `broken_links` those with a link that
-        leads to no document.  With the `cursor` of a page it goes on behind that page.
+        in force; `unused_days` are those that were in no answer for so many days; `broken_links` those with a link that
+        leads to no document.  The `cursor` of a page continues behind that page.
         """
         while True:
             params = given(
@@ -268,7 +268,7 @@ class RagdropClient:
                 return
 
     def verify(self, answer: str, sources: Sequence[Mapping[str, str]]) -> Reply:
-        """Check each sentence of *answer* against *sources*, each with `id` and `text`; nothing is kept."""
+        """Check each sentence of *answer* against *sources*, each with `id` and `text`; nothing is stored."""
         return self._post("/v1/verify", {"answer": answer, "sources": list(sources)}, repeatable=True)
 
     def health(self, *, deep: bool = False) -> Reply:
@@ -280,9 +280,9 @@ class RagdropClient:
             return self._connection.send("GET", "/health", params={"deep": "1"} if deep else None)
         except DependencyError as exc:
             if isinstance(exc.__cause__, httpx.HTTPStatusError):
-                told = Reply.parse(exc.__cause__.response)
-                if "healthy" in told:
-                    return told
+                health = Reply.parse(exc.__cause__.response)
+                if "healthy" in health:
+                    return health
             raise
 
     def sign_in_link(self) -> Reply:

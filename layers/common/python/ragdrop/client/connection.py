@@ -23,7 +23,7 @@ from ragdrop.errors import ObjectStoreError, PayloadTooLargeError, RagdropError
 
 TRIES = 3
 BASE_S = 0.1
-LONGEST_PAUSE_S = 30.0  # whoever is told to wait longer is told so, instead of hanging
+LONGEST_PAUSE_S = 30.0  # a caller who must wait longer gets the error instead of hanging
 IDEMPOTENT = frozenset({"GET", "PUT", "DELETE"})
 OF_A_GATEWAY = frozenset({500, 502, 504})
 SAID_BY_A_GATEWAY = frozenset(
@@ -99,14 +99,14 @@ def asked_pause_s(response: httpx.Response, now: datetime) -> float:
     """
     said = response.headers.get("retry-after", "")
     try:
-        wanted_s = float(said)
+        asked_s = float(said)
     except ValueError:
         try:
             moment = parsedate_to_datetime(said)
         except ValueError:
             return 0.0
-        wanted_s = (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
-    return max(0.0, wanted_s) if math.isfinite(wanted_s) else 0.0
+        asked_s = (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
+    return max(0.0, asked_s) if math.isfinite(asked_s) else 0.0
 
 
 def pause_s(tried: int, response: httpx.Response | None) -> float:

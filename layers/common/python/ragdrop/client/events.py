@@ -60,7 +60,7 @@ def answer_events(response: httpx.Response) -> Iterator[AnswerEvent]:
     """The events of *response* as they come.
 
     Raises:
-        RagdropError: The stream told an error.
+        RagdropError: The stream reported an error.
         DependencyError: It ended before the answer did.
         httpx.RequestError: The connection broke.
     """

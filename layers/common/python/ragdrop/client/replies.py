@@ -63,25 +63,25 @@ def error_of(response: httpx.Response) -> RagdropError:
 
 
 def error_in(body: dict[str, Any], more: dict[str, Any]) -> RagdropError | None:
-    """The error that *body* tells, *more* added to its details; None where it is not ragdrop's error body."""
+    """The error that *body* reports, *more* added to its details; None where it is not ragdrop's error body."""
     said = body.get("error")
     if not isinstance(said, dict) or not isinstance(said.get("code"), str):
         return None
     details = said.get("details")
-    kept: dict[str, Any] = {**more, **(details if isinstance(details, dict) else {})}
-    kept.setdefault("request_id", said.get("request_id"))
+    known: dict[str, Any] = {**more, **(details if isinstance(details, dict) else {})}
+    known.setdefault("request_id", said.get("request_id"))
     message = str(said.get("message", ""))
     kind = CLASSES_BY_CODE.get(said["code"])
     error: RagdropError
     if kind is None:
         error = RagdropError(message)
-        kept.setdefault("code", said["code"])
+        known.setdefault("code", said["code"])
     elif issubclass(kind, DependencyError):
-        retryable = kept.setdefault("retryable", True) is not False
-        error = kind(message, service=str(kept.setdefault("service", API_SERVICE)), retryable=retryable)
+        retryable = known.setdefault("retryable", True) is not False
+        error = kind(message, service=str(known.setdefault("service", API_SERVICE)), retryable=retryable)
     else:
         error = kind(message)
-    error.details = kept  # not through the constructor: a detail may have the name of one of its arguments
+    error.details = known  # not through the constructor: a detail may have the name of one of its arguments
     return error
 
 

@@ -111,7 +111,7 @@ def is_loopback(url: str) -> bool:
 
 
 def given(**fields: object) -> dict[str, Any]:
-    """The fields that have a value: None means "not given", which the API tells apart from null.
+    """The fields that have a value: None means "not given", which differs from null for the API.
 
     >>> given(query="pump", limit=None)
     {'query': 'pump'}

@@ -54,13 +54,13 @@ class PurgeDocuments:
     fallback_index: ChunkIndex
 
     def __call__(self, caller: Caller, key: DocumentKey, deadline: Deadline) -> Purged:
-        """Delete, then remove all that is kept; cut off in between, the same call removes the rest.
+        """Delete, then remove all that is stored; cut off in between, the same call removes the rest.
 
         The tombstone comes first: from then on nothing answers, and a revision that is still being written cannot be
         activated.  The head goes last, because it says what is left to do.
 
         Raises:
-            DocumentNotFoundError: Nothing is kept of such a document, or the vault is out of the key's scope.
+            DocumentNotFoundError: Nothing is stored of such a document, or the vault is out of the key's scope.
             DependencyError: A service failed; what was removed before is gone.
         """
         marker, missing = self._delete(caller, key)
@@ -87,9 +87,9 @@ class PurgeDocuments:
     def _remove_derived(self, key: DocumentKey) -> int:
         """Remove what the state bucket holds, and the notes by which other documents would find its vectors."""
         prefix = revisions_prefix(key)
-        kept = {int(entry.key.removeprefix(prefix).partition("/")[0]) for entry in self.state.entries(prefix)}
+        found = {int(entry.key.removeprefix(prefix).partition("/")[0]) for entry in self.state.entries(prefix)}
         twins = 0
-        for revision in sorted(kept):
+        for revision in sorted(found):
             stored = self.revisions.open(key, revision)
             if stored is None or stored.text_digest is None:
                 continue

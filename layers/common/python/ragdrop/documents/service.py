@@ -115,8 +115,8 @@ class DocumentService:
             raise PayloadTooLargeError(message, limit_bytes=MAX_BODY_BYTES, size_bytes=len(body))
         onto = only_if.onto(self._current_etag(key)) if only_if != NO_PRECONDITION else None
         self._budget.take_document(key.tenant)
-        told = {**metadata, **_written_by(caller)}
-        return self._documents.put(key.s3_key, body, media_type=media_type, metadata=told, onto=onto)
+        stated = {**metadata, **_written_by(caller)}
+        return self._documents.put(key.s3_key, body, media_type=media_type, metadata=stated, onto=onto)
 
     def upload_form(
         self, caller: Caller, key: DocumentKey, *, media_type: str, stage: str | None = None
@@ -171,18 +171,18 @@ class DocumentService:
         document that is deleted by now is not.
 
         Raises:
-            DocumentNotFoundError: Nothing of the document is live, or nothing is kept of that version.
+            DocumentNotFoundError: Nothing of the document is live, or nothing is stored of that version.
         """
         self._check_scope(caller, key)
         head = self._registry.head(key)
         if head is None or head.status is Status.DELETED:
             raise _not_found(key)
-        kept = None
+        stored = None
         if version_id is not None and version_id != head.live_version_id:
-            kept = self._revisions.of_version(key, version_id)
+            stored = self._revisions.of_version(key, version_id)
         elif head.live_revision is not None:
-            kept = self._revisions.open(key, head.live_revision)
-        text = None if kept is None else kept.span(start, kept.char_count if end is None else end)
+            stored = self._revisions.open(key, head.live_revision)
+        text = None if stored is None else stored.span(start, stored.char_count if end is None else end)
         if text is None:
             raise _not_found(key)
         return text
@@ -197,12 +197,12 @@ class DocumentService:
         head, tenant = self._registry.head(key), self._registry.tenant(key.tenant)
         if head is None or head.live_revision is None or tenant is None:
             raise _not_found(key)
-        kept = self._revisions.open(key, head.live_revision)
-        if kept is None:
+        stored = self._revisions.open(key, head.live_revision)
+        if stored is None:
             raise _not_found(key)
-        held = (chunk for chunk, _ in kept.chunks_between(tenant.active.name, start, end, texts=False))
-        found = (chunk for chunk in held if chunk.end > start and (end is None or chunk.start < end))
-        return LiveChunks(kept.char_count, list(islice(found, MAX_SHOWN_CHUNKS)))
+        chunks = (chunk for chunk, _ in stored.chunks_between(tenant.active.name, start, end, texts=False))
+        found = (chunk for chunk in chunks if chunk.end > start and (end is None or chunk.start < end))
+        return LiveChunks(stored.char_count, list(islice(found, MAX_SHOWN_CHUNKS)))
 
     def is_known(self, caller: Caller, key: DocumentKey) -> bool:
         """Whether there is, or was, such a document that the caller may see."""
@@ -237,12 +237,12 @@ class DocumentService:
                 raise _not_found(key)
             if head is None or head.status is Status.DELETED:  # None: deleted before ingest saw it
                 return marker
-            buried = self._registry.tombstone(key, head, None, self._clock(), by=caller.writer or None)
-            if buried is not None:
+            tombstone = self._registry.tombstone(key, head, None, self._clock(), by=caller.writer or None)
+            if tombstone is not None:
                 if head.live_revision is not None and not key.is_settings:
                     self._registry.add_to_tenant(key.tenant, vault=key.vault, documents=-1, chunks=-head.chunk_count)
                 return marker
-        raise DatabaseError("the document kept changing while it was deleted", service="registry")
+        raise DatabaseError("the document changed repeatedly while it was deleted", service="registry")
 
     def page(
         self,
@@ -349,25 +349,25 @@ class CheckLinks:
             DatabaseError: The registry did not answer.
         """
         across = self._across_vaults(detail, tenant)
-        wanted = dict.fromkeys(detail.links)
-        asked = [Link(link) for link in wanted if reference(link, detail.key, across_vaults=across) is not None]
+        target = dict.fromkeys(detail.links)
+        asked = [Link(link) for link in target if reference(link, detail.key, across_vaults=across) is not None]
         broken = {link.target for link in asked} - self._live(detail, asked, across=across).keys()
         return tuple(link for link in detail.links if link in broken)
 
-    def lead_to(self, detail: Detail, tenant: Tenant, wanted: DocumentKey) -> bool:
-        """Whether a link of the revision leads to *wanted*; links that cannot mean it are not looked up.
+    def lead_to(self, detail: Detail, tenant: Tenant, target: DocumentKey) -> bool:
+        """Whether a link of the revision leads to *target*; links that cannot mean it are not looked up.
 
         Raises:
             DatabaseError: The registry did not answer.
         """
         across = self._across_vaults(detail, tenant)
-        names = {wanted.path, folded_name(wanted.path)}
+        names = {target.path, folded_name(target.path)}
         asked = []
         for link in dict.fromkeys(detail.links):
             means = reference(link, detail.key, across_vaults=across)
             if means is not None and not names.isdisjoint((*means.paths, *(name.name for name in means.names))):
                 asked.append(Link(link))
-        return wanted in self._live(detail, asked, across=across).values()
+        return target in self._live(detail, asked, across=across).values()
 
     def _live(self, detail: Detail, links: Sequence[Link], *, across: bool) -> dict[str, DocumentKey]:
         """The live documents that links lead to, by the link as written."""
@@ -386,7 +386,7 @@ class CheckLinks:
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """What is being looked at again, and where it stands until then."""
+    """A document that is rechecked, and its status until then."""
 
     key: DocumentKey
     version_id: str
@@ -394,7 +394,7 @@ class Retried:
 
 
 class RetryDocuments:
-    """Asks ingest to look again; ingest finds out by itself what there is to do."""
+    """Requests a recheck; ingest finds out what there is to do."""
 
     def __init__(
         self, *, documents: ObjectStore, registry: Registry, queue: MessageQueue, clock: Callable[[], float]
@@ -433,7 +433,7 @@ class RetryDocuments:
         return Retried(key, stored.version_id, Status.INDEXED if settled else Status.PENDING)
 
 
-KEEP_S = 86_400.0  # a day: longer than any client goes on trying
+KEEP_S = 86_400.0  # a day: longer than any client retries
 LEASE_S = 60.0  # twice what a request may take
 FIELD = "Idempotency-Key"
 
@@ -441,20 +441,22 @@ FIELD = "Idempotency-Key"
 class WriteOnce:
     """Does a write, or gives the reply that it had."""
 
-    def __init__(self, kept: StoredReplies, *, clock: Callable[[], float]) -> None:
-        self._kept = kept
+    def __init__(self, replies: StoredReplies, *, clock: Callable[[], float]) -> None:
+        self._replies = replies
         self._clock = clock
 
     def __call__(
         self, caller: Caller, key: str, fingerprint: str, work: Callable[[], Mapping[str, Any]]
     ) -> tuple[Mapping[str, Any], bool]:
-        """The reply of *work*, a JSON object, and whether it is one that was kept.
+        """The reply of *work*, a JSON object, and whether it is a stored one.
 
         Raises:
             ConflictError: The key came with another request within a day, or this one is still under way.
-            DatabaseError: What is kept could not be read or written; nothing was done.
+            DatabaseError: The stored reply could not be read or written; nothing was done.
         """
-        there = self._kept.begin(caller.tenant, key, fingerprint, now_s=self._clock(), lease_s=LEASE_S, keep_s=KEEP_S)
+        there = self._replies.begin(
+            caller.tenant, key, fingerprint, now_s=self._clock(), lease_s=LEASE_S, keep_s=KEEP_S
+        )
         if there is not None:
             if there.fingerprint != fingerprint:
                 raise ConflictError(f"{FIELD}: it came with another request before", field=FIELD, allowed=None)
@@ -464,7 +466,7 @@ class WriteOnce:
         try:
             body = work()
         except RagdropError:
-            self._kept.forget(caller.tenant, key)
+            self._replies.forget(caller.tenant, key)
             raise
-        self._kept.finish(caller.tenant, key, body)
+        self._replies.finish(caller.tenant, key, body)
         return body, False

@@ -121,8 +121,8 @@ class ActivateRevisions:
         self, key: DocumentKey, revision: int, exc: DocumentError, receives: int, tenant: Tenant, deadline: Deadline
     ) -> None:
         """Record that a document can never be indexed as it is; by `keep_last_good` the last revision stays live."""
-        kept = self.keeps_last_good(key, tenant)
-        self.fail(key, revision, self.failure(exc.code, exc.message, receives), keep_live=kept)
+        keep_live = self.keeps_last_good(key, tenant)
+        self.fail(key, revision, self.failure(exc.code, exc.message, receives), keep_live=keep_live)
         self.clean(key, tenant, deadline)
 
     def keeps_last_good(self, key: DocumentKey, tenant: Tenant) -> bool:

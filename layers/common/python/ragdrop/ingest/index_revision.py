@@ -47,7 +47,7 @@ class ParsedRevision:
     `known` are the vectors that it need not be embedded for; `first` says that the document had no head before.
     """
 
-    kept: StoredRevision
+    saved: StoredRevision
     detail: Detail
     tenant: Tenant
     cuts: tuple[Cut, ...]
@@ -97,7 +97,7 @@ class IndexRevision:
 
         *first* says that the document had no head before the claim.
 
-        A long text is only parsed and kept, and what is left is to be done in parts.
+        A long text is only parsed and saved; the rest is done in parts.
 
         Raises:
             DocumentError: The document can never be indexed as it is.
@@ -113,18 +113,18 @@ class IndexRevision:
             return None
         document, detail = parsed
         version_id = stored.version_id
-        kept = self._revisions.write_text(claimed.key, claimed.revision, document, version_id=version_id)
-        sources = self._known_vectors.sources(kept, claimed.live_revision)
-        if len(kept.parts) > 1:
-            checkpoint = Checkpoint(len(kept.parts), chunks={target.name: 0 for target in tenant.targets})
+        saved = self._revisions.write_text(claimed.key, claimed.revision, document, version_id=version_id)
+        sources = self._known_vectors.sources(saved, claimed.live_revision)
+        if len(saved.parts) > 1:
+            checkpoint = Checkpoint(len(saved.parts), chunks={target.name: 0 for target in tenant.targets})
             self._registry.begin(detail, checkpoint)
-            return Unfinished(kept, detail, tenant, checkpoint, sources)
+            return Unfinished(saved, detail, tenant, checkpoint, sources)
         cuts = tuple(
-            self._write_chunks.cut(kept, 0, document, detail.facts, tenant=tenant, target=target)
+            self._write_chunks.cut(saved, 0, document, detail.facts, tenant=tenant, target=target)
             for target in tenant.targets
         )
-        known = KnownVectors.between(sources, tenant.targets, kept.parts[0])
-        return ParsedRevision(kept, detail, tenant, cuts, known, first)
+        known = KnownVectors.between(sources, tenant.targets, saved.parts[0])
+        return ParsedRevision(saved, detail, tenant, cuts, known, first)
 
     def vectors(self, prepared: Iterable[ParsedRevision], deadline: Deadline) -> Known:
         """The vectors of several documents, in shared requests; the same text is embedded once.
@@ -151,7 +151,7 @@ class IndexRevision:
             DependencyError: A service failed; the same call may succeed later.
         """
         counts = [self._write_chunks.keep(cut, vectors) for cut in prepared.cuts]
-        self._known_vectors.remember(prepared.kept)
+        self._known_vectors.remember(prepared.saved)
         embedded = prepared.cuts[0].unknown(prepared.known)
         detail = replace(prepared.detail, chunk_count=counts[0], embedded=embedded)
         targets = tuple(cut.target for cut in prepared.cuts)
@@ -160,22 +160,22 @@ class IndexRevision:
     def catch_up(self, written: WrittenRevision, tenant: Tenant, deadline: Deadline) -> None:
         """Write an activated revision to the indexes that its tenant has got since it was written."""
         missing = [target for target in tenant.targets if target not in written.targets]
-        kept = self._revisions.open(written.key, written.detail.revision) if missing else None
-        for target in missing if kept is not None else ():
-            if kept is not None:
-                self._copy_revision(kept, written.detail.facts, tenant=tenant, target=target, deadline=deadline)
+        saved = self._revisions.open(written.key, written.detail.revision) if missing else None
+        for target in missing if saved is not None else ():
+            if saved is not None:
+                self._copy_revision(saved, written.detail.facts, tenant=tenant, target=target, deadline=deadline)
 
     def _parsed(
         self, claimed: Head, found: CurrentVersions, tenant: Tenant, deadline: Deadline
     ) -> tuple[ParsedDocument, Detail] | None:
-        """The document and its detail; the object's bytes end here, as a large one is too much to be held twice."""
+        """The document and its detail; the object's bytes end here, as two copies of a large one are too much."""
         stored = found.document
         body = self._documents.get(stored.key, version_id=stored.version_id)
         beside = self._sidecar(found)
         if body is None or beside is None:
             return None
         digest = hashlib.sha256(body).hexdigest()
-        pages = self._revisions.pages(claimed.key, digest, is_wanted=lambda: self._is_claimed(claimed))
+        pages = self._revisions.pages(claimed.key, digest, is_needed=lambda: self._is_claimed(claimed))
         document = parse(
             self._parser, body, name=claimed.key.path, media_type=stored.media_type, pages=pages, deadline=deadline
         )
@@ -247,8 +247,8 @@ def mentions(text: str, *, body_start: int = 0) -> tuple[WrittenLink, ...]:
     ['Harbour Trust of Kiel', 'Pump Ltd', 'Trust of Kiel', 'Harbour Trust', 'Harbour', 'Trust', 'Kiel', 'Pump']
     """
     runs = list(_runs(text, body_start))
-    whole = dict.fromkeys(_told(text, run) for run in runs)
-    parts = dict.fromkeys(_told(text, part) for run in runs for part in _parts(run))
+    whole = dict.fromkeys(_written(text, run) for run in runs)
+    parts = dict.fromkeys(_written(text, part) for run in runs for part in _parts(run))
     names = [name for name in {**whole, **parts} if len(name) <= MAX_SHOWN_CHARACTERS]
     return tuple(WrittenLink(f"[[{name}]]", name) for name in names[:MAX_MENTIONS])
 
@@ -288,5 +288,5 @@ def _is_name(part: list[Word]) -> bool:
     return len(part) > 1 or (part[0][0][0].isupper() and len(part[0][0]) >= MIN_WORD_LETTERS)
 
 
-def _told(text: str, words: list[Word]) -> str:
+def _written(text: str, words: list[Word]) -> str:
     return " ".join(text[words[0][1] : words[-1][2]].split())

@@ -47,8 +47,8 @@ def facts_of(
     """
     warnings = list(document.warnings)
     own = named_fields(document.metadata, warnings, others=document.media_type == "text/markdown")
-    kept = {name: value for name, value in (object_metadata or {}).items() if not name.startswith(RAGDROPS)}
-    sources = [named_fields(kept, warnings), named_fields(sidecar or {}, warnings)]
+    metadata = {name: value for name, value in (object_metadata or {}).items() if not name.startswith(RAGDROPS)}
+    sources = [named_fields(metadata, warnings), named_fields(sidecar or {}, warnings)]
     sources.insert(2 if document.media_type == "text/markdown" else 0, own)
     attributes = {name: value for each in sources for name, value in _attributes(each, warnings).items()}
     stated = {name: value for each in sources for name, value in each.items() if value not in (None, "")}
@@ -186,7 +186,7 @@ def _attributes(stated: Mapping[str, Any], warnings: list[str]) -> dict[str, str
             warnings.append("attributes must be a map and are left out")
         value = {}
     others = dict(_flat(stated.get("others", {})))
-    left = [name for name, held in others.items() if held is None or max(len(name), len(held)) > MAX_VALUE_CHARACTERS]
+    left = [name for name, text in others.items() if text is None or max(len(name), len(text)) > MAX_VALUE_CHARACTERS]
     fitting = [name for name in others if name not in left]
     if left or len(fitting) > MAX_OTHER_FIELDS:
         names = ", ".join(repr(name[:40]) for name in (left + fitting[MAX_OTHER_FIELDS:])[:5])
@@ -198,7 +198,7 @@ def _attributes(stated: Mapping[str, Any], warnings: list[str]) -> dict[str, str
     if None in flat.values():
         warnings.append("attributes that are not plain values are left out")
     found = {name: others[name] for name in fitting[:MAX_OTHER_FIELDS]} | flat
-    return {name: held for name, held in found.items() if held is not None}
+    return {name: text for name, text in found.items() if text is not None}
 
 
 def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str | None]]:
@@ -222,10 +222,10 @@ def _from_json(value: object, kind: type) -> Any:
     if not isinstance(value, str) or value[:1] not in {"[", "{"}:
         return None
     try:
-        held = json.loads(value, parse_int=str, parse_float=str)
+        parsed = json.loads(value, parse_int=str, parse_float=str)
     except (ValueError, RecursionError):
         return None
-    return held if isinstance(held, kind) else None
+    return parsed if isinstance(parsed, kind) else None
 
 
 MAX_SIDECAR_BYTES = 64 * 1024

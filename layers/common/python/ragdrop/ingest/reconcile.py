@@ -118,17 +118,17 @@ class ReconcileBatch:
                 begun.failed.append(delivery)
                 continue
             if not delivery.understood:
-                logger.warning("a message of unknown form was dropped", extra={"message_id": delivery.message_id})
+                logger.warning("dropped unrecognised SQS message", extra={"message_id": delivery.message_id})
             for change in delivery.changes:
                 try:
                     key = DocumentKey.of_object(change.key.removesuffix(SIDECAR_SUFFIX))
                 except InvalidParamsError as exc:
-                    logger.info("a key that names no document was acknowledged", extra={"problem": exc.message})
+                    logger.info("ignored a key that names no document", extra={"problem": exc.message})
                     continue
                 try:
                     work = self._begin_key(key, change, delivery, deadline)
                 except DependencyError as exc:
-                    if not self._goes_on(key, delivery, exc, alone=delivery is deliveries[0]):
+                    if not self._continues(key, delivery, exc, alone=delivery is deliveries[0]):
                         begun.failed.append(delivery)
                     continue
                 if isinstance(work, ParsedRevision):
@@ -137,18 +137,18 @@ class ReconcileBatch:
                     begun.large.append((delivery, work))
         return begun
 
-    def _goes_on(self, key: DocumentKey, delivery: Delivery, exc: DependencyError, *, alone: bool) -> bool:
-        """Whether a long scan goes on by another message; else this one is given back.
+    def _continues(self, key: DocumentKey, delivery: Delivery, exc: DependencyError, *, alone: bool) -> bool:
+        """Whether another message continues a long scan; else this one is given back.
 
         A scan that had the whole time of the invocation for itself must have got further.
         """
         if isinstance(exc, ScanUnfinishedError) and (exc.details["recognized"] or not alone):
             try:
-                self._redelivery.go_on_with_scan(key, delivery)
+                self._redelivery.continue_scan(key, delivery)
             except DependencyError as second:
                 exc = second
             else:
-                logger.info("a scan goes on in another message", extra={"pages": exc.details["recognized"]})
+                logger.info("another message continues a scan", extra={"pages": exc.details["recognized"]})
                 return True
         self._redelivery.after_failure(key, delivery, exc)
         return False
@@ -172,7 +172,7 @@ class ReconcileBatch:
     def _begin_key(self, key: DocumentKey, change: Change, delivery: Delivery, deadline: Deadline) -> Work | None:
         tenant = self._directory.tenant(key.tenant)
         if tenant is None or not tenant.enabled:
-            logger.warning("a key of no active tenant was acknowledged", extra={"tenant": key.tenant})
+            logger.warning("ignored a key of no active tenant", extra={"tenant": key.tenant})
             return None
         if change.key.endswith(SIDECAR_SUFFIX):
             change = Change(key.s3_key)  # sequencers are only comparable within one key
@@ -181,7 +181,7 @@ class ReconcileBatch:
     def _write(
         self, parsed: Sequence[Parsed], deadline: Deadline, known: Known | None = None
     ) -> tuple[list[tuple[Delivery, WrittenRevision]], list[Delivery]]:
-        """Embed and index what is *parsed*.  Where the shared requests fail, each document is tried by itself.
+        """Embed and index what is *parsed*.  Where the shared requests fail, each document is tried alone.
 
         Returns:
             What was written, and the messages that failed.
@@ -198,8 +198,8 @@ class ReconcileBatch:
         written: list[tuple[Delivery, WrittenRevision]] = []
         failed: list[Delivery] = []
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="keep") as pool:  # two writes to S3 a document
-            kept = [pool.submit(self._index_revision.keep, work, known) for work in works]
-        for (delivery, work), done in zip(parsed, kept, strict=True):
+            saved = [pool.submit(self._index_revision.keep, work, known) for work in works]
+        for (delivery, work), done in zip(parsed, saved, strict=True):
             try:
                 written.append((delivery, done.result()))
             except DependencyError as exc:
@@ -215,7 +215,7 @@ class ReconcileBatch:
             if done is Stop.LOST:
                 self._live.clean(work.key, work.tenant, deadline)
         except DocumentError as exc:
-            self._live.refuse(work.key, work.kept.revision, exc, delivery.receives, work.tenant, deadline)
+            self._live.refuse(work.key, work.saved.revision, exc, delivery.receives, work.tenant, deadline)
         except DependencyError as exc:
             return [self._failed(work.key, delivery, exc)]
         return []
@@ -273,11 +273,11 @@ class Redelivery:
                 self._live.fail(key, head.revision, failure, keep_live=True)
             else:
                 self._registry.give_back(key, head.revision)
-        except DependencyError as second:  # the lease then ends by itself
-            logger.warning("a lease could not be given back", extra={"service": second.service, "code": second.code})
+        except DependencyError as second:  # the lease then expires
+            logger.warning("could not end a lease", extra={"service": second.service, "code": second.code})
 
-    def go_on_with_scan(self, key: DocumentKey, delivery: Delivery) -> None:
-        """Let a message of its own go on with the pages that are left; this one is done.
+    def continue_scan(self, key: DocumentKey, delivery: Delivery) -> None:
+        """Let a new message continue with the pages that are left; this one is done.
 
         The lease ends first: the next message would take it for another worker's.
 
@@ -300,7 +300,7 @@ class Redelivery:
         try:
             self._queue.retry_after(delivery, delay_s)
         except DependencyError as exc:  # then it comes back after the queue's own visibility timeout
-            logger.warning("a message keeps its visibility", extra={"service": exc.service, "code": exc.code})
+            logger.warning("could not extend message visibility", extra={"service": exc.service, "code": exc.code})
 
     def _delay_s(self, delivery: Delivery) -> int:
         return retry_delay_s(delivery.receives, base_s=self._retry_base_s, jitter=self._jitter())
@@ -373,18 +373,18 @@ class MergeSegments:
                 try:
                     self._queue.merge(MergeRequest(index.tenant, index.name))
                 except DependencyError as exc:
-                    logger.warning("a merge could not be asked for", extra={"tenant": index.tenant, "code": exc.code})
+                    logger.warning("could not request a merge", extra={"tenant": index.tenant, "code": exc.code})
 
-    def __call__(self, wanted: MergeRequest, deadline: Deadline) -> int:
+    def __call__(self, request: MergeRequest, deadline: Deadline) -> int:
         """Merge segments of an index that its tenant still has; how many.
 
         Raises:
             DependencyError: A service failed, or the time was over: nothing has changed, and a later merge does it.
         """
-        tenant = self._registry.tenant(wanted.tenant)
+        tenant = self._registry.tenant(request.tenant)
         targets = tenant.targets if tenant is not None and tenant.enabled else ()
         for target in targets:
-            if tenant is not None and target.name == wanted.index:
+            if tenant is not None and target.name == request.index:
                 return self._index.merge(tenant.part_of(target), deadline, lambda found: self.dead(found, deadline))
         return 0
 
@@ -395,14 +395,14 @@ class MergeSegments:
         for reach large segments late.
 
         Raises:
-            DependencyError: A service failed, or the time was over; the next sweep goes on.
+            DependencyError: A service failed, or the time was over; the next sweep continues.
         """
-        held = self._index.count(tenant.index, deadline)
-        if held > WASTEFUL * tenant.chunks + SLACK_CHUNKS:
+        chunks = self._index.count(tenant.index, deadline)
+        if chunks > WASTEFUL * tenant.chunks + SLACK_CHUNKS:
             merged = self._index.merge(
                 tenant.index, deadline, lambda found: self.dead(found, deadline), everything=True
             )
-            logger.info("an index was written again", extra={"tenant": tenant.name, "segments": merged})
+            logger.info("rewrote an index", extra={"tenant": tenant.name, "segments": merged})
         return sum(self._index.tidy(tenant.part_of(target), deadline) for target in tenant.targets)
 
     def dead(self, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline) -> set[tuple[DocumentKey, int]]:

@@ -99,7 +99,7 @@ class ReconcileKey:
             done = self._act(case, current, head)
             if done is not AGAIN:
                 return done
-        raise DatabaseError("the key kept changing while it was read", service="registry")
+        raise DatabaseError("the key changed repeatedly while it was read", service="registry")
 
     def _act(self, case: _Case, current: CurrentVersions | None, head: Head | None) -> Work | Again | None:
         """Do what the table says; what changed meanwhile is read again."""

@@ -11,7 +11,7 @@ from ragdrop.domain.keys import NAME_PATTERN
 from ragdrop.ports import StoredObject
 
 SETTLE_S = 70.0  # after a promotion: every environment has read the tenant's item by then, a stale one too
-LEASE_S = 780  # the queue's visibility timeout; the template is held to it by a test
+LEASE_S = 780  # the queue's visibility timeout; a test compares the template with it
 MAX_DELAY_S = 900
 MAX_RECEIVES = 5  # then the queue moves the message to the dead-letter queue
 

@@ -52,7 +52,7 @@ class StoredRevision:
 
     @property
     def text_digest(self) -> str | None:
-        """SHA-256 of the text in hex; None of a revision that was kept before this was noted."""
+        """SHA-256 of the text in hex; None of a revision that was saved before this was noted."""
         digest: str | None = self._manifest.get("sha256")
         return digest
 
@@ -78,12 +78,12 @@ class StoredRevision:
         if start >= end:
             return ""
         starts = [block[0] for block in blocks]
-        wanted = blocks[bisect_right(starts, start) - 1 : bisect_right(starts, end - 1)]
-        first, offset = wanted[0][0], wanted[0][1]
-        body = self._state.get(self.name("text"), start=offset, end=wanted[-1][1] + wanted[-1][2])
+        required = blocks[bisect_right(starts, start) - 1 : bisect_right(starts, end - 1)]
+        first, offset = required[0][0], required[0][1]
+        body = self._state.get(self.name("text"), start=offset, end=required[-1][1] + required[-1][2])
         if body is None:
             return None
-        pieces = (zlib.decompress(body[at - offset :][:size]).decode() for _, at, size in wanted)
+        pieces = (zlib.decompress(body[at - offset :][:size]).decode() for _, at, size in required)
         return "".join(pieces)[start - first : end - first]
 
     def document(self) -> ParsedDocument | None:
@@ -100,7 +100,7 @@ class StoredRevision:
         return part_of(self._structure, start, end, lambda a, b: text if (a, b) == (start, end) else self._text(a, b))
 
     def chunks(self, index: str, number: int, part: str | None = None) -> list[tuple[Chunk, Vector]] | None:
-        """The chunks of a part in *index*, offsets into the whole text; None where they are not kept.
+        """The chunks of a part in *index*, offsets into the whole text; None where they are not stored.
 
         *part* is the part's text, where the caller has it already.
         """
@@ -121,7 +121,7 @@ class StoredRevision:
                 yield from self.chunks(index, number, None if texts else "") or []
 
     def indexed(self, index: str, facts: Facts) -> Iterator[IndexedChunk]:
-        """The chunks of all parts in *index* as an index takes them; none where they are not kept."""
+        """The chunks of all parts in *index* as an index takes them; none where they are not stored."""
         for chunk, vector in self.chunks_between(index):
             yield IndexedChunk(self.key, self.revision, chunk, facts, vector, () if chunk.ordinal else self.links)
 
@@ -215,10 +215,10 @@ def _little_endian(vector: Vector) -> Vector:
     return swapped
 
 
-MAX_VERSIONS = 2  # of a document whose pages are remembered: the one that is read, and the one before it
+MAX_VERSIONS = 2  # of a document whose pages are stored: the one that is read, and the one before it
 
 
-class KeptPages(RecognizedPages):
+class SavedPages(RecognizedPages):
     """The pages of one version of a document; nothing is read before it is asked for.  Nothing here crosses a document.
 
     One object a document holds the texts by the digest of the page's picture, and for each version which pictures its
@@ -228,23 +228,23 @@ class KeptPages(RecognizedPages):
         state: The state bucket.
         key: The document.
         version: The digest of the object's bytes.
-        is_wanted: Whether the version is still to be indexed: nothing is kept of a document that was purged meanwhile.
+        is_needed: Whether the version is still to be indexed: nothing is stored of a purged document.
     """
 
     def __init__(
-        self, state: ObjectStore, key: DocumentKey, version: str, *, is_wanted: Callable[[], bool] = lambda: True
+        self, state: ObjectStore, key: DocumentKey, version: str, *, is_needed: Callable[[], bool] = lambda: True
     ) -> None:
-        self._state, self._name, self._version, self._is_wanted = state, pages_name(key), version, is_wanted
+        self._state, self._name, self._version, self._is_needed = state, pages_name(key), version, is_needed
         self._changed = False
 
     @cached_property
-    def _kept(self) -> dict[str, Any]:
+    def _saved(self) -> dict[str, Any]:
         return json.loads(self._state.get(self._name) or b'{"texts": {}, "versions": {}}')  # type: ignore[no-any-return]
 
     @cached_property
     def _pictures(self) -> dict[str, str | None]:
         """The digest of each page's picture, by the page's number; None of one without a picture."""
-        versions: dict[str, dict[str, str | None]] = self._kept["versions"]
+        versions: dict[str, dict[str, str | None]] = self._saved["versions"]
         pictures = versions.pop(self._version, {})
         for older in list(versions)[: 1 - MAX_VERSIONS or None]:
             del versions[older]
@@ -265,21 +265,21 @@ class KeptPages(RecognizedPages):
         self.pages[page] = text
         digest = self._pictures[str(page)] = None if picture is None else _digest(picture)
         if digest is not None and text is not None:
-            self._kept["texts"][digest] = [text.text, text.confidence]
+            self._saved["texts"][digest] = [text.text, text.confidence]
         self._changed = True
 
     def save(self) -> None:
         """Keep what was noted, without texts of versions that are forgotten."""
-        if not self._changed or not self._is_wanted():
+        if not self._changed or not self._is_needed():
             return
-        used = {digest for pictures in self._kept["versions"].values() for digest in pictures.values()}
-        texts = {digest: text for digest, text in self._kept["texts"].items() if digest in used}
-        body = json.dumps({"texts": texts, "versions": self._kept["versions"]}, ensure_ascii=False).encode()
+        used = {digest for pictures in self._saved["versions"].values() for digest in pictures.values()}
+        texts = {digest: text for digest, text in self._saved["texts"].items() if digest in used}
+        body = json.dumps({"texts": texts, "versions": self._saved["versions"]}, ensure_ascii=False).encode()
         self._state.put(self._name, body, media_type="application/json")
         self._changed = False
 
     def _text(self, digest: str | None) -> RecognizedText | None:
-        found = self._kept["texts"].get(digest)
+        found = self._saved["texts"].get(digest)
         return None if found is None else RecognizedText(*found)
 
 
@@ -312,7 +312,7 @@ class RevisionStore:
 
     Args:
         state: The state bucket.
-        part_characters: How long a text may be to be indexed in one go; longer ones are kept in parts of this size.
+        part_characters: How long a text may be to be indexed in one go; longer ones are stored in parts of this size.
     """
 
     def __init__(self, state: ObjectStore, *, part_characters: int = PART_CHARACTERS) -> None:
@@ -348,9 +348,9 @@ class RevisionStore:
         self._state.put(name, encoded, media_type="application/json", metadata=metadata)
         return StoredRevision(self._state, key, revision, manifest)
 
-    def pages(self, key: DocumentKey, digest: str, *, is_wanted: Callable[[], bool]) -> KeptPages:
-        """The recognised pages of the version whose bytes have this digest; kept while it *is_wanted*."""
-        return KeptPages(self._state, key, digest, is_wanted=is_wanted)
+    def pages(self, key: DocumentKey, digest: str, *, is_needed: Callable[[], bool]) -> SavedPages:
+        """The recognised pages of the version whose bytes have this digest; stored while it *is_needed*."""
+        return SavedPages(self._state, key, digest, is_needed=is_needed)
 
     def owner(self, prefix: str) -> DocumentKey | None:
         """The document that the revision under *prefix* is of; None where its manifest is not there or does not say."""
@@ -359,32 +359,32 @@ class RevisionStore:
         return None if noted is None else DocumentKey.parse(base64.urlsafe_b64decode(noted).decode())
 
     def open(self, key: DocumentKey, revision: int) -> StoredRevision | None:
-        """A revision that was kept; None where it is not."""
+        """A stored revision; None where there is none."""
         body = self._state.get(object_name(key, revision, "manifest.json"))
         return None if body is None else StoredRevision(self._state, key, revision, json.loads(body))
 
     def of_version(self, key: DocumentKey, version_id: str) -> StoredRevision | None:
-        """The newest revision kept of an S3 version, among the last 250 of the document; None where there is none.
+        """The newest revision stored of an S3 version, among the last 250 of the document; None where there is none.
 
         Whatever else two revisions of one version differ in, their text is that version's.
         """
         prefix = revisions_prefix(key)
         names = (entry.key for entry in self._state.entries(prefix))
-        kept = {revision_of(prefix, name) for name in names if name.endswith("/manifest.json")}
-        for revision in sorted(kept, reverse=True)[:MAX_LOOKED_AT]:
+        saved = {revision_of(prefix, name) for name in names if name.endswith("/manifest.json")}
+        for revision in sorted(saved, reverse=True)[:MAX_LOOKED_AT]:
             stored = self._state.head(object_name(key, revision, "manifest.json"))
             if stored is not None and stored.metadata.get(VERSION) == version_id:
                 return self.open(key, revision)
         return None
 
     def read_span(self, key: DocumentKey, revision: int, start: int, end: int) -> str | None:
-        """Code points *start* to *end* (exclusive, cut to the text); None where the revision is not kept."""
-        kept = self.open(key, revision)
-        return None if kept is None else kept.span(start, end)
+        """Code points *start* to *end* (exclusive, cut to the text); None where the revision is not stored."""
+        saved = self.open(key, revision)
+        return None if saved is None else saved.span(start, end)
 
     def write_chunks(
         self,
-        kept: StoredRevision,
+        saved: StoredRevision,
         index: str,
         chunks: Sequence[Chunk],
         vectors: Sequence[Vector],
@@ -396,14 +396,14 @@ class RevisionStore:
 
         Of a document of one part this also says that the index has it whole.
         """
-        name = kept.name(block_name(index, number, len(kept.parts)))
+        name = saved.name(block_name(index, number, len(saved.parts)))
         metadata = {CHUNK_COUNT: str(len(chunks)), CHUNK_SIZES: sizes}
         self._state.put(name, pack(chunks, vectors), media_type=BYTES, metadata=metadata)
 
-    def mark_whole(self, kept: StoredRevision, index: str, count: int, *, sizes: str = "") -> None:
+    def mark_whole(self, saved: StoredRevision, index: str, count: int, *, sizes: str = "") -> None:
         """Say that *index* has all *count* chunks of a revision that has several parts."""
         metadata = {CHUNK_COUNT: str(count), CHUNK_SIZES: sizes}
-        self._state.put(kept.name(f"chunks/{index}"), b"", media_type=BYTES, metadata=metadata)
+        self._state.put(saved.name(f"chunks/{index}"), b"", media_type=BYTES, metadata=metadata)
 
     def chunk_count(self, key: DocumentKey, revision: int, index: str) -> int | None:
         """How many chunks the revision has in *index*; None where it is not written there, or not yet whole."""
@@ -426,13 +426,13 @@ class KnownVectors:
         self._state = state
         self._revisions = revisions
 
-    def sources(self, kept: StoredRevision, live_revision: int | None) -> list[StoredRevision]:
-        """Where vectors for *kept* may be: its live revision, and the last document that had exactly its text."""
-        places = [(kept.key, live_revision)] if live_revision is not None else []
-        twin = self._state.get(twin_name(kept.key.tenant, kept.text_digest or ""))
+    def sources(self, saved: StoredRevision, live_revision: int | None) -> list[StoredRevision]:
+        """Where vectors for *saved* may be: its live revision, and the last document that had exactly its text."""
+        places = [(saved.key, live_revision)] if live_revision is not None else []
+        twin = self._state.get(twin_name(saved.key.tenant, saved.text_digest or ""))
         if twin is not None:
             place = json.loads(twin)
-            places.append((DocumentKey(kept.key.tenant, place["vault"], place["path"]), place["revision"]))
+            places.append((DocumentKey(saved.key.tenant, place["vault"], place["path"]), place["revision"]))
         opened = (self._revisions.open(key, revision) for key, revision in places)
         return [source for source in opened if source is not None]
 
@@ -451,11 +451,11 @@ class KnownVectors:
             for chunk, vector in source.chunks_between(target.name, *(span or ()))
         }
 
-    def remember(self, kept: StoredRevision) -> None:
+    def remember(self, saved: StoredRevision) -> None:
         """Note that this revision holds the vectors of its text."""
-        place = {"vault": kept.key.vault, "path": kept.key.path, "revision": kept.revision}
+        place = {"vault": saved.key.vault, "path": saved.key.path, "revision": saved.revision}
         body = json.dumps(place, ensure_ascii=False).encode()
-        self._state.put(twin_name(kept.key.tenant, kept.text_digest or ""), body, media_type="application/json")
+        self._state.put(twin_name(saved.key.tenant, saved.text_digest or ""), body, media_type="application/json")
 
 
 def twin_name(tenant: str, text_digest: str) -> str:

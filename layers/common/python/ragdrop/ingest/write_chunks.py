@@ -25,7 +25,7 @@ from ragdrop.ports.registry import Checkpoint, HopLimits
 from ragdrop.tenants.settings_in_force import chunking_in_force
 from readers.parsed import ParsedDocument
 
-AT_ONCE = 8  # revisions that are read or kept at once
+AT_ONCE = 8  # revisions that are read or saved at once
 ABOVE_TOKENS = 24  # a chunk that fills the model's window loses so much of its end at most, which the next one repeats
 
 Place = tuple[EmbeddingSpace, str]
@@ -38,7 +38,7 @@ Known = Mapping[Place, Vector]
 class Cut:
     """One part of a revision, cut for one index; `chunks` have ordinals and offsets of the whole document."""
 
-    kept: StoredRevision
+    saved: StoredRevision
     number: int
     facts: Facts
     target: ActiveIndex
@@ -68,7 +68,7 @@ class WriteChunks:
 
     def cut(
         self,
-        kept: StoredRevision,
+        saved: StoredRevision,
         number: int,
         document: ParsedDocument,
         facts: Facts,
@@ -77,12 +77,12 @@ class WriteChunks:
         target: ActiveIndex,
         first_ordinal: int = 0,
     ) -> Cut:
-        """Cut part *number* of *kept*, which *document* holds, as *target* wants it.
+        """Cut part *number* of *saved*, which *document* holds, as *target* requires it.
 
         Raises:
             EmptyDocumentError: There is no text in the whole document.
         """
-        plan = chunking_in_force(tenant, kept.key.vault, target)
+        plan = chunking_in_force(tenant, saved.key.vault, target)
         code = document.content_type == "code"
         cut = self._splitter.split(
             document,
@@ -90,16 +90,16 @@ class WriteChunks:
             overlap_tokens=plan.code_overlap_tokens if code else plan.overlap_tokens,
         )
         chunks = [under(facts.names, chunk, tokens=ABOVE_TOKENS) for chunk in cut] if target.titled else cut
-        if not chunks and len(kept.parts) == 1:
+        if not chunks and len(saved.parts) == 1:
             raise EmptyDocumentError("there is no text in this document")
-        offset = kept.parts[number][0]
+        offset = saved.parts[number][0]
         if offset or first_ordinal:
             chunks = [
                 replace(c, ordinal=c.ordinal + first_ordinal, start=c.start + offset, end=c.end + offset)
                 for c in chunks
             ]
         sizes = plan.sizes_for(document.content_type or "")
-        return Cut(kept, number, facts, target, tenant.part_of(target), chunks, sizes, stored_links(document))
+        return Cut(saved, number, facts, target, tenant.part_of(target), chunks, sizes, stored_links(document))
 
     def vectors(self, cuts: Iterable[Cut], known: Known, deadline: Deadline) -> dict[Place, Vector]:
         """The vectors of all chunks of *cuts*; each text that is not *known* is embedded once, whoever has it.
@@ -107,10 +107,10 @@ class WriteChunks:
         Raises:
             DependencyError: The embedding service failed; the same call may succeed later.
         """
-        wanted = dict.fromkeys(place for cut in cuts for place in cut.places)
-        found = {place: known[place] for place in wanted if place in known}
+        required = dict.fromkeys(place for cut in cuts for place in cut.places)
+        found = {place: known[place] for place in required if place in known}
         missing: dict[EmbeddingSpace, list[str]] = {}
-        for space, text in wanted:
+        for space, text in required:
             if (space, text) not in found:
                 missing.setdefault(space, []).append(text)
         for space, texts in missing.items():
@@ -119,7 +119,7 @@ class WriteChunks:
         return found
 
     def write(self, cut: Cut, vectors: Known, deadline: Deadline) -> int:
-        """Index the chunks of *cut*, then keep them: where they are kept, the index has them all.  How many.
+        """Index the chunks of *cut*, then save them: where they are saved, the index has them all.  How many.
 
         Raises:
             DependencyError: A service failed; the same call may succeed later.
@@ -143,13 +143,15 @@ class WriteChunks:
     def keep(self, cut: Cut, vectors: Known) -> int:
         """Keep the chunks of *cut*, which are in the index, for the revisions to come.  How many."""
         ordered = [vectors[place] for place in cut.places]
-        self._revisions.write_chunks(cut.kept, cut.target.name, cut.chunks, ordered, number=cut.number, sizes=cut.sizes)
+        self._revisions.write_chunks(
+            cut.saved, cut.target.name, cut.chunks, ordered, number=cut.number, sizes=cut.sizes
+        )
         return len(cut.chunks)
 
 
 def _indexed(cut: Cut, vectors: Known) -> list[IndexedChunk]:
     pairs = zip(cut.chunks, (vectors[place] for place in cut.places), strict=True)
-    key, revision = cut.kept.key, cut.kept.revision
+    key, revision = cut.saved.key, cut.saved.revision
     return [
         IndexedChunk(key, revision, chunk, cut.facts, found, () if chunk.ordinal else cut.links)
         for chunk, found in pairs
@@ -164,24 +166,24 @@ class CopyRevision:
         self._write_chunks = write_chunks
 
     def __call__(
-        self, kept: StoredRevision, facts: Facts, *, tenant: Tenant, target: ActiveIndex, deadline: Deadline
+        self, saved: StoredRevision, facts: Facts, *, tenant: Tenant, target: ActiveIndex, deadline: Deadline
     ) -> int | None:
-        """Write all parts of *kept* into *target*; how many chunks, or None where the text is gone.
+        """Write all parts of *saved* into *target*; how many chunks, or None where the text is gone.
 
         Raises:
             DependencyError: A service failed; the same call may succeed later.
         """
         sizes, count = "", 0
-        for number in range(len(kept.parts)):
-            part = self._part(kept, number, facts, tenant=tenant, target=target, first_ordinal=count)
+        for number in range(len(saved.parts)):
+            part = self._part(saved, number, facts, tenant=tenant, target=target, first_ordinal=count)
             if part is None:
                 return None
             cut, known = part
             vectors = self._write_chunks.vectors([cut], known, deadline)
             count += self._write_chunks.write(cut, vectors, deadline)
             sizes = cut.sizes
-        if len(kept.parts) > 1:
-            self._revisions.mark_whole(kept, target.name, count, sizes=sizes)
+        if len(saved.parts) > 1:
+            self._revisions.mark_whole(saved, target.name, count, sizes=sizes)
         return count
 
     def several(
@@ -208,15 +210,15 @@ class CopyRevision:
             vectors = self._write_chunks.vectors(cuts, known, deadline)
             self._write_chunks.index(cuts, vectors, deadline)
             list(pool.map(lambda cut: self._write_chunks.keep(cut, vectors), cuts))
-        written = {cut.kept.key for cut in cuts}
-        for kept, facts in revisions:
-            if len(kept.parts) > 1 and self(kept, facts, tenant=tenant, target=target, deadline=deadline) is not None:
-                written.add(kept.key)
+        written = {cut.saved.key for cut in cuts}
+        for saved, facts in revisions:
+            if len(saved.parts) > 1 and self(saved, facts, tenant=tenant, target=target, deadline=deadline) is not None:
+                written.add(saved.key)
         return written
 
     def _part(
         self,
-        kept: StoredRevision,
+        saved: StoredRevision,
         number: int,
         facts: Facts,
         *,
@@ -225,21 +227,21 @@ class CopyRevision:
         first_ordinal: int = 0,
     ) -> tuple[Cut, Known] | None:
         """A part cut for *target*, with the vectors that its other indexes have; None where the text is gone."""
-        document = kept.part(number)
+        document = saved.part(number)
         if document is None:
             return None
         others = [index for index in tenant.targets if index.name != target.name]
-        same = self._cut_before(kept, number, document, facts, tenant=tenant, target=target, others=others)
+        same = self._cut_before(saved, number, document, facts, tenant=tenant, target=target, others=others)
         if same is not None and same[0].chunks:
             return same
         cut = self._write_chunks.cut(
-            kept, number, document, facts, tenant=tenant, target=target, first_ordinal=first_ordinal
+            saved, number, document, facts, tenant=tenant, target=target, first_ordinal=first_ordinal
         )
-        return cut, KnownVectors.between([kept], others, kept.parts[number])
+        return cut, KnownVectors.between([saved], others, saved.parts[number])
 
     def _cut_before(
         self,
-        kept: StoredRevision,
+        saved: StoredRevision,
         number: int,
         document: ParsedDocument,
         facts: Facts,
@@ -252,18 +254,18 @@ class CopyRevision:
 
         None where both are of one kind: then the tenant is reindexed so that its texts are cut again.
         """
-        sizes = chunking_in_force(tenant, kept.key.vault, target).sizes_for(document.content_type or "")
+        sizes = chunking_in_force(tenant, saved.key.vault, target).sizes_for(document.content_type or "")
         for other in others:
             if other.engine == target.engine or other.make[:-1] != target.make[:-1]:
                 continue
-            if self._revisions.chunk_sizes(kept.key, kept.revision, other.name) != sizes:
+            if self._revisions.chunk_sizes(saved.key, saved.revision, other.name) != sizes:
                 continue
-            pairs = kept.chunks(other.name, number, document.text)
+            pairs = saved.chunks(other.name, number, document.text)
             if pairs is None:
                 continue
             chunks = [chunk for chunk, _ in pairs]
             links = stored_links(document)
-            cut = Cut(kept, number, facts, target, tenant.part_of(target), chunks, sizes, links)
+            cut = Cut(saved, number, facts, target, tenant.part_of(target), chunks, sizes, links)
             return cut, {(target.space, chunk.passage): vector for chunk, vector in pairs}
         return None
 
@@ -292,9 +294,9 @@ class WrittenRevision:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A large revision that is parsed and kept; `sources` are where vectors for it may be."""
+    """A large revision that is parsed and saved; `sources` are where vectors for it may be."""
 
-    kept: StoredRevision
+    saved: StoredRevision
     detail: Detail
     tenant: Tenant
     checkpoint: Checkpoint
@@ -309,12 +311,12 @@ class Unfinished:
 class Stop(Enum):
     """Why a worker leaves a document that is not written whole."""
 
-    HANDED_OVER = auto()  # the time is over, a message goes on
+    HANDED_OVER = auto()  # the time is over, a message continues
     LOST = auto()  # the revision was superseded, or another worker holds its checkpoint
 
 
 class WriteParts:
-    """Goes on with large documents.
+    """Continues large documents.
 
     Whoever moves the checkpoint works on the document; one that finds it moved by another stops.  Writing a part twice
     does no harm: parts, chunks and their ids are the same every time.
@@ -342,7 +344,7 @@ class WriteParts:
     def find(
         self, head: Head, tenant: Tenant, delivery: Delivery, handed_over: Continuation | None, *, running: bool
     ) -> Unfinished | None:
-        """The revision that *head* has claimed, where it is begun and *delivery* is to go on with it.
+        """The revision that *head* has claimed, where it is begun and *delivery* is to continue it.
 
         That is where its lease is over, where it was at work itself, and where it was sent to hand the revision over
         and nobody has taken it since.
@@ -364,22 +366,22 @@ class WriteParts:
         if running and handed_over != here and not checkpoint.worker.startswith(f"{delivery.message_id}:"):
             return None
         detail = self._registry.detail(head.key, head.revision)
-        kept = self._revisions.open(head.key, head.revision)
-        if detail is None or kept is None:
+        saved = self._revisions.open(head.key, head.revision)
+        if detail is None or saved is None:
             return None
-        return Unfinished(kept, detail, tenant, checkpoint, self._known_vectors.sources(kept, head.live_revision))
+        return Unfinished(saved, detail, tenant, checkpoint, self._known_vectors.sources(saved, head.live_revision))
 
     def __call__(self, work: Unfinished, delivery: Delivery, deadline: Deadline) -> WrittenRevision | Stop:
-        """Write parts while there is time; what is left goes on by a message.
+        """Write parts while there is time; a message continues what is left.
 
         Raises:
             DocumentError: It took too many invocations, or there is no text in it.
-            DependencyError: A service failed; the same call goes on from the checkpoint.
+            DependencyError: A service failed; the same call continues from the checkpoint.
         """
         if deadline.remaining_s() < MIN_TIME_FOR_A_PART_S:
             return self._hand_over(work, work.checkpoint)
         taken = work.checkpoint.taken_by(f"{delivery.message_id}:{delivery.receives}", self._limits)
-        if not self._registry.advance(work.key, work.kept.revision, work.checkpoint, taken):
+        if not self._registry.advance(work.key, work.saved.revision, work.checkpoint, taken):
             return Stop.LOST
         at = taken
         slowest_s = 0.0
@@ -387,7 +389,7 @@ class WriteParts:
             if deadline.remaining_s() < MIN_TIME_FOR_A_PART_S + PACE * slowest_s:
                 return self._hand_over(work, at)
             lease_until_s = self._clock() + LEASE_S
-            if not self._registry.renew(work.key, work.kept.revision, delivery.message_id, lease_until_s):
+            if not self._registry.renew(work.key, work.saved.revision, delivery.message_id, lease_until_s):
                 return Stop.LOST
             started_s = time.monotonic()
             try:
@@ -395,9 +397,9 @@ class WriteParts:
             except DeadlineError:
                 return self._hand_over(work, at)
             except DependencyError:
-                self._registry.advance(work.key, work.kept.revision, at, at.not_counted())
+                self._registry.advance(work.key, work.saved.revision, at, at.not_counted())
                 raise
-            if not self._registry.advance(work.key, work.kept.revision, at, moved):
+            if not self._registry.advance(work.key, work.saved.revision, at, moved):
                 return Stop.LOST
             at = moved
             slowest_s = max(slowest_s, time.monotonic() - started_s)
@@ -405,13 +407,13 @@ class WriteParts:
 
     def _write(self, work: Unfinished, at: Checkpoint, deadline: Deadline) -> tuple[dict[str, int], int]:
         """Write the part at the checkpoint; its chunks by index, and those whose vectors were computed."""
-        document = work.kept.part(at.part)
+        document = work.saved.part(at.part)
         if document is None:
-            raise ObjectStoreError("the kept text is gone", service="object_store")
+            raise ObjectStoreError("the stored text is gone", service="object_store")
         targets = _targets(work, at)
         cuts = [
             self._write_chunks.cut(
-                work.kept,
+                work.saved,
                 at.part,
                 document,
                 work.detail.facts,
@@ -421,7 +423,7 @@ class WriteParts:
             )
             for target in targets
         ]
-        known = KnownVectors.between(work.sources, work.tenant.targets, work.kept.parts[at.part])
+        known = KnownVectors.between(work.sources, work.tenant.targets, work.saved.parts[at.part])
         vectors = self._write_chunks.vectors(cuts, known, deadline)
         written = {cut.target.name: self._write_chunks.write(cut, vectors, deadline) for cut in cuts}
         return written, cuts[0].unknown(known) if cuts else 0
@@ -433,14 +435,14 @@ class WriteParts:
             raise EmptyDocumentError("there is no text in this document")
         for target in targets:
             plan = chunking_in_force(work.tenant, work.key.vault, target)
-            sizes = plan.sizes_for(work.kept.content_type)
-            self._revisions.mark_whole(work.kept, target.name, at.chunks[target.name], sizes=sizes)
-        self._known_vectors.remember(work.kept)
+            sizes = plan.sizes_for(work.saved.content_type)
+            self._revisions.mark_whole(work.saved, target.name, at.chunks[target.name], sizes=sizes)
+        self._known_vectors.remember(work.saved)
         count = at.chunks.get(work.tenant.active.name, max(at.chunks.values()))
         return WrittenRevision(replace(work.detail, chunk_count=count, embedded=at.embedded), work.tenant, targets)
 
     def _hand_over(self, work: Unfinished, at: Checkpoint) -> Stop:
-        self._queue.go_on(Continuation(work.key.s3_key, work.kept.revision, at.part, at.hop))
+        self._queue.go_on(Continuation(work.key.s3_key, work.saved.revision, at.part, at.hop))
         return Stop.HANDED_OVER
 
 

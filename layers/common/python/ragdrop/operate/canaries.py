@@ -129,11 +129,11 @@ class Canaries:
         else:
             run = CanaryRun(vault, outcomes, self._clock(), self._measured_with(tenant, vault))
         self._registry.put_canary_run(tenant.name, run)
-        told = {"tenant": tenant.name, "vault": vault, "questions": len(questions), "answered": run.answered}
+        extra = {"tenant": tenant.name, "vault": vault, "questions": len(questions), "answered": run.answered}
         if run.dropped:
-            logger.warning("golden questions are not answered any more", extra=told | {"dropped": len(run.dropped)})
+            logger.warning("golden questions are not answered any more", extra=extra | {"dropped": len(run.dropped)})
         else:
-            logger.info("golden questions were asked", extra=told | {"code": run.not_measured})
+            logger.info("golden questions were asked", extra=extra | {"code": run.not_measured})
         return run
 
     def _measured_with(self, tenant: Tenant, vault: str) -> Mapping[str, str]:
@@ -149,7 +149,7 @@ class Canaries:
 def _guarded(tenant: Tenant | None) -> list[str]:
     """The vaults that have golden questions, by name."""
     settings = tenant.settings if tenant is not None else {}
-    return sorted(vault for vault, held in settings.items() if vault and held.values.get("golden_questions"))
+    return sorted(vault for vault, each in settings.items() if vault and each.values.get("golden_questions"))
 
 
 def _measured_at_s(run: CanaryRun | None) -> float:

@@ -121,10 +121,10 @@ class Diagnose:
         return embedding_verdict(len(vectors[0]), norms, took_ms, self.space.dimension)
 
     def _chat(self, deadline: Deadline) -> Verdict:
-        held = self.chat_models.models(deadline)
-        if held is None:
+        listed = self.chat_models.models(deadline)
+        if listed is None:
             return Verdict("ok", "it answers, and does not say which models it has")
-        have = held | {name.removesuffix(":latest") for name in held}
+        have = listed | {name.removesuffix(":latest") for name in listed}
         missing = [name for name in self.models if name not in have]
         if missing:
             fix = "install it there, or set CHAT_MODELS to one that it lists"

@@ -22,7 +22,7 @@ from ragdrop.resilience.breakers import Breakers
 
 SHALLOW_S = 2.0
 DEEP_S = 5.0
-HELD_S = 2.0  # a shallow look is shown to others for so long: whoever has no key must not be able to make load
+CACHED_S = 2.0  # a shallow look is shown to others for so long: whoever has no key must not be able to make load
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +69,17 @@ class CheckHealth:
         self._stopwatch = stopwatch
         self._pool = ThreadPoolExecutor(2 * len(DEPENDENCIES), thread_name_prefix="health")
         self._locks: defaultdict[str | None, Lock] = defaultdict(Lock)
-        self._held: dict[str | None, tuple[float, Health]] = {}
+        self._cached: dict[str | None, tuple[float, Health]] = {}
 
     def __call__(self, *, tenant: str | None = None, deep: bool = False) -> Health:
         """How all dependencies are, for *tenant* if there is one; a shallow look may be two seconds old."""
         if deep:
             return self._look(tenant, deep=True, limit_s=DEEP_S)
         with self._locks[tenant]:  # who comes while another looks sees what that one found
-            looked_at_s, found = self._held.get(tenant, (float("-inf"), None))
-            if found is None or self._stopwatch() >= looked_at_s + HELD_S:
+            looked_at_s, found = self._cached.get(tenant, (float("-inf"), None))
+            if found is None or self._stopwatch() >= looked_at_s + CACHED_S:
                 found = self._look(tenant, deep=False, limit_s=SHALLOW_S)
-                self._held[tenant] = (self._stopwatch(), found)
+                self._cached[tenant] = (self._stopwatch(), found)
             return found
 
     def _look(self, tenant: str | None, *, deep: bool, limit_s: float) -> Health:
@@ -212,17 +212,17 @@ def index_probe(index: ChunkIndex, registry: Registry) -> Probe:
     def searchable(tenant: Tenant, look: Look) -> ProbeResult:
         if damaged := index.damaged(tenant.index):
             index.count(tenant.index, look.deadline)  # raises where no part of it can be read
-            told = f"segments {', '.join(damaged)} could not be read; the sweep writes again what they held"
-            return ProbeResult("degraded", told)
+            detail = f"segments {', '.join(damaged)} could not be read; the sweep writes again what they held"
+            return ProbeResult("degraded", detail)
         if index.drops_superseded(tenant.index) and not look.deep:
             return ProbeResult()  # a count would have to fetch what no question needs yet
-        held = index.count(tenant.index, look.deadline)
-        if held == 0:
+        chunks = index.count(tenant.index, look.deadline)
+        if chunks == 0:
             return ProbeResult(
                 "unavailable", f"it holds none of the {tenant.documents} documents; the sweep rebuilds it"
             )
-        if held < tenant.chunks:  # superseded chunks come on top
-            lost = f"it holds {held} of at least {tenant.chunks} chunks; the sweep rebuilds it"
+        if chunks < tenant.chunks:  # superseded chunks come on top
+            lost = f"it holds {chunks} of at least {tenant.chunks} chunks; the sweep rebuilds it"
             return ProbeResult("degraded", lost)
         return ProbeResult()
 
@@ -273,15 +273,15 @@ def chat_probe(models: ModelList, chat: ChatModel, names: Sequence[str]) -> Prob
     return probe
 
 
-def _listed(held: frozenset[str] | None, wanted: Sequence[str]) -> ProbeResult:
+def _listed(listed: frozenset[str] | None, names: Sequence[str]) -> ProbeResult:
     """Ollama lists `mistral:latest` for what is asked for as `mistral`."""
-    if held is None:
+    if listed is None:
         return ProbeResult(detail="it answers, and does not say which models it has")
-    have = held | {name.removesuffix(":latest") for name in held}
-    missing = [name for name in wanted if name not in have]
+    have = listed | {name.removesuffix(":latest") for name in listed}
+    missing = [name for name in names if name not in have]
     if not missing:
         return ProbeResult()
     return ProbeResult(
-        "unavailable" if len(missing) == len(wanted) else "degraded",
+        "unavailable" if len(missing) == len(names) else "degraded",
         f"it answers, and does not list {', '.join(missing)}",
     )

@@ -40,7 +40,7 @@ class RemoveOrphans:
         """Remove the chunks of revisions that are neither live nor pending, and old enough.
 
         Raises:
-            DependencyError: The index or the registry failed, or the time was over; the next sweep goes on.
+            DependencyError: The index or the registry failed, or the time was over; the next sweep continues.
         """
         revisions = chunks = 0
         for target in tenant.targets:
@@ -76,7 +76,7 @@ class RemoveOrphans:
         )
 
 
-MAX_LOOKED_AT = 1_000  # documents whose heads are read in one run; the next one goes on behind them
+MAX_LOOKED_AT = 1_000  # documents whose heads are read in one run; the next one continues behind them
 STOP_S = 20.0  # with less time left a run ends
 
 
@@ -90,7 +90,7 @@ class RemovedDerived:
 
 
 class RemoveDerived:
-    """Goes through what is kept of a tenant's documents, in the order of their digests, some at a time."""
+    """Goes through what is stored of a tenant's documents, in the order of their digests, some at a time."""
 
     def __init__(
         self,
@@ -128,26 +128,26 @@ class RemoveDerived:
             if looked_at >= self._max_looked_at or deadline.remaining_s() < STOP_S:
                 return RemovedDerived(revisions, objects, last)
             last = prefix
-            kept = _revisions(prefix, found)
+            stored = _revisions(prefix, found)
             now_s = self._clock()
-            if not any(now_s - each.written_at_s >= self._age_s for each in kept):
+            if not any(now_s - each.written_at_s >= self._age_s for each in stored):
                 continue
             looked_at += 1
-            for each in self._expired(prefix, kept, now_s):
+            for each in self._expired(prefix, stored, now_s):
                 revisions += 1
                 objects += each.objects if dry_run else self._state.delete_prefix(f"{prefix}{each.revision:016d}/")
         return RemovedDerived(revisions, objects, "")
 
-    def _expired(self, prefix: str, kept: list[DerivedRevision], now_s: float) -> list[DerivedRevision]:
+    def _expired(self, prefix: str, stored: list[DerivedRevision], now_s: float) -> list[DerivedRevision]:
         """What expired of one document; nothing where nobody noted whose it is."""
-        owners = (self._revisions.owner(f"{prefix}{each.revision:016d}/") for each in reversed(kept))
+        owners = (self._revisions.owner(f"{prefix}{each.revision:016d}/") for each in reversed(stored))
         key = next((owner for owner in owners if owner is not None), None)
         if key is None:
             return []
         head = self._registry.head(key)
         if head is None and self._documents.versions(key.s3_key):
-            return []  # the registry lost the document, not the bucket: its vectors are wanted when it comes again
-        return expired(kept, head, now_s=now_s, age_s=self._age_s)
+            return []  # the registry lost the document, not the bucket: its vectors are needed when it comes again
+        return expired(stored, head, now_s=now_s, age_s=self._age_s)
 
 
 def _document_of(name: str) -> str:
@@ -194,7 +194,9 @@ class DerivedRevision:
     objects: int = 0
 
 
-def expired(kept: Sequence[DerivedRevision], head: Head | None, *, now_s: float, age_s: float) -> list[DerivedRevision]:
+def expired(
+    stored: Sequence[DerivedRevision], head: Head | None, *, now_s: float, age_s: float
+) -> list[DerivedRevision]:
     """The revisions of one document that stopped answering at least *age_s* seconds ago.
 
     The live and the pending one never are.  One that was replaced stopped when the next whole one was written, the last
@@ -205,12 +207,12 @@ def expired(kept: Sequence[DerivedRevision], head: Head | None, *, now_s: float,
     []
     """
     found = []
-    for each in kept:
+    for each in stored:
         if head is not None and each.revision == head.live_revision:
             continue
         if head is not None and each.revision == head.revision and head.status in {Status.PENDING, Status.STAGED}:
             continue
-        later = [other.written_at_s for other in kept if other.whole and other.revision > each.revision]
+        later = [other.written_at_s for other in stored if other.whole and other.revision > each.revision]
         replaced = later and (head is None or head.live_revision is None or each.revision < head.live_revision)
         changed_at_s = seconds_of(head.updated_at) if head is not None else 0.0
         stopped_at_s = min(later) if replaced else max(each.written_at_s, changed_at_s)

@@ -34,10 +34,10 @@ from ragdrop.resilience.stages import before_reply
 
 logger = logging.getLogger(__name__)
 
-TOLD = tuple(each.name for each in fields(QueryReport) if each.name != "failure")
+LOGGED = tuple(each.name for each in fields(QueryReport) if each.name != "failure")
 KEY_BYTES = 32
-KEYS_HELD = 1_000  # tenants
-KEY_HELD_S = 86_400.0
+KEYS_CACHED = 1_000  # tenants
+KEY_CACHED_S = 86_400.0
 KEY_RETRY_S = 60.0  # how long a key of the environment's own stands in where the store did not answer
 
 
@@ -73,13 +73,13 @@ class ObserveQueries:
         self._store = store
         self._clock = clock
         self._own_key = secrets.token_bytes(KEY_BYTES)
-        self._keys: BoundedCache[str, bytes] = BoundedCache(size=KEYS_HELD, ttl_s=KEY_HELD_S)
+        self._keys: BoundedCache[str, bytes] = BoundedCache(size=KEYS_CACHED, ttl_s=KEY_CACHED_S)
         self._no_key_until_s = 0.0
 
     def __call__(self, report: QueryReport, text: str) -> None:
-        """*report* is of the question *text*, of which only a keyed digest is kept."""
+        """*report* is of the question *text*, of which only a keyed digest is logged."""
         failure = report.failure
-        told = {name: getattr(report, name) for name in TOLD} | {
+        extra = {name: getattr(report, name) for name in LOGGED} | {
             "request_id": REQUEST_ID.get(),
             "query_hash": query_hash(text, self._key(report.tenant)),
             "fallback": report.fallback,
@@ -87,7 +87,7 @@ class ObserveQueries:
             "error_component": failure and failure.component,
             "error_stage": failure and failure.stage,
         }
-        logger.info("a query was answered" if failure is None else "a query failed", extra=told)
+        logger.info("a query was answered" if failure is None else "a query failed", extra=extra)
         self._metrics.put(metrics_of(report))
         self.counter.note(report)
 
@@ -109,9 +109,9 @@ class ObserveQueries:
 
     def _key(self, tenant: str) -> bytes:
         now_s = self._clock()
-        held = self._keys.get(tenant, now_s=now_s)
-        if held is not None:
-            return held
+        cached = self._keys.get(tenant, now_s=now_s)
+        if cached is not None:
+            return cached
         if now_s < self._no_key_until_s:
             return self._own_key
         try:

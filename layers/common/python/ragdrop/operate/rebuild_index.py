@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 PAGE = 100  # heads of one listing, and ranges of one read
 CHUNKS_AT_ONCE = 1_000  # of one write
-RESERVE_S = 10.0  # with less time left the next run goes on
+RESERVE_S = 10.0  # with less time left the next run continues
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,17 +157,17 @@ class ReadContent:
 
     def _pieces(self, head: Head, tenant: Tenant, *, whole: bool) -> Pieces:
         revision = head.live_revision or 0
-        kept = self._revisions.open(head.key, revision)
+        stored_revision = self._revisions.open(head.key, revision)
         detail = self._registry.detail(head.key, revision)
-        if kept is None or detail is None:
+        if stored_revision is None or detail is None:
             return iter(())
-        pieces = _of_revision(kept, detail, tenant.active.name)
+        pieces = _of_revision(stored_revision, detail, tenant.active.name)
         return iter(list(pieces)) if whole else pieces
 
 
-def _of_revision(kept: StoredRevision, detail: Detail, index: str) -> Pieces:
+def _of_revision(stored_revision: StoredRevision, detail: Detail, index: str) -> Pieces:
     """The chunks of one revision as they are written to an index."""
-    chunks = kept.indexed(index, detail.facts)
+    chunks = stored_revision.indexed(index, detail.facts)
     while piece := list(islice(chunks, CHUNKS_A_PIECE)):
         yield piece
 

@@ -73,19 +73,19 @@ class Reindex:
         self._copy_revision = copy_revision
 
     def run(
-        self, name: str, wanted: ActiveIndex, progress: Progress = _silent, *, anew: bool = False
+        self, name: str, requested: ActiveIndex, progress: Progress = _silent, *, again: bool = False
     ) -> ReindexReport | None:
-        """Bring *name* to an index with the space and chunking of *wanted*; None where it is there already.
+        """Bring *name* to an index with the space and chunking of *requested*; None where it is there already.
 
-        One that was cut off goes on where it was.  *progress* is told documents done and their total.  *anew* builds
+        One that was cut off continues where it was.  *progress* takes documents done and their total.  *again* builds
         also where it is there already: documents cut by older settings files then come along.
 
         Raises:
             InvalidParamsError: No such tenant.
             ConflictError: Another reindex is under way, or the index before the last switch is not dropped yet.
-            DatabaseError: The copy is not whole; the old index goes on answering.
+            DatabaseError: The copy is not whole; the old index continues to answer.
         """
-        tenant = self.begin(name, wanted, anew=anew)
+        tenant = self.begin(name, requested, again=again)
         if tenant is None:
             return None
         if tenant.building is None:
@@ -100,33 +100,33 @@ class Reindex:
         self._move(self._tenant(name), active=tenant.building, building=None, previous=tenant.active)
         return ReindexReport(name, tenant.active.name, tenant.building.name, documents, chunks, copied)
 
-    def begin(self, name: str, wanted: ActiveIndex, *, anew: bool = False) -> Tenant | None:
+    def begin(self, name: str, requested: ActiveIndex, *, again: bool = False) -> Tenant | None:
         """Name the new index in the tenant's item: from here on ingest writes to both."""
         tenant = self._tenant(name)
         if tenant.building is not None:
-            if tenant.building.make == wanted.make:
+            if tenant.building.make == requested.make:
                 return tenant
             raise ConflictError(
                 f"a reindex of {name!r} to {tenant.building.name!r} is under way: let it end, or abort it", tenant=name
             )
-        if tenant.active.make == wanted.make and not anew:
+        if tenant.active.make == requested.make and not again:
             return None
         if tenant.previous is not None:
             raise ConflictError(
                 f"{name!r} still keeps {tenant.previous.name!r}, which answered before: drop it, or roll back to it",
                 tenant=name,
             )
-        fresh = index_name(wanted.space, wanted.engine, build=tenant.moves + 2)
+        fresh = index_name(requested.space, requested.engine, build=tenant.moves + 2)
         self._move(
             tenant,
             active=tenant.active,
-            building=replace(wanted, name=fresh, routes=tenant.active.routes),
+            building=replace(requested, name=fresh, routes=tenant.active.routes),
             previous=None,
         )
         return self._tenant(name)
 
     def rollback(self, name: str) -> Tenant:
-        """Let the index before the last switch answer again; the other is kept up to date until it is dropped.
+        """Let the index before the last switch answer again; the other is stored up to date until it is dropped.
 
         Raises:
             ConflictError: There is none.
@@ -190,7 +190,7 @@ class Reindex:
         deadline = Deadline.after(STEP_S)
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="reindex") as pool:
             missing = [each for each in pool.map(lambda head: self._missing(head, building), heads) if each is not None]
-        found = [(kept, detail.facts) for _, kept, detail in missing if kept is not None and detail is not None]
+        found = [(stored, detail.facts) for _, stored, detail in missing if stored is not None and detail is not None]
         written = self._copy_revision.several(found, tenant=tenant, target=building, deadline=deadline)
         for head, _, _ in missing:
             key, revision = head.key, head.live_revision or 0
@@ -198,7 +198,7 @@ class Reindex:
                 now = self._registry.head(key)
                 if now is not None and now.live_revision == revision:
                     raise DatabaseError(
-                        f"the parsed text of {key.vault_path!r} is not kept: put the object again",
+                        f"the parsed text of {key.vault_path!r} is not stored: put the object again",
                         service="object_store",
                     )
                 continue  # it was replaced or deleted while we looked
@@ -209,7 +209,7 @@ class Reindex:
         return len(missing)
 
     def _missing(self, head: Head, building: ActiveIndex) -> tuple[Head, StoredRevision | None, Detail | None] | None:
-        """A document that the new index does not have yet, with what is kept of it."""
+        """A document that the new index does not have yet, with what is stored of it."""
         key, revision = head.key, head.live_revision or 0
         if self._revisions.chunk_count(key, revision, building.name) is not None:
             return None
@@ -241,8 +241,8 @@ class Reindex:
         head = self._registry.head(key)
         if head is None or head.live_revision is None:
             return
-        kept = self._revisions.open(key, head.live_revision)
-        chunks = kept.chunks(building.name, 0) if kept else None
+        stored = self._revisions.open(key, head.live_revision)
+        chunks = stored.chunks(building.name, 0) if stored else None
         if not chunks or not any(chunks[0][1]):
             return
         question = CandidateQuery(None, chunks[0][1], Filters(vaults=(key.vault,)), 10)

@@ -41,7 +41,7 @@ class RestoreReport:
     """What a tenant has after its restore.
 
     `failed` counts documents by code; `deleted` those that the bucket keeps under a delete marker; `embedded` chunks
-    whose vectors were computed, `reused` those whose vectors were kept.
+    whose vectors were computed, `reused` those whose vectors were stored.
     """
 
     tenant: str
@@ -57,7 +57,7 @@ class RestoreReport:
 
 @dataclass(frozen=True, kw_only=True)
 class Restore:
-    """Restores tenants.  Cut off, the same call goes on; with nothing lost it changes nothing."""
+    """Restores tenants.  Cut off, the same call continues; with nothing lost it changes nothing."""
 
     documents: ObjectStore
     state: ObjectStore
@@ -83,7 +83,7 @@ class Restore:
         Raises:
             InvalidParamsError: The bucket has no document of such a tenant.
             ConflictError: The tenant is disabled, or the registry has many documents that the bucket has not.
-            DependencyError: A service failed; the same call goes on.
+            DependencyError: A service failed; the same call continues.
         """
         if next(iter(self.documents.entries(f"{name}/")), None) is None:
             raise InvalidParamsError(f"the bucket has no documents of a tenant {name!r}", field="tenant", value=name)
@@ -116,7 +116,7 @@ class Restore:
         return True
 
     def _last_build(self, name: str) -> int:
-        """The last build of the tenant's index that the state bucket has: kept vectors are under its name."""
+        """The last build of the tenant's index that the state bucket has: stored vectors are under its name."""
         base = index_name(self.seed.space, self.seed.engine, build=0)[:-1]
         builds = (each.removeprefix(base) for each in names_under(self.state, f"index/{name}/"))
         return max((int(build) for build in builds if build.isdecimal()), default=1)
@@ -127,13 +127,13 @@ class Restore:
         Returns whether anything differed.
         """
         sweep = replace(self.sweep, min_age_s=0.0)
-        before, told, quiet_s, asked = 0, 0, 0.0, False
+        before, reported, quiet_s, asked = 0, 0, 0.0, False
         while True:
             now = sweep.differences(name)
             left = sum(now.found.values()) + now.recent
-            for done in range(told + 1, now.objects - left + 1):
+            for done in range(reported + 1, now.objects - left + 1):
                 progress(done, now.objects)
-            told = max(told, now.objects - left)
+            reported = max(reported, now.objects - left)
             if not left:
                 return asked
             stalled = left == before

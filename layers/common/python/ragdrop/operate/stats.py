@@ -167,7 +167,7 @@ class Statistics:
     Latencies are in milliseconds, percentiles interpolated within fixed buckets; rates are shares of all queries in
     [0, 1]; `cost` is in the currency of the price table;
     `answers` counts those of a chat model.  What cannot be known is None: rates and latencies without a
-    query, tokens that no endpoint told, a cost without a price.
+    query, tokens that no endpoint counted, a cost without a price.
     """
 
     total_queries: int
@@ -189,7 +189,7 @@ class Statistics:
 
     @property
     def errors_by_code(self) -> dict[str, int]:
-        """How often each code was told, those that the caller could fix too; the most frequent first."""
+        """How often each code was returned, those that the caller could fix too; the most frequent first."""
         counts: dict[str, int] = {}
         for error in self.errors:
             counts[error.code] = counts.get(error.code, 0) + error.count

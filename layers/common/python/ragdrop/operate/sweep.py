@@ -29,7 +29,7 @@ GONE_WINDOW_S = 86_400
 
 
 class Disagreement(StrEnum):
-    """Why a key is to be looked at again."""
+    """Why a key is to be rechecked."""
 
     NEW = "new"  # the bucket has it, the registry does not
     CHANGED = "changed"  # the registry knows another version of it
@@ -59,10 +59,10 @@ def finding(place: ComparedDocument) -> Disagreement | None:
     'new'
     """
     head = place.head
-    buried = head is None or head.status is Status.DELETED
+    is_deleted = head is None or head.status is Status.DELETED
     if place.version_id is None:
-        return None if buried else Disagreement.GONE
-    if head is None or buried:
+        return None if is_deleted else Disagreement.GONE
+    if head is None or is_deleted:
         return Disagreement.NEW
     if (head.version_id, head.sidecar_version_id) != (place.version_id, place.sidecar_version_id):
         return Disagreement.CHANGED
@@ -149,7 +149,7 @@ SHOWN = 20  # names of each finding
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A vault of which so much is gone that nobody is told: `known` documents, `gone` of them within 24 hours."""
+    """A vault of which too much is gone to act on it: `known` documents, `gone` of them within 24 hours."""
 
     vault: str
     gone: int
@@ -206,14 +206,14 @@ class SweepReport:
 
 logger = logging.getLogger(__name__)
 
-STOP_S = 30.0  # with less time left the sweep ends, and the next one goes on
+STOP_S = 30.0  # with less time left the sweep ends, and the next one continues
 PAGE = 1_000
 COUNT_PAUSE_S = 60.0  # counters are left alone while documents changed so lately: their own counting may be under way
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """Sweeps one tenant; what was cut off goes on behind the last vault that was done."""
+    """Sweeps one tenant; what was cut off continues behind the last vault that was done."""
 
     documents: ObjectStore
     registry: Registry
@@ -244,7 +244,7 @@ class Sweep:
 
         Raises:
             InvalidParamsError: There is no such tenant.
-            DependencyError: A service failed; the next sweep goes on where this one was.
+            DependencyError: A service failed; the next sweep continues where this one was.
         """
         tenant = self.registry.tenant(name)
         if tenant is None:
@@ -294,7 +294,7 @@ class Sweep:
     ) -> bool:
         """Sweep one vault; False where the time was over before its end."""
         now_s = self.clock()
-        wanted: list[str] = []
+        changed: list[str] = []
         gone: list[str] = []
         known = documents = chunks = 0
         last = notes.last
@@ -311,12 +311,12 @@ class Sweep:
             kind = self._judge(place, now_s, report)
             if kind is None:
                 continue
-            (gone if kind is Disagreement.GONE else wanted).append(place.path)
+            (gone if kind is Disagreement.GONE else changed).append(place.path)
             report.note(kind, place.path)
-            if len(wanted) >= PAGE:
-                self._send(wanted, report)
-        self._send(wanted, report)
-        self._tell_gone(vault, gone, known, notes, report, allow_mass_delete=allow_mass_delete)
+            if len(changed) >= PAGE:
+                self._send(changed, report)
+        self._send(changed, report)
+        self._send_gone(vault, gone, known, notes, report, allow_mass_delete=allow_mass_delete)
         notes.last = last
         notes.documents += documents
         notes.chunks += chunks
@@ -344,10 +344,10 @@ class Sweep:
     def _is_recent(self, place: ComparedDocument, now_s: float) -> bool:
         return is_recent(place, now_s=now_s, min_age_s=self.min_age_s)
 
-    def _tell_gone(
+    def _send_gone(
         self, vault: str, gone: list[str], known: int, notes: Notes, report: SweepReport, *, allow_mass_delete: bool
     ) -> None:
-        """Send what is gone, unless it is so much that a wrong listing is likelier."""
+        """Send what is gone, unless a wrong listing is likelier."""
         now_s = self.clock()
         noted = gone_lately(notes.gone.get(vault, {}), now_s)
         lately = noted | dict.fromkeys(gone, now_s)
@@ -405,7 +405,7 @@ class Sweep:
         """The tenant's heads behind the last vault that was done; the deleted are in no list and do not matter."""
         cursor = notes.cursor
         while True:
-            notes.cursor = cursor  # a sweep that goes on reads this page again
+            notes.cursor = cursor  # a sweep that continues reads this page again
             page = self.registry.page(tenant, vault=None, prefix="", status=None, cursor=cursor, limit=PAGE)
             yield from (head for head in page.heads if head.key.vault_path >= first)
             cursor = page.cursor
@@ -438,10 +438,10 @@ class Notes:
     """How far the sweep of one tenant is.
 
     `after` is the last vault that was done, None at the start of a round; `last` the last path that the bucket listed
-    up to there, `cursor` the registry's page that goes on behind it.  `documents`, `chunks`, `vaults` and
+    up to there, `cursor` the registry's page that continues behind it.  `documents`, `chunks`, `vaults` and
     `changed_at_s` were counted so far in this round, `generation` is the tenant's at its start.  `gone` names the
     documents found gone in the last 24 hours: by vault, when (seconds since 1970) by path.  `derived_after` is
-    where the next round goes on with what is derived.
+    where the next round continues with what is derived.
     """
 
     after: str | None = None
@@ -466,11 +466,11 @@ class SweepNotes:
         """The notes of a tenant; empty ones where there are none, or none that can be read."""
         body = self._state.get(_name(tenant))
         try:
-            kept = json.loads(body or b"{}")
+            stored = json.loads(body or b"{}")
         except ValueError:
             return Notes()
         known = {each.name for each in fields(Notes)}
-        return Notes(**{name: value for name, value in kept.items() if name in known})
+        return Notes(**{name: value for name, value in stored.items() if name in known})
 
     def write(self, tenant: str, notes: Notes) -> None:
         """Keep the notes of a tenant."""

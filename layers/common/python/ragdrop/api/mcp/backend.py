@@ -96,7 +96,7 @@ def protocol_error(error: RagdropError) -> MCPError:
 
 
 def invalid(error: ValidationError) -> InvalidParamsError:
-    """The first thing that is wrong with a tool's arguments, told as the API would."""
+    """The first thing that is wrong with a tool's arguments, in the API's form."""
     first = error.errors(include_url=False)[0]
     field = ".".join(str(part) for part in first["loc"]) or "arguments"
     value = first.get("input")

@@ -54,7 +54,7 @@ def mcp_router(app: "App", caller: Authenticate) -> APIRouter:
 
 
 class _Exchange(Response):
-    """One message of a client and its answer: nothing of it is kept."""
+    """One message of a client and its answer: nothing of it is stored."""
 
     def __init__(self, server: Any, who: Caller, note_error: Callable[[RagdropError], None]) -> None:
         super().__init__()

@@ -63,7 +63,7 @@ class McpCaller:
 
 
 def build(caller_of: Callable[[Context], McpCaller]) -> Server[Any]:
-    """The server; *caller_of* tells on whose behalf a request is served."""
+    """The server; *caller_of* says on whose behalf a request is served."""
 
     async def list_tools(_context: Context, _params: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=[tool.listed() for tool in TOOLS.values()])
@@ -81,13 +81,13 @@ def build(caller_of: Callable[[Context], McpCaller]) -> Server[Any]:
 
     async def list_resources(context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
         cursor = params.cursor if params else None
-        return await _told(in_thread(partial(document_resources, caller_of(context).client, cursor)))
+        return await _with_protocol_errors(in_thread(partial(document_resources, caller_of(context).client, cursor)))
 
     async def list_templates(_context: Context, _params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
         return resource_templates()
 
     async def read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-        return await _told(in_thread(partial(document_text, caller_of(context).client, params.uri)))
+        return await _with_protocol_errors(in_thread(partial(document_text, caller_of(context).client, params.uri)))
 
     async def list_prompts(_context: Context, _params: PaginatedRequestParams | None) -> ListPromptsResult:
         return ListPromptsResult(prompts=[PROMPT])
@@ -123,7 +123,7 @@ async def _name_wrong_params(ctx: Context, call_next: CallNext) -> HandlerResult
         raise MCPError(INVALID_PARAMS, f"{ctx.method}: {wrong_params(exc)}") from exc
 
 
-async def _told(work: Awaitable[T]) -> T:
+async def _with_protocol_errors(work: Awaitable[T]) -> T:
     """The result of *work*; an error of ragdrop's leaves as one of the protocol's."""
     try:
         return await work
@@ -134,7 +134,7 @@ async def _told(work: Awaitable[T]) -> T:
 def serve(client: Backend, wait_s: float) -> None:
     """Serve until standard input ends; the tools work through *client*.
 
-    An indexing waits up to *wait_s* seconds, tells how far it is, and ends when the client cancels it.
+    An indexing waits up to *wait_s* seconds, reports how far it is, and ends when the client cancels it.
     """
     server = build(lambda _context: McpCaller(client, wait_s))
 

@@ -104,7 +104,7 @@ class Metadata(Arguments):
 
 
 class RagContextIndex(Arguments):
-    """A document to be kept."""
+    """A document to be stored."""
 
     content: str = Field(
         min_length=1, max_length=MAX_CONTENT_CHARACTERS, description="The text, Markdown or plain, kept as it is."

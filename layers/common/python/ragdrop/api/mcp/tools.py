@@ -129,9 +129,9 @@ def answer_text(result: Answered) -> str:
     lines = [notes[marker] for marker in sorted(notes)]
     if not lines and not result.abstained:
         lines = [f"- {source.vault}/{source.path}" for source in result.sources]
-    told = f"{result.answer}\n\nSources:\n" + "\n".join(lines) if lines else result.answer
-    told += _closest(result.nearest) if result.abstained else ""
-    return _with_warnings(told, result.warnings)
+    text = f"{result.answer}\n\nSources:\n" + "\n".join(lines) if lines else result.answer
+    text += _closest(result.nearest) if result.abstained else ""
+    return _with_warnings(text, result.warnings)
 
 
 def passages_text(result: Passages) -> str:
@@ -163,7 +163,7 @@ MEDIA_TYPES = {"documentation": "text/markdown", "decision": "text/markdown"}
 MAX_TRIES_WITHOUT_A_RECORD = 5
 
 Progress = Callable[[float, str], Awaitable[None]]
-"""Tells how far it is: a number that rises, and words."""
+"""Reports how far it is: a number that rises, and words."""
 
 T = TypeVar("T")
 
@@ -435,7 +435,7 @@ def schema_of(model: type[BaseModel], *, mode: Literal["validation", "serializat
     schema = model.model_json_schema(mode=mode)
     definitions = schema.pop("$defs", {})
     found = _whole(schema, definitions)
-    found.pop("description", None)  # the model's docstring; a tool has a description of its own
+    found.pop("description", None)  # the model's docstring; a tool has another description
     return found
 
 

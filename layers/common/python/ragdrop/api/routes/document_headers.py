@@ -84,16 +84,16 @@ def fingerprint_of(request: Request, body: bytes) -> str:
 
 @dataclass(frozen=True)
 class DocumentWrite:
-    """A request that writes: who sent it, and the key by which its reply is kept, if it has one."""
+    """A request that writes: who sent it, and the key by which its reply is stored, if it has one."""
 
     request: Request
     response: Response
     who: Caller
-    kept: Callable[[], WriteOnce]
+    write_once: Callable[[], WriteOnce]
     key: str | None
 
     def once(self, work: Callable[[], Shape], shape: type[Shape], body: bytes = b"") -> Shape:
-        """The reply of *work*; the one that was kept, if it was done before: `Idempotent-Replay` says so.
+        """The reply of *work*; the stored one, if it was done before: `Idempotent-Replay` says so.
 
         Raises:
             ConflictError: The key came with another request, or this one is under way.
@@ -101,10 +101,10 @@ class DocumentWrite:
         if self.key is None:
             return work()
         fingerprint = fingerprint_of(self.request, body)
-        kept, replayed = self.kept()(self.who, self.key, fingerprint, lambda: work().model_dump(mode="json"))
+        reply, replayed = self.write_once()(self.who, self.key, fingerprint, lambda: work().model_dump(mode="json"))
         if replayed:
             self.response.headers["idempotent-replay"] = "true"
-        return shape.model_validate({**kept, "request_id": self.request.state.request_id})
+        return shape.model_validate({**reply, "request_id": self.request.state.request_id})
 
 
 HEADER = "x-amz-meta-"
@@ -115,7 +115,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 def object_metadata(headers: Mapping[str, str], given: str | None) -> dict[str, str]:
     """The metadata of both; *given* is a JSON object and wins.
 
-    Lists and objects in it (`tags`, `attributes`) are kept as JSON text, which ingest reads.
+    Lists and objects in it (`tags`, `attributes`) are stored as JSON text, which ingest reads.
 
     Raises:
         InvalidParamsError: *given* is no JSON object of plain names, or S3 would not take so much.

@@ -110,12 +110,12 @@ class ReadParameters(BaseModel):
 
     @property
     def wants_text(self) -> bool:
-        """Whether the text is wanted, not the record."""
+        """Whether the text is requested, not the record."""
         return bool(self.content) or self.span is not None
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """Start and end of the text that is wanted, in code points."""
+        """Start and end of the requested text, in code points."""
         start, end = map(int, self.span.split("-")) if self.span else (0, MAX_CONTENT_CHARACTERS)
         return start, min(end, start + MAX_CONTENT_CHARACTERS)
 
@@ -208,12 +208,12 @@ def _add_writing(
         request = write.request
         _only(request, {"metadata"})
         key = DocumentKey.checked(write.who.tenant, vault, path)
-        kept = object_metadata(request.headers, metadata)
+        stated = object_metadata(request.headers, metadata)
         media_type = media_type_of(request.headers.get("content-type"), path)
         only_if = precondition(if_match, if_none_match)
 
         def put() -> Accepted:
-            stored = keep().put(write.who, key, body, media_type=media_type, metadata=kept, only_if=only_if)
+            stored = keep().put(write.who, key, body, media_type=media_type, metadata=stated, only_if=only_if)
             write.response.headers["etag"] = f'"{stored.etag}"'
             return accepted(request, key, stored.version_id, Status.PENDING)
 

@@ -38,7 +38,7 @@ MEDIA_TYPES: Mapping[str, str] = {
     ".svg": "image/svg+xml",
 }
 FOR_GOOD = "public, max-age=31536000, immutable"
-ASK_AGAIN = "no-cache"  # kept, but asked for again with its ETag
+ASK_AGAIN = "no-cache"  # cached, but asked for again with its ETag
 FIXED_HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -50,7 +50,7 @@ _LOCAL = re.compile(r'((?:href|src)=")app/')
 
 
 def content_security_policy(upload_origin: str) -> str:
-    """The policy of the page: files and requests of its own origin, and uploads to the bucket.
+    """The policy of the page: files and requests of the page's origin, and uploads to the bucket.
 
     >>> "connect-src 'self' https://bucket.example;" in content_security_policy("https://bucket.example")
     True
@@ -139,12 +139,14 @@ def page_router(upload_url: Callable[[], str]) -> APIRouter:
 
     @router.get("/app/{release}/{name}")
     def get_file(release: str, name: str) -> Response:
-        """A file of the page; that of another release is the present one, and is not kept."""
+        """A file of the page; that of another release is the present one, and is not cached."""
         body = page_files().get(name)
         if body is None or name == INDEX:
             raise NotFoundError(f"the page has no file {name[:80]!r}", field="name", value=name[:80])
-        kept = FOR_GOOD if release == release_of_page() else "no-store"
-        return Response(body, headers={**headers(), "cache-control": kept}, media_type=MEDIA_TYPES[Path(name).suffix])
+        caching = FOR_GOOD if release == release_of_page() else "no-store"
+        return Response(
+            body, headers={**headers(), "cache-control": caching}, media_type=MEDIA_TYPES[Path(name).suffix]
+        )
 
     return router
 

@@ -26,7 +26,7 @@ def _each_lowered(value: object) -> object:
 
 
 def _moment(value: str) -> str:
-    """A day as it is; a time in the form that documents' dates are kept in, so that both compare as text.
+    """A day as it is; a time in the form that documents' dates are stored in, so that both compare as text.
 
     >>> _moment("2026-01-31"), _moment("2026-01-31T10:00:00Z")
     ('2026-01-31', '2026-01-31T10:00:00+00:00')
@@ -40,7 +40,7 @@ def _moment(value: str) -> str:
 
 
 def _plain(value: dict[str, str | int | float | bool]) -> dict[str, str | int | float | bool]:
-    if any(not name or len(name) > 1_000 or len(str(held)) > 1_000 for name, held in value.items()):
+    if any(not name or len(name) > 1_000 or len(str(each)) > 1_000 for name, each in value.items()):
         raise ValueError("names have 1 to 1,000 characters, values at most 1,000")
     return value
 
