@@ -37,15 +37,15 @@ def generate_api(app: App) -> FastAPI:
     from ragdrop.api.openai import chat_router, embeddings_router
     from ragdrop.api.routes.ask_routes import ask_router, verify_router
 
-    directory, generate = app.tenants.directory, app.generate
+    directory = app.tenants.directory
     reader = authenticated(directory, "reader")
     return api_of(
         app,
         [
-            ask_router(lambda: generate.ask, lambda: generate.condense_conversation, reader),
-            chat_router(lambda: generate.converse, lambda: generate.condense_conversation, directory, reader),
+            ask_router(lambda: app.generate.ask, lambda: app.generate.condense_conversation, reader),
+            chat_router(lambda: app.generate.converse, lambda: app.generate.condense_conversation, directory, reader),
             embeddings_router(lambda: app.ports.guarded_embedder, directory, reader),
-            verify_router(lambda: generate.verify, reader),
+            verify_router(lambda: app.generate.verify, reader),
         ],
     )
 
