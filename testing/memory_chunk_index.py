@@ -118,7 +118,7 @@ class MemoryChunkIndex:
     def nearest_of(
         self,
         index: IndexRef,
-        wanted: Vector | None,
+        vector: Vector | None,
         revisions: Sequence[tuple[DocumentKey, int]],
         deadline: Deadline,
     ) -> list[Hit]:
@@ -127,7 +127,7 @@ class MemoryChunkIndex:
         for chunk in sorted(self._held(index), key=lambda chunk: chunk.chunk.ordinal):
             if (chunk.key, chunk.revision) in set(revisions):
                 found.setdefault((chunk.key, chunk.revision), []).append(chunk)
-        return best_first(_nearest(chunks, wanted) for chunks in found.values())
+        return best_first(_nearest(chunks, vector) for chunks in found.values())
 
     def remove(
         self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0

@@ -52,9 +52,9 @@ class MemoryMessageQueue:
         with self._call("go_on"):
             self.continued.append(continuation)
 
-    def merge(self, wanted: MergeRequest) -> None:
+    def merge(self, request: MergeRequest) -> None:
         with self._call("merge"):
-            self.merges.append(wanted)
+            self.merges.append(request)
 
     def depth(self) -> QueueDepth:
         with self._call("depth"):

@@ -11,7 +11,7 @@ import pytest
 
 from bucketindex.index import RETIRED_S
 from bucketindex.manifest import prefix_of
-from bucketindex.views import HELD_S
+from bucketindex.views import MAX_AGE_S
 from ragdrop.domain.chunks import CandidateQuery, Filters, Folder, Hit, vector
 from ragdrop.domain.history import ChangeCounts
 from ragdrop.errors import DatabaseError, IndexLostError, ObjectStoreError
@@ -256,11 +256,11 @@ def test_a_manifest_is_held_for_less_time_than_merged_segments_stay(bucket: Buck
     index.ready(reader.ref, now(), BEFORE)
     writer.write(writer.piece("a.md", "pump"))
 
-    bucket.now_s += HELD_S
+    bucket.now_s += MAX_AGE_S
     index.ready(reader.ref, now(), BEFORE)
 
     assert paths(reader.words("pump")) == ["a.md"]
-    assert HELD_S < RETIRED_S
+    assert MAX_AGE_S < RETIRED_S
 
 
 def test_what_a_held_manifest_lists_and_a_purge_removed_is_read_by_a_new_one(bucket: Bucket) -> None:

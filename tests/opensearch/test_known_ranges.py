@@ -11,7 +11,7 @@ from ragdrop.domain.chunks import Chunk, ChunkRange, IndexedChunk, vector
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
-from ragdrop_opensearch.hits import KEPT_S, Found, KnownRanges
+from ragdrop_opensearch.hits import CACHE_S, Found, KnownRanges
 from ragdrop_opensearch.mapping import source_of
 
 KEY = DocumentKey("acme", "team", "a.md")
@@ -77,7 +77,7 @@ def test_what_was_read_minutes_ago_is_searched_again() -> None:
     clock, server = Clock(), Server()
     known = KnownRanges(clock)
     texts(known, server)
-    clock.now_s += KEPT_S
+    clock.now_s += CACHE_S
     texts(known, server)
 
     assert server.searches == 2

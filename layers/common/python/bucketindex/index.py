@@ -142,9 +142,9 @@ class BucketChunkIndex:
         return self._views.ask(index, lambda view: view.read(ranges, deadline), deadline)[1]
 
     def nearest_of(
-        self, index: IndexRef, wanted: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
+        self, index: IndexRef, vector: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
     ) -> list[Hit]:
-        return self._views.ask(index, lambda view: view.nearest_of(wanted, revisions, deadline), deadline)[1]
+        return self._views.ask(index, lambda view: view.nearest_of(vector, revisions, deadline), deadline)[1]
 
     def remove(
         self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0
@@ -244,8 +244,8 @@ class BucketChunkIndex:
             self._views.change(index, lambda before: before.without(lost), deadline)
 
     def damaged(self, index: IndexRef) -> tuple[str, ...]:
-        held = self._views.held(index)
-        return () if held is None else held.lost.segments
+        view = self._views.open_view(index)
+        return () if view is None else view.lost.segments
 
     def _written(self, index: IndexRef, rows: Iterable[StoredChunk]) -> SegmentEntry:
         """Write a segment of *rows* into the bucket."""

@@ -156,7 +156,7 @@ def groups_of(filters: Filters, vaults: Iterable[str], dates: Iterable[str]) -> 
         ("promotion_level", filters.promotion_levels),
         ("tag", filters.tags),
     )
-    groups = [tuple(facet(kind, value) for value in wanted) for kind, wanted in fields if wanted]
+    groups = [tuple(facet(kind, value) for value in values) for kind, values in fields if values]
     groups += [(_attribute(name, value),) for name, value in filters.attributes.items()]
     if filters.folders and not any(not folder.path and folder.vault is None for folder in filters.folders):
         groups.append(tuple(each for folder in filters.folders for each in _folder(folder, vaults)))
@@ -183,7 +183,7 @@ def _within(date: str, filters: Filters) -> bool:
     return (date[:_LENGTH_OF_A_DAY] if len(last) == _LENGTH_OF_A_DAY else date) <= last
 
 
-def admitted(facets: Mapping[str, Sequence[int]], wanted: FacetFilter, documents: int) -> Ranges:
+def admitted(facets: Mapping[str, Sequence[int]], filters: FacetFilter, documents: int) -> Ranges:
     """The documents of a segment that have one facet of each group; `without` does not count here.
 
     *facets* of the segment are flat runs: first document, the one behind the last, and so on.
@@ -192,7 +192,7 @@ def admitted(facets: Mapping[str, Sequence[int]], wanted: FacetFilter, documents
     [(1, 2), (5, 6), (8, 9)]
     """
     found: Ranges = [(0, documents)] if documents else []
-    for group in wanted.groups:
+    for group in filters.groups:
         runs = [run for name in group for run in _runs(facets.get(name, ()))]
         found = _both(found, _united(sorted(runs)))
     return found
@@ -376,8 +376,8 @@ class LexicalSearch:
             return words
         clauses = [(Occur.Must, words)]
         for group in facets.groups:
-            held = Query.term_set_query(self._schema, FACETS, list(group)) if group else Query.empty_query()
-            clauses.append((Occur.Must, Query.const_score_query(held, 0.0)))
+            any_of = Query.term_set_query(self._schema, FACETS, list(group)) if group else Query.empty_query()
+            clauses.append((Occur.Must, Query.const_score_query(any_of, 0.0)))
         if facets.without:
             clauses.append((Occur.MustNot, Query.term_set_query(self._schema, FACETS, list(facets.without))))
         return Query.boolean_query(clauses)

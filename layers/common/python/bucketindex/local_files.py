@@ -60,7 +60,7 @@ class DiskRoom:
 
 
 class Texts:
-    """Reads ranges of a segment's `texts`, from its copy or from the bucket; what was read is kept."""
+    """Reads ranges of a segment's `texts`, from its copy or from the bucket; what was read is cached on disk."""
 
     def __init__(
         self,
@@ -92,8 +92,8 @@ class Texts:
     def __call__(self, ranges: Sequence[tuple[int, int]], deadline: Deadline) -> list[bytes]:
         """The bytes of each range.  Raises IndexLostError: a block is missing or damaged."""
         with disk_errors():
-            wanted = set[int]().union(*(_blocks(start, end) for start, end in ranges))
-            missing = [number for number in sorted(wanted) if not self._present[number]]
+            needed = set[int]().union(*(_blocks(start, end) for start, end in ranges))
+            missing = [number for number in sorted(needed) if not self._present[number]]
             brought = dict(zip(missing, self._pool.map(lambda n: self._block(n, deadline), missing), strict=True))
             for number, block in brought.items():
                 if self._room.take(len(block)):
@@ -108,7 +108,7 @@ class Texts:
             return os.pread(self._file, end - start, start)
         at = numbers.start * TEXT_BLOCK_BYTES
         read = (os.pread(self._file, TEXT_BLOCK_BYTES, number * TEXT_BLOCK_BYTES) for number in numbers)
-        blocks = (brought.get(number, held) for number, held in zip(numbers, read, strict=True))
+        blocks = (brought.get(number, block) for number, block in zip(numbers, read, strict=True))
         return b"".join(blocks)[start - at : end - at]
 
     def _block(self, number: int, deadline: Deadline) -> bytes:
@@ -152,7 +152,7 @@ PIECE_BYTES = 8 << 20  # of one request
 PARALLEL = 16  # requests at once
 VIEW = "view-"
 TEXT_SHARE = 4  # blocks of texts take a quarter of what copies may, beside them
-KNOWN_CHUNKS, KNOWN_BYTES = 8_192, 16 << 20  # of all segments, kept in memory as they were read
+KNOWN_CHUNKS, KNOWN_BYTES = 8_192, 16 << 20  # of all segments, cached as they were read
 PAGE_BYTES = 4_096  # of the disk: a file takes whole ones
 GRACE_S = 60.0  # a copy that was made lately may be one that another process is about to open
 
@@ -162,7 +162,7 @@ class SegmentFiles:
 
     Args:
         state: The state bucket.
-        folder: Made when it is first wanted.
+        folder: Made at the first use.
         max_bytes: Of all copies together; segments of other tenants that were not used for longest go first.
         piece_bytes: Of one request.  A segment of half of it is fetched with its texts, by one request.
     """
@@ -183,8 +183,8 @@ class SegmentFiles:
         """Whether there is a copy of a segment."""
         return (self._place(index, name) / "core").exists()
 
-    def open(self, index: IndexRef, entry: SegmentEntry, kept: Collection[str], deadline: Deadline) -> OpenSegment:
-        """Open a segment, which is fetched first where there is no copy; copies of *kept* are not removed for it.
+    def open(self, index: IndexRef, entry: SegmentEntry, in_use: Collection[str], deadline: Deadline) -> OpenSegment:
+        """Open a segment, which is fetched first where there is no copy; copies of *in_use* are not removed for it.
 
         Raises:
             IndexLostError: It is not in the bucket, damaged, or of another index.
@@ -194,14 +194,14 @@ class SegmentFiles:
         place = self._place(index, entry.name)
         with self._turn(str(place), deadline), disk_errors():
             if not self.has(index, entry.name):
-                self._fetch(index, entry, place, kept, deadline)
+                self._fetch(index, entry, place, in_use, deadline)
             os.utime(place)
             core = _mapped(place / "core")
             try:
                 header = self._checked(index, entry, core)
             except IndexLostError:  # the copy, not the segment: that was checked when it was fetched
                 shutil.rmtree(place, ignore_errors=True)
-                self._fetch(index, entry, place, kept, deadline)
+                self._fetch(index, entry, place, in_use, deadline)
                 core = _mapped(place / "core")
                 header = self._checked(index, entry, core)
             name = segment_name(index, entry.name)
@@ -266,20 +266,20 @@ class SegmentFiles:
 
     def forget_others(self, index: IndexRef, segments: Sequence[OpenSegment]) -> None:
         """Remove the copies of an index that a view of *segments* does not need, and that nobody just made."""
-        kept = {_view_name(segments), *(each.name for each in segments)}
+        in_use = {_view_name(segments), *(each.name for each in segments)}
         folder = self._place(index, "")
         before_s = time.time() - GRACE_S
         for each in folder.iterdir() if folder.is_dir() else ():
-            if each.name not in kept and _used_at(each) < before_s:
+            if each.name not in in_use and _used_at(each) < before_s:
                 shutil.rmtree(each, ignore_errors=True)
 
-    def make_room(self, wanted_bytes: int, index: IndexRef, kept: Collection[str]) -> None:
-        """Remove copies until *wanted_bytes* fit: those of other tenants first, the least recently used first.
+    def make_room(self, required_bytes: int, index: IndexRef, in_use: Collection[str]) -> None:
+        """Remove copies until *required_bytes* fit: those of other tenants first, the least recently used first.
 
         Args:
-            wanted_bytes: Of the copy to come.
+            required_bytes: Of the copy to come.
             index: Whose it is.
-            kept: Segments of this index that the same search needs.
+            in_use: Segments of this index that the same search needs.
 
         Raises:
             DatabaseError: They do not fit beside what the search needs already.
@@ -289,11 +289,11 @@ class SegmentFiles:
             each for each in self._folder.glob("*/*/*") if each.is_dir() and not each.name.startswith((".", VIEW))
         ]
         sizes = {each: _size(each) for each in copies}
-        left = self._max_bytes - sum(sizes.values()) - wanted_bytes
+        left = self._max_bytes - sum(sizes.values()) - required_bytes
         for each in sorted(copies, key=lambda copy: (copy.parent == own, _used_at(copy))):
             if left >= 0:
                 return
-            if each.parent == own and each.name in kept:
+            if each.parent == own and each.name in in_use:
                 continue
             for place in (each, *each.parent.glob(f"{VIEW}*")):  # views hold its files too
                 shutil.rmtree(place, ignore_errors=True)
@@ -318,19 +318,19 @@ class SegmentFiles:
         return header
 
     def _fetch(
-        self, index: IndexRef, entry: SegmentEntry, place: Path, kept: Collection[str], deadline: Deadline
+        self, index: IndexRef, entry: SegmentEntry, place: Path, in_use: Collection[str], deadline: Deadline
     ) -> None:
         """Bring a copy, check it and put it in place, whole or not at all."""
         whole = 2 * entry.size_bytes <= self._piece_bytes
         size = entry.size_bytes if whole else entry.core_bytes
-        with self._drafted(place, size, index, kept) as draft:
+        with self._drafted(place, size, index, in_use) as draft:
             body = self._brought(segment_name(index, entry.name), size, draft / "core", deadline)
             header = self._checked(index, entry, body)
             check_sections(header, body, header.sections if whole else header.sections.keys() - {"texts"})
             self._spread(draft, header, body, whole=whole)
 
     @contextmanager
-    def _drafted(self, place: Path, size: int, index: IndexRef, kept: Collection[str]) -> Iterator[Path]:
+    def _drafted(self, place: Path, size: int, index: IndexRef, in_use: Collection[str]) -> Iterator[Path]:
         """A folder that becomes the copy at *place* where the block ends well.
 
         Room for its *size* bytes is made first, beside those of the copies that are being made meanwhile.
@@ -339,7 +339,7 @@ class SegmentFiles:
         try:
             with self._room_lock:
                 self._coming[place] = size
-                self.make_room(sum(self._coming.values()), index, kept)
+                self.make_room(sum(self._coming.values()), index, in_use)
             draft.mkdir(parents=True)
             yield draft
             _put_in_place(draft, place)

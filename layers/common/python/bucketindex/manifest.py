@@ -91,12 +91,12 @@ class Manifest:
         The new one has the sequence of the last that it replaces, so that later additions and removals count.
         """
         replaced = set(names)
-        held = [each for each in self.segments if each.name in replaced]
-        if len(held) < len(replaced):
+        found = [each for each in self.segments if each.name in replaced]
+        if len(found) < len(replaced):
             return None
         left = [each for each in self.segments if each.name not in replaced]
         if entry is not None:
-            left.append(replace(entry, sequence=max(each.sequence for each in held)))
+            left.append(replace(entry, sequence=max(each.sequence for each in found)))
         left.sort(key=lambda each: each.sequence)
         oldest = min((each.sequence for each in left), default=self.sequence)
         removals = tuple(each for each in self.removals if each.sequence > oldest)

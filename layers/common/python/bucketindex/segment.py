@@ -46,7 +46,7 @@ SECTIONS = (
     "norms",  # float32: the length of each of `vectors`; 0 where a chunk has no direction
     "text_starts",  # uint64, one more than chunks: where each begins in `texts`
     "text_sums",  # uint32: CRC-32 of each block of `texts`
-    "lexical",  # files of tantivy, as `lexical_files` of the header tells them apart
+    "lexical",  # files of tantivy, divided by `lexical_files` of the header
     "texts",  # JSON of each chunk, one after another
 )
 LITTLE = sys.byteorder == "little"
@@ -250,28 +250,28 @@ class OpenSegment:
                 self._known.put((self._own, each), hits[each], now_s=0.0, weight=len(body))
         return hits
 
-    def left_out(self, wanted: FacetFilter) -> tuple[int, int]:
+    def left_out(self, filters: FacetFilter) -> tuple[int, int]:
         """A mask of the chunks that a filter excludes or that have no direction, and how many chunks are left.
 
         The mask is one number with a byte a chunk, 255 for an excluded one.
         """
-        cached = self._masks.get(wanted, now_s=0.0)
+        cached = self._masks.get(filters, now_s=0.0)
         if cached is not None:
             return cached
         mask = bytearray(b"\xff") * self.chunks
-        for first, behind in self.ranges(wanted):
+        for first, behind in self.ranges(filters):
             mask[first:behind] = bytes(behind - first)
         for number in self.without_direction:
             mask[number] = 255
         found = int.from_bytes(mask, "little"), mask.count(0)
-        self._masks.put(wanted, found, now_s=0.0)
+        self._masks.put(filters, found, now_s=0.0)
         return found
 
-    def ranges(self, wanted: FacetFilter) -> Ranges:
+    def ranges(self, filters: FacetFilter) -> Ranges:
         """The chunks that pass a filter, as ranges of numbers."""
-        if not wanted.groups:
+        if not filters.groups:
             return [(0, self.chunks)]
-        found = admitted(self.facets, wanted, self.header.documents)
+        found = admitted(self.facets, filters, self.header.documents)
         return [(self._first_chunks[first], self._first_chunks[behind]) for first, behind in found]
 
     @cached_property
@@ -334,7 +334,7 @@ def _replaced(segment: OpenSegment, later: OpenSegment) -> Iterator[int]:
         if any(True for _ in other.documents_with(digest)):
             for number in segment.documents_with(digest):
                 order = segment.document(number).order
-                held = {later.ordinals(each, each + 1)[0] for each in later.chunks_of(*order)}
+                later_ordinals = {later.ordinals(each, each + 1)[0] for each in later.chunks_of(*order)}
                 first, behind = segment.chunk_range(number)
                 ordinals = segment.ordinals(first, behind)
-                yield from (first + place for place, ordinal in enumerate(ordinals) if ordinal in held)
+                yield from (first + place for place, ordinal in enumerate(ordinals) if ordinal in later_ordinals)

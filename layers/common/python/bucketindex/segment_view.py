@@ -27,7 +27,7 @@ from bucketindex.lexical import (
 from bucketindex.manifest import Manifest
 from bucketindex.rows import RevisionKey, as_found
 from bucketindex.segment import OpenSegment, gone_from
-from bucketindex.vectors import COMPARED, COMPARED_SHARE, SCANNED, TIED, WantedVector, closest
+from bucketindex.vectors import COMPARED, COMPARED_SHARE, SCANNED, TIED, ComparedVector, closest
 from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.chunks import (
     CandidateQuery,
@@ -113,17 +113,18 @@ class SegmentView:
                 self._ahead.put((query.text, facets, query.limit), worded, now_s=0.0)
 
     def candidates(self, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
-        vectors: dict[int, WantedVector] = {}
-        found: list[tuple[list[Scored], list[Scored], WantedVector]] = []
+        vectors: dict[int, ComparedVector] = {}
+        found: list[tuple[list[Scored], list[Scored], ComparedVector]] = []
         for query in queries:
-            wanted = vectors.setdefault(id(query.vector), WantedVector(query.vector))
+            compared_to = vectors.setdefault(id(query.vector), ComparedVector(query.vector))
             deadline.timeout_s(1.0, stage="index")
             facets = self._facets(query)
-            near = self._near(wanted, facets, query.limit) if wanted.there else []
-            found.append((near, self._looked_up(query.text, facets, query.limit), wanted))
+            near = self._near(compared_to, facets, query.limit) if compared_to.there else []
+            found.append((near, self._looked_up(query.text, facets, query.limit), compared_to))
         known = self._known((each for near, worded, _ in found for each in (*near, *worded)), deadline)
         return [
-            Candidates(self._hits(near, known), self._hits(worded, known, wanted)) for near, worded, wanted in found
+            Candidates(self._hits(near, known), self._hits(worded, known, compared_to))
+            for near, worded, compared_to in found
         ]
 
     def read(self, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
@@ -140,13 +141,13 @@ class SegmentView:
         self, vector: Vector | None, revisions: Iterable[tuple[DocumentKey, int]], deadline: Deadline
     ) -> list[Hit]:
         """Of each revision the nearest chunk, or the first one, with the links of the first."""
-        wanted = WantedVector(vector)
+        compared_to = ComparedVector(vector)
         chosen: list[tuple[Scored, Scored]] = []
         for key, revision in sorted(set(revisions), key=lambda each: (each[0].s3_key, each[1])):
             places = self._of_revision(key, revision, 0, 1 << 32) if key.tenant == self.index.tenant else []
             if places:
                 first = min(places, key=lambda each: each[1].ordinals(each[2], each[2] + 1)[0])
-                best = max(self._with_cosines(places, wanted), key=lambda each: each[0], default=first)
+                best = max(self._with_cosines(places, compared_to), key=lambda each: each[0], default=first)
                 chosen.append((best, first))
         known = self._known((each for pair in chosen for each in pair), deadline)
         hits = [
@@ -208,7 +209,7 @@ class SegmentView:
             left_out.update(segment.chunks_of(vault, path, int(revision)))
         return left_out
 
-    def _near(self, wanted: WantedVector, facets: FacetFilter, limit: int) -> list[Scored]:
+    def _near(self, compared_to: ComparedVector, facets: FacetFilter, limit: int) -> list[Scored]:
         filters = replace(facets, without=())
         masks = [(each, *each.left_out(filters), self._without(each, facets)) for each in self.segments if each.chunks]
         if sum(left for _, _, left, _ in masks) <= SCANNED:
@@ -217,15 +218,15 @@ class SegmentView:
                 (each, each.rows_within(ranges), numbering(ranges)) for each, ranges in left if ranges
             ]
         else:
-            chosen = self._closest_by_signs(wanted, masks)
-        return self._best(self._with_cosines(_nearest(wanted, chosen, limit), wanted), limit)
+            chosen = self._closest_by_signs(compared_to, masks)
+        return self._best(self._with_cosines(_nearest(compared_to, chosen, limit), compared_to), limit)
 
     def _closest_by_signs(
-        self, wanted: WantedVector, masks: Sequence[tuple[OpenSegment, int, int, set[int]]]
+        self, compared_to: ComparedVector, masks: Sequence[tuple[OpenSegment, int, int, set[int]]]
     ) -> list[Rows]:
         distances, total = bytearray(), 0
         for segment, mask, left, without in masks:
-            found = wanted.distances(segment.signs, segment.chunks)
+            found = compared_to.distances(segment.signs, segment.chunks)
             if left < segment.chunks:
                 found = (int.from_bytes(found, "little") | mask).to_bytes(len(found), "little")
             at = len(distances)
@@ -259,17 +260,17 @@ class SegmentView:
         while True:
             found = self._lexical.best(terms, facets, asked, field=STOPS if stops else WORDS)
             placed = [(score, self._by_tag[place >> 32], place & 0xFFFFFFFF) for score, place in found]
-            kept = [each for each in placed if each[2] not in self._gone[each[1].tag]]
-            if len(kept) >= limit or len(found) < asked:
-                return self._best(kept, limit)
+            live = [each for each in placed if each[2] not in self._gone[each[1].tag]]
+            if len(live) >= limit or len(found) < asked:
+                return self._best(live, limit)
             asked *= 4  # removed and replaced chunks took the room
 
-    def _with_cosines(self, places: Iterable[Scored], wanted: WantedVector) -> list[Scored]:
-        if not wanted.there:
+    def _with_cosines(self, places: Iterable[Scored], compared_to: ComparedVector) -> list[Scored]:
+        if not compared_to.there:
             return []
         known = [(segment, number) for _, segment, number in places if segment.norms[number]]
         rows = b"".join([segment.rows([number]) for segment, number in known])
-        cosines = wanted.cosines(rows, [segment.norms[number] for segment, number in known])
+        cosines = compared_to.cosines(rows, [segment.norms[number] for segment, number in known])
         return [(cosine, *place) for cosine, place in zip(cosines, known, strict=True)]
 
     def _best(self, scored: list[Scored], limit: int) -> list[Scored]:
@@ -296,25 +297,25 @@ class SegmentView:
         ]
 
     def _known(self, places: Iterable[Scored], deadline: Deadline) -> dict[tuple[int, int], Hit]:
-        wanted: dict[int, dict[int, None]] = {}
+        by_tag: dict[int, dict[int, None]] = {}
         for _, segment, number in places:
-            wanted.setdefault(segment.tag, {})[number] = None
-        read = {tag: self._by_tag[tag].hits(numbers, deadline) for tag, numbers in wanted.items()}
+            by_tag.setdefault(segment.tag, {})[number] = None
+        read = {tag: self._by_tag[tag].hits(numbers, deadline) for tag, numbers in by_tag.items()}
         return {(tag, number): hit for tag, hits in read.items() for number, hit in hits.items()}
 
     def _hits(
-        self, places: Sequence[Scored], known: dict[tuple[int, int], Hit], wanted: WantedVector | None = None
+        self, places: Sequence[Scored], known: dict[tuple[int, int], Hit], compared_to: ComparedVector | None = None
     ) -> list[Hit]:
         cosines: dict[tuple[int, int], float] = {}
-        if wanted is not None:
-            cosines = {(segment.tag, n): cosine for cosine, segment, n in self._with_cosines(places, wanted)}
+        if compared_to is not None:
+            cosines = {(segment.tag, n): cosine for cosine, segment, n in self._with_cosines(places, compared_to)}
         keyed = ((score, (segment.tag, number)) for score, segment, number in places)
         return [as_found(known[key], score, cosines.get(key)) for score, key in keyed]
 
 
-def _nearest(wanted: WantedVector, chosen: Sequence[Rows], limit: int) -> list[Scored]:
+def _nearest(compared_to: ComparedVector, chosen: Sequence[Rows], limit: int) -> list[Scored]:
     """Of the *chosen* chunks the *limit* nearest and those that may be tied with the last, in no order."""
-    compared = [wanted.from_bytes(rows) for _, rows, _ in chosen]
+    compared = [compared_to.from_bytes(rows) for _, rows, _ in chosen]
     nearest = heapq.nsmallest(limit, chain.from_iterable(compared))
     furthest = nearest[-1] + TIED if nearest else 0.0
     return [

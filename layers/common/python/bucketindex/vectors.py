@@ -63,7 +63,7 @@ _DIGITS = b"0" + b"1" * 127 + b"0" * 128  # of each byte as a signed number: whe
 
 @lru_cache(maxsize=8)
 def _sampled(dimension: int) -> Callable[[bytes], tuple[int, ...]]:
-    """Takes the numbers of a vector whose sign is kept, where there are too many."""
+    """Takes the numbers of a long vector whose signs are stored."""
     return itemgetter(*(place * dimension // SIGN_BITS for place in range(SIGN_BITS)))
 
 
@@ -74,11 +74,11 @@ def signs(numbers: bytes) -> bytes:
     '90'
     """
     size = sign_bytes(len(numbers))
-    kept = numbers if len(numbers) <= SIGN_BITS else bytes(_sampled(len(numbers))(numbers))
-    return int(kept.translate(_DIGITS).ljust(8 * size, b"0"), 2).to_bytes(size, "big")
+    sampled = numbers if len(numbers) <= SIGN_BITS else bytes(_sampled(len(numbers))(numbers))
+    return int(sampled.translate(_DIGITS).ljust(8 * size, b"0"), 2).to_bytes(size, "big")
 
 
-class WantedVector:
+class ComparedVector:
     """A question's vector, as segments compare it; `there` is False where a cosine with it is not defined."""
 
     def __init__(self, vector: Vector | None) -> None:
@@ -115,8 +115,8 @@ class WantedVector:
         return list(memoryview(found).cast("B").cast("d"))
 
 
-def closest(distances: bytes, wanted: int) -> list[int]:
-    """The places of the smallest *distances*, *wanted* of them and those that are as small as the last; in order.
+def closest(distances: bytes, count: int) -> list[int]:
+    """The places of the smallest *distances*, *count* of them and those that are as small as the last; in order.
 
     A distance of 255 is never among them.
 
@@ -127,7 +127,7 @@ def closest(distances: bytes, wanted: int) -> list[int]:
     low, high = 0, _TOO_FAR - 1
     while low < high:  # the smallest distance up to which there are enough
         middle = (low + high) // 2
-        if total - len(distances.translate(None, _UP_TO[middle])) >= wanted:
+        if total - len(distances.translate(None, _UP_TO[middle])) >= count:
             high = middle
         else:
             low = middle + 1

@@ -26,10 +26,10 @@ from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, IndexLostError, IndexMovedError
 from ragdrop.ports.indexes import ManifestStore
 
-MAX_VIEWS = 64  # kept open
+MAX_VIEWS = 64  # open at once
 AT_ONCE = 4  # segments that are opened at once
 ATTEMPTS = 4  # to open a view, while its segments are merged or its copies removed
-HELD_S = 300.0  # a manifest is read again after this, whatever the counts say; merged segments stay an hour
+MAX_AGE_S = 300.0  # a manifest is read again after this, whatever the counts; merged segments stay an hour
 FRESH_S = 1.0  # how old a view may be that one search shares between its calls, since `ready` made it
 WAIT_S = 0.02  # before a change that another writer overtook is tried again; up to 32 times as long
 
@@ -56,7 +56,7 @@ class OpenView:
         return (
             counts is not None
             and self.counts == counts
-            and now_s < self.read_at_s + HELD_S
+            and now_s < self.read_at_s + MAX_AGE_S
             and not self.view.lost.segments
         )
 
@@ -74,7 +74,7 @@ class Views:
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="views")  # checks one while others are fetched
 
-    def held(self, index: IndexRef) -> SegmentView | None:
+    def open_view(self, index: IndexRef) -> SegmentView | None:
         """The open view, if any; its manifest may be older."""
         with self._lock:
             found = self._views.get(index)
@@ -110,15 +110,15 @@ class Views:
         deadline.timeout_s(1.0, stage="index")
         begun_s = time.monotonic()
         with self._lock:
-            held = self._views.get(index)
-            if held is not None and held.answers_at(counts, self._clock()):
-                held = self._views[index] = replace(held, fresh_at_s=begun_s)
+            earlier = self._views.get(index)
+            if earlier is not None and earlier.answers_at(counts, self._clock()):
+                earlier = self._views[index] = replace(earlier, fresh_at_s=begun_s)
                 self._views.move_to_end(index)
-                return held.view
-        if held is not None and begun_s - held.fresh_at_s < fresh_s:
-            view = held.view
+                return earlier.view
+        if earlier is not None and begun_s - earlier.fresh_at_s < fresh_s:
+            view = earlier.view
         else:
-            view = self._read(index, held, begun_s, counts, deadline)
+            view = self._read(index, earlier, begun_s, counts, deadline)
         if view.lost.why is not None and not view.segments and not may_be_lost:
             raise view.lost.why
         return view
@@ -141,9 +141,9 @@ class Views:
         return view, question(view)
 
     def layered(
-        self, index: IndexRef, held: SegmentView | None, open_layer: Callable[[], OpenSegment], deadline: Deadline
+        self, index: IndexRef, earlier: SegmentView | None, open_layer: Callable[[], OpenSegment], deadline: Deadline
     ) -> SegmentView:
-        """The current view with one more segment, the latest; *held*, the last such view, if nothing has changed.
+        """The current view with one more segment, the latest; *earlier*, the last such view, if nothing has changed.
 
         Raises:
             DatabaseError: The index changes faster than it can be opened.
@@ -151,8 +151,8 @@ class Views:
         """
         for _ in range(ATTEMPTS):
             below = self.current(index, deadline)
-            if held is not None and held.manifest == below.manifest and not below.lost.segments:
-                return held
+            if earlier is not None and earlier.manifest == below.manifest and not below.lost.segments:
+                return earlier
             layer = open_layer()
             try:
                 segments = [*below.segments, layer]
@@ -170,7 +170,7 @@ class Views:
             before = self.manifest(index)
             after = change(before)
             if after is None or after == before or self._wrote(index, before, after):
-                with self._lock:  # the view held may be of before
+                with self._lock:  # the open view may be of the manifest before
                     if index in self._views:
                         self._views[index] = replace(self._views[index], fresh_at_s=float("-inf"), counts=None)
                 return before if after is None else after
@@ -178,15 +178,15 @@ class Views:
             wait_s = min(2 * wait_s, 32 * WAIT_S)
 
     def _read(
-        self, index: IndexRef, held: OpenView | None, begun_s: float, counts: ChangeCounts | None, deadline: Deadline
+        self, index: IndexRef, earlier: OpenView | None, begun_s: float, counts: ChangeCounts | None, deadline: Deadline
     ) -> SegmentView:
         """The view of the current manifest: the one that is open, if nothing has changed."""
         read_at_s, manifest = self._clock(), self.manifest(index)
-        view = held.view if held is not None and held.view.manifest == manifest else None
+        view = earlier.view if earlier is not None and earlier.view.manifest == manifest else None
         if view is None or view.lost.segments:
-            view = self._opened(index, manifest, held.view.segments if held is not None else (), deadline)
-        if counts is None and held is not None:
-            counts = held.counts  # read before this manifest, too
+            view = self._opened(index, manifest, earlier.view.segments if earlier is not None else (), deadline)
+        if counts is None and earlier is not None:
+            counts = earlier.counts  # read before this manifest, too
         with self._lock:
             self._views[index] = OpenView(view, read_at_s, begun_s, counts)
             self._views.move_to_end(index)
@@ -195,18 +195,18 @@ class Views:
         return view
 
     def _opened(
-        self, index: IndexRef, manifest: Manifest, held: Sequence[OpenSegment], deadline: Deadline
+        self, index: IndexRef, manifest: Manifest, earlier: Sequence[OpenSegment], deadline: Deadline
     ) -> SegmentView:
         """Open what *manifest* lists; again if it has changed meanwhile, or local copies were removed."""
         for _ in range(ATTEMPTS):
-            segments, lost, why = self._segments(index, manifest, held, deadline)
+            segments, lost, why = self._segments(index, manifest, earlier, deadline)
             if why is not None and why.message == MISSING and (later := self.manifest(index)) != manifest:
                 manifest = later
                 continue
             try:
                 lexical = self._files.open_view(index, segments) if segments else None
             except CopyGoneError:
-                held = ()
+                earlier = ()
                 continue
             self._files.forget_others(index, segments)
             unread = Lost(tuple(lost), len(manifest.segments), why)
@@ -214,10 +214,10 @@ class Views:
         raise DatabaseError("the index changes faster than it can be opened", service="index")
 
     def _segments(
-        self, index: IndexRef, manifest: Manifest, held: Sequence[OpenSegment], deadline: Deadline
+        self, index: IndexRef, manifest: Manifest, earlier: Sequence[OpenSegment], deadline: Deadline
     ) -> tuple[list[OpenSegment], list[str], IndexLostError | None]:
         """The segments that could be opened, the names of those that could not, and why the last of them could not."""
-        by_name = {each.name: each for each in held if self._files.has(index, each.name)}
+        by_name = {each.name: each for each in earlier if self._files.has(index, each.name)}
         names = [each.name for each in manifest.segments]
 
         def opened(entry: SegmentEntry) -> OpenSegment | IndexLostError:
@@ -261,7 +261,7 @@ class LayeredView:
         self._index = index
         self._chunks = tuple(chunks)
         self._entry: SegmentEntry | None = None
-        self._held: SegmentView | None = None
+        self._view: SegmentView | None = None
         self._lock = threading.Lock()
 
     def ready(
@@ -281,9 +281,9 @@ class LayeredView:
         return self._current(index, deadline).read(ranges, deadline)
 
     def nearest_of(
-        self, index: IndexRef, wanted: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
+        self, index: IndexRef, vector: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
     ) -> list[Hit]:
-        return self._current(index, deadline).nearest_of(wanted, revisions, deadline)
+        return self._current(index, deadline).nearest_of(vector, revisions, deadline)
 
     def count(self, index: IndexRef, deadline: Deadline) -> int:
         return self._current(index, deadline).count()
@@ -292,8 +292,8 @@ class LayeredView:
         if index != self._index:
             raise IndexMovedError(f"the tenant moved to {index.name} since the layer was made")
         with self._lock:
-            self._held = self._views.layered(index, self._held, lambda: self._opened(deadline), deadline)
-            return self._held
+            self._view = self._views.layered(index, self._view, lambda: self._opened(deadline), deadline)
+            return self._view
 
     def _opened(self, deadline: Deadline) -> OpenSegment:
         """The layer's segment; written again where its copy is gone."""

@@ -149,11 +149,11 @@ class OpenSearchChunkIndex:
             return self._ranges.read(lambda searches: self._search(index, searches, deadline), index, ranges)
 
     def nearest_of(
-        self, index: IndexRef, wanted: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
+        self, index: IndexRef, vector: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
     ) -> list[Hit]:
         """Search by one `_msearch`."""
         with readable("search"):
-            return nearest_hits(lambda searches: self._search(index, searches, deadline), index, wanted, revisions)
+            return nearest_hits(lambda searches: self._search(index, searches, deadline), index, vector, revisions)
 
     def remove(
         self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0

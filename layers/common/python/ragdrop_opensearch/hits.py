@@ -28,8 +28,8 @@ from ragdrop_opensearch.searches import (
 )
 
 MAX_REVISIONS = 4_096
-MAX_CHARACTERS = 8_000_000  # of all kept chunks: some 16 MB with what stands around them
-KEPT_S = 300.0  # a text that was purged leaves the environment's memory at the first look after this
+MAX_CHARACTERS = 8_000_000  # of all cached chunks: some 16 MB with their overhead
+CACHE_S = 300.0  # a text that was purged leaves the cache at the first read after this
 
 Revision = tuple[IndexRef, DocumentKey, int]
 """One revision in one index: a new index may have cut it into other chunks."""
@@ -94,7 +94,7 @@ def answered(index: IndexRef, plan: Plan, answers: Sequence[Part]) -> list[Candi
             _once(index, hit, max(-1.0, min(1.0, 2.0 * hit["_score"] - 1.0)), known, made) for hit in vector_hits
         ]
         lexical_hits, lexical_error = NOTHING if lexical_place is None else answers[lexical_place]
-        near, _ = NOTHING if cosines_place is None else answers[cosines_place]  # without it words alone count
+        near, _ = NOTHING if cosines_place is None else answers[cosines_place]  # optional: cosines of lexical hits
         cosines = {hit["fields"]["chunk_id"][0]: cosine_of(hit["_score"]) for hit in near if hit["_score"] > 0}
         worded = [
             _once(index, hit, hit["_score"], known, made, cosines.get(hit["_source"]["chunk_id"]))
@@ -134,7 +134,7 @@ def tenants_hit(
 def nearest_hits(
     search: Search,
     index: IndexRef,
-    wanted: Vector | None,
+    vector: Vector | None,
     revisions: Sequence[tuple[DocumentKey, int]],
 ) -> list[Hit]:
     """Of each revision its nearest chunk, else its first."""
@@ -143,8 +143,8 @@ def nearest_hits(
         return []
     routing = routing_values(index.tenant, index.routes)
     searches = [(routing, first_chunks_search(index.tenant, asked))]
-    if wanted is not None and any(wanted):
-        searches.append((routing, nearest_search(index.tenant, asked, wanted)))
+    if vector is not None and any(vector):
+        searches.append((routing, nearest_search(index.tenant, asked, vector)))
     answers = search(searches)
     known: Documents = {}
     hits = {found["_source"]["document_revision"]: hit_of(found["_source"], 0.0, known) for found in answers[0]}
@@ -174,31 +174,31 @@ class KnownRanges:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._held = _empty_cache()
+        self._cache = _empty_cache()
 
     def read(self, search: Search, index: IndexRef, ranges: Sequence[ChunkRange]) -> list[list[Hit]]:
         """The chunks of each range; *search* is called only for those that are not cached."""
-        now_s, held = self._clock(), self._held
-        known = [held.get((index, part.key, part.revision), now_s=now_s) or {} for part in ranges]
+        now_s, cache = self._clock(), self._cache
+        known = [cache.get((index, part.key, part.revision), now_s=now_s) or {} for part in ranges]
         found = [cached_part(part, chunks) if chunks else None for part, chunks in zip(ranges, known, strict=True)]
         missing = [part for part, hits in zip(ranges, found, strict=True) if hits is None]
         read = read_ranges(search, index, missing) if missing else []
         for part, hits in zip(missing, read, strict=True):
             name = (index, part.key, part.revision)
-            chunks = {**(held.get(name, now_s=now_s) or {}), **{hit.chunk.ordinal: hit for hit in hits}}
+            chunks = {**(cache.get(name, now_s=now_s) or {}), **{hit.chunk.ordinal: hit for hit in hits}}
             if chunks:
                 weight = sum(len(hit.chunk.in_context) for hit in chunks.values())
-                held.put(name, chunks, now_s=now_s, weight=weight)
+                cache.put(name, chunks, now_s=now_s, weight=weight)
         fresh = iter(read)
         return [next(fresh) if hits is None else hits for hits in found]
 
     def forget(self) -> None:
         """Empty the cache: something was written or removed."""
-        self._held = _empty_cache()
+        self._cache = _empty_cache()
 
 
 def _empty_cache() -> BoundedCache[Revision, Chunks]:
-    return BoundedCache(size=MAX_REVISIONS, ttl_s=KEPT_S, max_weight=MAX_CHARACTERS)
+    return BoundedCache(size=MAX_REVISIONS, ttl_s=CACHE_S, max_weight=MAX_CHARACTERS)
 
 
 def read_ranges(search: Search, index: IndexRef, ranges: Sequence[ChunkRange]) -> list[list[Hit]]:

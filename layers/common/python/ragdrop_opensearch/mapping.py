@@ -62,7 +62,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def index_body(dimension: int, *, alias: str, shards: int = SHARDS) -> dict[str, Any]:
     """Settings and mapping of an index whose vectors have *dimension* components.
 
-    m and ef_construction are the usual trade of HNSW (Malkov and Yashunin, 2018) at this size; the vector is kept out
+    m and ef_construction are the usual trade of HNSW (Malkov and Yashunin, 2018) at this size; the vector is left out
     of the stored source, as nothing reads it back and it would be three quarters of the stored bytes.
 
     >>> index_body(384, alias="w")["mappings"]["dynamic"]
@@ -217,7 +217,7 @@ def vector_json(vector: Vector) -> str:
     >>> vector_json(array("f", [0.6, -0.25]))
     '[0.600000024,-0.25]'
     """
-    # one format string for all components takes half the time of one each; a query spends much of its own time here
+    # one format string for all components takes half the time of one each; much of a query's time goes here
     return "[" + ("%.9g," * len(vector) % tuple(vector))[:-1] + "]"
 
 
@@ -256,9 +256,9 @@ def _facts_of(stored: dict[str, Any]) -> Facts:
     return Facts(**stored)
 
 
-def dimension_error(index: IndexRef, given: int, held: object) -> ConfigurationError:
-    """The error for a vector of *given* components in an index of *held*."""
+def dimension_error(index: IndexRef, given: int, stored: object) -> ConfigurationError:
+    """The error for a vector of *given* components in an index of *stored*."""
     return ConfigurationError(
-        f"a vector has {given} components and index {index.name} holds vectors of {held}: "
+        f"a vector has {given} components and index {index.name} holds vectors of {stored}: "
         "EMBEDDING_MODEL and EMBEDDING_DIMENSION do not fit the index"
     )

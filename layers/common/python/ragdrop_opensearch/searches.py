@@ -84,7 +84,7 @@ def date_range(first: str | None, last: str | None) -> dict[str, str]:
     """
     bounds = {} if first is None else {"gte": first}
     if last is not None:
-        # "U" follows "T", with which every time of the day goes on, and a blank, which some write in its place
+        # "U" follows "T", with which every time of the day continues, and a blank, which some write in its place
         bounds |= {"lt": last + "U"} if len(last) == len("2026-01-31") else {"lte": last}
     return bounds
 
@@ -210,7 +210,7 @@ def revisions_search(tenant: str, after: str | None, limit: int) -> dict[str, An
     return {"size": 0, "track_total_hits": False, "query": tenant_clause(tenant), "aggregations": aggregations}
 
 
-def nearest_search(tenant: str, revisions: Sequence[str], wanted: Vector) -> str:
+def nearest_search(tenant: str, revisions: Sequence[str], vector: Vector) -> str:
     """One hit a revision, by an exact comparison with every one of its vectors.
 
     Not the k-NN search: it brings the nearest chunks, and one long document may have them all.
@@ -223,7 +223,7 @@ def nearest_search(tenant: str, revisions: Sequence[str], wanted: Vector) -> str
         "track_total_hits": False,
         "sort": BEST_FIRST,
     }
-    return _with_vector(body, vector_json(wanted))
+    return _with_vector(body, vector_json(vector))
 
 
 def first_chunks_search(tenant: str, revisions: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ V = TypeVar("V")
 
 @dataclass(slots=True)
 class HitCounts:
-    """How often a cache had the value and how often it had not; counted from the start of the environment."""
+    """Hits and misses of a cache since the start of the environment."""
 
     hits: int = 0
     misses: int = 0
@@ -31,11 +31,11 @@ class HitCounts:
 
 
 class BoundedCache(Generic[K, V]):
-    """Values by key; the one that was not used for longest goes first.  Safe to share between threads.
+    """Values by key; the least recently used goes first.  Safe to share between threads.
 
     Args:
-        size: Most values; 0 keeps nothing.
-        ttl_s: Seconds that a value is kept; None keeps it until it is pushed out.
+        size: Most values; 0 caches nothing.
+        ttl_s: Seconds that a value is valid; None is for ever.
         max_weight: Most that the weights of all values add up to, in the unit that `put` is given; None is no bound.
 
     >>> cache = BoundedCache[str, int](size=2)
@@ -49,39 +49,39 @@ class BoundedCache(Generic[K, V]):
         self._size = size
         self._ttl_s = ttl_s
         self._max_weight = max_weight
-        self._held: OrderedDict[K, tuple[float, int, V]] = OrderedDict()
+        self._entries: OrderedDict[K, tuple[float, int, V]] = OrderedDict()
         self._weight = 0
         self._lock = Lock()
 
     def get(self, key: K, *, now_s: float) -> V | None:
-        """The value; None where there is none that is young enough at *now_s*."""
+        """The value; None if there is none that is young enough at *now_s*."""
         with self._lock:
-            held = self._held.get(key)
-            if held is None:
+            entry = self._entries.get(key)
+            if entry is None:
                 return None
-            if self._ttl_s is not None and now_s >= held[0] + self._ttl_s:
+            if self._ttl_s is not None and now_s >= entry[0] + self._ttl_s:
                 self._drop(key)
                 return None
-            self._held.move_to_end(key)
-            return held[2]
+            self._entries.move_to_end(key)
+            return entry[2]
 
     def put(self, key: K, value: V, *, now_s: float, weight: int = 0) -> None:
-        """Keep *value* from *now_s* on; one that weighs more than all may is not kept."""
+        """Cache *value* from *now_s* on, unless it weighs more than `max_weight`."""
         with self._lock:
             self._drop(key)
             if self._size < 1 or (self._max_weight is not None and weight > self._max_weight):
                 return
-            self._held[key] = (now_s, weight, value)
+            self._entries[key] = (now_s, weight, value)
             self._weight += weight
-            while len(self._held) > self._size or (self._max_weight is not None and self._weight > self._max_weight):
-                self._drop(next(iter(self._held)))
+            while len(self._entries) > self._size or (self._max_weight is not None and self._weight > self._max_weight):
+                self._drop(next(iter(self._entries)))
 
     def drop(self, key: K) -> None:
-        """Forget a value; nothing happens where there is none."""
+        """Drop a value, if there is one."""
         with self._lock:
             self._drop(key)
 
     def _drop(self, key: K) -> None:
-        held = self._held.pop(key, None)
-        if held is not None:
-            self._weight -= held[1]
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self._weight -= entry[1]

@@ -123,8 +123,8 @@ def under(title: str, chunk: Chunk, *, tokens: int) -> Chunk:
     """
     begin = " ".join(chunk.text[:BEGIN_CHARACTERS].casefold().split())
     parts = dict.fromkeys(" ".join(part.split()) for part in (title, *chunk.heading_path))
-    told = [part for part in parts if part and part.casefold() not in begin]
-    return replace(chunk, above=" > ".join(told)[: tokens * CHARACTERS_PER_TOKEN].rstrip(" >"))
+    added = [part for part in parts if part and part.casefold() not in begin]
+    return replace(chunk, above=" > ".join(added)[: tokens * CHARACTERS_PER_TOKEN].rstrip(" >"))
 
 
 def with_white_space(chunks: Sequence[Chunk], text: str) -> list[Chunk]:
@@ -293,16 +293,16 @@ class ChunkRange:
     last: int
 
 
-def cached_part(part: ChunkRange, held: Mapping[int, Hit]) -> list[Hit] | None:
-    """The chunks of *part* among those that are *held* of its document, by ordinal; None where one may be missing.
+def cached_part(part: ChunkRange, cached: Mapping[int, Hit]) -> list[Hit] | None:
+    """The chunks of *part* among those of its document that are *cached*, by ordinal; None if one may be missing.
 
     A chunk is the last where it and the white space behind it reach the end of the text.
     """
-    ends = (hit.chunk.ordinal for hit in held.values() if _reaches_the_end(hit))
+    ends = (hit.chunk.ordinal for hit in cached.values() if _reaches_the_end(hit))
     last = min(part.last, next(ends, part.last))
-    if last - part.first >= len(held):
+    if last - part.first >= len(cached):
         return None
-    found = [held.get(ordinal) for ordinal in range(part.first, last + 1)]
+    found = [cached.get(ordinal) for ordinal in range(part.first, last + 1)]
     hits = [hit for hit in found if hit is not None and hit.revision == part.revision]
     return hits if len(hits) == len(found) else None
 
@@ -403,13 +403,13 @@ def place_at(places: ChunkPlaces, text: str, start: int, end: int) -> str | None
     return _spanned(list(dict.fromkeys(touched))) if touched else None
 
 
-def _rows(name: str, before: str, held: str) -> str:
+def _rows(name: str, before: str, touched: str) -> str:
     cells = _CELLS.fullmatch(name)
     if cells is None:
         return name
     last_row = int(cells["last"])
     first = min(int(cells["first"]) + before.count("\n"), last_row)
-    last = min(first + held.rstrip("\n").count("\n"), last_row)
+    last = min(first + touched.rstrip("\n").count("\n"), last_row)
     return f"{cells['sheet']}!{cells['left']}{first}:{cells['right']}{last}"
 
 

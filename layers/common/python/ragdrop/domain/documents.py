@@ -167,13 +167,13 @@ class Page:
 MAX_DELETED, MAX_DELETED_SHARE = 20, 0.2
 
 
-def is_mass_delete(count: int, held: int) -> bool:
-    """Whether one command would delete so much of a vault of *held* documents that it is likelier a mistake.
+def is_mass_delete(count: int, total: int) -> bool:
+    """Whether one command would delete too much of a vault of *total* documents, likely by mistake.
 
     >>> is_mass_delete(21, 100), is_mass_delete(20, 20), is_mass_delete(21, 200)
     (True, False, False)
     """
-    return count > MAX_DELETED and count > MAX_DELETED_SHARE * held
+    return count > MAX_DELETED and count > MAX_DELETED_SHARE * total
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class DetailFilters:
     """Exact values, all of which must fit; None and an empty mapping ask for nothing.
 
     `outdated` asks for documents whose chunks were cut by other sizes than those in force; `unused_since`
-    (RFC 3339 UTC) for those indexed before, that no answer held since; `broken_links` for those with a link that
+    (RFC 3339 UTC) for those indexed before, that no answer had since; `broken_links` for those with a link that
     leads to no document; `links_to` for those with a link that leads to this one.
     """
 
@@ -214,7 +214,7 @@ class DetailFilters:
         if self.unused_since is not None and facts.indexed_at >= self.unused_since:
             return False  # too young to be called unused
         return (
-            all(wanted is None or wanted == value for wanted, value in pairs)
+            all(required is None or required == value for required, value in pairs)
             and (self.tag is None or self.tag in facts.tags)
             and all(facts.attributes.get(name) == value for name, value in self.attributes.items())
         )

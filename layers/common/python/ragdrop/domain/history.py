@@ -168,12 +168,12 @@ def state_before(changes: Iterable[LiveChange], *, all_touched: bool = False) ->
     """
     found: dict[DocumentKey, Then] = {}
     for change in changes:
-        held = found.get(change.key)
-        if held is None:
+        first = found.get(change.key)
+        if first is None:
             versions = change.before_version_id, change.before_sidecar_version_id
             found[change.key] = Then(change.before, change.after, *versions)
         else:
-            found[change.key] = Then(held.revision, change.after, held.version_id, held.sidecar_version_id)
+            found[change.key] = Then(first.revision, change.after, first.version_id, first.sidecar_version_id)
     return {
         key: then for key, then in found.items() if (all_touched or then.revision != then.now) and not key.is_settings
     }

@@ -81,23 +81,23 @@ def reference(target: str, source: DocumentKey, *, across_vaults: bool = False) 
     return Reference(vault, tuple(dict.fromkeys(paths)), names)
 
 
-def candidates(wanted: Reference, source: DocumentKey, named: Mapping[Name, tuple[str, ...]]) -> list[DocumentKey]:
+def candidates(target: Reference, source: DocumentKey, named: Mapping[Name, tuple[str, ...]]) -> list[DocumentKey]:
     """The documents that a link may mean, likeliest first; whether one is there its head says.
 
     A path as written comes first, then one that differs in case only, then for a wikilink the nearest that ends so.  A
     path that the list of its name would hold, were it there, is left out.  Blanks may be hyphens in a file's name.
     """
-    held = [path for name in wanted.names for path in named.get(name, ())]
-    by_case = {_folded(path): path for path in reversed(held)}
-    found = [path for path in wanted.paths if path in held]
-    found += [by_case[_folded(path)] for path in wanted.paths if _folded(path) in by_case]
-    if wanted.ending is not None:
-        hyphenated = "-".join(wanted.ending.split())
-        ends = [path for path in held if _ends(path, wanted.ending) or _ends(path, hyphenated)]
+    paths = [path for name in target.names for path in named.get(name, ())]
+    by_case = {_folded(path): path for path in reversed(paths)}
+    found = [path for path in target.paths if path in paths]
+    found += [by_case[_folded(path)] for path in target.paths if _folded(path) in by_case]
+    if target.ending is not None:
+        hyphenated = "-".join(target.ending.split())
+        ends = [path for path in paths if _ends(path, target.ending) or _ends(path, hyphenated)]
         found += sorted(ends, key=lambda path: (-_shared_folders(path, source.path), path.count("/"), path))
-    whole = {name.name for name in wanted.names if 0 < len(named.get(name, ())) < MAX_PATHS_OF_A_NAME}
-    found += [path for path in wanted.paths if folded_name(path) not in whole]
-    return [DocumentKey(source.tenant, wanted.vault, path) for path in dict.fromkeys(found)]
+    whole = {name.name for name in target.names if 0 < len(named.get(name, ())) < MAX_PATHS_OF_A_NAME}
+    found += [path for path in target.paths if folded_name(path) not in whole]
+    return [DocumentKey(source.tenant, target.vault, path) for path in dict.fromkeys(found)]
 
 
 def _is_elsewhere(target: str) -> bool:
@@ -158,9 +158,9 @@ def _folded(path: str) -> str:
 
 
 def _ends(path: str, ending: str) -> bool:
-    wanted = _folded(ending)
+    target = _folded(ending)
     whole = "/" + _folded(path)
-    return whole.endswith("/" + wanted) or whole.rpartition(".")[0].endswith("/" + wanted)
+    return whole.endswith("/" + target) or whole.rpartition(".")[0].endswith("/" + target)
 
 
 def _shared_folders(path: str, other: str) -> int:

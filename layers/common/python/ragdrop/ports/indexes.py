@@ -72,13 +72,13 @@ class SearchableIndex(Protocol):
     def nearest_of(
         self,
         index: IndexRef,
-        wanted: Vector | None,
+        vector: Vector | None,
         revisions: Sequence[tuple[DocumentKey, int]],
         deadline: Deadline,
     ) -> list[Hit]:
-        """Of each of up to 100 revisions the chunk that is nearest to *wanted*, in one round trip; best first.
+        """Of each of up to 100 revisions the chunk that is nearest to *vector*, in one round trip; best first.
 
-        Each hit carries the links that stand with the revision's first chunk.  Without *wanted*, and for a revision
+        Each hit carries the links that stand with the revision's first chunk.  Without *vector*, and for a revision
         without any vector, that first chunk comes, its score 0.0.  A revision without chunks is left out.
         """
 

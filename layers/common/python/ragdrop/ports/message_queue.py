@@ -26,9 +26,9 @@ class Continuation:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A key that changed.  Its event's name is not kept: only the bucket knows what is true now.
+    """A key that changed.  The name of its event is dropped: only the bucket has the present state.
 
-    `handed_over` is set where the message goes on with a revision; should that be over, the key is looked at like any.
+    `handed_over` is set if the message continues a revision; if that is over, the key is reconciled like any other.
     """
 
     key: str
@@ -102,14 +102,14 @@ def go_on(continuation: Continuation) -> str:
     return json.dumps({"type": GO_ON, **asdict(continuation)}, ensure_ascii=False)
 
 
-def merge_segments(wanted: MergeRequest) -> str:
+def merge_segments(request: MergeRequest) -> str:
     """The body of a message that asks ingest to merge segments.
 
     >>> record = {"messageId": "m", "receiptHandle": "r", "body": merge_segments(MergeRequest("acme", "bucket-v1"))}
     >>> deliveries({"Records": [record]})[0].merge
     MergeRequest(tenant='acme', index='bucket-v1')
     """
-    return json.dumps({"type": MERGE, **asdict(wanted)})
+    return json.dumps({"type": MERGE, **asdict(request)})
 
 
 def _delivery(record: Mapping[str, Any]) -> Delivery:
@@ -186,7 +186,7 @@ class MessageQueue(Protocol):
     def go_on(self, continuation: Continuation) -> None:
         """Ask ingest to go on with a large document."""
 
-    def merge(self, wanted: MergeRequest) -> None:
+    def merge(self, request: MergeRequest) -> None:
         """Ask ingest to merge segments of an index."""
 
     def retry_after(self, delivery: Delivery, delay_s: int) -> None:
@@ -232,7 +232,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """How changes come to ingest: what the bucket tells which queues, and how many messages wait.
+    """How changes come to ingest: the notifications of the bucket, and how many messages wait.
 
     `events` are those that the bucket sends to the queue; `dead_letters` is None without a dead-letter queue;
     `concurrency` is how many functions the account runs at once, None where nobody says.
@@ -274,7 +274,7 @@ def wiring_verdict(wiring: Wiring) -> Verdict:
     return Verdict("ok", f"all events arrive; {wiring.waiting} messages wait, none was given up on")
 
 
-def embedding_verdict(dimension: int, norms: Sequence[float], latencies_ms: Sequence[float], wanted: int) -> Verdict:
+def embedding_verdict(dimension: int, norms: Sequence[float], latencies_ms: Sequence[float], required: int) -> Verdict:
     """Whether sample vectors are as long as the index wants them, unit vectors, and quick.
 
     >>> embedding_verdict(384, [1.0, 1.0], [5.0, 7.0], 384).detail
@@ -282,10 +282,10 @@ def embedding_verdict(dimension: int, norms: Sequence[float], latencies_ms: Sequ
     >>> embedding_verdict(768, [1.0], [5.0], 384).grade
     'failed'
     """
-    if dimension != wanted:
+    if dimension != required:
         return Verdict(
             "failed",
-            f"the model gives {dimension} dimensions, {wanted} are set",
+            f"the model gives {dimension} dimensions, {required} are set",
             "set EMBEDDING_DIMENSION to what the model gives, then ragdrop reindex",
         )
     norm, most = max(norms, key=lambda each: abs(each - 1.0)), max(latencies_ms)

@@ -111,7 +111,7 @@ class HopLimits:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Where the next worker goes on.
+    """Where the next worker continues.
 
     Args:
         parts: How many parts the text has.
@@ -214,10 +214,10 @@ class Registry(Protocol):
         """
 
     def detail(self, key: DocumentKey, revision: int) -> Detail | None:
-        """What is kept of one revision; None where it neither began nor was activated, or was forgotten."""
+        """The detail of one revision; None if it neither began nor was activated, or was forgotten."""
 
     def details(self, revisions: Collection[tuple[DocumentKey, int]], deadline: Deadline) -> list[Detail]:
-        """What is kept of up to 100 revisions, by one batch read; those that are not there are left out.
+        """The details of up to 100 revisions, by one batch read, without missing ones.
 
         Raises DatabaseError: some could not be read.
         """
@@ -278,9 +278,9 @@ class Registry(Protocol):
         """
 
     def forget_document(self, key: DocumentKey) -> int:
-        """Remove all that is kept of a document, its head, changes and pointers too.  For a purge, after its tombstone.
+        """Remove everything of a document, its head, changes and pointers too.  For a purge, after its tombstone.
 
-        Returns how many items of its own went: head, revisions and changes.
+        Returns how many of its items went: head, revisions and changes.
         """
 
     def page(
@@ -341,7 +341,7 @@ class Registry(Protocol):
     def keep_settings(self, name: str, vault: str, settings: StoredSettings) -> bool:
         """Keep what the settings file of *vault* says, the tenant's own by an empty name.
 
-        False where a newer revision of it is kept; the same one again replaces.
+        False if a newer revision of it is stored; the same one again replaces.
         """
 
     def promote_stage(self, name: str, stage: str, now_s: float) -> bool:

@@ -202,7 +202,7 @@ class StoredReplies(Protocol):
         """Note that a request is under way, by one conditional write; None where it is now this caller's to do.
 
         What was there before stays in the way until *keep_s* seconds after it began; the same request, of which no
-        reply is kept, for *lease_s* only: whoever did it may have died.
+        reply is stored, for *lease_s* only: whoever did it may have died.
         """
 
     def finish(self, tenant: str, key: str, body: Mapping[str, Any]) -> None:
@@ -248,5 +248,5 @@ class VisitedCache(Protocol):
     def note(self, tenant: str, session: str, digests: Collection[str], now_s: float) -> None:
         """Replace what the session has expanded, for an hour from *now_s* on; one write.
 
-        At most 5,000 are kept.  Of two queries of one session at the same time the later write stands.
+        At most 5,000 are stored.  Of two queries of one session at the same time the later write stands.
         """

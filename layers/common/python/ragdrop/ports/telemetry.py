@@ -58,7 +58,7 @@ class QueryReport:
     """One query.  No text of it or of any document, and no key.
 
     `latency_ms` is that of the use case; `timings_ms` the same by stage.  `filters` are the names of those that were
-    used, never their values.  Token counts and `cost` (in the currency of the price table) are None where nobody told
+    used, never their values.  Token counts and `cost` (in the currency of the price table) are None if unknown
     them, and `answered` says that a chat model answered.  `open_breakers` names the dependencies that were not asked.
     `scope` is that of a key which is limited to vaults: its figures are counted apart, too.
     """
@@ -121,7 +121,7 @@ def failure_of(exc: BaseException, operation: str) -> QueryFailure:
 
 
 def query_hash(text: str, key: bytes) -> str:
-    """A keyed digest of a question: equal questions of one tenant are told to be equal, and nothing else is.
+    """A keyed digest of a question: it shows which questions of one tenant are equal, and nothing else.
 
     References:
         HMAC: RFC 2104.
@@ -156,7 +156,7 @@ UNITS: dict[str, Unit] = {
 
 
 def metrics_of(report: QueryReport) -> Mapping[str, float]:
-    """What a query adds to the metrics.  Zeros are told too: a rate needs its quiet times.
+    """What a query adds to the metrics.  Zeros are put too: a rate needs its quiet times.
 
     >>> metrics_of(QueryReport("search", "acme", 12.0))["Errors"]
     0.0
@@ -185,7 +185,7 @@ class Metrics(Protocol):
 
 
 class Tracer(Protocol):
-    """Tells of stages to whoever collects traces; never fails a request."""
+    """Reports stages to a collector of traces; never fails a request."""
 
     def stage(self, name: str) -> AbstractContextManager[None]:
         """A span of the request's trace for as long as the block runs; one that ends by an error says its type."""
@@ -226,19 +226,19 @@ def percentile_ms(counts: Mapping[int, int], share: float) -> float | None:
     total = sum(counts.values())
     if total == 0:
         return None
-    wanted, before = share * total, 0
+    rank, before = share * total, 0
     for bucket in sorted(counts):
-        if before + counts[bucket] >= wanted:
+        if before + counts[bucket] >= rank:
             low = BOUNDS_MS[bucket - 1] if bucket else 0.0
             high = BOUNDS_MS[bucket] if bucket < len(BOUNDS_MS) else low
-            return round(low + (high - low) * (wanted - before) / counts[bucket], 3)
+            return round(low + (high - low) * (rank - before) / counts[bucket], 3)
         before += counts[bucket]
     return BOUNDS_MS[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentUsage:
-    """`query_count` counts answers that held the document; `last_retrieved` is RFC 3339 UTC, None where never."""
+    """`query_count` counts answers with the document; `last_retrieved` is RFC 3339 UTC, None if never."""
 
     query_count: int = 0
     last_retrieved: str | None = None
@@ -254,7 +254,7 @@ class DocumentUsage:
 
 
 HOUR_S = 3_600
-KEPT_S = 35 * 86_400  # of an hour's counts: the longest time range and some days
+COUNTS_TTL_S = 35 * 86_400  # of an hour's counts: the longest time range and some days
 MAX_AGENTS = 20  # named in one environment and hour; the rest is counted together
 OTHER_AGENTS = "other"
 COST_UNIT = 1_000_000  # cost is counted in millionths, as sums of whole numbers stay exact
@@ -366,7 +366,7 @@ class Telemetry(Protocol):
         """Keep up to 25 vectors until *expires_at_s*; the same name replaces."""
 
     def add_use(self, key: DocumentKey, count: int, last_retrieved: str) -> None:
-        """Add *count* answers that held the document; *last_retrieved* is RFC 3339 UTC."""
+        """Add *count* answers with the document; *last_retrieved* is RFC 3339 UTC."""
 
     def usage(self, keys: Sequence[DocumentKey]) -> dict[DocumentKey, DocumentUsage]:
         """The counts of up to 100 documents of one tenant; one that was never found is not in it."""
@@ -384,4 +384,4 @@ class Telemetry(Protocol):
         """The secret that keys digests of the tenant's questions: *candidate* where there is none yet; quick."""
 
     def forget_tenant(self, tenant: str) -> int:
-        """Remove all that is kept of a tenant but its receipts: how many items went.  Raises DatabaseError."""
+        """Remove everything of a tenant but its receipts: how many items went.  Raises DatabaseError."""

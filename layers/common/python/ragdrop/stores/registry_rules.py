@@ -22,11 +22,11 @@ Changes = dict[str, Any]
 
 MAX_TITLE_CHARS = 200  # a head is read for every hit: it stays under 1 KB
 MAX_ERROR_CHARS = 200
-MAX_PROBLEMS_CHARS = 4_000  # of a settings file, which no query looks at: every problem is told
+MAX_PROBLEMS_CHARS = 4_000  # of a settings file, which no query reads: every problem is stored
 
 
 def claimed(seen: Head | None, claim: Claim) -> Changes:
-    """The next revision is taken; the live one goes on answering.
+    """The next revision is taken; the live one continues to answer.
 
     The first revision is milliseconds since 1970: a document whose head was lost never uses a number twice.
 

@@ -70,9 +70,9 @@ class RoutedIndex:
         self._of(index).upsert(index, chunks, deadline)
 
     def refresh(self, indexes: Iterable[IndexRef], deadline: Deadline) -> None:
-        wanted = list(indexes)
-        if any(self._is_mirrored(each) for each in wanted):
-            self._opensearch.refresh([each for each in wanted if self._is_mirrored(each)], deadline)
+        mirrored = [each for each in indexes if self._is_mirrored(each)]
+        if mirrored:
+            self._opensearch.refresh(mirrored, deadline)
 
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
         return self._of(index).candidates(index, queries, deadline)
@@ -85,9 +85,9 @@ class RoutedIndex:
         return self._of(index).read(index, ranges, deadline)
 
     def nearest_of(
-        self, index: IndexRef, wanted: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
+        self, index: IndexRef, vector: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
     ) -> list[Hit]:
-        return self._of(index).nearest_of(index, wanted, revisions, deadline)
+        return self._of(index).nearest_of(index, vector, revisions, deadline)
 
     def remove(
         self, index: IndexRef, key: DocumentKey, *, before_revision: int, deadline: Deadline, from_revision: int = 0

@@ -135,7 +135,7 @@ class S3ObjectStore:
             try:
                 old = self._client.head_object(Bucket=self.bucket, Key=key, VersionId=version_id)
                 media_type = old.get("ContentType", "binary/octet-stream")
-                kept = {
+                merged = {
                     name: text
                     for name, text in {**decoded_metadata(old.get("Metadata", {})), **metadata}.items()
                     if text
@@ -147,7 +147,7 @@ class S3ObjectStore:
                     MetadataDirective="REPLACE",
                     TaggingDirective="REPLACE",
                     ContentType=media_type,
-                    Metadata=encoded_metadata(kept),
+                    Metadata=encoded_metadata(merged),
                 )
             except ClientError as exc:
                 if error_code(exc) in _NO_SUCH_VERSION | _DELETE_MARKER | {"400", "404", "405", "InvalidArgument"}:
@@ -161,7 +161,7 @@ class S3ObjectStore:
             size_bytes=old["ContentLength"],
             media_type=media_type,
             modified_at=_rfc3339(result["LastModified"]),
-            metadata=kept,
+            metadata=merged,
         )
 
     def delete(self, key: str) -> str | None:

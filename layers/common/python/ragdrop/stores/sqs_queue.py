@@ -69,8 +69,8 @@ class SqsMessageQueue:
     def go_on(self, continuation: Continuation) -> None:
         self._send_bulk([(group_of(continuation.key), go_on(continuation))])
 
-    def merge(self, wanted: MergeRequest) -> None:
-        self._send_bulk([(wanted.tenant, merge_segments(wanted))])
+    def merge(self, request: MergeRequest) -> None:
+        self._send_bulk([(request.tenant, merge_segments(request))])
 
     def redrive(self) -> int:
         """Move up to ten messages of the dead-letter queue back, as they are.

@@ -60,7 +60,7 @@ AwsClient: TypeAlias = Any  # a low-level boto3 client, whose methods are made a
 OWN_DOMAINS = (".amazonaws.com", ".amazonaws.com.cn")
 CONNECT_TIMEOUT_S = 1
 READ_TIMEOUT_S = 5  # of one read of the socket, not of a whole large object
-MAX_ATTEMPTS = 3  # the first one included; the SDK keeps a budget of its own for the others
+MAX_ATTEMPTS = 3  # the first one included; the SDK has a budget for the others
 # Questions wait for tables and for the state bucket: an item takes milliseconds, the first byte of an object less
 # than a second, so that two tries fit the deadline (by service: seconds of a read, attempts)
 PROMPT = {"dynamodb": (2, 2), "s3": (4, 2)}
@@ -163,7 +163,7 @@ def http_status(exc: ClientError) -> int:
 
 @contextmanager
 def aws_errors(error: type[DependencyError], *, service: str, resource: str) -> Iterator[None]:
-    """Turn the SDK's errors within the block into *error*; only codes are told, never what was asked.
+    """Turn the SDK's errors within the block into *error*; errors have codes, never the request.
 
     Args:
         error: The class to raise.
@@ -199,7 +199,7 @@ _SECRET_ARN = re.compile(r"arn:aws[\w-]*:secretsmanager:")
 
 
 def read_secret(reference: str | None) -> str | None:
-    """The secret that *reference* names; kept for five minutes.
+    """The secret that *reference* names; cached for five minutes.
 
     Raises ConfigurationError: it cannot be read; names the reference, never the secret.
     """

@@ -76,15 +76,15 @@ class AwsWiring:
         s3, sqs = self._given[0] or client("s3"), self._given[1] or client("sqs")
         with aws_errors(QueueError, service="queue", resource=f"queue {self._queue_url.rsplit('/', 1)[-1]}"):
             names = ["QueueArn", "RedrivePolicy", DEPTH]
-            told = sqs.get_queue_attributes(QueueUrl=self._queue_url, AttributeNames=names)["Attributes"]
+            attributes = sqs.get_queue_attributes(QueueUrl=self._queue_url, AttributeNames=names)["Attributes"]
             dead = self._dead_letters(
-                sqs, str(json.loads(told.get("RedrivePolicy", "{}")).get("deadLetterTargetArn", ""))
+                sqs, str(json.loads(attributes.get("RedrivePolicy", "{}")).get("deadLetterTargetArn", ""))
             )
         with aws_errors(ObjectStoreError, service="object_store", resource=f"bucket {self._bucket}"):
             versioned = s3.get_bucket_versioning(Bucket=self._bucket).get("Status") == "Enabled"
             sent = s3.get_bucket_notification_configuration(Bucket=self._bucket).get("QueueConfigurations", [])
-        events = {event for each in sent if each["QueueArn"] == told["QueueArn"] for event in each["Events"]}
-        return Wiring(versioned, frozenset(events), int(told[DEPTH]), dead, self._concurrency())
+        events = {event for each in sent if each["QueueArn"] == attributes["QueueArn"] for event in each["Events"]}
+        return Wiring(versioned, frozenset(events), int(attributes[DEPTH]), dead, self._concurrency())
 
     def _concurrency(self) -> int | None:
         functions = self._functions or client("lambda")

@@ -1,7 +1,7 @@
 """Metrics as lines of the embedded metric format: CloudWatch reads them from the function's log, nothing is called.
 
 Dimensions are stage and dependency, never function, tenant, agent or path: each value of one is a metric that is paid
-for.  Every value is told by stage alone too, so that one alarm holds for all.  The line names its function.
+for.  Every value is also put by stage alone, so that one alarm covers all.  The line names its function.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class EmfMetrics:
 
     Args:
         function: The function's short name, such as `query`.
-        stage: What tells this deployment from others in the account.
+        stage: What distinguishes this deployment from others in the account.
     """
 
     def __init__(self, *, function: str, stage: str) -> None:
@@ -54,7 +54,7 @@ PREFIX = "ragdrop."
 class OpenTelemetryTracer:
     """A span `ragdrop.STAGE` for each stage, below the one that the layer makes for the request.
 
-    No span is made the current one: a streamed answer goes on in other threads than it began in, where the context of
+    No span is made the current one: a streamed answer continues in other threads than it began in, where the context of
     OpenTelemetry could not be given back.
 
     Raises ConfigurationError: the packages are not there.
@@ -72,7 +72,7 @@ class OpenTelemetryTracer:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """A span from the beginning of the block to its end; of an error its type alone is told, never its words."""
+        """A span from the beginning of the block to its end; of an error it has the type, never the message."""
         span = self._tracer.start_span(f"{PREFIX}{name}")
         try:
             yield

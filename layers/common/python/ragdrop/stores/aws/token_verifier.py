@@ -1,6 +1,6 @@
 """JSON Web Tokens: checked against the keys that the issuer publishes.
 
-A module of its own: only functions that serve HTTP carry the library.
+A separate module, as only functions that serve HTTP carry the library.
 """
 
 from __future__ import annotations

@@ -114,18 +114,18 @@ def breakers_of(item: Item) -> dict[str, Breaker]:
         dependency, _, rest = name.partition(".")
         if rest:
             found.setdefault(dependency, {})[rest] = value
-    return {dependency: _breaker(held) for dependency, held in sorted(found.items())}
+    return {dependency: _breaker(attributes) for dependency, attributes in sorted(found.items())}
 
 
-def _breaker(held: Mapping[str, Any]) -> Breaker:
-    buckets = sorted({int(name[2:]) for name in held if name[:2] in {"c.", "f."}})
-    opened = held.get("opened_at")
+def _breaker(attributes: Mapping[str, Any]) -> Breaker:
+    buckets = sorted({int(name[2:]) for name in attributes if name[:2] in {"c.", "f."}})
+    opened = attributes.get("opened_at")
     return Breaker(
-        counts={at: Counted(int(held.get(f"c.{at}", 0)), int(held.get(f"f.{at}", 0))) for at in buckets},
+        counts={at: Counted(int(attributes.get(f"c.{at}", 0)), int(attributes.get(f"f.{at}", 0))) for at in buckets},
         opened_at_s=None if opened is None else float(opened),
-        closed_at_s=float(held.get("closed_at", 0.0)),
-        trial=str(held.get("trial", "")),
-        trial_until_s=float(held.get("trial_until", 0.0)),
+        closed_at_s=float(attributes.get("closed_at", 0.0)),
+        trial=str(attributes.get("trial", "")),
+        trial_until_s=float(attributes.get("trial_until", 0.0)),
     )
 
 

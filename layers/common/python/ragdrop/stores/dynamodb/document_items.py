@@ -67,16 +67,16 @@ from ragdrop.stores.registry_rules import Changes, Listing
 CHANGE = "change"  # of the item of a revision: what it changed
 LAST = "~"  # sorts behind every id
 SLOT = "c"  # and the number of a slot: an attribute of a shard's item
-PAGE = 200  # changes of one request, where more are wanted
+PAGE = 200  # changes of one request, if more are requested
 
 
 def recorded(change: LiveChange, detail: Detail | None) -> list[Write]:
     """The writes that record and count *change*, of a revision with *detail* where it was activated."""
     fields = _fields(change)
-    kept = {CHANGE: fields, **({} if change.after == change.revision else {"expires_at": change.expires_at_s})}
+    record = {CHANGE: fields, **({} if change.after == change.revision else {"expires_at": change.expires_at_s})}
     item = {"PK": document_pk(change.key), "SK": detail_sk(change.revision)} if detail is None else detail_item(detail)
     listed = {"PK": _vault_pk(change.key.tenant, change.key.vault), "SK": change.id, "path": change.key.path}
-    writes: list[Write] = [Put(item | kept), Put(listed | fields | {"expires_at": change.expires_at_s})]
+    writes: list[Write] = [Put(item | record), Put(listed | fields | {"expires_at": change.expires_at_s})]
     if change.before is not None and change.before != change.after:
         replaced = document_pk(change.key), detail_sk(change.before)
         writes.append((replaced, Update({"expires_at": change.expires_at_s}, whatever_is_there=True)))
@@ -116,7 +116,7 @@ def _promoted_key(key: DocumentKey) -> ItemKey:
 
 
 def name_key(name: Name) -> ItemKey:
-    """Where the paths of a name are kept."""
+    """The item with the paths of a name."""
     return f"N#{name.tenant}/{name.vault}#{name.name}", NAME_SK
 
 

@@ -129,8 +129,8 @@ def checkpoint_attributes(checkpoint: Checkpoint) -> Item:
 
 def checkpoint_of(item: Item) -> Checkpoint | None:
     """The checkpoint in the decoded item of a detail; None where there is none."""
-    held = item.get("checkpoint")
-    return Checkpoint(**_known(Checkpoint, held)) if held else None
+    stored = item.get("checkpoint")
+    return Checkpoint(**_known(Checkpoint, stored)) if stored else None
 
 
 def tenant_item(tenant: Tenant) -> Item:

@@ -166,7 +166,7 @@ class DynamoDbRegistry(DynamoDbDocuments):
         self._table.update_item((f"T#{name}", "T"), request, returning="NONE")
 
     def keep_settings(self, name: str, vault: str, settings: StoredSettings) -> bool:
-        """Keep what a settings file says, in an item beside the tenant's; False where a newer one is kept."""
+        """Store it in an item of the tenant's partition, which every search reads."""
         changes = settings_changes(settings)
         outcome = self._table.update(settings_key(name, vault), Update(changes, rising="revision"), returning="NONE")
         return outcome.won

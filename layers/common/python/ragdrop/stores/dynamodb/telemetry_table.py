@@ -26,7 +26,7 @@ from ragdrop.domain.receipts import Feedback, Receipt
 from ragdrop.domain.tenants import WINDOW_S
 from ragdrop.errors import DatabaseError
 from ragdrop.ports.shared_state import StoredReply
-from ragdrop.ports.telemetry import HOUR_S, KEPT_S, Counts, DocumentUsage
+from ragdrop.ports.telemetry import COUNTS_TTL_S, HOUR_S, Counts, DocumentUsage
 from ragdrop.stores.aws.clients import AwsClient, quick_client
 from ragdrop.stores.dynamodb.items import Item
 from ragdrop.stores.dynamodb.table import DynamoDbTable, ItemKey, Update
@@ -86,7 +86,7 @@ class DynamoDbTelemetry(TelemetryTable):
 
     def add_counts(self, tenant: str, hour: str, counts: Counts) -> None:
         ends_at = int(datetime.fromisoformat(f"{hour.rpartition('/')[2]}:00:00+00:00").timestamp()) + HOUR_S
-        self._table.add((f"H#{tenant}", hour), counts, ends_at + KEPT_S, returning="NONE")
+        self._table.add((f"H#{tenant}", hour), counts, ends_at + COUNTS_TTL_S, returning="NONE")
 
     def counts(self, tenant: str, first: str, last: str) -> dict[str, Counts]:
         """The hours of a range by one query, patiently: 30 days are a megabyte, and an operator waits for them."""
@@ -252,7 +252,7 @@ def _receipt(tenant: str, item: Item) -> Receipt:
 
 
 CREDENTIAL = "c/"  # an attribute a credential; without it one could be called PK
-KEPT_WINDOWS = 10
+STORED_WINDOWS = 10
 
 
 class DynamoDbRequestCounts(TelemetryTable):
@@ -260,7 +260,7 @@ class DynamoDbRequestCounts(TelemetryTable):
 
     def add_requests(self, tenant: str, window: int, counts: Mapping[str, int]) -> dict[str, int]:
         named = {f"{CREDENTIAL}{credential}": count for credential, count in counts.items()}
-        item = self._table.add((f"L#{tenant}", str(window)), named, (window + KEPT_WINDOWS) * WINDOW_S)
+        item = self._table.add((f"L#{tenant}", str(window)), named, (window + STORED_WINDOWS) * WINDOW_S)
         return {
             name.removeprefix(CREDENTIAL): int(count) for name, count in item.items() if name.startswith(CREDENTIAL)
         }
@@ -283,10 +283,10 @@ class DynamoDbVisitedCache:
         return frozenset(item["digests"])
 
     def note(self, tenant: str, session: str, digests: Collection[str], now_s: float) -> None:
-        kept = set(sorted(digests)[:MAX_DIGESTS])
-        if kept:
+        stored = set(sorted(digests)[:MAX_DIGESTS])
+        if stored:
             partition, sort = _session_key(tenant, session)
-            self._table.put({"PK": partition, "SK": sort, "digests": kept, "expires_at": int(now_s) + TTL_S})
+            self._table.put({"PK": partition, "SK": sort, "digests": stored, "expires_at": int(now_s) + TTL_S})
 
 
 def _session_key(tenant: str, session: str) -> ItemKey:
