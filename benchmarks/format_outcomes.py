@@ -40,7 +40,7 @@ def of_collection(reader: IsolatedReader) -> list[dict[str, Any]]:
     groups: defaultdict[tuple[str, str, str], list[tuple[bool, bool, float]]] = defaultdict(list)
     for row, data in mixed.files_in(home) if home else ():
         found = outcome_of(reader, data, row["file"])
-        demanded = found.outcome in mixed.wanted(row, data)
+        demanded = found.outcome in mixed.demanded(row, data)
         groups[row["ext"], row["category"], found.outcome].append((demanded, bool(found.warnings), found.seconds))
     return [
         {

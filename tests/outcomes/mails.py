@@ -18,7 +18,7 @@ SEALED = b"Content-Type: application/pkcs7-mime; smime-type=enveloped-data\nCont
 
 
 def encoded(subject: str, text: str, charset: str) -> bytes:
-    """A mail in an encoding of its own."""
+    """A mail in its own encoding."""
     word = base64.b64encode(subject.encode(charset)).decode()
     head = (
         f"From: =?{charset}?b?{word}?= <a@b.c>\nTo: d@e.f\nSubject: =?{charset}?b?{word}?=\nMIME-Version: 1.0\n"

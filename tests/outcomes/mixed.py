@@ -28,7 +28,7 @@ def files_in(folder: Path) -> Iterator[tuple[dict[str, str], bytes]]:
             yield row, (folder / row["file"]).read_bytes()
 
 
-def wanted(row: dict[str, str], data: bytes) -> frozenset[str]:
+def demanded(row: dict[str, str], data: bytes) -> frozenset[str]:
     """The outcomes allowed: `indexed` or codes of failure."""
     if row["ext"] not in READ:
         return frozenset({ENCRYPTED if row["category"] == "encrypted" else UNSUPPORTED})

@@ -7,7 +7,7 @@ import pytest
 from tests.reading import parse
 
 
-def test_source_code_is_kept_to_the_letter_and_its_functions_are_headings() -> None:
+def test_source_code_is_unchanged_and_its_functions_are_headings() -> None:
     code = "import os\n\n\nclass Pump:\n    @slow\n    def start(self):\n        return os.name\n"
 
     document = parse(code, "pump.py")

@@ -56,7 +56,7 @@ def test_the_entries_of_rss_stand_under_their_titles_with_what_is_known_of_them(
     assert (document.media_type, document.warnings) == ("application/rss+xml", ())
 
 
-def test_the_entries_of_atom_are_read_with_their_pages_and_plain_text_is_kept() -> None:
+def test_the_entries_of_atom_are_read_with_their_pages_and_plain_text_is_unchanged() -> None:
     document = parse(ATOM, "feed")
 
     assert document.text == (

@@ -25,10 +25,6 @@ def of_table(document: ParsedDocument) -> tuple[str, str]:
     return document.text[table.start : table.rows_start], document.text[table.rows_start : table.end]
 
 
-def text(name: str, held: str) -> str:
-    return f"<m:{name}><m:r><m:t>{held}</m:t></m:r></m:{name}>"
-
-
 @pytest.mark.parametrize(
     ("body", "shown"),
     [

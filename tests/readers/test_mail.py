@@ -53,7 +53,7 @@ def test_headers_become_metadata_that_a_sidecar_may_override() -> None:
     assert facts.attributes == {"from": "Ann <ann@example.com>", "to": "all", "project": "x"}
 
 
-def test_quoted_history_stands_under_a_heading_of_its_own() -> None:
+def test_quoted_history_stands_under_its_own_heading() -> None:
     document = parse(
         office_files.mail("Since May.\n\nOn 1 May 2026 at 9:00 Bob wrote:\n> Since when\n> does it leak?\n")
     )
@@ -64,7 +64,7 @@ def test_quoted_history_stands_under_a_heading_of_its_own() -> None:
     assert (place_of(document, "Since May"), place_of(document, "does it")) == ("message", "message, quoted history")
 
 
-def test_a_page_is_read_where_there_is_no_plain_text_and_its_links_are_kept() -> None:
+def test_a_page_is_read_where_there_is_no_plain_text_and_has_its_links() -> None:
     page = "<html><h1>Leak</h1><p>See <a href='https://example.com/a.pdf'>this</a>.</p><script>x</script></html>"
 
     document = parse(office_files.mail("", html=page))
@@ -74,7 +74,7 @@ def test_a_page_is_read_where_there_is_no_plain_text_and_its_links_are_kept() ->
     assert parse(office_files.mail("plain\n", html=page)).text == HEAD + "plain\n"
 
 
-def test_attachments_are_read_by_their_own_readers_with_places_of_their_own() -> None:
+def test_attachments_are_read_by_their_own_readers_with_their_own_places() -> None:
     attached = {
         "prices.xlsx": office_files.xlsx({"Parts": [["part", "price"], ["seal", 3.5]]}),
         "manual.pdf": document_files.pdf(["The pump leaks."], ["Call Ann."]),

@@ -82,14 +82,14 @@ def test_links_are_taken_from_a_text_too_long_for_the_markdown_parser() -> None:
     assert read_markdown(text.encode()).links == (WrittenLink("b.md", "a"),)
 
 
-def test_markdown_tells_its_headings_and_tables() -> None:
+def test_markdown_has_headings_and_tables() -> None:
     document = parse("# Pump\n\n| part | code |\n|---|---|\n| seal | 1 |\n\n```\n# no heading\n```\n", "a.md")
 
     assert document.headings == (Heading(1, "Pump", 0),)
     assert of_table(document) == ("| part | code |\n|---|---|\n", "| seal | 1 |\n")
 
 
-def test_a_long_markdown_text_tells_the_same_by_a_line_scan() -> None:
+def test_a_long_markdown_text_has_the_same_headings_by_a_line_scan() -> None:
     text = "# Pump\n\n" + "It leaks.\n\n" * 25_000 + "## Parts\n\n| part | code |\n|---|---|\n| seal | 1 |\n"
 
     document = parse(text, "a.md")

@@ -12,8 +12,8 @@ def formula(inner: str) -> str:
     return f"<w:p><w:r><w:t>It is </w:t></w:r><m:oMath>{inner}</m:oMath></w:p>"
 
 
-def text(name: str, held: str) -> str:
-    return f"<m:{name}><m:r><m:t>{held}</m:t></m:r></m:{name}>"
+def text(name: str, inner: str) -> str:
+    return f"<m:{name}><m:r><m:t>{inner}</m:t></m:r></m:{name}>"
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_a_formula_of_a_word_document_is_read_on_one_line(inner: str, read: str)
     assert parse(document_files.docx(formula(inner)), "a.docx").text.strip() == read
 
 
-def test_a_formula_in_a_paragraph_of_its_own_is_read() -> None:
+def test_a_formula_in_its_own_paragraph_is_read() -> None:
     body = f"<w:p><m:oMathPara><m:oMath>{text('r', 'x')}</m:oMath></m:oMathPara></w:p>"
     body = body.replace("<m:r><m:r>", "<m:r>").replace("</m:r></m:r>", "</m:r>")
 

@@ -1,4 +1,4 @@
-"""`readers` as a package of its own: what its README shows, what it imports, and its version."""
+"""`readers` as a separate package: what its README shows, what it imports, and its version."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_only_pages_without_text_are_recognised_and_their_places_say_so() -> Non
     assert document.warnings == ("1 pages are read by OCR, with a confidence of 93 %: 2",)
 
 
-def test_a_scan_is_read_whole_and_low_confidence_is_told() -> None:
+def test_a_scan_is_read_whole_and_low_confidence_is_a_warning() -> None:
     pages = [document_files.SCAN] * 2
 
     document = parser_of(Says(confidence=0.61)).parse(document_files.pdf(*pages), name="a.pdf")

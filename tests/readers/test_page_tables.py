@@ -17,7 +17,7 @@ CASES = [*table_files.development(), *table_files_final.final(), *table_files_fi
 
 
 def rows_of(document: ParsedDocument, table: Table) -> list[list[str]]:
-    """The cells of a table, its header first where it has one of its own."""
+    """The cells of a table, its own header first, if any."""
     lines = document.text[table.start : table.end].splitlines()
     return [
         [cell.strip() for cell in line.strip("|").split("|")] for line in lines if not re.fullmatch(r"[| -]+", line)
@@ -43,7 +43,7 @@ def test_prose_around_a_table_reads_as_it_does_without_one() -> None:
     assert document.text[: table.start] == document.text[table.end :].strip() + "\n\n" == prose + "\n\n"
 
 
-def test_a_table_that_goes_on_has_the_header_of_its_first_page_and_its_own_place() -> None:
+def test_a_table_that_continues_has_the_header_of_its_first_page_and_its_own_place() -> None:
     (case,) = (each for each in CASES if each.name == "over two pages")
     document = read_pdf(case.body)
 
@@ -55,7 +55,7 @@ def test_a_table_that_goes_on_has_the_header_of_its_first_page_and_its_own_place
     assert document.text[last.start : last.end] == last.text
 
 
-def test_a_table_on_a_page_that_is_turned_is_kept() -> None:
+def test_a_table_on_a_turned_page_is_found() -> None:
     upright = table_files.ruled(table_files.PUMPS, (60, 150, 240, 330), 500)
     turned = f"q 0 1 -1 0 600 0 cm {upright} Q"  # as programs write a wide page: the words lie on their side
     body = pdf_of(turned).replace(b"/MediaBox", b"/Rotate 90/MediaBox")
@@ -73,7 +73,7 @@ def test_a_bar_in_a_cell_separates_no_cells() -> None:
     assert "| A\\|B | pressure |" in document.text
 
 
-def test_what_seems_a_table_and_is_kept_as_text_is_named() -> None:
+def test_an_apparent_table_that_becomes_text_is_named() -> None:
     names = [(f"Item {letter}", f"blue {letter}", f"large {letter}") for letter in "abcdef"]
     page = table_files.cells(names, (60, 160, 260), 700, bold=False)
 

@@ -14,10 +14,6 @@ from tests import document_files
 from tests.reading import parse
 
 
-def text(name: str, held: str) -> str:
-    return f"<m:{name}><m:r><m:t>{held}</m:t></m:r></m:{name}>"
-
-
 def warned(document: ParsedDocument, words: str) -> bool:
     return any(words in warning for warning in document.warnings)
 

@@ -36,11 +36,6 @@ def slide(paragraphs: str) -> ParsedDocument:
     return read_presentation(office_files.repacked(deck, {"ppt/slides/slide1.xml": part.encode()}))
 
 
-def cell(text: str, spans: str = "") -> str:
-    """A cell of an OpenDocument table."""
-    return f'<table:table-cell office:value-type="string" {spans}><text:p>{text}</text:p></table:table-cell>'
-
-
 def test_slides_have_titles_tables_notes_and_numbers() -> None:
     document = parse(office_files.presentation(DECK), "a.pptx")
 

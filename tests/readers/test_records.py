@@ -30,10 +30,6 @@ def place_of(document: ParsedDocument, words: str) -> str | None:
     return chunk.place_at(start, start + len(words))
 
 
-def text(name: str, held: str) -> str:
-    return f"<m:{name}><m:r><m:t>{held}</m:t></m:r></m:{name}>"
-
-
 def test_pictures_of_a_notebook_are_left_out() -> None:
     cell = {"outputs": [{"data": {"image/png": BASE64 + "\n", "text/plain": "<Figure>"}}]}
     shown = parse(json.dumps({"cells": [cell]}), "a.json").text

@@ -108,7 +108,7 @@ OPEN_ROWS = (
         (office_files.xlsx({"Parts": ROWS}), "a.xlsx"),
         (office_files.xls({"Parts": ROWS}), "a.xls"),
         (office_files.ods({"Parts": ROWS}), "a.ods"),
-        (office_files.xlsx({"Parts": ROWS}), "no name that tells"),
+        (office_files.xlsx({"Parts": ROWS}), "no suffix"),
     ],
 )
 def test_a_sheet_is_a_table_under_its_name(body: bytes, name: str) -> None:
@@ -218,7 +218,7 @@ def test_a_truncated_workbook_says_what_to_do() -> None:
         parse(body[: len(body) // 2])
 
 
-def test_a_workbook_with_a_password_is_told_apart() -> None:
+def test_a_workbook_with_a_password_is_encrypted() -> None:
     book = office_files.xls({"S": ROWS})
     start = book.index(b"\x09\x08\x10\x00")
     locked = book[: start + 20] + b"\x2f\x00\x04\x00\0\0\0\0" + book[start + 28 :]

@@ -205,7 +205,7 @@ def test_an_anchor_that_holds_itself_ends() -> None:
 
 @pytest.mark.parametrize("name", ["a.md", "a.txt"])
 @pytest.mark.parametrize("text", ["# Pump\r\n\r\nIt leaks.\r\n", "\tcode\n\n\n* item  \n", "last line without end"])
-def test_markdown_and_text_are_kept_to_the_letter(name: str, text: str) -> None:
+def test_markdown_and_text_are_unchanged(name: str, text: str) -> None:
     assert parse(text, name).text == text
 
 
