@@ -327,8 +327,8 @@ def _shown(name: str) -> Callable[[int, int], None]:
 
 
 def _say(report: SweepReport) -> None:
-    verb = "would be looked at" if report.dry_run else "are looked at"
-    say(f"{report.tenant}: {report.objects} documents in {report.vaults} vaults; {report.asked} {verb} again")
+    verb = "would be rechecked" if report.dry_run else "are rechecked"
+    say(f"{report.tenant}: {report.objects} documents in {report.vaults} vaults; {report.asked} {verb}")
     if report.index_fault:
         say(f"index: {report.index_fault}", indent=2)
         say("would be rebuilt from stored texts" if report.dry_run else f"{report.rebuilt} documents rebuilt", indent=2)

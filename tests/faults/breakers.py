@@ -13,7 +13,7 @@ from tests.faults.cases import FaultCase, opens_for_questions, opens_for_searche
 from tests.faults.harness import OPEN_S, DrillReply, Harness
 
 UNTOUCHED_AFTER_S = 1.0  # until then an opening may not be known to all
-MARGIN_S = 0.5  # the log's line comes up to two writes of a quarter of a second behind the opening that it tells of
+MARGIN_S = 0.5  # the log's line comes up to two writes of a quarter of a second behind the opening that it reports
 OPENED = frozenset({"a breaker opened", "a breaker opened again"})
 UNSHARED = "breakers are not shared for now"
 SHARED_AGAIN_S = 6.0  # a function asks the table again five seconds after it did not answer
@@ -45,23 +45,23 @@ class BreakerLine:
 
 
 def lines(logs: Iterable[Path], *, since_s: float) -> list[BreakerLine]:
-    """What *logs* tell of breakers from *since_s* on (seconds since 1970), in order."""
+    """What *logs* report of breakers from *since_s* on (seconds since 1970), in order."""
     found = []
     for log in logs:
         for text in log.read_text("utf-8", errors="replace").splitlines():
             if '"a breaker ' not in text and UNSHARED not in text:
                 continue
             try:
-                told = json.loads(text)
+                entry = json.loads(text)
             except json.JSONDecodeError:  # the end of it is still being written
                 continue
-            at_s = datetime.fromisoformat(told["timestamp"]).timestamp()
+            at_s = datetime.fromisoformat(entry["timestamp"]).timestamp()
             if at_s >= since_s:
-                found.append(BreakerLine(at_s, told["message"], told.get("dependency", "")))
+                found.append(BreakerLine(at_s, entry["message"], entry.get("dependency", "")))
     return sorted(found, key=lambda each: each.at_s)
 
 
-def spans(told: Iterable[BreakerLine], dependency: str, *, open_s: float) -> list[OpenSpan]:
+def spans(seen: Iterable[BreakerLine], dependency: str, *, open_s: float) -> list[OpenSpan]:
     """When the breaker of *dependency* was open: from a second after each opening until shortly before its trial.
 
     >>> spans([BreakerLine(100.0, "a breaker opened", "index")], "index", open_s=3.0)
@@ -69,23 +69,23 @@ def spans(told: Iterable[BreakerLine], dependency: str, *, open_s: float) -> lis
     """
     return [
         OpenSpan(line.at_s + UNTOUCHED_AFTER_S, line.at_s + open_s - MARGIN_S)
-        for line in told
+        for line in seen
         if line.message in OPENED and line.dependency == dependency
     ]
 
 
-def are_shared(told: Iterable[BreakerLine]) -> bool:
+def are_shared(seen: Iterable[BreakerLine]) -> bool:
     """Whether all functions knew of all openings: else the table of the breakers was not reached, or too slow."""
-    return all(line.message != UNSHARED for line in told)
+    return all(line.message != UNSHARED for line in seen)
 
 
-def shared_from_s(told: Iterable[BreakerLine]) -> float:
+def shared_from_s(seen: Iterable[BreakerLine]) -> float:
     """From when on all functions know of all openings again; seconds since 1970.
 
     >>> shared_from_s([BreakerLine(100.0, UNSHARED, ""), BreakerLine(101.0, "a breaker opened", "registry")])
     106.0
     """
-    return max((line.at_s + SHARED_AGAIN_S for line in told if line.message == UNSHARED), default=0.0)
+    return max((line.at_s + SHARED_AGAIN_S for line in seen if line.message == UNSHARED), default=0.0)
 
 
 def inside(arrivals: Iterable[float], times: Sequence[OpenSpan]) -> int:
@@ -128,10 +128,10 @@ def while_open(
 
 def _open_for(harness: Harness, function: str, dependency: str, begun_s: float) -> list[OpenSpan]:
     """When *function* knew the breaker to be open: by the openings of all functions, where they share them."""
-    told = lines_since(harness, begun_s)
-    if dependency == REGISTRY or not are_shared(told):  # both lie behind DynamoDB
-        told = lines([harness.logs[function]], since_s=begun_s)
-    return spans(told, dependency, open_s=OPEN_S)
+    seen = lines_since(harness, begun_s)
+    if dependency == REGISTRY or not are_shared(seen):  # both lie behind DynamoDB
+        seen = lines([harness.logs[function]], since_s=begun_s)
+    return spans(seen, dependency, open_s=OPEN_S)
 
 
 def late(harness: Harness, case: FaultCase, begun_s: float, then: DrillReply, answer: DrillReply) -> tuple[str, ...]:
@@ -153,10 +153,10 @@ def touched(harness: Harness, case: FaultCase, begun_s: float, behind: tuple[Dri
     Where the breakers' table is not reached, one function's breaker says nothing of another's requests: then what
     came during the replies *behind* open breakers counts, as nothing else is sent meanwhile.
     """
-    told = lines_since(harness, begun_s)
-    if are_shared(told) and "dynamodb" not in case.dependencies:
+    seen = lines_since(harness, begun_s)
+    if are_shared(seen) and "dynamodb" not in case.dependencies:
         return sum(
-            inside(harness.proxies[name].arrivals, spans(told, name, open_s=OPEN_S))
+            inside(harness.proxies[name].arrivals, spans(seen, name, open_s=OPEN_S))
             for name in GUARDED.intersection(case.dependencies)
         )
     functions = (("query", opens_for_searches(case)), ("generate", opens_for_questions(case)))

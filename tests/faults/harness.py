@@ -93,7 +93,7 @@ def harness(folder: Path, progress: Progress) -> Iterator[Harness]:
         environment = _environment(stack, before)
         apps = {}
         for function in ("query", "generate"):
-            temporary = folder / function  # copies of segments are kept there, as in a function's own /tmp
+            temporary = folder / function  # copies of segments are there, as in a function's own /tmp
             temporary.mkdir()
             apps[function] = _serve(function, environment | {"TMPDIR": str(temporary)}, folder)
             ending.callback(stop, apps[function])
@@ -272,5 +272,5 @@ def _post(harness: Harness, function: str, path: str, body: dict[str, Any]) -> D
             0, time.monotonic() - begun, {"error": type(exc).__name__}, retry_after=False, sent_at_s=sent_at_s
         )
     taken_s = time.monotonic() - begun
-    told = response.json() if "json" in response.headers.get("content-type", "") else {}
-    return DrillReply(response.status_code, taken_s, told, "retry-after" in response.headers, sent_at_s)
+    found = response.json() if "json" in response.headers.get("content-type", "") else {}
+    return DrillReply(response.status_code, taken_s, found, "retry-after" in response.headers, sent_at_s)

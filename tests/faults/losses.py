@@ -161,9 +161,7 @@ def _on_bucket_index(harness: Harness) -> Iterator[Harness]:
     """Apps that have no copy of a segment yet, with the tenant on the bucket index, in two segments at least."""
     ragdrop_json(harness.home, ["reindex", "--tenant", TENANT, "--to", "bucket"])  # all of it in one segment
     with TemporaryDirectory() as folder:
-        Path(folder, "beside.md").write_text(
-            f"# Beside\n\nNote {time.time_ns()} is in a segment of its own.\n", "utf-8"
-        )
+        Path(folder, "beside.md").write_text(f"# Beside\n\nNote {time.time_ns()} is in its own segment.\n", "utf-8")
         ragdrop(harness.home, ["push", folder, "--vault", VAULT, "--wait"])
     with with_settings(harness, {"INDEX_URL": BUCKET_URL}) as changed:
         yield changed

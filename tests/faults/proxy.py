@@ -54,7 +54,7 @@ class FaultProxies:
         self._loop.close()
 
     def before(self, port: int) -> FaultProxy:
-        """A proxy before the server on *port*, on a port of its own; it passes everything on."""
+        """A proxy before the server on *port*, on its own port; it passes everything on."""
         proxy = FaultProxy(port, self._run)
         proxy.set("pass")
         self._proxies.append(proxy)
@@ -119,9 +119,9 @@ class FaultProxy:
         if self.fault == "hang":
             await asyncio.Event().wait()
         if self.fault in CANNED:
-            told = GARBAGE if self.fault == "garbage" else REFUSAL
-            headers = b"content-type: application/json\r\nconnection: close\r\ncontent-length: %d" % len(told)
-            writer.write(CANNED[self.fault] + b"\r\n" + headers + b"\r\n\r\n" + told)
+            canned = GARBAGE if self.fault == "garbage" else REFUSAL
+            headers = b"content-type: application/json\r\nconnection: close\r\ncontent-length: %d" % len(canned)
+            writer.write(CANNED[self.fault] + b"\r\n" + headers + b"\r\n\r\n" + canned)
             await writer.drain()
             return
         if self.fault == "slow":

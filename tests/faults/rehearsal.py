@@ -148,10 +148,10 @@ class Rehearsal:
         configuration = client.get_function_configuration(FunctionName=name, Qualifier="live")
         return str(configuration["Environment"]["Variables"].get(variable, ""))
 
-    def expect(self, what: str, found: object, wanted: object) -> None:
+    def expect(self, what: str, found: object, expected: object) -> None:
         """Raises LaunchError where it is not so."""
-        if found != wanted:
-            raise LaunchError(f"{what}: {found!r}, where {wanted!r} was expected")
+        if found != expected:
+            raise LaunchError(f"{what}: {found!r}, where {expected!r} was expected")
         self.progress.say(f"  {what}: {found}")
 
     def connect(self, stack: str, *options: str) -> None:
@@ -159,8 +159,8 @@ class Rehearsal:
         for name in ("RAGDROP_API_URL", "RAGDROP_API_KEY"):
             self.environment.pop(name, None)
         self.run(" ".join(["ragdrop connect", stack, "--tenant", TENANT, *options]))
-        told = self._emulated.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]["Outputs"]
-        outputs = {each["OutputKey"]: each["OutputValue"] for each in told}
+        printed = self._emulated.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]["Outputs"]
+        outputs = {each["OutputKey"]: each["OutputValue"] for each in printed}
         self.environment["RAGDROP_API_URL"] = local_api_url(self._emulated.endpoint_url, outputs)
         self.environment["RAGDROP_API_KEY"] = str(read_json(self.place / ".local/stack.json")["api_key"])
 
@@ -171,8 +171,8 @@ class Rehearsal:
 
     def lose_index(self, stack: str) -> int:
         """Remove every segment of a stack's bucket index; how many objects that were."""
-        told = self._emulated.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]["Outputs"]
-        [bucket] = [each["OutputValue"] for each in told if each["OutputKey"] == "StateBucket"]
+        printed = self._emulated.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]["Outputs"]
+        [bucket] = [each["OutputValue"] for each in printed if each["OutputKey"] == "StateBucket"]
         objects = self._emulated.client("s3")
         found = objects.list_objects_v2(Bucket=bucket, Prefix="index/").get("Contents", [])
         for each in found:
@@ -181,8 +181,8 @@ class Rehearsal:
 
     def ask(self) -> None:
         """Ask what the guide asks; the note's code must be in the answer."""
-        told = self.run('ragdrop ask "What is the code of the pump?" --vault team')
-        self.expect("the code in the answer", CODE in told and CODE, CODE)
+        printed = self.run('ragdrop ask "What is the code of the pump?" --vault team')
+        self.expect("the code in the answer", CODE in printed and CODE, CODE)
 
     def deploy_again(self, release: str, concurrency: str) -> None:
         """`make deploy` with what changed."""

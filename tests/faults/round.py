@@ -59,7 +59,7 @@ class Seen:
 def drill(harness: Harness, case: FaultCase) -> Seen:
     """Set the fault, ask, take it away, and ask until all is well."""
     hit = [harness.proxies[name] for name in case.dependencies]
-    if "dynamodb" in case.dependencies:  # a key serves for a minute after it was looked up: here it begins anew
+    if "dynamodb" in case.dependencies:  # a key serves for a minute after it was looked up: here it begins again
         harness = replace(harness, key=harness.new_key())
         wait_until_well(harness)
     await_shared(harness)
@@ -162,16 +162,16 @@ def _recovery(harness: Harness) -> tuple[float | None, tuple[DrillReply, ...]]:
 
 
 def account(
-    seen: Seen, told: Iterable[BreakerLine], arrivals: Mapping[str, Sequence[float]], begun_s: float
+    seen: Seen, lines: Iterable[BreakerLine], arrivals: Mapping[str, Sequence[float]], begun_s: float
 ) -> list[str]:
-    """Replies, what logs *told* of breakers, and when each failed dependency was reached; seconds after *begun_s*."""
+    """Replies, *lines* of logs, and when each failed dependency was reached; seconds after *begun_s*."""
     replies = {
         "search": (*seen.first, seen.then),
         "question": (*seen.asks, seen.ask),
         "after the fault": seen.unwell,
     }
     events = [(reply.sent_at_s, f"{kind}: {_reply(reply)}") for kind, found in replies.items() for reply in found]
-    events += [(line.at_s, f"log: {' '.join(filter(None, (line.message, line.dependency)))}") for line in told]
+    events += [(line.at_s, f"log: {' '.join(filter(None, (line.message, line.dependency)))}") for line in lines]
     events += [(at_s, f"{name}: reached") for name, times in arrivals.items() for at_s in times if at_s >= begun_s]
     return [f"  {at_s - begun_s:6.2f} s  {what}" for at_s, what in sorted(events)]
 

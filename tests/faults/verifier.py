@@ -72,8 +72,8 @@ class SeenStatus:
 
     def is_as(self, fault: VerifierFault) -> bool:
         """Whether it is what *fault* should lead to: in time, and never better than the rules say."""
-        told = bool(self.reply.body.get("warnings")) == (fault.status != "supported")
-        return self.reply.status == httpx.codes.OK and self.status == fault.status and told
+        has_warning = bool(self.reply.body.get("warnings")) == (fault.status != "supported")
+        return self.reply.status == httpx.codes.OK and self.status == fault.status and has_warning
 
 
 def judged(harness: Harness, fault: VerifierFault) -> SeenStatus:

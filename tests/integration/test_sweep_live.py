@@ -100,7 +100,7 @@ def test_a_listing_that_misses_half_of_a_vault_makes_the_sweep_refuse_loudly(ten
 
     assert done.returncode == 1
     assert f"REFUSED: 50 of 100 documents of vault {VAULT} are gone" in done.stderr
-    assert "; 0 are looked at again" in done.stdout
+    assert "; 0 are rechecked" in done.stdout
     assert len(tenant.listed(VAULT, "indexed")) == DOCUMENTS
     assert "item 0." in tenant.search("Locker 0 holds item", VAULT)
 

@@ -39,14 +39,14 @@ def test_the_file_is_its_owners_alone_and_the_key_is_not_printed(deployed: Comma
     assert json.loads(file.read_text("utf-8"))["api_key"] not in printed.output
 
 
-def test_without_a_tenant_the_next_step_is_told(deployed: CommandLine) -> None:
+def test_without_a_tenant_the_next_step_is_reported(deployed: CommandLine) -> None:
     printed = deployed.run("connect", "ragdrop-dev", "--json")
 
     assert json.loads(printed.stdout)["has_key"] is False
     assert deployed.run("search", "pump").exit_code == 2
 
 
-def test_a_key_is_kept_when_the_same_stack_is_looked_up_again(deployed: CommandLine) -> None:
+def test_a_key_stays_when_the_same_stack_is_looked_up_again(deployed: CommandLine) -> None:
     deployed.run("connect", "ragdrop-dev", "--tenant", "acme")
 
     assert json.loads(deployed.run("connect", "ragdrop-dev", "--json").stdout)["has_key"] is True

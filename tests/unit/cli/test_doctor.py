@@ -102,7 +102,7 @@ def test_wrong_settings_end_with_two_and_name_the_setting(ragdrop: CommandLine, 
         (lambda w: setattr(w.chat_models, "names", frozenset()), "chat", "failed", "no model scripted"),
     ],
 )
-def test_what_is_wrong_is_told_with_a_fix(
+def test_what_is_wrong_is_reported_with_a_fix(
     ragdrop: CommandLine, well: Api, change: Any, step: str, grade: str, words: str
 ) -> None:
     del well

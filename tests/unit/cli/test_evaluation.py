@@ -75,9 +75,9 @@ def test_two_runs_are_compared_question_by_question(asked: CommandLine) -> None:
         200, json={"results": [PUMP], "abstained": False}
     )
 
-    told = json.loads(evaluate(asked, "--compare", str(run), "--json").stdout)["changes"]
+    found = json.loads(evaluate(asked, "--compare", str(run), "--json").stdout)["changes"]
 
-    assert told == [
+    assert found == [
         ["worse", "backups?", "place 1", "not found"],
         ["worse", "salary?", "abstained", "answered"],
         ["better", "pump?", "place 2", "place 1"],
@@ -135,9 +135,9 @@ def test_the_threshold_is_sent_only_where_it_is_given(asked: CommandLine) -> Non
 def test_answers_of_a_stage_are_compared_with_those_of_now(asked: CommandLine) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         body = json.loads(request.content)
-        told = "36 days." if (body["query"], body.get("stage")) == ("backups?", "spring") else "35 days."
+        found = "36 days." if (body["query"], body.get("stage")) == ("backups?", "spring") else "35 days."
         cited = "b.md" if (body["query"], body.get("stage")) == ("pump?", "spring") else "a.md"
-        return httpx.Response(200, json={"answer": told, "citations": [{"key": f"acme/team/{cited}"}] * 2})
+        return httpx.Response(200, json={"answer": found, "citations": [{"key": f"acme/team/{cited}"}] * 2})
 
     asked.api.routes["POST", "/ask"] = answer
 
@@ -150,7 +150,7 @@ def test_answers_of_a_stage_are_compared_with_those_of_now(asked: CommandLine) -
     assert [one["cited"] for one in run["questions"]] == [["team/a.md"], ["team/b.md"], ["team/a.md"]]
 
 
-def test_no_answer_is_asked_for_unless_it_is_wanted(asked: CommandLine) -> None:
+def test_no_answer_is_asked_for_unless_it_is_requested(asked: CommandLine) -> None:
     run = json.loads(evaluate(asked, "--stage", "spring", "--json").stdout)
 
     assert run["changes"] == []

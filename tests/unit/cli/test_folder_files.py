@@ -115,7 +115,7 @@ def test_an_archive_of_too_many_files_is_left_out(tmp_path: Path) -> None:
     assert "too much" in files_of(tmp_path).left_out[0][1]
 
 
-def test_a_member_that_is_damaged_is_told_and_the_others_are_sent(ragdrop: CommandLine) -> None:
+def test_a_member_that_is_damaged_is_reported_and_the_others_are_sent(ragdrop: CommandLine) -> None:
     (ragdrop.folder / "in").mkdir()
     file = ragdrop.folder / "in/a.zip"
     archive(file, {"bad.md": "the pump leaks " * 50, "good.md": "x"})

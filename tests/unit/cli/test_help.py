@@ -13,7 +13,7 @@ from ragdrop import __version__
 from ragdrop_cli.main import build
 from tests.unit.cli.world import CommandLine
 
-WITHOUT_JSON = {"mcp": "its standard output is a protocol of its own"}
+WITHOUT_JSON = {"mcp": "its standard output is a protocol"}
 
 
 def commands(command: Any, name: str = "") -> dict[str, Any]:
@@ -53,9 +53,9 @@ def test_every_command_can_print_json(name: str) -> None:
 
 @pytest.mark.parametrize("name", LEAVES)
 def test_every_option_and_argument_is_explained(name: str) -> None:
-    told = {parameter.name: getattr(parameter, "help", None) for parameter in COMMANDS[name].params}
+    helps = {parameter.name: getattr(parameter, "help", None) for parameter in COMMANDS[name].params}
 
-    assert [parameter for parameter, words in told.items() if not words] == []
+    assert [parameter for parameter, words in helps.items() if not words] == []
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
@@ -85,7 +85,7 @@ def test_ctrl_c_ends_with_130(ragdrop: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("command", ["search pump", "ls", "show team/a.md", "replay a1"])
-def test_an_error_that_no_api_wrote_is_json_too_where_json_is_wanted(ragdrop: CommandLine, command: str) -> None:
+def test_an_error_that_no_api_wrote_is_json_too_where_json_is_requested(ragdrop: CommandLine, command: str) -> None:
     del ragdrop.environ["RAGDROP_API_KEY"]
 
     result = ragdrop.run(*command.split(), "--json")

@@ -13,7 +13,7 @@ from ragdrop.operate.reindex import ReindexReport
 from tests.unit.cli.world import CommandLine, FakeDeployment
 from tests.world import TENANT, World
 
-TEXT = "\n\n".join(f"Paragraph {n} tells of the lighthouse keeper and the tide at mark {n}." for n in range(20))
+TEXT = "\n\n".join(f"Paragraph {n} describes the lighthouse keeper and the tide at mark {n}." for n in range(20))
 OLD, NEW = "bucket-v1-hashing-64-1", "bucket-v1-hashing-64-2"
 SMALLER = ("--chunk-tokens", "64", "--chunk-overlap-tokens", "0")
 
@@ -31,11 +31,11 @@ def tenant(ragdrop: CommandLine, name: str = TENANT) -> Tenant:
     return found
 
 
-def told(ragdrop: CommandLine, *options: str) -> list[dict[str, object]]:
+def printed(ragdrop: CommandLine, *options: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in ragdrop.run("reindex", *options, "--json").stdout.splitlines()]
 
 
-def test_a_new_chunk_size_builds_a_new_index_and_tells_both_ways_on(filled: CommandLine) -> None:
+def test_a_new_chunk_size_builds_a_new_index_and_shows_both_ways_on(filled: CommandLine) -> None:
     before = filled.deployment.world.chunk_count()
 
     result = filled.run("reindex", *SMALLER)
@@ -55,30 +55,30 @@ def test_a_new_chunk_size_builds_a_new_index_and_tells_both_ways_on(filled: Comm
     )
 
 
-def test_json_tells_what_was_copied(filled: CommandLine) -> None:
-    [line] = told(filled, *SMALLER)
+def test_json_shows_what_was_copied(filled: CommandLine) -> None:
+    [line] = printed(filled, *SMALLER)
 
     assert (line["tenant"], line["changed"], line["index"], line["previous"]) == ("acme", True, NEW, OLD)
     assert (line["documents"], line["copied"]) == (3, 3)
 
 
 def test_without_another_make_nothing_is_done(filled: CommandLine) -> None:
-    assert told(filled) == [{"tenant": "acme", "changed": False, "index": OLD}]
+    assert printed(filled) == [{"tenant": "acme", "changed": False, "index": OLD}]
 
 
 def test_all_tenants_are_done_unless_some_are_named(filled: CommandLine) -> None:
     for name in ("beta", "gamma"):
         filled.deployment.world.app.operate.operator.create_tenant(name)
 
-    assert [line["tenant"] for line in told(filled, *SMALLER, "--tenant", "gamma")] == ["gamma"]
-    assert [(line["tenant"], line["changed"]) for line in told(filled, *SMALLER)] == [
+    assert [line["tenant"] for line in printed(filled, *SMALLER, "--tenant", "gamma")] == ["gamma"]
+    assert [(line["tenant"], line["changed"]) for line in printed(filled, *SMALLER)] == [
         ("acme", True),
         ("beta", True),
         ("gamma", False),
     ]
 
 
-def test_a_tenant_that_does_not_exist_is_told_before_anything_is_done(filled: CommandLine) -> None:
+def test_a_tenant_that_does_not_exist_is_reported_before_anything_is_done(filled: CommandLine) -> None:
     result = filled.run("reindex", *SMALLER, "--tenant", TENANT, "--tenant", "none")
 
     assert result.exit_code == 1
@@ -99,7 +99,7 @@ def test_rollback_lets_the_old_index_answer_again(filled: CommandLine) -> None:
 def test_drop_old_removes_the_index_before_the_switch(filled: CommandLine) -> None:
     filled.run("reindex", *SMALLER)
 
-    [line] = told(filled, "--drop-old")
+    [line] = printed(filled, "--drop-old")
 
     assert line["dropped"] == OLD
     assert isinstance(line["chunks_removed"], int)
@@ -116,23 +116,23 @@ def with_opensearch(ragdrop: CommandLine) -> CommandLine:
 
 
 def test_a_tenant_moves_to_the_bucket_index_and_back_again(with_opensearch: CommandLine) -> None:
-    [there] = told(with_opensearch, "--to", "bucket")
-    told(with_opensearch, "--drop-old")
-    [back] = told(with_opensearch, "--to", "opensearch")
+    [there] = printed(with_opensearch, "--to", "bucket")
+    printed(with_opensearch, "--drop-old")
+    [back] = printed(with_opensearch, "--to", "opensearch")
 
     assert (there["previous"], there["index"]) == ("ragdrop-v1-hashing-64-1", "bucket-v1-hashing-64-2")
     assert (back["previous"], back["index"]) == ("bucket-v1-hashing-64-2", "ragdrop-v1-hashing-64-5")
 
 
 def test_without_another_kind_a_tenant_moves_to_the_one_that_index_url_names(with_opensearch: CommandLine) -> None:
-    told(with_opensearch, "--to", "bucket")
-    told(with_opensearch, "--drop-old")
+    printed(with_opensearch, "--to", "bucket")
+    printed(with_opensearch, "--drop-old")
 
-    assert [line["index"] for line in told(with_opensearch)] == ["ragdrop-v1-hashing-64-5"]
+    assert [line["index"] for line in printed(with_opensearch)] == ["ragdrop-v1-hashing-64-5"]
 
 
 def test_to_the_kind_that_a_tenant_has_nothing_is_done(filled: CommandLine) -> None:
-    assert told(filled, "--to", "bucket") == [{"tenant": "acme", "changed": False, "index": OLD}]
+    assert printed(filled, "--to", "bucket") == [{"tenant": "acme", "changed": False, "index": OLD}]
 
 
 def test_a_move_to_opensearch_needs_one_and_nothing_is_done_without(filled: CommandLine) -> None:
@@ -145,7 +145,7 @@ def test_a_move_to_opensearch_needs_one_and_nothing_is_done_without(filled: Comm
 
 @pytest.mark.parametrize("step", ["--rollback", "--drop-old", "--abort"])
 def test_without_a_name_tenants_that_have_nothing_to_do_are_passed_over(filled: CommandLine, step: str) -> None:
-    assert told(filled, step) == []
+    assert printed(filled, step) == []
     assert filled.run("reindex", step).exit_code == 0
 
 
@@ -201,7 +201,7 @@ class Watched:
         return ReindexReport(name, OLD, NEW, self.total, self.total, self.total)
 
 
-def test_off_a_terminal_a_line_is_told_every_100_documents_of_each_pass(ragdrop: CommandLine) -> None:
+def test_off_a_terminal_a_line_is_reported_every_100_documents_of_each_pass(ragdrop: CommandLine) -> None:
     ragdrop.deployment.reindexer = Watched(205)
 
     assert ragdrop.run("reindex", *SMALLER).stderr.splitlines() == [
@@ -244,12 +244,12 @@ def cut_off(filled: CommandLine) -> CommandLine:
     return filled
 
 
-def test_the_same_command_goes_on_where_it_was_cut_off(cut_off: CommandLine) -> None:
-    assert [(line["index"], line["copied"]) for line in told(cut_off, *SMALLER)] == [(NEW, 1)]
+def test_the_same_command_continues_where_it_was_cut_off(cut_off: CommandLine) -> None:
+    assert [(line["index"], line["copied"]) for line in printed(cut_off, *SMALLER)] == [(NEW, 1)]
 
 
 def test_abort_gives_up_the_index_that_is_being_built(cut_off: CommandLine) -> None:
-    [line] = told(cut_off, "--abort")
+    [line] = printed(cut_off, "--abort")
 
     assert line["dropped"] == NEW
     assert tenant(cut_off).building is None
@@ -284,7 +284,7 @@ def is_fitted(ragdrop: CommandLine) -> bool:
     return tenant.calibration is not None
 
 
-def test_it_tells_what_was_in_force_what_is_now_and_how_good_the_fit_is(titled: CommandLine) -> None:
+def test_it_shows_what_was_in_force_what_is_now_and_how_good_the_fit_is(titled: CommandLine) -> None:
     result = titled.run("calibrate")
 
     before, now, quality, words = result.stdout.splitlines()
@@ -305,12 +305,12 @@ def test_a_dry_run_shows_the_fit_and_keeps_what_is_in_force(titled: CommandLine)
     assert not is_fitted(titled)
 
 
-def test_json_tells_both_calibrations(titled: CommandLine) -> None:
-    told = json.loads(titled.run("calibrate", "--json").stdout)
+def test_json_shows_both_calibrations(titled: CommandLine) -> None:
+    fit = json.loads(titled.run("calibrate", "--json").stdout)
 
-    assert (told["tenant"], told["written"]) == (TENANT, True)
-    assert (told["before"]["basis"], told["after"]["basis"]) == ("generic", "fitted")
-    assert told["after"]["pairs"] == 14
+    assert (fit["tenant"], fit["written"]) == (TENANT, True)
+    assert (fit["before"]["basis"], fit["after"]["basis"]) == ("generic", "fitted")
+    assert fit["after"]["pairs"] == 14
 
 
 def test_a_tenant_with_too_little_is_refused_with_the_numbers(ragdrop: CommandLine) -> None:

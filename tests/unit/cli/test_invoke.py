@@ -50,7 +50,7 @@ def test_the_response_is_json_on_standard_output_and_logs_are_not(repository: Co
     assert 8000 < response["ms"] <= 9000
 
 
-def test_the_example_key_and_bucket_become_the_stacks_and_the_key_is_not_told(repository: CommandLine) -> None:
+def test_the_example_key_and_bucket_become_the_stacks_and_the_key_is_not_shown(repository: CommandLine) -> None:
     result = repository.run("invoke", "echo", "put", "--json")
 
     assert json.loads(result.stdout)["event"] == {"bucket": "docs-1", "key": "rd_stack", "n": "ä"}

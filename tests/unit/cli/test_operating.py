@@ -20,7 +20,7 @@ def stored(ragdrop: CommandLine) -> CommandLine:
     return ragdrop
 
 
-def test_rm_searches_for_what_it_deleted_and_tells_that_it_is_not_found(stored: CommandLine) -> None:
+def test_rm_searches_for_what_it_deleted_and_shows_that_it_is_not_found(stored: CommandLine) -> None:
     result = stored.run("rm", "team/a.md")
 
     assert result.exit_code == 0
@@ -88,7 +88,7 @@ def test_retry_wants_to_know_what(ragdrop: CommandLine, arguments: tuple[str, ..
     assert ragdrop.run("retry", *arguments).exit_code == 2
 
 
-def test_sweep_tells_what_differs_and_asks_for_another_look(ragdrop: CommandLine) -> None:
+def test_sweep_shows_what_differs_and_asks_for_another_look(ragdrop: CommandLine) -> None:
     world = ragdrop.deployment.world
     world.put("team/lost.md", "Lost.", ingest=False)
 
@@ -131,7 +131,7 @@ def test_a_sweep_rebuilds_what_the_index_lost_and_a_dry_run_only_reports_it(ragd
     assert world.texts("pump", min_relevance=0) == ["The pump is red."]
 
 
-def test_restore_tells_what_came_back_and_that_keys_are_to_be_made(ragdrop: CommandLine) -> None:
+def test_restore_shows_what_came_back_and_that_keys_are_to_be_made(ragdrop: CommandLine) -> None:
     ragdrop.deployment.world.put("team/pump.md", "The pump is red.")
     ragdrop.deployment.world.delete("team/pump.md")
     ragdrop.deployment.world.put("team/tap.md", "The tap drips.")
@@ -169,7 +169,7 @@ def test_a_sweep_that_refuses_says_so_loudly_and_ends_with_1(ragdrop: CommandLin
 
     assert result.exit_code == 1
     assert "REFUSED: 30 of 30 documents of vault team are gone" in result.stderr
-    assert "; 0 are looked at again" in result.stdout
+    assert "; 0 are rechecked" in result.stdout
     assert world.queue.sent == []
     assert ragdrop.run("sweep", "--allow-mass-delete").exit_code == 0
     assert len(world.queue.sent) == 30
@@ -181,7 +181,7 @@ def test_ls_outdated_asks_for_documents_chunked_by_older_settings(stored: Comman
     assert dict(stored.api.requests[0].url.params) == {"outdated": "1"}
 
 
-def test_ls_unused_asks_for_documents_that_no_answer_held_for_so_many_days(stored: CommandLine) -> None:
+def test_ls_unused_asks_for_documents_that_no_answer_used_for_so_many_days(stored: CommandLine) -> None:
     stored.run("ls", "--unused", "--days", "7")
 
     assert dict(stored.api.requests[0].url.params) == {"unused_days": "7"}

@@ -112,7 +112,7 @@ def test_a_file_over_the_limit_of_a_document_is_not_sent(ragdrop: CommandLine) -
     assert ragdrop.api.bodies == {}
 
 
-def test_a_link_to_nowhere_is_told_and_not_followed(ragdrop: CommandLine) -> None:
+def test_a_link_to_nowhere_is_reported_and_not_followed(ragdrop: CommandLine) -> None:
     ragdrop.write("in/a.md")
     (ragdrop.folder / "in" / "broken.md").symlink_to("nowhere.md")
     os.mkfifo(ragdrop.folder / "in" / "pipe.md")
@@ -136,7 +136,7 @@ def test_json_prints_the_last_body_about_each_file_in_order(ragdrop: CommandLine
     assert [body.get("path") or body["error"]["code"] for body in bodies] == ["a.md", "INVALID_PARAMS", "c.md"]
 
 
-def test_off_a_terminal_a_line_is_told_every_100_files(ragdrop: CommandLine) -> None:
+def test_off_a_terminal_a_line_is_reported_every_100_files(ragdrop: CommandLine) -> None:
     for number in range(205):
         ragdrop.write(f"in/{number}.md")
 
@@ -153,7 +153,7 @@ def test_on_a_terminal_a_bar_is_drawn_instead(ragdrop: CommandLine) -> None:
     assert "100 of 105" not in shown
 
 
-def test_an_empty_folder_is_told_and_no_failure(ragdrop: CommandLine) -> None:
+def test_an_empty_folder_is_reported_and_no_failure(ragdrop: CommandLine) -> None:
     ragdrop.write("in/.hidden")
 
     result = push(ragdrop)
@@ -271,7 +271,7 @@ def syncing_of(ragdrop: CommandLine) -> FolderSync:
     return made
 
 
-def held(ragdrop: CommandLine) -> dict[str, bytes]:
+def stored(ragdrop: CommandLine) -> dict[str, bytes]:
     return {name.removeprefix("team/"): ragdrop.api.bodies[name] for name in sorted(ragdrop.api.documents)}
 
 
@@ -284,7 +284,7 @@ def test_it_sends_what_is_there_and_deletes_what_is_not(ragdrop: CommandLine) ->
     result = sync(ragdrop, "--looks", "2")
 
     assert result.exit_code == 0
-    assert list(held(ragdrop)) == ["a.md"]
+    assert list(stored(ragdrop)) == ["a.md"]
     assert "deleted b.md" in result.stderr
 
 
@@ -302,11 +302,11 @@ def test_a_file_that_is_being_written_waits_until_it_stays_the_same(ragdrop: Com
     syncing.look()
     ragdrop.write("in/a.md", "second, longer")
     syncing.look()
-    assert held(ragdrop) == {}
+    assert stored(ragdrop) == {}
 
     syncing.look()
 
-    assert held(ragdrop) == {"a.md": b"second, longer"}
+    assert stored(ragdrop) == {"a.md": b"second, longer"}
 
 
 def test_what_did_not_change_is_sent_once(ragdrop: CommandLine) -> None:
@@ -331,7 +331,7 @@ def test_a_folder_that_vanishes_deletes_nothing(ragdrop: CommandLine) -> None:
     for _ in range(3):
         syncing.look()
 
-    assert len(held(ragdrop)) == 40
+    assert len(stored(ragdrop)) == 40
 
 
 def test_an_api_that_is_down_is_waited_for(ragdrop: CommandLine) -> None:
@@ -350,7 +350,7 @@ def test_an_api_that_is_down_is_waited_for(ragdrop: CommandLine) -> None:
     result = sync(ragdrop, "--looks", "8")
 
     assert result.exit_code == 0
-    assert list(held(ragdrop)) == ["a.md"]
+    assert list(stored(ragdrop)) == ["a.md"]
 
 
 def test_a_file_that_is_refused_is_tried_again_only_when_it_changes(ragdrop: CommandLine) -> None:
@@ -383,7 +383,7 @@ def test_what_an_ended_process_sent_last_is_deleted_when_it_appears_late(ragdrop
     syncing.look()
     syncing.look()
 
-    assert list(held(ragdrop)) == ["a.md"]
+    assert list(stored(ragdrop)) == ["a.md"]
 
 
 @pytest.mark.parametrize("body", ["other words", None])
@@ -398,7 +398,7 @@ def test_what_an_ended_process_overwrote_or_deleted_late_is_sent_again(ragdrop: 
     syncing.recheck(may_delete=True)
     syncing.look()
 
-    assert held(ragdrop) == {"a.md": b"right words"}
+    assert stored(ragdrop) == {"a.md": b"right words"}
 
 
 def test_without_yes_nothing_that_appears_late_is_deleted(ragdrop: CommandLine) -> None:
@@ -410,7 +410,7 @@ def test_without_yes_nothing_that_appears_late_is_deleted(ragdrop: CommandLine) 
     for _ in range(3):
         syncing.look()
 
-    assert list(held(ragdrop)) == ["a.md", "theirs.md"]
+    assert list(stored(ragdrop)) == ["a.md", "theirs.md"]
 
 
 def test_what_it_sent_itself_is_not_sent_again_while_the_vault_does_not_show_it_yet(ragdrop: CommandLine) -> None:
@@ -447,7 +447,7 @@ def test_after_500_changes_and_two_ends_it_is_equal_to_the_folder(ragdrop: Comma
     for _ in range(3):
         syncing.look()
 
-    assert held(ragdrop) == in_folder(folder)
+    assert stored(ragdrop) == in_folder(folder)
 
 
 def cut_off(ragdrop: CommandLine, *, after: int) -> RagdropClient:

@@ -67,7 +67,7 @@ def test_a_sidecar_is_compared_like_any_file(pushed: CommandLine) -> None:
     pushed.write("in/a.md.metadata.json", "{}")
     assert push(pushed).exit_code == 0
     assert sent(pushed) == ["a.md.metadata.json"]
-    etag = pushed.api.documents.pop("team/a.md.metadata.json")["etag"]  # a sidecar is in no list of its own
+    etag = pushed.api.documents.pop("team/a.md.metadata.json")["etag"]  # a sidecar is in no list
     pushed.api.documents["team/a.md"]["sidecar_etag"] = etag
 
     push(pushed)
@@ -127,7 +127,7 @@ def test_an_almost_empty_folder_does_not_empty_a_vault(ragdrop: CommandLine) -> 
     assert len(sent(ragdrop, "DELETE")) == 25
 
 
-def test_a_push_that_was_interrupted_goes_on_where_it_was(ragdrop: CommandLine) -> None:
+def test_a_push_that_was_interrupted_continues_where_it_was(ragdrop: CommandLine) -> None:
     for number in range(60):
         ragdrop.write(f"in/{number:02}.md", f"words {number}")
     ragdrop.api.routes["PUT", "/documents/team/30.md"] = interrupt
@@ -202,10 +202,10 @@ def test_what_is_still_pending_when_the_time_is_over_ends_with_1(ragdrop: Comman
 
 def test_an_outage_of_a_service_while_waiting_is_waited_out(ragdrop: CommandLine) -> None:
     ragdrop.write("in/a.md")
-    told = iter(
+    replies = iter(
         [refused(503, "DATABASE_ERROR", "busy", service="registry"), httpx.Response(200, json={"status": "indexed"})]
     )
-    ragdrop.api.routes["GET", "/documents/team/a.md"] = lambda _request: next(told)
+    ragdrop.api.routes["GET", "/documents/team/a.md"] = lambda _request: next(replies)
 
     assert push_all(ragdrop).exit_code == 0
 
@@ -225,7 +225,7 @@ def test_a_poll_that_times_out_does_not_end_the_push(ragdrop: CommandLine) -> No
     assert push_all(ragdrop).exit_code == 0
 
 
-def test_without_progress_for_the_whole_time_the_last_error_is_told(ragdrop: CommandLine) -> None:
+def test_without_progress_for_the_whole_time_the_last_error_is_reported(ragdrop: CommandLine) -> None:
     ragdrop.write("in/a.md")
     ragdrop.api.routes["GET", "/documents/team/a.md"] = time_out
 
@@ -248,7 +248,7 @@ def test_a_key_that_may_no_longer_read_ends_the_wait_at_once(ragdrop: CommandLin
     assert len(ragdrop.slept_s) == 1
 
 
-def test_a_slow_machine_that_goes_on_does_not_time_out(thirty: CommandLine) -> None:
+def test_a_slow_machine_that_continues_does_not_time_out(thirty: CommandLine) -> None:
     def indexed_at(number: int) -> Answer:
         turn = itertools.count(1)
         found = ({"status": "indexed" if each > number else "pending", "version_id": "v1"} for each in turn)
@@ -266,8 +266,8 @@ def test_a_slow_machine_that_goes_on_does_not_time_out(thirty: CommandLine) -> N
 
 def test_a_file_that_ingest_has_begun_with_is_progress(ragdrop: CommandLine) -> None:
     ragdrop.write("in/a.md")
-    told = [{"status": "pending"}] * 6 + [{"status": "pending", "revision": 1, "version_id": "v1"}] * 6
-    answers = iter([*told, {"status": "indexed"}])
+    replies = [{"status": "pending"}] * 6 + [{"status": "pending", "revision": 1, "version_id": "v1"}] * 6
+    answers = iter([*replies, {"status": "indexed"}])
     ragdrop.api.routes["GET", "/documents/team/a.md"] = lambda _request: httpx.Response(200, json=next(answers))
 
     assert push_all(ragdrop, "--timeout-s", "11").exit_code == 0

@@ -118,8 +118,8 @@ def test_with_json_the_error_body_is_printed_too(ragdrop: CommandLine) -> None:
 
 
 def test_flags_of_search_become_fields_and_debug_says_why_a_candidate_was_dropped(ragdrop: CommandLine) -> None:
-    told = {"rank": 2, "relevance": 0.31, "vault": "team", "path": "far.md", "reason": "under min_relevance"}
-    answer(ragdrop, "/search", json.dumps({**FOUND, "debug": {"candidates": [told]}}).encode())
+    candidate = {"rank": 2, "relevance": 0.31, "vault": "team", "path": "far.md", "reason": "under min_relevance"}
+    answer(ragdrop, "/search", json.dumps({**FOUND, "debug": {"candidates": [candidate]}}).encode())
 
     result = ragdrop.run("search", "pump", "--folder", "team/a", "--tag", "red", "--no-links", "--debug")
 
@@ -165,7 +165,7 @@ def test_control_characters_of_a_document_do_not_reach_the_terminal(ragdrop: Com
     assert "\x1b" not in ragdrop.run("ask", "Which?").stdout
 
 
-def test_a_degraded_answer_is_told_on_standard_error(ragdrop: CommandLine) -> None:
+def test_a_degraded_answer_is_reported_on_standard_error(ragdrop: CommandLine) -> None:
     body = {**ANSWER, "degraded": True, "fallback_level": 2, "served_by": "fallback", "warnings": ["no vectors"]}
     answer(ragdrop, "/ask", json.dumps(body).encode())
 
@@ -201,7 +201,7 @@ def test_a_streamed_answer_is_printed_piece_by_piece_and_followed_by_its_footnot
     assert result.stdout.startswith("The pump's code is [2J QX-5521 [1].\n\nSources\n[1] demo/team/notes/pump.md")
 
 
-def test_an_abstention_after_some_words_stands_by_itself(ragdrop: CommandLine) -> None:
+def test_an_abstention_after_some_words_stands_alone(ragdrop: CommandLine) -> None:
     abstained = {**ANSWER, "answer": "Not enough.", "citations": [], "abstained": True, "abstain_reason": "x"}
     streamed(ragdrop, ("token", {"text": "It is"}), ("done", abstained))
 

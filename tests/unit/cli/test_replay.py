@@ -58,7 +58,7 @@ def test_another_answer_ends_with_1_and_shows_text_citations_and_changed_documen
     assert "Documents changed since\n  demo/team/pump.md  v1 -> v2\n" in result.stdout
 
 
-def test_a_changed_document_that_changes_no_answer_is_told_and_no_failure(ragdrop: CommandLine) -> None:
+def test_a_changed_document_that_changes_no_answer_is_reported_and_no_failure(ragdrop: CommandLine) -> None:
     serve(ragdrop, RECEIPT, SAME, version="v2")
 
     result = ragdrop.run("replay", "a1")
@@ -67,7 +67,7 @@ def test_a_changed_document_that_changes_no_answer_is_told_and_no_failure(ragdro
     assert "v1 -> v2" in result.stdout
 
 
-def test_a_document_that_is_gone_is_told(ragdrop: CommandLine) -> None:
+def test_a_document_that_is_gone_is_reported(ragdrop: CommandLine) -> None:
     serve(ragdrop, RECEIPT, OTHER, version=None)
 
     assert "demo/team/pump.md  v1 -> gone" in ragdrop.run("replay", "a1").stdout
@@ -84,7 +84,7 @@ def test_json_is_one_object_with_all_that_differs(ragdrop: CommandLine) -> None:
     assert [len(body[name]) for name in ("citations_gone", "citations_new", "documents_changed")] == [1, 1, 1]
 
 
-def test_another_model_and_prompts_that_no_receipt_keeps_are_told(ragdrop: CommandLine) -> None:
+def test_another_model_and_prompts_that_no_receipt_keeps_are_reported(ragdrop: CommandLine) -> None:
     serve(ragdrop, {**RECEIPT, "request_left_out": ["system_prompt"]}, {**SAME, "model": "n"})
 
     result = ragdrop.run("replay", "a1")

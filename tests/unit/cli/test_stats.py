@@ -43,7 +43,7 @@ def asked(ragdrop: CommandLine) -> CommandLine:
     return ragdrop
 
 
-def test_figures_are_told_and_hours_without_a_query_are_gaps_in_the_plot(asked: CommandLine) -> None:
+def test_figures_are_reported_and_hours_without_a_query_are_gaps_in_the_plot(asked: CommandLine) -> None:
     found = asked.run("stats", "7d")
 
     assert found.exit_code == 0

@@ -14,11 +14,11 @@ from tests.unit.cli.world import CommandLine
 
 @pytest.fixture
 def now(ragdrop: CommandLine) -> None:
-    """The world's clock is the real one, which the command line tells the state of keys by."""
+    """The world's clock is the real one, which the command line takes the state of keys from."""
     ragdrop.deployment.world.now_s = time.time()
 
 
-def told(ragdrop: CommandLine, *arguments: str) -> Any:
+def printed(ragdrop: CommandLine, *arguments: str) -> Any:
     """The objects that a command prints with --json."""
     result = ragdrop.run(*arguments, "--json")
     assert result.exit_code == 0, result.stderr
@@ -35,7 +35,7 @@ def test_a_tenant_is_created_once(ragdrop: CommandLine) -> None:
 
 
 def test_if_missing_accepts_one_that_is_there(ragdrop: CommandLine) -> None:
-    runs = [told(ragdrop, "tenant", "create", "team-a", "--if-missing") for _ in range(2)]
+    runs = [printed(ragdrop, "tenant", "create", "team-a", "--if-missing") for _ in range(2)]
 
     assert runs == [[{"tenant": "team-a", "created": True}], [{"tenant": "team-a", "created": False}]]
 
@@ -44,7 +44,7 @@ def test_a_list_of_tenants_names_them_and_their_state(ragdrop: CommandLine) -> N
     ragdrop.run("tenant", "create", "other")
     ragdrop.run("tenant", "disable", "other")
 
-    assert [(each["tenant"], each["enabled"]) for each in told(ragdrop, "tenant", "list")] == [
+    assert [(each["tenant"], each["enabled"]) for each in printed(ragdrop, "tenant", "list")] == [
         ("acme", True),
         ("other", False),
     ]
@@ -52,18 +52,18 @@ def test_a_list_of_tenants_names_them_and_their_state(ragdrop: CommandLine) -> N
 
 
 def test_a_disabled_tenant_can_be_enabled_again(ragdrop: CommandLine) -> None:
-    assert told(ragdrop, "tenant", "disable", "acme") == [{"tenant": "acme", "enabled": False, "changed": True}]
-    assert told(ragdrop, "tenant", "disable", "acme") == [{"tenant": "acme", "enabled": False, "changed": False}]
+    assert printed(ragdrop, "tenant", "disable", "acme") == [{"tenant": "acme", "enabled": False, "changed": True}]
+    assert printed(ragdrop, "tenant", "disable", "acme") == [{"tenant": "acme", "enabled": False, "changed": False}]
     assert ragdrop.run("tenant", "enable", "acme").stdout == "tenant acme is enabled\n"
     assert ragdrop.deployment.registry.tenant("acme").enabled is True  # type: ignore[union-attr]
 
 
 def test_limits_are_set_one_by_one_and_zero_removes_one(ragdrop: CommandLine) -> None:
     ragdrop.run("tenant", "limit", "acme", "--per-minute", "600")
-    [both] = told(ragdrop, "tenant", "limit", "acme", "--key-per-minute", "120")
-    [one] = told(ragdrop, "tenant", "limit", "acme", "--per-minute", "0")
+    [both] = printed(ragdrop, "tenant", "limit", "acme", "--key-per-minute", "120")
+    [one] = printed(ragdrop, "tenant", "limit", "acme", "--per-minute", "0")
 
-    [daily] = told(ragdrop, "tenant", "limit", "acme", "--daily-tokens", "100000", "--daily-documents", "50")
+    [daily] = printed(ragdrop, "tenant", "limit", "acme", "--daily-tokens", "100000", "--daily-documents", "50")
 
     none = {"tenant": "acme", "per_minute": None, "key_per_minute": None, "daily_tokens": None, "daily_documents": None}
     assert both == none | {"per_minute": 600, "key_per_minute": 120}
@@ -89,7 +89,7 @@ def test_the_secret_alone_is_on_standard_output(ragdrop: CommandLine) -> None:
 
 
 def test_a_key_as_json_names_its_rights(ragdrop: CommandLine) -> None:
-    [key] = told(ragdrop, "key", "create", "acme", "--role", "admin", "--label", "nightly sync")
+    [key] = printed(ragdrop, "key", "create", "acme", "--role", "admin", "--label", "nightly sync")
 
     assert key["api_key"].startswith("rd_")
     assert (key["tenant"], key["role"], key["vaults"], key["label"]) == ("acme", "admin", [], "nightly sync")
@@ -97,8 +97,8 @@ def test_a_key_as_json_names_its_rights(ragdrop: CommandLine) -> None:
 
 
 @pytest.mark.usefixtures("now")
-def test_a_key_expires_when_it_was_told_to(ragdrop: CommandLine) -> None:
-    [key] = told(ragdrop, "key", "create", "acme", "--role", "reader", "--expires", "90d")
+def test_a_key_expires_when_it_was_asked_to(ragdrop: CommandLine) -> None:
+    [key] = printed(ragdrop, "key", "create", "acme", "--role", "reader", "--expires", "90d")
 
     stored = ragdrop.deployment.registry.api_key(key["key_sha256"])
     assert stored is not None
@@ -115,14 +115,14 @@ def test_what_is_no_span_of_time_is_refused(ragdrop: CommandLine, expires: str) 
 
 @pytest.mark.usefixtures("now")
 def test_lists_show_ids_and_states_and_never_a_secret(ragdrop: CommandLine) -> None:
-    [live] = told(ragdrop, "key", "create", "acme", "--role", "reader")
-    [revoked] = told(ragdrop, "key", "create", "acme", "--role", "writer", "--vault", "team")
-    [expired] = told(ragdrop, "key", "create", "acme", "--role", "admin", "--expires", "0s")
+    [live] = printed(ragdrop, "key", "create", "acme", "--role", "reader")
+    [revoked] = printed(ragdrop, "key", "create", "acme", "--role", "writer", "--vault", "team")
+    [expired] = printed(ragdrop, "key", "create", "acme", "--role", "admin", "--expires", "0s")
     ragdrop.run("key", "revoke", "acme", revoked["key_id"])
 
     text = ragdrop.run("key", "list", "acme").stdout
 
-    assert {each["key_id"]: each["state"] for each in told(ragdrop, "key", "list", "acme")} == {
+    assert {each["key_id"]: each["state"] for each in printed(ragdrop, "key", "list", "acme")} == {
         live["key_id"]: "active",
         revoked["key_id"]: "revoked",
         expired["key_id"]: "expired",
@@ -134,10 +134,10 @@ def test_lists_show_ids_and_states_and_never_a_secret(ragdrop: CommandLine) -> N
 @pytest.mark.usefixtures("now")
 def test_a_rotated_key_has_the_same_rights_and_the_old_one_ends_after_the_overlap(ragdrop: CommandLine) -> None:
     arguments = ("--role", "writer", "--vault", "team", "--expires", "90d", "--label", "sync")
-    [old] = told(ragdrop, "key", "create", "acme", *arguments)
+    [old] = printed(ragdrop, "key", "create", "acme", *arguments)
     ragdrop.deployment.world.now_s += 86_400
 
-    [new] = told(ragdrop, "key", "rotate", "acme", old["key_id"], "--overlap", "2h")
+    [new] = printed(ragdrop, "key", "rotate", "acme", old["key_id"], "--overlap", "2h")
 
     rights = ("tenant", "role", "vaults", "label")
     assert [new[name] for name in rights] == [old[name] for name in rights]
@@ -149,15 +149,15 @@ def test_a_rotated_key_has_the_same_rights_and_the_old_one_ends_after_the_overla
 
 @pytest.mark.usefixtures("now")
 def test_a_rotation_never_lengthens_the_old_keys_life(ragdrop: CommandLine) -> None:
-    [old] = told(ragdrop, "key", "create", "acme", "--role", "reader", "--expires", "1h")
+    [old] = printed(ragdrop, "key", "create", "acme", "--role", "reader", "--expires", "1h")
 
-    [new] = told(ragdrop, "key", "rotate", "acme", old["key_id"], "--overlap", "24h", "--expires", "90d")
+    [new] = printed(ragdrop, "key", "rotate", "acme", old["key_id"], "--overlap", "24h", "--expires", "90d")
 
     assert new["replaces"]["expires_at"] == old["expires_at"]
 
 
 def test_what_is_revoked_cannot_be_rotated(ragdrop: CommandLine) -> None:
-    [key] = told(ragdrop, "key", "create", "acme", "--role", "reader")
+    [key] = printed(ragdrop, "key", "create", "acme", "--role", "reader")
     ragdrop.run("key", "revoke", "acme", key["key_id"])
 
     result = ragdrop.run("key", "rotate", "acme", key["key_id"])
@@ -178,7 +178,7 @@ def test_a_key_that_is_not_there_or_is_named_too_shortly_is_an_error(ragdrop: Co
 
 def test_a_key_of_another_tenant_cannot_be_named(ragdrop: CommandLine) -> None:
     ragdrop.run("tenant", "create", "other")
-    [key] = told(ragdrop, "key", "create", "acme", "--role", "reader")
+    [key] = printed(ragdrop, "key", "create", "acme", "--role", "reader")
 
     assert ragdrop.run("key", "revoke", "other", key["key_id"]).exit_code == 1
 
@@ -208,7 +208,7 @@ def test_a_tenant_is_only_deleted_with_yes(ragdrop: CommandLine) -> None:
 def test_a_deleted_tenant_leaves_a_receipt(ragdrop: CommandLine) -> None:
     ragdrop.deployment.world.put("team/a.md", "# A")
 
-    [receipt] = told(ragdrop, "tenant", "delete", "acme", "--yes")
+    [receipt] = printed(ragdrop, "tenant", "delete", "acme", "--yes")
 
     assert (receipt["tenant"], receipt["versions"], receipt["documents"]) == ("acme", 1, 1)
     assert ragdrop.slept_s == [65.0]

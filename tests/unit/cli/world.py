@@ -195,7 +195,7 @@ class FakeDeployment:
 
 @dataclass
 class CommandLine:
-    """`ragdrop` in a folder of its own; `run` gives the exit code and what was printed.  Time passes by sleeping."""
+    """`ragdrop` in its own folder; `run` gives the exit code and what was printed.  Time passes by sleeping."""
 
     api: FakeApi
     folder: Path

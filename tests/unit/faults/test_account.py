@@ -1,4 +1,4 @@
-"""What the drill tells of a round that was not as expected."""
+"""What the drill prints of a round that was not as expected."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ def reply(at_s: float, level: int) -> DrillReply:
     return DrillReply(200, 0.5, {"fallback_level": level}, retry_after=False, sent_at_s=at_s)
 
 
-def test_a_round_is_told_in_order_of_time_with_what_was_asked_logged_and_reached() -> None:
+def test_a_round_is_reported_in_order_of_time_with_what_was_asked_logged_and_reached() -> None:
     asked = reply(1_001.0, 2), reply(1_004.0, 2), reply(1_005.0, 1), reply(1_009.0, 2)
     first, then, ask, later = asked
     seen = Seen((first,), then, (), ask, (), 0, 6.0, restarted=False, unwell=(later,))
     opened = BreakerLine(1_003.0, "a breaker opened", "index")
 
-    told = account(seen, [opened], {"index": [999.0, 1_002.0]}, BEGUN_S)
+    lines = account(seen, [opened], {"index": [999.0, 1_002.0]}, BEGUN_S)
 
-    assert [line.split("s  ", 1)[1] for line in told] == [
+    assert [line.split("s  ", 1)[1] for line in lines] == [
         "search: 200 level 2, took 0.50 s",
         "index: reached",
         "log: a breaker opened index",
@@ -29,4 +29,4 @@ def test_a_round_is_told_in_order_of_time_with_what_was_asked_logged_and_reached
         "question: 200 level 1, took 0.50 s",
         "after the fault: 200 level 2, took 0.50 s",
     ]
-    assert told[0].startswith("    1.00 s")
+    assert lines[0].startswith("    1.00 s")

@@ -19,12 +19,12 @@ from tests.faults.breakers import (
 AT_S = 1_795_339_161.0  # 2026-11-22T09:19:21Z
 
 
-def log(folder: Path, *told: tuple[str, str, str]) -> Path:
+def log(folder: Path, *entries: tuple[str, str, str]) -> Path:
     """A function's log with a server's own lines between."""
     file = folder / "query.log"
     structured = [
         json.dumps({"level": "WARNING", "message": message, "timestamp": f"2026-11-22T09:19:{at}+00:00", **dependency})
-        for at, message, name in told
+        for at, message, name in entries
         for dependency in [{"dependency": name} if name else {}]
     ]
     file.write_text(

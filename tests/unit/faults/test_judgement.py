@@ -28,10 +28,10 @@ def reply(level: int, *, status: int = 200, breaker: bool = False, **fields: Any
 
 def good(case: FaultCase) -> Seen:
     """What a round should come to."""
-    wanted = expected(case)
-    ask = DrillReply(max(wanted.ask), 0.1, {}, retry_after=True)
-    first = reply(min(wanted.first))
-    return Seen((first,), reply(wanted.then, breaker=wanted.breaker), (ask,), ask, (), 0, 3.0, restarted=False)
+    required = expected(case)
+    ask = DrillReply(max(required.ask), 0.1, {}, retry_after=True)
+    first = reply(min(required.first))
+    return Seen((first,), reply(required.then, breaker=required.breaker), (ask,), ask, (), 0, 3.0, restarted=False)
 
 
 @pytest.mark.parametrize("case", list(cases()), ids=lambda case: case.name)
@@ -103,7 +103,7 @@ def test_a_loss_that_is_answered_from_the_bucket_index_is_as_expected() -> None:
     assert seen_loss().is_as(LOST)
 
 
-def test_a_lost_segment_must_be_told_as_degraded_and_may_have_held_the_answer() -> None:
+def test_a_lost_segment_must_be_reported_as_degraded_and_may_have_had_the_answer() -> None:
     abstained = DrillReply(200, 0.1, {"abstained": True}, retry_after=False)
     seen = seen_loss(found=reply(1, degraded=True), answer=abstained, index="degraded")
 

@@ -25,7 +25,7 @@ def test_the_sentence_that_answers_is_quoted_word_for_word() -> None:
     assert ask("Which port does the valve listen on?")[0] == "The valve listens on port 9090."
 
 
-def test_the_title_of_a_source_tells_what_its_sentences_are_about() -> None:
+def test_the_title_of_a_source_shows_what_its_sentences_are_about() -> None:
     assert ask("Which port does the pump listen on?")[0] == "It listens on port 8443."
 
 

@@ -16,7 +16,7 @@ from localstack.services import move_queues, port_for
 HOME = Home(Path("base"), "bucket")
 
 
-def wanted(environment: dict[str, str], *, index: str = "bucket") -> dict[str, str]:
+def parameters_for(environment: dict[str, str], *, index: str = "bucket") -> dict[str, str]:
     options = read_launch_options(environment, index=index)
     return options.parameters(
         index_url=options.index_url or "http://127.0.0.1:9",
@@ -26,7 +26,7 @@ def wanted(environment: dict[str, str], *, index: str = "bucket") -> dict[str, s
 
 
 def test_with_nothing_asked_for_everything_is_local() -> None:
-    parameters = wanted({})
+    parameters = parameters_for({})
 
     assert parameters["IndexUrl"] == "s3://"
     assert parameters["EmbeddingUrl"] == "local-embedding"
@@ -35,7 +35,7 @@ def test_with_nothing_asked_for_everything_is_local() -> None:
 
 
 def test_a_named_model_service_takes_the_place_of_the_local_one() -> None:
-    parameters = wanted({"CHAT_URL": "http://c/v1", "CHAT_MODELS": "mistral", "CHAT_API_KEY": "k"})
+    parameters = parameters_for({"CHAT_URL": "http://c/v1", "CHAT_MODELS": "mistral", "CHAT_API_KEY": "k"})
 
     assert [parameters[name] for name in ("ChatUrl", "ChatModels", "ChatApiKey")] == ["http://c/v1", "mistral", "k"]
 
@@ -43,7 +43,7 @@ def test_a_named_model_service_takes_the_place_of_the_local_one() -> None:
 def test_what_an_earlier_start_was_given_is_taken_back() -> None:
     defaults = defaults_of(TEMPLATE.read_text("utf-8"))
 
-    assert {name for name in PASSED_ON.values() if name not in defaults} <= set(wanted({}))
+    assert {name for name in PASSED_ON.values() if name not in defaults} <= set(parameters_for({}))
     assert defaults["ChatApiKey"] == ""
     assert defaults["CorsAllowOrigins"] == ""
 
@@ -75,19 +75,19 @@ def test_a_model_service_without_what_must_be_known_of_it_is_refused_by_name() -
         read_launch_options({"EMBEDDING_URL": "http://e/v1", "EMBEDDING_MODEL": "m"}, index="bucket")
 
 
-def test_opensearch_without_an_address_asks_for_a_node_of_its_own() -> None:
+def test_opensearch_without_an_address_asks_for_its_own_node() -> None:
     assert read_launch_options({}, index="opensearch").index_url is None
 
 
 def test_opensearch_takes_the_node_that_is_named() -> None:
-    assert wanted({"OPENSEARCH_URL": "http://o:9200/"}, index="opensearch")["IndexUrl"] == "http://o:9200"
+    assert parameters_for({"OPENSEARCH_URL": "http://o:9200/"}, index="opensearch")["IndexUrl"] == "http://o:9200"
 
 
 def test_a_node_that_is_named_means_nothing_to_the_bucket_index() -> None:
-    assert wanted({"OPENSEARCH_URL": "http://o:9200"})["IndexUrl"] == "s3://"
+    assert parameters_for({"OPENSEARCH_URL": "http://o:9200"})["IndexUrl"] == "s3://"
 
 
-def test_every_index_has_a_stack_of_its_own(tmp_path: Path) -> None:
+def test_every_index_has_its_own_stack(tmp_path: Path) -> None:
     named = [{"OPENSEARCH_URL": url} for url in ("http://one:9200", "http://other:9200")]
     stacks = [home_for(tmp_path, each, index="opensearch").root for each in ({}, *named)]
     stacks.append(home_for(tmp_path, {}, index="bucket").root)
@@ -129,8 +129,8 @@ def test_a_process_is_known_again_by_its_start_and_a_pid_alone_is_nobodys() -> N
 def test_the_usual_port_is_for_the_default_stacks_alone() -> None:
     asked: list[tuple[int | None, ...]] = []
 
-    def choose(*wanted: int | None) -> int:
-        asked.append(wanted)
+    def choose(*preferred: int | None) -> int:
+        asked.append(preferred)
         return 1
 
     port_for("emulator", Home(SHARED, "bucket"), None, choose=choose)

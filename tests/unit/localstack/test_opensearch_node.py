@@ -105,5 +105,5 @@ def test_the_plugin_fits_its_server_exactly(version: str) -> None:
     assert all(artifact.count(":") == 2 for artifact in RELEASES[version].server)
 
 
-def test_every_release_has_a_folder_of_its_own() -> None:
+def test_every_release_has_its_own_folder() -> None:
     assert sorted(release.folder for release in RELEASES.values()) == sorted(RELEASES)

@@ -73,7 +73,7 @@ def test_an_emulator_of_make_up_is_not_foreign_whatever_it_is_called() -> None:
     assert without_own({"AWS_ENDPOINT_URL": "http://elsewhere:4566"}, {4566}) != {}
 
 
-def test_a_foreign_emulator_has_a_stack_of_its_own_one_an_index(tmp_path: Path) -> None:
+def test_a_foreign_emulator_has_its_own_stack_for_each_index(tmp_path: Path) -> None:
     by_port, by_url, another = {"EDGE_PORT": "4599"}, {"AWS_ENDPOINT_URL": "http://127.0.0.1:4599"}, {"EDGE_PORT": "1"}
     homes = [home_for(tmp_path, each, index="bucket") for each in ({}, by_port, by_url, another)]
     on_opensearch = home_for(tmp_path, by_port, index="opensearch")
@@ -128,7 +128,7 @@ def test_what_is_asked_of_an_emulator_is_what_the_template_is_made_of() -> None:
     assert "events" in PROBES
 
 
-def test_clients_of_an_emulator_go_to_it_whatever_the_process_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clients_of_an_emulator_go_to_it_whatever_the_process_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:1")
     emulated = Emulated("http://127.0.0.1:4599", aws_environment("http://127.0.0.1:4599"))

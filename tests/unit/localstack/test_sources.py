@@ -98,7 +98,7 @@ def test_headings_and_table_rules_are_not_passages() -> None:
     assert "---" not in found
 
 
-def test_a_footnote_that_looks_like_a_citation_marker_is_quoted_as_it_stands() -> None:
+def test_a_footnote_that_looks_like_a_citation_marker_is_quoted_verbatim() -> None:
     assert sum("[3]" in passage for passage in passages(NOTE)) == 1
 
 
